@@ -1,0 +1,17 @@
+import type { FeedDefinition } from './definition';
+
+/** The roster of analysts with their accuracy statistics. Specification 4.2. */
+export const analysts: FeedDefinition = {
+  name: 'analysts',
+  path: '/api/v2.1/calendar/ratings/analysts',
+  responseKey: 'analyst_ratings_analyst',
+  schema: 'analyst.avsc',
+  topic: 'analysts',
+  parameters: { page: 'page', pageSize: 'pageSize', updatedSince: 'updated' },
+  query: {},
+  pageSize: 1000,
+  pagingLimit: 100_000,
+  symbolField: null,
+  unknowns: { emptyText: false, zero: [], zeroWithout: {} },
+  transitions: [],
+};

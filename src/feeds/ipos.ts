@@ -1,0 +1,49 @@
+import type { FeedDefinition } from './definition';
+
+/** The IPO calendar. Specification 4.3. Its dates lie in the future or are a bare year: no date bounds in the query. */
+export const ipos: FeedDefinition = {
+  name: 'ipos',
+  path: '/api/v2.1/calendar/ipos',
+  responseKey: 'ipos',
+  schema: 'ipo.avsc',
+  topic: 'ipos',
+  parameters: { page: 'page', pageSize: 'pagesize', updatedSince: 'parameters[updated]' },
+  query: {},
+  pageSize: 1000,
+  pagingLimit: 100_000,
+  symbolField: 'ticker',
+  unknowns: {
+    emptyText: true,
+    zero: [
+      'sic',
+      'last_yr_income_year',
+      'last_yr_revenue_year',
+      'offering_shares',
+      'offering_value',
+      'market_cap_at_offer',
+      'shares_outstanding',
+      'ord_shares_out_after_offer',
+    ],
+    zeroWithout: { last_yr_income: 'last_yr_income_year', last_yr_revenue: 'last_yr_revenue_year' },
+  },
+  transitions: [
+    {
+      kind: 'field',
+      type: 'DealStatusChanged',
+      schema: 'deal-status-changed.avsc',
+      topic: 'ipos.deal-status',
+      eventType: 'marketdata.ipos.deal-status-changed',
+      idSuffix: ':deal_status',
+      field: 'deal_status',
+      fields: {
+        id: 'after.id',
+        name: 'after.name',
+        ticker: 'after.ticker',
+        exchange: 'after.exchange',
+        previous_status: 'before.deal_status',
+        status: 'after.deal_status',
+        updated: 'after.updated',
+      },
+    },
+  ],
+};
