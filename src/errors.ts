@@ -45,6 +45,138 @@ export const errorKinds = {
     now: 'The record cannot be decoded.',
     remedy: 'Point to the registry or data folder that the record was written with.',
   },
+  SOURCE_UNREACHABLE: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The page was not read and the source offset did not move; the next poll asks again.',
+    remedy: 'Check the address (HIGHWATER_API_URL), the network, and any proxy in between.',
+  },
+  SOURCE_TIMEOUT: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The page was not read and the source offset did not move; the next poll asks again.',
+    remedy:
+      'Nothing, when it passes. Else allow more time (HIGHWATER_REQUEST_TIMEOUT, HIGHWATER_IDLE_TIMEOUT) or ask for smaller pages (pageSize of the feed).',
+  },
+  SOURCE_UNAVAILABLE: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The page was not read and the source offset did not move; the next poll asks again.',
+    remedy: 'Nothing, when it passes. Else ask the vendor: the fault is on their side.',
+  },
+  SOURCE_RATE_LIMITED: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'All feeds of the token wait as long as the API asks, then go on.',
+    remedy:
+      'Nothing, when it passes. Else send fewer requests (HIGHWATER_REQUESTS_PER_SECOND, HIGHWATER_POLL_INTERVAL) or look for another user of the token.',
+  },
+  SOURCE_UNAUTHORIZED: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'The feed is parked: it is tried again now and then, slowly. Other feeds go on.',
+    remedy: 'Set a valid token (HIGHWATER_API_TOKEN or HIGHWATER_API_TOKEN_FILE) and start again.',
+  },
+  SOURCE_FORBIDDEN: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'The feed is parked: it is tried again now and then, slowly. Other feeds go on.',
+    remedy:
+      "Ask the vendor whether the token's plan has this endpoint, or leave the feed out (HIGHWATER_FEEDS).",
+  },
+  SOURCE_NOT_FOUND: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The page was not read and the source offset did not move; the next poll asks again.',
+    remedy: "Check the address (HIGHWATER_API_URL) and the feed's path in highwater.yaml.",
+  },
+  SOURCE_REDIRECTED: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'The redirect was not followed, because it would carry the token elsewhere. The source offset did not move.',
+    remedy: 'If the new address is right, set it (HIGHWATER_API_URL, or the path of the feed).',
+  },
+  SOURCE_REQUEST_REFUSED: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'The page was not read and the source offset did not move; the next poll asks again.',
+    remedy: "Check the feed's parameters, query and pageSize in highwater.yaml against the vendor's message.",
+  },
+  SOURCE_REPORTED_ERROR: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The page was not read and the source offset did not move; the next poll asks again.',
+    remedy: "Nothing, when it passes. Else act on the vendor's message, or show it to the vendor.",
+  },
+  SOURCE_UNEXPECTED_STATUS: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The page was not read and the source offset did not move; the next poll asks again.',
+    remedy:
+      'Check that HIGHWATER_API_URL is the API itself; a proxy or a login page may answer in its place.',
+  },
+  SOURCE_WRONG_SHAPE: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The answer was not taken for an empty page and the source offset did not move; the next poll asks again.',
+    remedy: "Check the feed's path and responseKey in highwater.yaml.",
+  },
+  SOURCE_NOT_JSON: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The page was not read and the source offset did not move; the next poll asks again.',
+    remedy:
+      'Check that HIGHWATER_API_URL is the API itself; a proxy or a login page may answer in its place.',
+  },
+  SOURCE_BODY_TRUNCATED: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'Nothing of the cut answer was used and the source offset did not move; the next poll asks again.',
+    remedy:
+      'Nothing, when it passes. Else look for a proxy that cuts answers, or ask for smaller pages (pageSize of the feed).',
+  },
+  SOURCE_BODY_EMPTY: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The answer was not taken for an empty page and the source offset did not move; the next poll asks again.',
+    remedy: 'Nothing, when it passes. Else ask the vendor, or look at the proxy in between.',
+  },
+  SOURCE_BODY_TOO_LARGE: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'The page is asked for again with fewer records.',
+    remedy: 'Nothing, when it passes. Else raise HIGHWATER_BODY_LIMIT or lower the pageSize of the feed.',
+  },
+  SOURCE_CLOSED: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'No request was sent.',
+    remedy: 'Nothing: the program is ending.',
+  },
+  CONFIG_INVALID: {
+    exit: 2,
+    retriable: false,
+    parks: false,
+    now: 'Nothing was started.',
+    remedy: 'Correct the settings named above; `highwater run --help` lists all of them.',
+  },
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof errorKinds;
