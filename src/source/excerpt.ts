@@ -1,0 +1,42 @@
+import type { Redact } from '../redaction';
+
+const maxCharacters = 120;
+
+/**
+ * The beginning of somebody else's text, fit for one line of an error: secrets are removed before it is cut (a half token
+ * would not be recognised), control and format characters become spaces.
+ */
+export function excerpt(text: string, redact: Redact): string {
+  const clean = redact(text)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
+  const characters = Array.from(clean.slice(0, maxCharacters * 2 + 2));
+  return characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('')}…` : clean;
+}
+
+/** The message in any of the shapes in which the vendor reports an error; null when there is none. */
+export function vendorMessage(value: unknown, redact: Redact): string | null {
+  const message = messageOf(value);
+  return message === null || message.trim() === '' ? null : excerpt(message, redact);
+}
+
+function messageOf(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return null;
+  if (Array.isArray(value)) return joined(value.map(messageOf));
+  const members = value as Readonly<Record<string, unknown>>;
+  return (
+    messageOf(members.errors) ??
+    joined([members.message, members.text, members.error, members.detail].map(messageOf)) ??
+    (plain(members.code) === null ? null : joined([members.code, members.id, members.value].map(plain)))
+  );
+}
+
+function plain(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+function joined(parts: readonly (string | null)[]): string | null {
+  const present = parts.filter((part) => part !== null && part.trim() !== '');
+  return present.length === 0 ? null : present.join(', ');
+}

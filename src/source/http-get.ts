@@ -1,0 +1,168 @@
+import type { Agent as HttpAgent } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
+import type { Readable } from 'node:stream';
+import axios, { type AxiosResponse } from 'axios';
+import type { Redact } from '../redaction';
+import { version } from '../version';
+import { excerpt } from './excerpt';
+import { failure, mayHoldPage, type RawResponse, type SourceFailure } from './response-policy';
+
+export interface HttpLimits {
+  /** For the whole answer, ms. */
+  readonly timeoutMs: number;
+  /** Without a byte, ms; also until the first one. */
+  readonly idleTimeoutMs: number;
+  /** Of the body after decompression. */
+  readonly bodyLimitBytes: number;
+}
+
+export interface HttpGet {
+  /** Without query. */
+  readonly url: string;
+  readonly query: URLSearchParams;
+  /** How the request is called in errors. */
+  readonly request: string;
+  readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+  readonly limits: HttpLimits;
+  readonly redact: Redact;
+  readonly signal: AbortSignal;
+}
+
+const errorBodyBytes = 65_536;
+
+/** An answer, whatever its status, or why there is none. */
+export type HttpResult = { readonly kind: 'response'; readonly response: RawResponse } | SourceFailure;
+
+/**
+ * One GET. Redirects are not followed. No library error leaves from here, since those hold the address with the token.
+ * @throws the signal's reason when aborted
+ */
+export async function httpGet(get: HttpGet): Promise<HttpResult> {
+  const { limits, request, signal } = get;
+  signal.throwIfAborted();
+  const stop = new AbortController();
+  let stopped: SourceFailure | null = null;
+  const stopBy = (found: SourceFailure | null) => {
+    stopped ??= found;
+    stop.abort();
+  };
+  const onAbort = () => stopBy(null);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const total = setTimeout(
+    () => stopBy(failure('SOURCE_TIMEOUT', `${request} took longer than ${limits.timeoutMs} ms`)),
+    limits.timeoutMs,
+  );
+  const idle = setTimeout(
+    () => stopBy(failure('SOURCE_TIMEOUT', `${request} sent nothing for ${limits.idleTimeoutMs} ms`)),
+    limits.idleTimeoutMs,
+  );
+  let phase: 'headers' | 'body' = 'headers';
+  try {
+    const answer = await send(get, stop.signal);
+    phase = 'body';
+    const body = await readBody(answer, limits.bodyLimitBytes, stop.signal, () => idle.refresh());
+    if (body === null) {
+      return failure(
+        'SOURCE_BODY_TOO_LARGE',
+        `${request} answered with more than ${limits.bodyLimitBytes} bytes`,
+      );
+    }
+    return {
+      kind: 'response',
+      response: { status: answer.status, headers: plainHeaders(answer.headers), body },
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    return stopped ?? transportFailure(error, phase, get);
+  } finally {
+    clearTimeout(total);
+    clearTimeout(idle);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function send(get: HttpGet, signal: AbortSignal) {
+  return axios.get<Readable>(get.url, {
+    params: get.query,
+    httpAgent: get.agents.http,
+    httpsAgent: get.agents.https,
+    responseType: 'stream',
+    maxRedirects: 0,
+    validateStatus: () => true,
+    signal,
+    headers: {
+      Accept: 'application/json',
+      'Accept-Encoding': 'gzip, deflate',
+      // A page from some cache in between would hide records behind a Date of its own.
+      'Cache-Control': 'no-cache',
+      'User-Agent': `highwater/${version}`,
+    },
+  });
+}
+
+/**
+ * Null when a page is longer than the limit; what was not read yet is thrown away with its connection. Of an error answer
+ * the beginning is enough, and what breaks off is no reason to forget its status.
+ */
+async function readBody(
+  answer: AxiosResponse<Readable>,
+  limit: number,
+  signal: AbortSignal,
+  onBytes: () => void,
+): Promise<Buffer | null> {
+  const stream = answer.data;
+  const isPage = mayHoldPage(answer.status);
+  const onAbort = () => stream.destroy(new Error('stopped'));
+  signal.addEventListener('abort', onAbort, { once: true });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      onBytes();
+      bytes += chunk.length;
+      if (isPage && bytes > limit) return null;
+      chunks.push(chunk);
+      if (!isPage && bytes > errorBodyBytes) break;
+    }
+  } catch (error) {
+    if (isPage) throw error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+  return Buffer.concat(chunks);
+}
+
+function plainHeaders(headers: object): RawResponse['headers'] {
+  const plain: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    plain[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : String(value);
+  }
+  return plain;
+}
+
+/** Of the error only its code and message are taken, never the error itself. */
+function transportFailure(error: unknown, phase: 'headers' | 'body', get: HttpGet): SourceFailure {
+  const { code, message } = innermost(error);
+  const reason = excerpt(
+    code === undefined || message.includes(code) ? message : `${code}: ${message}`,
+    get.redact,
+  );
+  if (phase === 'body') {
+    return failure(
+      'SOURCE_BODY_TRUNCATED',
+      `${get.request} broke off in the middle of its answer (${reason})`,
+    );
+  }
+  return failure('SOURCE_UNREACHABLE', `${get.request} got no answer (${reason})`);
+}
+
+function innermost(error: unknown): { readonly code: string | undefined; readonly message: string } {
+  if (!(error instanceof Error)) return { code: undefined, message: 'unknown reason' };
+  // Several addresses were tried (IPv6 and IPv4): the reasons are in the parts, the whole has no message.
+  const first: unknown = 'errors' in error && Array.isArray(error.errors) ? error.errors[0] : undefined;
+  if (first instanceof Error) return innermost(first);
+  if (axios.isAxiosError(error) && error.cause instanceof Error && error.cause !== error)
+    return innermost(error.cause);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return { code, message: error.message || 'no reason given' };
+}

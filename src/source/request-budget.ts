@@ -1,0 +1,138 @@
+import { performance } from 'node:perf_hooks';
+import Bottleneck from 'bottleneck';
+import { HighwaterError } from '../errors';
+
+/** A live poll goes before a backfill that waits for the same token. */
+export type RequestPriority = 'live' | 'backfill';
+
+export interface RequestBudgetOptions {
+  readonly requestsPerSecond: number;
+  /** Requests under way at once. */
+  readonly maxConcurrent: number;
+}
+
+export interface RequestBudgetUse {
+  readonly priority: RequestPriority;
+  readonly signal: AbortSignal;
+  /** Waits no longer than this for a hold to end, ms. */
+  readonly maxHoldMs: () => number;
+}
+
+/** What one token may send, over all feeds: vendors count by token. */
+export interface RequestBudget {
+  /**
+   * Sends one request when its turn comes.
+   * @throws the signal's reason when aborted while it waits
+   * @throws HighwaterError SOURCE_RATE_LIMITED when a hold lasts longer than `maxHoldMs`; SOURCE_CLOSED after `close`
+   */
+  run<T>(request: () => Promise<T>, use: RequestBudgetUse): Promise<T>;
+  /** Lets nothing start for so long, whatever the feed. A hold is only ever made longer. */
+  holdFor(ms: number): void;
+  /** Ends every wait. Requests under way are their callers' to end; nothing else keeps the process alive afterwards. */
+  close(): void;
+}
+
+interface Waiter {
+  readonly use: RequestBudgetUse;
+  /** Set once the caller no longer waits: its place in the queue then sends nothing. */
+  gone: boolean;
+  leave(reason: unknown): void;
+}
+
+const priorities: Readonly<Record<RequestPriority, number>> = { live: 3, backfill: 7 };
+const notNow = Symbol('not now');
+
+export function createRequestBudget(options: RequestBudgetOptions): RequestBudget {
+  const limiter = new Bottleneck({
+    maxConcurrent: options.maxConcurrent,
+    minTime: 1000 / options.requestsPerSecond,
+  });
+  const waiters = new Set<Waiter>();
+  let heldUntil = 0;
+  let release: NodeJS.Timeout | undefined;
+  let closed = false;
+  const remainingHold = () => Math.max(heldUntil - performance.now(), 0);
+
+  /** An empty reservoir stops the queue without losing its order. */
+  const stopQueue = () => {
+    clearTimeout(release);
+    void limiter.updateSettings({ reservoir: 0 });
+    release = setTimeout(() => {
+      // A timer may fire a moment early.
+      if (remainingHold() > 0) stopQueue();
+      else void limiter.updateSettings({ reservoir: null });
+    }, remainingHold());
+    if (waiters.size === 0) release.unref();
+  };
+
+  const takeTurn = async <T>(request: () => Promise<T>, waiter: Waiter): Promise<T> => {
+    for (;;) {
+      const result = await limiter.schedule({ priority: priorities[waiter.use.priority] }, async () => {
+        if (waiter.gone || remainingHold() > 0) return notNow;
+        waiters.delete(waiter);
+        return request();
+      });
+      if (result !== notNow) return result as T;
+      // Who is gone has had its answer already; this one goes to nobody.
+      if (waiter.gone) throw closedError();
+    }
+  };
+
+  return {
+    async run(request, use) {
+      use.signal.throwIfAborted();
+      if (closed) throw closedError();
+      if (remainingHold() > use.maxHoldMs()) throw heldTooLong(remainingHold());
+      let leave: (reason: unknown) => void = () => {};
+      const left = new Promise<never>((_, reject) => {
+        leave = reject;
+      });
+      const waiter: Waiter = {
+        use,
+        gone: false,
+        leave(reason) {
+          waiter.gone = true;
+          leave(reason);
+        },
+      };
+      const onAbort = () => waiter.leave(use.signal.reason);
+      use.signal.addEventListener('abort', onAbort, { once: true });
+      waiters.add(waiter);
+      release?.ref();
+      try {
+        return await Promise.race([takeTurn(request, waiter), left]);
+      } finally {
+        use.signal.removeEventListener('abort', onAbort);
+        waiters.delete(waiter);
+        if (waiters.size === 0) release?.unref();
+      }
+    },
+    holdFor(ms) {
+      const until = performance.now() + ms;
+      if (closed || ms <= 0 || until <= heldUntil) return;
+      heldUntil = until;
+      stopQueue();
+      for (const waiter of waiters) {
+        if (ms > waiter.use.maxHoldMs()) waiter.leave(heldTooLong(ms));
+      }
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      clearTimeout(release);
+      for (const waiter of waiters) waiter.leave(closedError());
+      limiter.stop({ dropWaitingJobs: true }).catch(() => {});
+    },
+  };
+}
+
+function heldTooLong(ms: number): HighwaterError {
+  return new HighwaterError(
+    'SOURCE_RATE_LIMITED',
+    `The API asked for a pause that lasts another ${Math.ceil(ms / 1000)} s; no request was sent.`,
+  );
+}
+
+function closedError(): HighwaterError {
+  return new HighwaterError('SOURCE_CLOSED', 'The client of the API is closed.');
+}

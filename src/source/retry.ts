@@ -1,0 +1,89 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConstantBackoff, handleWhenResult, retry } from 'cockatiel';
+import { errorKinds } from '../errors';
+import type { SourceFailure } from './response-policy';
+
+export interface RetryLimits {
+  /** Requests for one page, the first one included. */
+  readonly attempts: number;
+  /** From the first request for a page to giving it up, pauses included, ms. */
+  readonly totalMs: number;
+  /** Greatest pause before the second request, ms; doubled for each further one. */
+  readonly baseMs: number;
+  /** The doubling ends here, ms. What the API asks for by Retry-After may be longer. */
+  readonly maxMs: number;
+}
+
+export interface RetryOptions {
+  readonly limits: RetryLimits;
+  /** 0 to below 1. */
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  /** Before each pause. */
+  readonly onRetry: (failure: SourceFailure, attempt: number, pauseMs: number) => void;
+}
+
+/** Time left for a page. It starts with the first request, not while that one waits for its turn. */
+export interface PageDeadline {
+  start(): void;
+  remainingMs(): number;
+}
+
+export function createPageDeadline(totalMs: number): PageDeadline {
+  let end: number | null = null;
+  return {
+    start() {
+      end ??= performance.now() + totalMs;
+    },
+    remainingMs: () => (end === null ? totalMs : Math.max(end - performance.now(), 0)),
+  };
+}
+
+/**
+ * Tries again while it is worth it, there are attempts left, and the pause ends before the deadline.
+ * @returns the last outcome
+ * @throws the signal's reason when aborted in a pause
+ */
+export async function withRetry<T extends { readonly kind: string }>(
+  attempt: () => Promise<T | SourceFailure>,
+  deadline: PageDeadline,
+  options: RetryOptions,
+): Promise<T | SourceFailure> {
+  const { limits, random, signal, onRetry } = options;
+  let attempts = 0;
+  let pauseMs = 0;
+  const worthAnotherTry = (outcome: unknown): boolean => {
+    if (!isFailure(outcome) || !errorKinds[outcome.code].retriable) return false;
+    pauseMs = backoffMs(outcome, attempts, limits, random);
+    return pauseMs < deadline.remainingMs();
+  };
+  // cockatiel's own pause cannot be aborted and keeps the process alive meanwhile, so it is zero and ours comes first.
+  const policy = retry(handleWhenResult(worthAnotherTry), {
+    maxAttempts: limits.attempts - 1,
+    backoff: new ConstantBackoff(0),
+  });
+  policy.onRetry((reason) => {
+    if ('value' in reason && isFailure(reason.value)) onRetry(reason.value, attempts, pauseMs);
+  });
+  return policy.execute(async () => {
+    if (attempts > 0) await sleep(pauseMs, undefined, { signal });
+    attempts += 1;
+    return attempt();
+  }, signal);
+}
+
+/** Full jitter: anything from nothing to the greatest pause, so that many clients never come back together. */
+export function backoffMs(
+  failure: SourceFailure,
+  attempts: number,
+  limits: RetryLimits,
+  random: () => number,
+): number {
+  if (failure.retryAfterMs !== undefined) return failure.retryAfterMs;
+  return random() * Math.min(limits.maxMs, limits.baseMs * 2 ** (attempts - 1));
+}
+
+function isFailure(outcome: unknown): outcome is SourceFailure {
+  return typeof outcome === 'object' && outcome !== null && 'kind' in outcome && outcome.kind === 'failure';
+}

@@ -1,0 +1,257 @@
+import { gzipSync } from 'node:zlib';
+import { sendJson } from '../../support/http-server';
+import { budget, failureOf, feed, never, page, server, source, stopAll } from './client-fixture';
+
+afterEach(stopAll);
+
+describe('a request', () => {
+  it('carries the feed’s parameters, its fixed query and the token, readable in either spelling of brackets', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    await source(api.url).fetchPage(feed, page, never);
+    const url = api.requests[0]!.url;
+    expect(new URL(url, api.url).pathname).toBe('/api/v2.1/calendar/ipos');
+    const expected = {
+      'parameters[tickers]': 'AAA,B C',
+      page: '2',
+      pagesize: '50',
+      'parameters[updated]': '1700000000',
+      token: 'MARK+ed/tok~en 42',
+    };
+    expect(Object.fromEntries(new URL(url, api.url).searchParams)).toEqual(expected);
+    // A parser that splits first and decodes each name sees the same.
+    const bySplitting = (url.split('?')[1] ?? '')
+      .split('&')
+      .map((pair) => pair.split('=').map((part) => decodeURIComponent(part.replaceAll('+', ' '))));
+    expect(Object.fromEntries(bySplitting)).toEqual(expected);
+    expect(url).toContain('parameters%5Bupdated%5D=1700000000');
+  });
+
+  it('asks for JSON, accepts gzip and says who asks', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    await source(api.url).fetchPage(feed, page, never);
+    expect(api.requests[0]!.headers).toMatchObject({
+      accept: 'application/json',
+      'accept-encoding': expect.stringContaining('gzip'),
+      'user-agent': expect.stringMatching(/^highwater\/\d+\.\d+\.\d+/),
+    });
+  });
+
+  it('keeps a path of the base address', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    await source(`${api.url}/vendor/`).fetchPage(feed, page, never);
+    expect(api.requests[0]!.url).toMatch(/^\/vendor\/api\/v2\.1\/calendar\/ipos\?/);
+  });
+
+  it('goes over the same connection as the one before', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    const client = source(api.url);
+    for (let index = 0; index < 5; index += 1) await client.fetchPage(feed, page, never);
+    expect(api.requests).toHaveLength(5);
+    expect(api.connections()).toBe(1);
+  });
+});
+
+describe('a page', () => {
+  it('has the rows in the server’s order, its date, and the own time of arrival', async () => {
+    const date = 'Tue, 14 Nov 2023 22:13:20 GMT';
+    const api = await server((_, response) =>
+      sendJson(response, { ipos: [{ id: 'b' }, 3, null] }, 200, { date }),
+    );
+    await expect(source(api.url, { now: () => 77 }).fetchPage(feed, page, never)).resolves.toEqual({
+      rows: [{ id: 'b' }, 3, null],
+      serverDateMs: 1_700_000_000_000,
+      receivedAtMs: 77,
+    });
+  });
+
+  it('may be compressed', async () => {
+    const api = await server((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(gzipSync('{"ipos":[{"name":"Ünïcorn ☂"}]}'));
+    });
+    const { rows } = await source(api.url).fetchPage(feed, page, never);
+    expect(rows).toEqual([{ name: 'Ünïcorn ☂' }]);
+  });
+});
+
+describe('limits', () => {
+  it('refuse a body above the limit at once, counted after decompression', async () => {
+    const api = await server((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(gzipSync(`{"ipos":["${'x'.repeat(200_000)}"]}`));
+    });
+    const client = source(api.url, { limits: { bodyLimitBytes: 100_000 } });
+    const error = await failureOf(client.fetchPage(feed, page, never));
+    expect(error).toMatchObject({
+      code: 'SOURCE_BODY_TOO_LARGE',
+      message: expect.stringContaining('more than 100000 bytes'),
+    });
+    expect(api.requests).toHaveLength(1);
+  });
+
+  it('end an answer that trickles on for ever', async () => {
+    const api = await server((_, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write(' '), 10);
+      response.on('close', () => clearInterval(drip));
+    });
+    const client = source(api.url, { limits: { timeoutMs: 150, retry: { attempts: 1 } } });
+    const error = await failureOf(client.fetchPage(feed, page, never));
+    expect(error).toMatchObject({
+      code: 'SOURCE_TIMEOUT',
+      message: expect.stringContaining('longer than 150 ms'),
+    });
+  });
+
+  it.each([
+    ['before the headers', false],
+    ['within the body', true],
+  ])('end an answer that falls silent %s', async (_, begins) => {
+    const api = await server((_request, response) => {
+      if (begins) response.writeHead(200).write('{"ipos":[');
+    });
+    const client = source(api.url, { limits: { idleTimeoutMs: 100, retry: { attempts: 1 } } });
+    const error = await failureOf(client.fetchPage(feed, page, never));
+    expect(error).toMatchObject({
+      code: 'SOURCE_TIMEOUT',
+      message: expect.stringContaining('nothing for 100 ms'),
+    });
+  });
+});
+
+describe('a redirect', () => {
+  it('is refused by name and not followed', async () => {
+    const elsewhere = await server((_, response) => sendJson(response, { ipos: [] }));
+    const api = await server((request, response) => {
+      response.writeHead(302, { location: `${elsewhere.url}/login${request.url}` }).end();
+    });
+    const error = await failureOf(source(api.url).fetchPage(feed, page, never));
+    expect(error.code).toBe('SOURCE_REDIRECTED');
+    expect(error.message).toContain(`a redirect to ${elsewhere.url}/login/api/v2.1/calendar/ipos.`);
+    expect(elsewhere.requests).toHaveLength(0);
+    expect(api.requests).toHaveLength(1);
+  });
+});
+
+describe('retrying', () => {
+  it('goes on until a page comes', async () => {
+    const api = await server((request, response, index) => {
+      if (index === 0) request.socket.destroy();
+      else if (index === 1) sendJson(response, { message: 'over capacity' }, 503);
+      else sendJson(response, { ipos: [{ id: 'a' }] });
+    });
+    const client = source(api.url);
+    await expect(client.fetchPage(feed, page, never)).resolves.toMatchObject({ rows: [{ id: 'a' }] });
+    expect(client.lines.filter(([, message]) => message === 'asking again')).toEqual([
+      ['info', 'asking again', expect.objectContaining({ code: 'SOURCE_UNREACHABLE', attempt: 1 })],
+      ['info', 'asking again', expect.objectContaining({ code: 'SOURCE_UNAVAILABLE', attempt: 2 })],
+    ]);
+  });
+
+  it('ends after the attempts, with the last failure', async () => {
+    const api = await server((_, response) => sendJson(response, '{"ipos":[{"id"'));
+    const error = await failureOf(source(api.url).fetchPage(feed, page, never));
+    expect(error.code).toBe('SOURCE_BODY_TRUNCATED');
+    expect(api.requests).toHaveLength(3);
+  });
+
+  it.each([
+    [401, 'SOURCE_UNAUTHORIZED'],
+    [403, 'SOURCE_FORBIDDEN'],
+    [400, 'SOURCE_REQUEST_REFUSED'],
+  ])('is not done for %d', async (status, code) => {
+    const api = await server((_, response) => sendJson(response, { message: 'no' }, status));
+    const error = await failureOf(source(api.url).fetchPage(feed, page, never));
+    expect(error.code).toBe(code);
+    expect(api.requests).toHaveLength(1);
+  });
+
+  it('keeps the status of an error answer whose body breaks off', async () => {
+    const api = await server((_, response) => {
+      response.writeHead(401, { 'content-length': 100 });
+      response.write('{"mess', () => response.destroy());
+    });
+    const error = await failureOf(source(api.url).fetchPage(feed, page, never));
+    expect(error.code).toBe('SOURCE_UNAUTHORIZED');
+  });
+
+  it('stops when the time for a page is over, in the middle of a request too', async () => {
+    const api = await server(() => {});
+    const client = source(api.url, { limits: { timeoutMs: 100, retry: { attempts: 100, totalMs: 250 } } });
+    const began = performance.now();
+    const error = await failureOf(client.fetchPage(feed, page, never));
+    expect(error.code).toBe('SOURCE_TIMEOUT');
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(api.requests.length).toBeGreaterThan(1);
+  });
+
+  it('gives up at once when the API asks for a longer pause than there is time, and holds every feed back', async () => {
+    const api = await server((_, response) =>
+      sendJson(response, { message: 'slow down' }, 429, { 'retry-after': '120' }),
+    );
+    const client = source(api.url);
+    const first = await failureOf(client.fetchPage(feed, page, never));
+    expect(first).toMatchObject({
+      code: 'SOURCE_RATE_LIMITED',
+      message: expect.stringContaining('slow down'),
+    });
+    const second = await failureOf(client.fetchPage({ ...feed, name: 'other' }, page, never));
+    expect(second).toMatchObject({
+      code: 'SOURCE_RATE_LIMITED',
+      message: expect.stringMatching(/another 1[12]\d s/),
+    });
+    expect(api.requests).toHaveLength(1);
+  });
+
+  it('waits as long as Retry-After says, with all feeds of the token', async () => {
+    const times: number[] = [];
+    const api = await server((_, response, index) => {
+      times.push(performance.now());
+      if (index === 0) sendJson(response, '"slow down"', 429, { 'retry-after': '0.4' });
+      else sendJson(response, { ipos: [] });
+    });
+    const shared = budget({ maxConcurrent: 1 });
+    const [one, other] = [source(api.url, { budget: shared }), source(api.url, { budget: shared })];
+    await Promise.all([one.fetchPage(feed, page, never), other.fetchPage(feed, page, never)]);
+    expect(times).toHaveLength(3);
+    expect(times[1]! - times[0]!).toBeGreaterThan(390);
+  });
+});
+
+describe('ending', () => {
+  it.each(['in a request', 'in a pause'])('by the signal is prompt %s', async (when) => {
+    const controller = new AbortController();
+    const reason = new Error('the program ends');
+    const api = await server((_, response) => {
+      if (when === 'in a pause') sendJson(response, 'busy', 503, { 'retry-after': '5' });
+      setTimeout(() => controller.abort(reason), 30);
+    });
+    const began = performance.now();
+    await expect(source(api.url).fetchPage(feed, page, controller.signal)).rejects.toBe(reason);
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+
+  it('does not begin when the signal is aborted already', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    await expect(source(api.url).fetchPage(feed, page, AbortSignal.abort('over'))).rejects.toBe('over');
+    expect(api.requests).toHaveLength(0);
+  });
+
+  it('by close fails what is under way, by name', async () => {
+    let client: ReturnType<typeof source>;
+    const api = await server(() => client.close());
+    client = source(api.url);
+    expect((await failureOf(client.fetchPage(feed, page, never))).code).toBe('SOURCE_CLOSED');
+  });
+
+  it('leaves no listener on a signal that lives on', async () => {
+    const controller = new AbortController();
+    const add = jest.spyOn(controller.signal, 'addEventListener');
+    const remove = jest.spyOn(controller.signal, 'removeEventListener');
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    await source(api.url).fetchPage(feed, page, controller.signal);
+    expect(remove.mock.calls.map(([type, listener]) => [type, listener])).toEqual(
+      add.mock.calls.map(([type, listener]) => [type, listener]),
+    );
+  });
+});

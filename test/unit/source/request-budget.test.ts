@@ -1,0 +1,142 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { RequestBudgetUse } from '../../../src/source/request-budget';
+import { budget, failureOf, stopAll } from './client-fixture';
+
+afterEach(stopAll);
+
+const use: RequestBudgetUse = {
+  priority: 'live',
+  signal: new AbortController().signal,
+  maxHoldMs: () => 60_000,
+};
+
+/** A request that ends when told. */
+function gate() {
+  let open: () => void = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+it('spaces requests by the rate', async () => {
+  const shared = budget({ requestsPerSecond: 20 });
+  const starts: number[] = [];
+  await Promise.all([1, 2, 3, 4].map(() => shared.run(async () => starts.push(performance.now()), use)));
+  expect(starts[3]! - starts[0]!).toBeGreaterThan(140);
+});
+
+it('has at most so many under way', async () => {
+  const shared = budget({ maxConcurrent: 2 });
+  const { opened, open } = gate();
+  let underWay = 0;
+  let most = 0;
+  const request = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    if (underWay === 2) open();
+    await opened;
+    for (let index = 0; index < 5; index += 1) await turn();
+    underWay -= 1;
+  };
+  await Promise.all(Array.from({ length: 8 }, () => shared.run(request, use)));
+  expect(most).toBe(2);
+});
+
+it('takes live polls before a backfill that waits longer', async () => {
+  const shared = budget({ maxConcurrent: 1 });
+  const order: string[] = [];
+  shared.holdFor(200);
+  await Promise.all(
+    (['backfill', 'backfill', 'live'] as const).map((priority) =>
+      shared.run(async () => order.push(priority), { ...use, priority }),
+    ),
+  );
+  expect(order).toEqual(['live', 'backfill', 'backfill']);
+});
+
+it('passes on what a request returns or throws', async () => {
+  const shared = budget();
+  await expect(shared.run(async () => 5, use)).resolves.toBe(5);
+  await expect(shared.run(() => Promise.reject(new Error('as is')), use)).rejects.toThrow('as is');
+});
+
+it('starts nothing during a hold, then everything', async () => {
+  const shared = budget();
+  const began = performance.now();
+  shared.holdFor(100);
+  shared.holdFor(300);
+  shared.holdFor(200);
+  const waits = await Promise.all([1, 2].map(() => shared.run(async () => performance.now() - began, use)));
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(299);
+});
+
+it('refuses by name, early or late, who cannot wait as long as a hold', async () => {
+  const shared = budget();
+  shared.holdFor(10_000);
+  const waiting = failureOf(shared.run(async () => 1, { ...use, maxHoldMs: () => 15_000 }));
+  const impatient = failureOf(shared.run(async () => 1, { ...use, maxHoldMs: () => 5_000 }));
+  expect(await impatient).toMatchObject({
+    code: 'SOURCE_RATE_LIMITED',
+    message: expect.stringContaining('another 10 s'),
+  });
+  shared.holdFor(20_000);
+  expect(await waiting).toMatchObject({
+    code: 'SOURCE_RATE_LIMITED',
+    message: expect.stringContaining('another 20 s'),
+  });
+});
+
+it('lets go of who is aborted while waiting, and sends nothing for it', async () => {
+  const shared = budget({ maxConcurrent: 1 });
+  const { opened, open } = gate();
+  const controller = new AbortController();
+  let sent = false;
+  const first = shared.run(() => opened, use);
+  const second = shared.run(
+    async () => {
+      sent = true;
+    },
+    { ...use, signal: controller.signal },
+  );
+  controller.abort(new Error('enough'));
+  await expect(second).rejects.toThrow('enough');
+  open();
+  await first;
+  await shared.run(async () => {}, use);
+  expect(sent).toBe(false);
+});
+
+it('close ends every wait by name and takes nothing more', async () => {
+  const shared = budget();
+  shared.holdFor(10_000);
+  const waiting = failureOf(shared.run(async () => 1, use));
+  shared.close();
+  shared.close();
+  expect((await waiting).code).toBe('SOURCE_CLOSED');
+  expect((await failureOf(shared.run(async () => 1, use))).code).toBe('SOURCE_CLOSED');
+});
+
+it('nothing keeps the process alive after close, nor does a hold that nobody waits for', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  const shared = budget({ requestsPerSecond: 0.01 });
+  await shared.run(async () => 1, use);
+  const waiting = [1, 2].map(() => failureOf(shared.run(async () => 1, use)));
+  shared.holdFor(50_000);
+  expect(timers()).toBeGreaterThan(before);
+  shared.close();
+  await Promise.all(waiting);
+  await until(() => timers() <= before);
+
+  budget().holdFor(50_000);
+  await until(() => timers() <= before);
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error('it did not come true within 5 s');
+    await turn();
+  }
+}

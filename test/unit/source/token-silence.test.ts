@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+import { createSource } from '../../../src/source/client';
+import { sendJson } from '../../support/http-server';
+import {
+  budget,
+  everyPrintedForm,
+  failureOf,
+  feed,
+  limits,
+  never,
+  page,
+  server,
+  source,
+  stopAll,
+  token,
+} from './client-fixture';
+
+afterEach(stopAll);
+
+/** Whatever part of the marked token would betray it, in any spelling of the rest. */
+const traces = [/MARK/i, /tok~en/, /tok%7Een/i, /TUFSS/, /VFVBUks/, /ed%2Ftok/i];
+
+function expectSilence(text: string): void {
+  for (const trace of traces) expect(text).not.toMatch(trace);
+}
+
+const echo = (request: IncomingMessage) => `failed on ${request.url} with ${token}`;
+
+const situations: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
+  'a 401 that names the token': (_, response) =>
+    sendJson(response, { ok: false, errors: [{ code: 'auth_failed', id: 'bad_token', value: token }] }, 401),
+  'a 500 that echoes the address as JSON': (request, response) =>
+    sendJson(response, { message: echo(request) }, 500),
+  'a 500 that echoes the address as HTML': (request, response) =>
+    response.writeHead(500, { 'content-type': 'text/html' }).end(`<h1>${echo(request)}</h1>`),
+  'a 500 that echoes half of the address': (request, response) =>
+    sendJson(response, { message: request.url!.slice(0, -6) }, 500),
+  'a 200 that holds the token as key and as text': (request, response) =>
+    sendJson(response, { [token]: 1, [encodeURIComponent(token)]: echo(request) }),
+  'a 200 in base64': (_, response) =>
+    response.end(`user ${Buffer.from(`me:${token}`).toString('base64')} is unknown`),
+  'a body cut in the middle': (request, response) =>
+    response.end(`{"ipos":[],"self":${JSON.stringify(`http://x/${request.url}`)}`),
+  'a redirect that carries the query along': (request, response) =>
+    response.writeHead(307, { location: `https://other.invalid/x${request.url}` }).end(),
+  'a redirect into a path with the token': (_, response) =>
+    response.writeHead(307, { location: `/login/${encodeURIComponent(token)}` }).end(),
+  'a content type with the token': (request, response) =>
+    response.writeHead(200, { 'content-type': `text/${request.url}` }).end('hello'),
+  'a reset': (request) => request.socket.destroy(),
+  'a reset in the body': (_, response) => {
+    response.writeHead(200, { 'content-length': 1_000 });
+    response.write('{"ipos":', () => response.destroy());
+  },
+  'something that is no HTTP': (request) => request.socket.end(`BOGUS ${request.url}\r\n\r\n`),
+  'a timeout': () => {},
+};
+
+describe('the token stays out of errors and logs (I10)', () => {
+  it.each(Object.entries(situations))('at %s', async (_, answer) => {
+    const api = await server(answer);
+    const client = source(api.url, { limits: { timeoutMs: 200, retry: { attempts: 2 } } });
+    const error = await failureOf(client.fetchPage(feed, page, never));
+    expectSilence(everyPrintedForm(error));
+    expectSilence(inspect(client.lines, { depth: 10 }));
+    expect(new URL(api.requests[0]!.url, api.url).searchParams.get('token')).toBe(token);
+  });
+
+  it('at success', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [{ id: 'a' }] }));
+    const client = source(api.url);
+    const answer = await client.fetchPage(feed, page, never);
+    expect(client.lines).not.toEqual([]);
+    expectSilence(inspect([client.lines, answer], { depth: 10 }));
+  });
+
+  it('when nobody listens at the address, or the name is unknown', async () => {
+    const api = await server(() => {});
+    await api.stop();
+    for (const url of [api.url, 'http://no-such-host.invalid']) {
+      const error = await failureOf(source(url).fetchPage(feed, page, never));
+      expect(error.code).toBe('SOURCE_UNREACHABLE');
+      expectSilence(everyPrintedForm(error));
+    }
+  });
+
+  it.each([
+    `not a url ${token}`,
+    `http://api.example.com/?token=${token}`,
+    `http://${encodeURIComponent(token)}@api.example.com/`,
+    `ftp://me:${encodeURIComponent(token)}@api.example.com`,
+    `//me:${token}@x`,
+  ])('when the base address is unusable (%#)', async (baseUrl) => {
+    const logger = { error() {}, warn() {}, info() {}, debug() {} };
+    const create = async () => createSource({ baseUrl, token, budget: budget(), limits, logger });
+    const error = await failureOf(create());
+    expect(error.code).toBe('CONFIG_INVALID');
+    expectSilence(everyPrintedForm(error));
+  });
+});
