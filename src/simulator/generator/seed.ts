@@ -1,0 +1,76 @@
+import type { FeedName, JsonRecord } from '../endpoints';
+import { feedNames } from '../endpoints';
+import type { Market } from '../market';
+import { createRandom, hashText, type Random } from '../random';
+import { createAnalyst } from './analysts';
+import { createInsight } from './insights';
+import { createIpo } from './ipos';
+import { createUniverse, type Universe } from './universe';
+
+/** What the API holds when the simulation starts. */
+export interface SeedOptions {
+  /** Records per feed. Default none. */
+  readonly records?: Partial<Record<FeedName, number>>;
+  /** How far back `updated` reaches. Default 400 days. */
+  readonly spreadDays?: number;
+  /** Age of the newest record in seconds. Default 60. */
+  readonly newestSecondsAgo?: number;
+  /** Records that share one second, on average. Default 1.5. */
+  readonly perSecond?: number;
+  /** So many of a feed's records, at most all, have the same `updated`. */
+  readonly cluster?: { readonly feed: FeedName; readonly size: number; readonly secondsAgo?: number };
+  /** Length of an IPO's JSON, default 1400; of an insight's text, default 1300. */
+  readonly ipoBytes?: number;
+  readonly insightBytes?: number;
+}
+
+export function seedMarket(market: Market, seed: number, options: SeedOptions): Universe {
+  const now = Math.floor(market.clock() / 1000);
+  const universe = createUniverse(
+    createRandom(seed ^ hashText('universe')),
+    options.records?.analysts ?? 0,
+    now,
+  );
+  for (const feed of feedNames) {
+    const count = options.records?.[feed] ?? 0;
+    if (count > 0) market.stores[feed].load(generate(feed, count, universe, now, seed, options));
+  }
+  return universe;
+}
+
+function* generate(
+  feed: FeedName,
+  count: number,
+  universe: Universe,
+  now: number,
+  seed: number,
+  options: SeedOptions,
+): Generator<JsonRecord> {
+  const random = createRandom(seed ^ hashText(`records ${feed}`));
+  const clustered = options.cluster?.feed === feed ? options.cluster.size : 0;
+  const clusterSecond = now - (options.cluster?.secondsAgo ?? 3600);
+  const seconds = createSeconds(random, count, now, options);
+  for (let i = 0; i < count; i++) {
+    const updated = i < clustered ? clusterSecond : seconds();
+    switch (feed) {
+      case 'insights':
+        yield createInsight(random, universe, updated, options.insightBytes ?? 1300);
+        break;
+      case 'analysts':
+        yield createAnalyst(random, universe.analysts[i]!, updated);
+        break;
+      case 'ipos':
+        yield createIpo(random, updated, options.ipoBytes ?? 1400);
+        break;
+    }
+  }
+}
+
+/** Draws seconds from a limited number of them, so that as many records share one as was asked for. */
+function createSeconds(random: Random, count: number, now: number, options: SeedOptions): () => number {
+  const newest = now - (options.newestSecondsAgo ?? 60);
+  const span = Math.max(1, Math.floor((options.spreadDays ?? 400) * 86_400));
+  const distinct = Math.max(1, Math.ceil(count / (options.perSecond ?? 1.5)));
+  const gap = Math.max(1, span / distinct);
+  return () => newest - Math.floor(random.int(0, distinct - 1) * gap);
+}

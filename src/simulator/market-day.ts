@@ -1,0 +1,110 @@
+import type { FeedName } from './endpoints';
+import type { Universe } from './generator/universe';
+import { analystEvents } from './market-events/analysts';
+import { insightEvents } from './market-events/insights';
+import { ipoEvents } from './market-events/ipos';
+import { pureTouch } from './market-events/touch';
+import { createRandom, hashText, type Random } from './random';
+import type { FeedStore } from './store';
+
+/** What an event may look at and change. */
+export interface MarketScene {
+  readonly stores: Readonly<Record<FeedName, FeedStore>>;
+  readonly universe: Universe;
+  readonly random: Random;
+  /** The server's now in Unix seconds. */
+  now(feed: FeedName): number;
+}
+
+/** Makes one thing happen. @returns what happened, or null when nothing fits (no IPO left to withdraw) */
+export type MarketEvent = (scene: MarketScene) => string | null;
+
+export interface MarketDay {
+  /** Makes the next thing happen. @returns what happened, in a few words: `IPO withdrawn: Calerdex Foods Corp.` */
+  step(): string;
+  /** Steps on its own; a second call changes the interval. @param listener hears of each event */
+  start(intervalMs: number, listener?: (happened: string) => void): void;
+  stop(): void;
+}
+
+const events = { ...insightEvents, ...ipoEvents, ...analystEvents, pureTouch } satisfies Record<
+  string,
+  MarketEvent
+>;
+type EventName = keyof typeof events;
+
+/** How a day opens: whoever watches sees the most telling events first. */
+const opening: readonly EventName[] = [
+  'upgrade',
+  'filing',
+  'withdrawal',
+  'downgrade',
+  'pricing',
+  'accuracy',
+  'correction',
+  'initiation',
+];
+
+/** How often each happens after that. */
+const weights: Readonly<Record<EventName, number>> = {
+  upgrade: 12,
+  downgrade: 10,
+  initiation: 10,
+  reiteration: 8,
+  correction: 4,
+  oldInsight: 3,
+  filing: 10,
+  amendment: 8,
+  pricing: 8,
+  closing: 4,
+  postponement: 4,
+  withdrawal: 5,
+  accuracy: 10,
+  pureTouch: 6,
+};
+const drawn = (Object.keys(weights) as EventName[]).flatMap((name) =>
+  Array<EventName>(weights[name]).fill(name),
+);
+
+export interface MarketDayDeps {
+  readonly stores: Readonly<Record<FeedName, FeedStore>>;
+  readonly universe: Universe;
+  readonly seed: number;
+  /** Milliseconds of the server's clock. */
+  readonly serverMs: (feed: FeedName) => number;
+}
+
+/** A seeded day at the market: the same seed and records give the same events in the same order. */
+export function createMarketDay(deps: MarketDayDeps): MarketDay {
+  const random = createRandom(deps.seed ^ hashText('market day'));
+  const scene: MarketScene = {
+    stores: deps.stores,
+    universe: deps.universe,
+    random,
+    now: (feed) => Math.floor(deps.serverMs(feed) / 1000),
+  };
+  let steps = 0;
+  let timer: NodeJS.Timeout | null = null;
+
+  function step(): string {
+    const first = opening[steps++] ?? random.pick(drawn);
+    // A filing is always possible, so that a day never stands still.
+    return events[first](scene) ?? events[random.pick(drawn)](scene) ?? events.filing(scene)!;
+  }
+
+  return {
+    step,
+    start(intervalMs, listener) {
+      if (timer !== null) clearInterval(timer);
+      timer = setInterval(() => {
+        const happened = step();
+        listener?.(happened);
+      }, intervalMs);
+      timer.unref();
+    },
+    stop() {
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+    },
+  };
+}

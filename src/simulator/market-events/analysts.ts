@@ -1,0 +1,17 @@
+import type { JsonRecord } from '../endpoints';
+import { createAccuracy } from '../generator/analysts';
+import type { MarketEvent } from '../market-day';
+import { pickRecord } from './pick';
+
+export const analystEvents = {
+  /** The vendor recalculates an analyst's statistics: one more rating, all figures move a little. */
+  accuracy: ({ stores, random, now }) => {
+    const found = pickRecord(stores.analysts, random, () => true);
+    if (found === null) return null;
+    const before = found.record.ratings_accuracy as JsonRecord;
+    const accuracy = { ...createAccuracy(random), total_ratings: Number(before.total_ratings ?? 0) + 1 };
+    const record = { ...found.record, ratings_accuracy: accuracy, updated: now('analysts') };
+    stores.analysts.upsert(record, { key: found.key });
+    return `Accuracy recalculated: ${found.record.name_full}, score ${before.smart_score} → ${(accuracy as JsonRecord).smart_score}`;
+  },
+} satisfies Record<string, MarketEvent>;

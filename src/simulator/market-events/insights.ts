@@ -1,0 +1,69 @@
+import type { JsonRecord } from '../endpoints';
+import { createInsight, insightText, priceTarget, ratings } from '../generator/insights';
+import { isoDate } from '../generator/text';
+import type { MarketEvent, MarketScene } from '../market-day';
+import { recordId } from '../random';
+import { pickRecent, pickRecord } from './pick';
+
+/** A new insight of the same firm on the same security. */
+function follow(scene: MarketScene, action: string, steps: -1 | 0 | 1): string | null {
+  const { random, stores } = scene;
+  const found = pickRecent(stores.insights, random, 400);
+  if (found === null) return null;
+  const { record: before } = found;
+  const now = scene.now('insights');
+  const at = ratings.indexOf(before.rating as (typeof ratings)[number]);
+  const rating = ratings[Math.min(ratings.length - 1, Math.max(0, at - steps))]!;
+  const was = Number.parseFloat(String(before.pt)) || 20;
+  const price = Math.max(1, Math.round(was * (1 + steps * (0.05 + random.next() * 0.2)) * 2) / 2);
+  const security = before.security as JsonRecord;
+  const facts = { action, rating, price };
+  stores.insights.upsert({
+    ...before,
+    action,
+    rating,
+    pt: priceTarget(random, price),
+    analyst_insights: insightText(random, String(before.firm), String(security.name), facts, 1300),
+    date: isoDate(now),
+    id: recordId(random, now),
+    rating_id: recordId(random, now),
+    updated: now,
+  });
+  return `${before.firm} ${action.toLowerCase()} ${security.symbol}: ${before.rating} → ${rating}, $${was} → $${price}`;
+}
+
+export const insightEvents = {
+  upgrade: (scene) => follow(scene, 'Upgrades', 1),
+  downgrade: (scene) => follow(scene, 'Downgrades', -1),
+  reiteration: (scene) => follow(scene, 'Reiterates', 0),
+  initiation: (scene) => {
+    const now = scene.now('insights');
+    const record = {
+      ...createInsight(scene.random, scene.universe, now, 1300),
+      action: 'Initiates Coverage On',
+      date: isoDate(now),
+    } as JsonRecord;
+    scene.stores.insights.upsert(record);
+    return `${record.firm} initiates coverage on ${(record.security as JsonRecord).symbol}: ${record.rating}`;
+  },
+  /** The vendor corrects by a new record with the same rating id. */
+  correction: (scene) => {
+    const found = pickRecent(scene.stores.insights, scene.random, 50);
+    if (found === null) return null;
+    const now = scene.now('insights');
+    const price = (Number.parseFloat(String(found.record.pt)) || 20) + scene.random.int(1, 5);
+    const id = recordId(scene.random, now);
+    scene.stores.insights.upsert({ ...found.record, id, pt: priceTarget(scene.random, price), updated: now });
+    return `Insight corrected: ${(found.record.security as JsonRecord).symbol} by ${found.record.firm}, $${found.record.pt} → $${price}`;
+  },
+  /** Rows years old are still updated. */
+  oldInsight: (scene) => {
+    const { insights } = scene.stores;
+    const found = pickRecord(insights, scene.random, () => true);
+    if (found === null) return null;
+    const text = `${found.record.analyst_insights ?? ''} (Reviewed.)`;
+    const updated = scene.now('insights');
+    insights.upsert({ ...found.record, analyst_insights: text, updated }, { key: found.key });
+    return `Old insight edited: ${(found.record.security as JsonRecord).symbol} of ${found.record.date}`;
+  },
+} satisfies Record<string, MarketEvent>;
