@@ -21,7 +21,7 @@ export interface FeedDefinition {
   readonly pageSize: number;
   /** Greatest record position that the endpoint's paging reaches within one window. */
   readonly pagingLimit: number;
-  /** Dotted vendor path of the ticker symbol, carried in the `symbol` header; null when records have none. */
+  /** Dotted Avro path of the ticker symbol, carried in the `symbol` header; null when records have none. */
   readonly symbolField: string | null;
   /** Values by which the vendor says "unknown". They become null. */
   readonly unknowns: UnknownValues;

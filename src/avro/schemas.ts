@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { FeedDefinition } from '../feeds/definition';
+import type { AvroSchema } from './registry';
+
+/** An Avro record schema as parsed JSON, with the custom attributes that highwater's schemas use. */
+export interface RecordSchema {
+  readonly type: 'record';
+  readonly name: string;
+  readonly namespace?: string;
+  readonly fields: readonly FieldSchema[];
+  readonly [attribute: string]: unknown;
+}
+
+export interface FieldSchema {
+  readonly name: string;
+  readonly type: AvroSchema;
+  /** The vendor's name where Avro cannot hold it: `1m_average_return` for `_1m_average_return`. */
+  readonly vendorName?: string;
+  /** Text that holds a decimal number: kept character by character, compared as a number. */
+  readonly decimalText?: boolean;
+  readonly [attribute: string]: unknown;
+}
+
+/** The schemas of everything that one feed publishes. */
+export interface FeedSchemas {
+  readonly record: RecordSchema;
+  readonly envelope: RecordSchema;
+  /** By type name. */
+  readonly transitions: ReadonlyMap<string, RecordSchema>;
+}
+
+const folder = path.join(__dirname, '..', '..', 'schemas');
+
+/** Reads one schema: a file name below `schemas/`, or an absolute path for a feed that is declared outside. */
+export function readSchema(file: string): RecordSchema {
+  return JSON.parse(readFileSync(path.resolve(folder, file), 'utf8')) as RecordSchema;
+}
+
+export function feedSchemas(feed: FeedDefinition): FeedSchemas {
+  const record = readSchema(feed.schema);
+  return {
+    record,
+    envelope: envelopeOf(feed.name, record),
+    transitions: new Map(feed.transitions.map((t) => [t.type, readSchema(t.schema)])),
+  };
+}
+
+/** The envelope template with the feed's namespace, and its record in place of `Record`. */
+function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
+  const template = readSchema('envelope.avsc');
+  // Avro defines a named type once, where it is first used, and refers to it by name afterwards.
+  const uses: readonly AvroSchema[] = [record, `${record.namespace}.${record.name}`];
+  let used = 0;
+  const fields = template.fields.map((field) => {
+    if (!Array.isArray(field.type) || field.type[1] !== 'Record') return field;
+    return { ...field, type: ['null', uses[used++]] as AvroSchema };
+  });
+  return { ...template, namespace: `marketdata.${feed}`, fields };
+}

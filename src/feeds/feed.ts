@@ -1,0 +1,11 @@
+import type { FeedDefinition } from './definition';
+
+/** A feed as it runs: its definition, overridden by the configuration, and how often and how far back it is read. */
+export interface Feed extends FeedDefinition {
+  readonly pollIntervalMs: number;
+  /** Each poll reads from this many seconds before the high-water mark: rows become visible late. */
+  readonly overlapSeconds: number;
+  /** Now and then a poll reads from further back. */
+  readonly wideOverlapSeconds: number;
+  readonly widePollEveryMs: number;
+}

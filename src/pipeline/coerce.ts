@@ -1,0 +1,61 @@
+import Big from 'big.js';
+import type { AvroSchema } from '../avro/registry';
+
+/** The value cannot be brought to the field's type without a loss: it goes into `extra` as it came. */
+export const DRIFTED = Symbol('drifted');
+
+/** From a vendor's value, neither undefined nor null, to the field's type, to null for unknown, or DRIFTED. */
+export type Coercion = (raw: unknown) => unknown;
+
+/** The coercion for a field's type (its branch beside null). Only what loses nothing is coerced: `"12"` for 12. */
+export function coercionOf(type: AvroSchema | undefined, emptyIsUnknown: boolean): Coercion {
+  switch (type) {
+    case 'string':
+      return emptyIsUnknown ? (raw) => (raw === '' ? null : text(raw)) : text;
+    case 'long':
+    case 'int':
+      return (raw) => (raw === '' ? null : integer(raw));
+    case 'double':
+    case 'float':
+      return (raw) => (raw === '' ? null : decimal(raw));
+    case 'boolean':
+      return (raw) => (raw === '' ? null : boolean(raw));
+    default:
+      return isArrayOfText(type) ? (raw) => (raw === '' ? null : texts(raw)) : () => DRIFTED;
+  }
+}
+
+function text(raw: unknown): unknown {
+  if (typeof raw === 'string') return raw.toWellFormed();
+  return typeof raw === 'number' ? String(raw) : DRIFTED;
+}
+
+function integer(raw: unknown): unknown {
+  const value = typeof raw === 'string' && /^-?\d+(\.0+)?$/.test(raw) ? Number(raw) : raw;
+  return Number.isSafeInteger(value) ? value : DRIFTED;
+}
+
+function decimal(raw: unknown): unknown {
+  if (typeof raw === 'number') return Number.isFinite(raw) ? raw : DRIFTED;
+  if (typeof raw !== 'string' || !NUMERIC.test(raw)) return DRIFTED;
+  const value = Number(raw);
+  return Number.isFinite(value) && new Big(raw).eq(value) ? value : DRIFTED;
+}
+
+/** A decimal number, as the vendor may write one. Its exponent is kept short: comparing must stay cheap. */
+export const NUMERIC = /^-?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/;
+
+function boolean(raw: unknown): unknown {
+  if (typeof raw === 'boolean') return raw;
+  return raw === 'true' ? true : raw === 'false' ? false : DRIFTED;
+}
+
+function texts(raw: unknown): unknown {
+  if (!Array.isArray(raw)) return DRIFTED;
+  const items = raw.map(text);
+  return items.includes(DRIFTED) ? DRIFTED : items;
+}
+
+function isArrayOfText(type: AvroSchema | undefined): boolean {
+  return typeof type === 'object' && 'type' in type && type.type === 'array' && type.items === 'string';
+}

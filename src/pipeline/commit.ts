@@ -1,0 +1,37 @@
+import type { FeedSession, TransactionBatch } from '../log/commit-log';
+import type { PendingState } from '../state/feed-state';
+import type { SourceOffset } from '../state/source-offset';
+import type { ScanPage } from './types';
+
+/**
+ * Commits a batch and only then moves the state. When the commit fails, the pending state is dropped with the error, and
+ * the feed is as it was.
+ */
+export async function commit(
+  batch: TransactionBatch,
+  pending: PendingState,
+  session: FeedSession,
+): Promise<void> {
+  await session.commit(batch);
+  pending.settle();
+}
+
+/**
+ * A page without news needs no transaction: reading it again costs nothing but the reading. Its position is written now
+ * and then, so that a restart does not begin far back and `status` sees that scans complete.
+ */
+export function isWorthCommitting(
+  page: ScanPage,
+  news: number,
+  before: SourceOffset,
+  after: SourceOffset,
+  everyMs: number,
+): boolean {
+  return (
+    news > 0 ||
+    after.snapshot !== before.snapshot ||
+    after.page_offset_unit !== before.page_offset_unit ||
+    after.page_size !== before.page_size ||
+    page.observedAtMs - before.ts_ms >= everyMs
+  );
+}

@@ -1,0 +1,18 @@
+import type { FeedCodec } from '../avro/feed-codec';
+import type { Decoder } from './decode';
+import type { ScanPage, VendorRecord } from './types';
+
+/**
+ * A record that is older than its image may come from a replica that lags, or the vendor may really have gone back. The
+ * page is read once more: what both answers agree on is taken, the rest is left to a later poll.
+ */
+export async function confirm(
+  doubtful: readonly VendorRecord[],
+  page: ScanPage,
+  { decode, codec }: { readonly decode: Decoder; readonly codec: Pick<FeedCodec, 'image'> },
+): Promise<readonly VendorRecord[]> {
+  if (doubtful.length === 0) return doubtful;
+  const again = new Map<string, Buffer>();
+  for (const record of decode(await page.reread()).records) again.set(record.id, codec.image.encode(record));
+  return doubtful.filter((record) => again.get(record.id)?.equals(codec.image.encode(record)));
+}

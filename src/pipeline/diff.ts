@@ -1,0 +1,57 @@
+import type { FeedCodec } from '../avro/feed-codec';
+import type { PendingState } from '../state/feed-state';
+import type { Comparison } from './compare';
+import type { Change, VendorRecord } from './types';
+
+export interface DiffOptions {
+  readonly codec: Pick<FeedCodec, 'image'>;
+  readonly compare: Comparison;
+  /** What to call a record without an image: `r` while a snapshot runs, else `c`. */
+  readonly firstSight: 'c' | 'r';
+  /** Takes records that are older than their image: they need a second, agreeing read. Without it they count as read. */
+  readonly setAside?: (record: VendorRecord) => void;
+}
+
+/**
+ * Compares records with their last published images, in the order they were observed. It yields one change at a time, and
+ * whoever takes it applies it to the pending state before asking for the next: a record that comes twice in a page is
+ * compared with what the first one made of it.
+ *
+ * A record that equals its image, or differs in nothing that a reader would notice, yields nothing, and its image stays as
+ * published: the next change's `before` is what was last read as `after` (I3, I6).
+ */
+export function* diff(
+  records: Iterable<VendorRecord>,
+  pending: PendingState,
+  options: DiffOptions,
+): Generator<Change> {
+  const { image } = options.codec;
+  for (const record of records) {
+    const before = pending.image(record.id);
+    // Nearly all records of a poll are as they were: comparing bytes settles them without an object.
+    const encoded = image.encodeShared(record);
+    if (before?.equals(encoded)) continue;
+    if (before === undefined) {
+      const after = Buffer.from(encoded);
+      yield { ...NEW, op: options.firstSight, id: record.id, after, afterRecord: record };
+      continue;
+    }
+
+    const beforeRecord = image.decode(before);
+    const changedFields = options.compare(beforeRecord, record);
+    if (changedFields.length === 0) continue;
+    if (options.setAside !== undefined && record.updated < beforeRecord.updated) options.setAside(record);
+    else
+      yield {
+        op: 'u',
+        id: record.id,
+        before,
+        after: image.encode(record),
+        beforeRecord,
+        afterRecord: record,
+        changedFields,
+      };
+  }
+}
+
+const NEW = { before: null, beforeRecord: null, changedFields: [] } as const;

@@ -1,0 +1,95 @@
+import type { FeedCodec } from '../avro/feed-codec';
+import type { FeedDefinition } from '../feeds/definition';
+import type { FeedTopics, ProducerRecord, TransactionBatch } from '../log/commit-log';
+import type { PendingState } from '../state/feed-state';
+import { eventHeaders, transitionHeaders } from './headers';
+import type { ChangeEvents, DeadLetter } from './types';
+
+export interface EncodeContext {
+  readonly feed: FeedDefinition;
+  readonly topics: FeedTopics;
+  readonly codec: FeedCodec;
+  /** Name of this instance, for people, and the id of its ownership. */
+  readonly owner: string;
+  readonly ownerEpoch: string;
+  /** Time of observation, ms. */
+  readonly observedAtMs: number;
+}
+
+/**
+ * All records of one transaction: events and their transitions, the new images, dead letters, and last the source offset
+ * that says so. Moves the pending offset to what the batch makes it.
+ */
+export function encode(
+  events: readonly ChangeEvents[],
+  letters: readonly DeadLetter[],
+  pending: PendingState,
+  context: EncodeContext,
+): TransactionBatch {
+  const { feed, topics } = context;
+  const records: ProducerRecord[] = [];
+  for (const event of events) pushEvent(records, event, context);
+  for (const letter of letters) pushDeadLetter(records, letter, context);
+
+  const { recordCount, partitionCounts } = pending.counts();
+  const offset = {
+    ...pending.offset,
+    commit: pending.offset.commit + 1,
+    owner: context.owner,
+    owner_epoch: context.ownerEpoch,
+    record_count: recordCount,
+    partition_counts: partitionCounts,
+    ts_ms: context.observedAtMs,
+  };
+  pending.setOffset(offset);
+  records.push({
+    topic: topics.sourceOffset.name,
+    key: feed.name,
+    value: context.codec.sourceOffset.encode(offset),
+    headers: {},
+    timestamp: context.observedAtMs,
+  });
+  const { incarnation, commit } = offset;
+  return { feed: feed.name, records, position: { incarnation, ownerEpoch: context.ownerEpoch, commit } };
+}
+
+function pushEvent(records: ProducerRecord[], event: ChangeEvents, context: EncodeContext): void {
+  const { feed, topics, codec } = context;
+  const { change, tail } = event;
+  const timestamp = tail.ts_ms;
+  records.push({
+    topic: topics.changes.name,
+    key: change.id,
+    value: codec.encodeEnvelope(change, tail),
+    headers: eventHeaders(feed, event),
+    timestamp,
+  });
+  records.push({
+    topic: topics.current.name,
+    key: change.id,
+    value: change.after,
+    headers: { event_id: tail.event_id, seq: String(tail.source.seq), incarnation: tail.source.incarnation },
+    timestamp,
+  });
+  for (const transition of event.transitions) {
+    const { type } = feed.transitions[transition.index]!;
+    records.push({
+      topic: topics.transitions[transition.index]!.name,
+      key: transition.key,
+      value: codec.transitions.get(type)!.encode(transition.value),
+      headers: transitionHeaders(feed, event, transition),
+      timestamp,
+    });
+  }
+}
+
+function pushDeadLetter(records: ProducerRecord[], letter: DeadLetter, context: EncodeContext): void {
+  const value = { feed: context.feed.name, ...letter, ts_ms: context.observedAtMs };
+  records.push({
+    topic: context.topics.deadLetters.name,
+    key: letter.sha256,
+    value: context.codec.deadLetter.encode(value),
+    headers: {},
+    timestamp: context.observedAtMs,
+  });
+}

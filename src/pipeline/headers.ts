@@ -1,0 +1,41 @@
+import type { FeedDefinition } from '../feeds/definition';
+import type { ChangeEvents, Op, TransitionEvent } from './types';
+
+/** CloudEvents binary mode, and what a consumer filters by without decoding. Names and values: DESIGN section 3. */
+type Headers = Record<string, string>;
+
+const opNames: Record<Op, string> = { c: 'created', u: 'updated', d: 'deleted', r: 'read' };
+
+export function eventHeaders(feed: FeedDefinition, event: ChangeEvents): Headers {
+  return headers(feed, event, event.tail.event_id, `marketdata.${feed.name}.${opNames[event.tail.op]}`);
+}
+
+export function transitionHeaders(
+  feed: FeedDefinition,
+  event: ChangeEvents,
+  transition: TransitionEvent,
+): Headers {
+  const { eventType, idSuffix } = feed.transitions[transition.index]!;
+  return headers(feed, event, event.tail.event_id + idSuffix, eventType);
+}
+
+function headers(
+  feed: FeedDefinition,
+  { change, tail, symbol }: ChangeEvents,
+  id: string,
+  type: string,
+): Headers {
+  const all: Headers = {
+    ce_specversion: '1.0',
+    ce_id: id,
+    ce_source: `/highwater/${feed.name}`,
+    ce_type: type,
+    ce_subject: change.id,
+    ce_time: new Date(tail.ts_ms).toISOString(),
+    'content-type': 'application/avro',
+    op: tail.op,
+  };
+  if (symbol !== null && symbol !== '') all.symbol = symbol;
+  if (tail.changed_fields.length > 0) all['changed-fields'] = tail.changed_fields.join(',');
+  return all;
+}

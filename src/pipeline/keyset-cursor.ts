@@ -1,0 +1,56 @@
+import type { PageFacts } from './page-facts';
+
+/**
+ * Where an ordered scan stands: all rows below `anchor` have been read, and the next request asks for `updated >= anchor`.
+ * Paging within one anchor is left to `second-walk.ts`. Times are Unix seconds.
+ */
+export interface KeysetCursor {
+  readonly anchor: number;
+  /** Rows have been seen at or after the anchor: an empty answer is odd and asked for again. */
+  readonly expectsRows: boolean;
+  /** Set once the scan has passed its pin and looks for rows dated ahead only; counts the leaps over what moves on. */
+  readonly leaps: number;
+}
+
+export interface PageContext {
+  /** A page shorter than this is the last one; null when a short page proves nothing. */
+  readonly fullPage: number | null;
+  /** The end that this scan wants to reach; null for none. */
+  readonly pin: number;
+  /** The server's clock when it answered this page. */
+  readonly serverSecond: number;
+}
+
+export type Step =
+  | { readonly kind: 'end' }
+  /** Ask again from a later anchor. */
+  | { readonly kind: 'anchor'; readonly cursor: KeysetCursor }
+  /** The page lies within one second: that second is at least as wide as a page. */
+  | { readonly kind: 'wide-second' };
+
+/** On a server where rows move to now faster than they are read, a scan for rows dated ahead would never end. */
+const MOST_LEAPS = 3;
+
+/** Decides how an ordered scan goes on after a page that was not empty. */
+export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageContext): Step {
+  // Before re-anchoring: an idle poll is one request.
+  if (context.fullPage !== null && page.length < context.fullPage) return { kind: 'end' };
+  const last = page.last ?? cursor.anchor;
+  const { serverSecond } = context;
+  if (last > context.pin && last <= serverSecond) {
+    // What the server held at the pin has been read. Rows that moved meanwhile are left to the next poll, which starts
+    // below them; but rows dated ahead would stay behind the moving ones for ever.
+    if (cursor.leaps >= MOST_LEAPS) return { kind: 'end' };
+    return {
+      kind: 'anchor',
+      cursor: { anchor: serverSecond + 1, expectsRows: false, leaps: cursor.leaps + 1 },
+    };
+  }
+  if (last > cursor.anchor) return { kind: 'anchor', cursor: { ...cursor, anchor: last, expectsRows: true } };
+  return { kind: 'wide-second' };
+}
+
+/** Past a second that has been read to its end. */
+export function afterSecond(cursor: KeysetCursor): KeysetCursor {
+  return { ...cursor, anchor: cursor.anchor + 1, expectsRows: false };
+}

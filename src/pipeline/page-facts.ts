@@ -1,0 +1,38 @@
+import { rowId, rowUpdated } from './row';
+
+/** What the scan has to know about a page's rows to decide where to go on. Times are Unix seconds. */
+export interface PageFacts {
+  readonly length: number;
+  /** By position; null where a row has none. */
+  readonly ids: readonly (string | null)[];
+  readonly updated: readonly (number | null)[];
+  /** Least, greatest and last time stamp on the page; null when no row has one. */
+  readonly least: number | null;
+  readonly greatest: number | null;
+  readonly last: number | null;
+  /** No row is older than the one before it. */
+  readonly ascending: boolean;
+}
+
+export function pageFacts(rows: readonly unknown[]): PageFacts {
+  const ids = rows.map(rowId);
+  const updated = rows.map(rowUpdated);
+  let least: number | null = null;
+  let greatest: number | null = null;
+  let last: number | null = null;
+  let ascending = true;
+  for (const second of updated) {
+    if (second === null) continue;
+    if (last !== null && second < last) ascending = false;
+    least = Math.min(least ?? second, second);
+    greatest = Math.max(greatest ?? second, second);
+    last = second;
+  }
+  return { length: rows.length, ids, updated, least, greatest, last, ascending };
+}
+
+/** Every row of `page` that has an id is on `earlier` too: the server showed the same page again. */
+export function repeats(page: PageFacts, earlier: PageFacts): boolean {
+  const known = new Set(earlier.ids);
+  return page.length > 0 && page.ids.every((id) => id === null || known.has(id));
+}

@@ -1,0 +1,79 @@
+import { HighwaterError } from '../errors';
+import type { FetchedPage, PageReader } from './page-reader';
+
+/**
+ * Reads rows that only paging can tell apart: one second that is wider than a page, or a window whose order is not given.
+ *
+ * While it walks, rows that the vendor updates leave the window, and those behind them move one place forward. Walked
+ * upward, that would skip rows. So pages are walked from the last to the first, where it causes repeats, until a walk
+ * brings no new id and no walk has had more rows than distinct ids are known. (Ties that the server shuffles on each
+ * request need several walks.)
+ */
+export async function* walkPages(reader: PageReader, window: Window): AsyncGenerator<FetchedPage, WalkEnd> {
+  const seen = new Set<string>();
+  let rows = 0;
+  let fresh = 0;
+  const take = (page: FetchedPage): boolean => {
+    let inside = 0;
+    page.facts.ids.forEach((id, i) => {
+      const second = page.facts.updated[i] ?? null;
+      if (second !== null && second > window.lastSecond) return;
+      inside++;
+      rows++;
+      if (id !== null && !seen.has(id)) {
+        seen.add(id);
+        fresh++;
+      } else if (id === null) rows--;
+    });
+    // A page with a row behind the window, or an empty one, is the window's end.
+    return page.facts.length === 0 || inside < page.facts.length;
+  };
+
+  let top = 0;
+  for (let walk = 0; walk <= MOST_WALKS; walk++) {
+    rows = 0;
+    fresh = 0;
+    for (let ended = false; !ended; ) {
+      if (top * reader.paging().pageSize > window.pagingLimit) throw beyondReach(window);
+      const page = await reader.read(window.from, top);
+      if (page === 'page-size-changed') return page;
+      ended = take(page);
+      if (!ended) top++;
+      yield page;
+    }
+    // The first climb only finds the end; what it saw counts for the ids, not as a walk.
+    if (walk === 0) continue;
+    for (let n = top - 1; n >= 0; n--) {
+      const page = await reader.read(window.from, n);
+      if (page === 'page-size-changed') return page;
+      take(page);
+      yield page;
+    }
+    if (fresh === 0 && seen.size >= rows) return 'all-read';
+  }
+  return 'not-settled';
+}
+
+export interface Window {
+  /** Anchor of all requests, Unix seconds. */
+  readonly from: number;
+  /** Rows after it are not the walk's concern; Infinity for a whole window. */
+  readonly lastSecond: number;
+  /** Greatest record position that the server's paging reaches. */
+  readonly pagingLimit: number;
+  readonly feed: string;
+}
+
+export type WalkEnd = 'all-read' | 'not-settled' | 'page-size-changed';
+
+export const MOST_WALKS = 20;
+
+function beyondReach(window: Window): HighwaterError {
+  const what = Number.isFinite(window.lastSecond)
+    ? `second ${window.from}`
+    : `window from ${window.from}, which has no order,`;
+  return new HighwaterError(
+    'SCAN_BEYOND_REACH',
+    `The ${what} of feed ${window.feed} holds more records than paging reaches (${window.pagingLimit}).`,
+  );
+}

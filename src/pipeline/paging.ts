@@ -1,0 +1,64 @@
+import type { PageFacts } from './page-facts';
+
+/**
+ * What has been learned of the server's paging. The specification says "page offset, 0 to 100000": it may count pages or
+ * records, from 0 or from 1, and the server may give fewer records than were asked for.
+ */
+export interface Paging {
+  /** Null until known; then pages are asked for by index from 0, which repeats rows at worst, but skips none. */
+  readonly unit: 'page' | 'record' | null;
+  readonly firstPage: number;
+  /** Records to ask for. */
+  readonly pageSize: number;
+  /** Most records that came in one page for this size; null before the first page. A shorter one is the last. */
+  readonly longestPage: number | null;
+}
+
+export function unknownPaging(pageSize: number): Paging {
+  return { unit: null, firstPage: 0, pageSize, longestPage: null };
+}
+
+/** Value of the paging parameter for page n (from 0) of a walk. */
+export function pageOffset(paging: Paging, n: number): number {
+  return paging.firstPage + (paging.unit === 'record' ? n * paging.pageSize : n);
+}
+
+export function withPageSize(paging: Paging, pageSize: number): Paging {
+  return { ...paging, pageSize, longestPage: null };
+}
+
+/** Fewer rows tell nothing: one missing row must not look like all of them. */
+const LEAST_EVIDENCE = 3;
+/** Rows of one second, which may change places, need to be many before chance is ruled out. */
+const LEAST_EVIDENCE_IN_ONE_SECOND = 20;
+
+/**
+ * Infers the paging from what the server gives for the paging values 0, 1 and 2 of one window.
+ *
+ * It looks at the rows of page 0 whose second does not reach the page's end, since rows of equal `updated` may change
+ * places between two requests. Counting by index from 0, none of them is on page 1; from 1, all are. Counting records,
+ * each step loses one. Null when the pages do not tell (too few rows, ties in random order, rows moving meanwhile).
+ */
+export function inferPaging(
+  zero: PageFacts,
+  one: PageFacts,
+  two: PageFacts,
+): Pick<Paging, 'unit' | 'firstPage'> | null {
+  const settled = zero.ids.filter((id, i) => id !== null && zero.updated[i] !== zero.last);
+  const evidence = settled.length >= LEAST_EVIDENCE ? settled : zero.ids.filter((id) => id !== null);
+  const least = evidence === settled ? LEAST_EVIDENCE : LEAST_EVIDENCE_IN_ONE_SECOND;
+  if (evidence.length < least) return null;
+
+  const missingFrom = (page: PageFacts): number => {
+    const ids = new Set(page.ids);
+    return evidence.filter((id) => !ids.has(id)).length;
+  };
+  const onOne = missingFrom(one);
+  const onTwo = missingFrom(two);
+  const all = evidence.length;
+  if (onOne === all && onTwo === all) return { unit: 'page', firstPage: 0 };
+  if (onOne === 0 && onTwo === all) return { unit: 'page', firstPage: 1 };
+  if (onOne === 1 && onTwo === 2) return { unit: 'record', firstPage: 0 };
+  if (onOne === 0 && onTwo === 1) return { unit: 'record', firstPage: 1 };
+  return null;
+}

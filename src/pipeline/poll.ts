@@ -1,0 +1,133 @@
+import type { FeedCodec } from '../avro/feed-codec';
+import type { Feed } from '../feeds/feed';
+import type { FeedSession, FeedTopics } from '../log/commit-log';
+import type { Logger } from '../logger';
+import type { Source } from '../source/source';
+import type { FeedState } from '../state/feed-state';
+import { advance, learnedPaging, type SourceOffset } from '../state/source-offset';
+import { commit, isWorthCommitting } from './commit';
+import type { Comparison } from './compare';
+import { confirm } from './confirm';
+import { newDeadLetters } from './dead-letters';
+import type { Decoder } from './decode';
+import { diff } from './diff';
+import { type EncodeContext, encode } from './encode';
+import { buildEvents, type EventContext } from './events';
+import { oneAhead } from './one-ahead';
+import { type ScanStart, scan } from './scan';
+import type { ChangeEvents, DeadLetter, ScanPage, VendorRecord } from './types';
+
+export interface PollDeps {
+  readonly source: Source;
+  readonly session: FeedSession;
+  readonly state: FeedState;
+  readonly topics: FeedTopics;
+  readonly codec: FeedCodec;
+  readonly decode: Decoder;
+  readonly compare: Comparison;
+  readonly logger: Logger;
+  /** Name of the installation, and of this instance. */
+  readonly appId: string;
+  readonly instance: string;
+  /** Called after each page: progress for people. */
+  readonly onPage?: (page: PageReport) => void;
+}
+
+/** What became of one page, once it is committed. */
+export interface PageReport {
+  readonly feed: Feed;
+  readonly page: ScanPage;
+  readonly events: readonly ChangeEvents[];
+  readonly letters: readonly DeadLetter[];
+  readonly state: FeedState;
+}
+
+export interface PollResult {
+  readonly pages: number;
+  readonly rows: number;
+  readonly changes: number;
+  readonly deadLetters: number;
+}
+
+/**
+ * One round of one feed. Each page is one transaction: its events, images, dead letters and source offset commit together
+ * or not at all, and the state moves only then. The signal ends the poll after the page that is under way.
+ *
+ * @param wide reads from further back and takes nothing but an empty page for the end
+ */
+export async function poll(
+  feed: Feed,
+  deps: PollDeps,
+  wide: boolean,
+  signal: AbortSignal,
+): Promise<PollResult> {
+  const { state, codec, compare } = deps;
+  const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0 };
+
+  for await (const page of oneAhead(scan(feed, scanStart(feed, state.offset, wide), deps, signal))) {
+    const context = eventContext(feed, page, deps);
+    const pending = state.begin();
+    pending.setOffset(advance(pending.offset, page.progress, page.observedAtMs));
+
+    const { records, rejected } = deps.decode(page.rows);
+    const letters = newDeadLetters(rejected, pending);
+
+    const doubtful: VendorRecord[] = [];
+    const { firstSight } = context;
+    const changes = diff(records, pending, {
+      codec,
+      compare,
+      firstSight,
+      setAside: (record) => doubtful.push(record),
+    });
+    const events = buildEvents(changes, pending, context);
+    const confirmed = await confirm(doubtful, page, deps);
+    events.push(...buildEvents(diff(confirmed, pending, { codec, compare, firstSight }), pending, context));
+
+    if (
+      isWorthCommitting(
+        page,
+        events.length + letters.length,
+        state.offset,
+        pending.offset,
+        feed.pollIntervalMs,
+      )
+    ) {
+      const batch = encode(events, letters, pending, context);
+      await commit(batch, pending, deps.session); // the state moves here, and only here
+    } else {
+      pending.settle(); // nothing but the position moved
+    }
+
+    result.pages++;
+    result.rows += page.rows.length;
+    result.changes += events.length;
+    result.deadLetters += letters.length;
+    deps.onPage?.({ feed, page, events, letters, state });
+    if (signal.aborted) break;
+  }
+  return result;
+}
+
+function scanStart(feed: Feed, offset: SourceOffset, wide: boolean): ScanStart {
+  return {
+    highWaterMark: offset.high_water_mark,
+    snapshot: offset.snapshot !== 'complete',
+    wide,
+    paging: learnedPaging(offset, feed.pageSize),
+  };
+}
+
+function eventContext(
+  feed: Feed,
+  page: ScanPage,
+  deps: PollDeps,
+): EventContext & EncodeContext & { firstSight: 'c' | 'r' } {
+  const { appId, topics, codec, instance: owner } = deps;
+  const { ownerEpoch } = deps.session;
+  const { duringSnapshot } = page.progress;
+  const origin = duringSnapshot ? 'snapshot' : 'poll';
+  const firstSight = duringSnapshot ? 'r' : 'c';
+  const { observedAtMs } = page;
+  return { feed, appId, topics, codec, owner, ownerEpoch, duringSnapshot, origin, firstSight, observedAtMs };
+}

@@ -1,0 +1,26 @@
+/**
+ * The two members that every record needs, read from a row before anything else is known about it. The scan steers by
+ * them; the decoder rejects rows that lack one.
+ */
+
+/** Above this a time stamp is in milliseconds: as seconds it would lie in the year 5138. */
+const GREATEST_SECONDS = 1e11;
+
+/** The record's id as text; null when there is none that could be a key. */
+export function rowId(row: unknown): string | null {
+  const id = member(row, 'id');
+  if (typeof id === 'string') return id === '' ? null : id.toWellFormed();
+  return typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : null;
+}
+
+/** Unix seconds; null when the row has no usable time stamp. */
+export function rowUpdated(row: unknown): number | null {
+  const raw = member(row, 'updated');
+  const value = typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw;
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
+  return Math.floor(value > GREATEST_SECONDS ? value / 1000 : value);
+}
+
+function member(row: unknown, name: string): unknown {
+  return typeof row === 'object' && row !== null ? (row as Record<string, unknown>)[name] : undefined;
+}

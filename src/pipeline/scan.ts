@@ -1,0 +1,205 @@
+import type { Feed } from '../feeds/feed';
+import type { Logger } from '../logger';
+import type { Source } from '../source/source';
+import { behindFirstPage } from './first-page';
+import { afterSecond, type KeysetCursor, nextStep } from './keyset-cursor';
+import { type FetchedPage, type PageReader, pageReader } from './page-reader';
+import { MOST_WALKS, walkPages } from './page-walk';
+import type { Paging } from './paging';
+import type { ScanPage } from './types';
+
+/** Where a scan begins and what is known before it. Times are Unix seconds. */
+export interface ScanStart {
+  readonly highWaterMark: number;
+  /** The first snapshot is not complete yet. */
+  readonly snapshot: boolean;
+  /** Reads from further back, and takes nothing but an empty page for the end. */
+  readonly wide: boolean;
+  readonly paging: Paging;
+}
+
+export interface ScanDeps {
+  readonly source: Source;
+  readonly logger: Logger;
+}
+
+/**
+ * Walks the pages from the stored position to the end, by keyset on `updated`: when a page's last row is later than the
+ * anchor, the next request starts there, so that the server's paging limit is never met. Rows at the seam come twice;
+ * the diff makes that free. The rules and their reasons: `docs/scan.md`.
+ *
+ * @throws HighwaterError SOURCE_* when the server cannot be read, SCAN_* when its answers cannot be scanned completely
+ */
+export async function* scan(
+  feed: Feed,
+  start: ScanStart,
+  deps: ScanDeps,
+  signal: AbortSignal,
+): AsyncGenerator<ScanPage> {
+  const reader = pageReader(feed, deps.source, start.paging, signal);
+  if (start.snapshot && start.highWaterMark === 0 && reader.paging().unit === null)
+    await reader.learnPaging();
+  const overlap = start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds;
+  const from = Math.max(0, start.highWaterMark - overlap);
+
+  const position = { reader, duringSnapshot: start.snapshot, highWaterMark: start.highWaterMark };
+  const end = yield* scanInOrder(feed, from, start, position, deps);
+  if (end === 'not-in-order') yield* scanWithoutOrder(feed, from, start, position, deps);
+}
+
+/** What a scan moves along: the mark that its pages carry. */
+interface Position {
+  readonly reader: PageReader;
+  readonly duringSnapshot: boolean;
+  highWaterMark: number;
+}
+
+async function* scanInOrder(
+  feed: Feed,
+  from: number,
+  start: ScanStart,
+  position: Position,
+  deps: ScanDeps,
+): AsyncGenerator<ScanPage, 'end' | 'not-in-order'> {
+  const { reader } = position;
+  let cursor: KeysetCursor = {
+    anchor: from,
+    expectsRows: start.highWaterMark > 0 || start.snapshot,
+    leaps: 0,
+  };
+  let pin: number | null = null;
+
+  for (;;) {
+    const known = reader.paging().longestPage;
+    let page = await first(reader, cursor.anchor);
+    if (page.facts.length === 0 && cursor.expectsRows) page = await first(reader, cursor.anchor);
+    const { facts } = page;
+    if (facts.length === 0) {
+      yield lastPage(position, page);
+      return 'end';
+    }
+    if (!facts.ascending || (facts.least !== null && facts.least < cursor.anchor)) return 'not-in-order';
+
+    if (start.snapshot) {
+      // A snapshot is pinned late: by the first page that comes close to the moment of its own answer.
+      if (pin === null && (facts.last ?? 0) >= page.serverSecond - feed.overlapSeconds)
+        pin = page.serverSecond;
+    } else pin ??= page.serverSecond;
+    const step = nextStep(cursor, facts, {
+      fullPage: start.wide ? null : known,
+      pin: pin ?? Number.POSITIVE_INFINITY,
+      serverSecond: page.serverSecond,
+    });
+    // Rows beyond a leap say nothing about those leapt over.
+    if (cursor.leaps === 0) position.highWaterMark = Math.min(facts.last ?? cursor.anchor, page.knownSecond);
+    yield scanPage(position, page, step.kind === 'end');
+    if (step.kind === 'end') return 'end';
+    if (step.kind === 'anchor') {
+      cursor = step.cursor;
+      continue;
+    }
+
+    const beyond = await behindFirstPage(feed, reader, cursor.anchor, facts);
+    if (beyond === 'page-size-changed') continue;
+    if (beyond !== 'more') {
+      yield lastPage(position, beyond);
+      return 'end';
+    }
+    const window = {
+      from: cursor.anchor,
+      lastSecond: cursor.anchor,
+      pagingLimit: feed.pagingLimit,
+      feed: feed.name,
+    };
+    if ((yield* walk(window, position, deps)) === 'again') continue;
+    cursor = afterSecond(cursor);
+  }
+}
+
+/** The filter is ignored or the order is not given: everything has to be read before the mark may move. */
+async function* scanWithoutOrder(
+  feed: Feed,
+  from: number,
+  start: ScanStart,
+  position: Position,
+  deps: ScanDeps,
+): AsyncGenerator<ScanPage> {
+  const { reader } = position;
+  position.highWaterMark = start.highWaterMark;
+  const window = {
+    from,
+    lastSecond: Number.POSITIVE_INFINITY,
+    pagingLimit: feed.pagingLimit,
+    feed: feed.name,
+  };
+  for (;;) {
+    const begin = await first(reader, from);
+    let greatest = begin.facts.greatest ?? start.highWaterMark;
+    yield scanPage(position, begin, false);
+    // One page that holds the whole window needs no order.
+    const beyond = await behindFirstPage(feed, reader, from, begin.facts);
+    if (beyond === 'page-size-changed') continue;
+    if (beyond === 'more') {
+      const end = yield* walk(window, position, deps, (page) => {
+        greatest = Math.max(greatest, page.facts.greatest ?? 0);
+      });
+      if (end === 'again') continue;
+    }
+    // A row that moved while the pages were read may have been missed: it is no older than the first answer.
+    position.highWaterMark = Math.min(greatest, begin.knownSecond);
+    yield lastPage(position, begin);
+    return;
+  }
+}
+
+async function* walk(
+  window: Parameters<typeof walkPages>[1],
+  position: Position,
+  deps: ScanDeps,
+  look: (page: FetchedPage) => void = () => {},
+): AsyncGenerator<ScanPage, 'done' | 'again'> {
+  const pages = walkPages(position.reader, window);
+  for (;;) {
+    const { done, value } = await pages.next();
+    if (!done) {
+      look(value);
+      yield scanPage(position, value, false);
+      continue;
+    }
+    if (value === 'not-settled') {
+      deps.logger.warn(
+        `Feed ${window.feed}: ${MOST_WALKS} walks over the rows from ${window.from} still brought new ones. ` +
+          'The scan goes on; what is missing is left to a later wide poll or reconcile.',
+        { feed: window.feed },
+      );
+    }
+    return value === 'page-size-changed' ? 'again' : 'done';
+  }
+}
+
+async function first(reader: PageReader, from: number): Promise<FetchedPage> {
+  for (;;) {
+    const page = await reader.read(from, 0);
+    if (page !== 'page-size-changed') return page;
+  }
+}
+
+function scanPage(position: Position, page: FetchedPage, complete: boolean): ScanPage {
+  return {
+    rows: page.rows,
+    observedAtMs: page.observedAtMs,
+    progress: {
+      highWaterMark: position.highWaterMark,
+      duringSnapshot: position.duringSnapshot,
+      complete,
+      paging: position.reader.learned(),
+    },
+    reread: page.reread,
+  };
+}
+
+/** The end was found by a page without rows of its own. */
+function lastPage(position: Position, page: FetchedPage): ScanPage {
+  const known = Math.min(position.highWaterMark, page.knownSecond);
+  return { ...scanPage({ ...position, highWaterMark: known }, page, true), rows: [], reread: async () => [] };
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import type { FeedCodec } from '../avro/feed-codec';
+import type { SchemaRegistry } from '../avro/registry';
+import { readSchemaId } from '../avro/wire';
+import type { WireType } from '../avro/wire-type';
+import { HighwaterError } from '../errors';
+import type { FeedDefinition } from '../feeds/definition';
+import type { FeedSession, FeedTopics, LogRecord } from '../log/commit-log';
+import { type FeedState, feedState } from './feed-state';
+import { firstSourceOffset, type SourceOffset } from './source-offset';
+
+export interface RestoreDeps {
+  readonly session: FeedSession;
+  readonly topics: FeedTopics;
+  readonly codec: FeedCodec;
+  readonly registry: SchemaRegistry;
+  /** Fingerprint of what is asked of the API now. */
+  readonly scope: string;
+}
+
+/**
+ * Reads a feed's state back from the log: source offset, images, dead letters. A feed that has none begins a new
+ * incarnation. When the scope has changed, all is read again: `r` and `u` only, for nothing says that what no longer
+ * appears is gone.
+ *
+ * @throws HighwaterError STATE_DAMAGED when the images are not those that the source offset speaks of
+ */
+export async function restore(
+  feed: FeedDefinition,
+  deps: RestoreDeps,
+  signal: AbortSignal,
+): Promise<FeedState> {
+  const { session, topics, codec } = deps;
+  const offset = await restoreOffset(feed, deps, signal);
+  const images = new Map<string, Buffer>();
+  for await (const record of session.restore(topics.current.name, signal)) {
+    if (offset === null || record.headers.incarnation !== offset.incarnation)
+      throw foreignImage(feed, record, offset);
+    await learnWriter(codec.image, record, deps);
+    images.set(record.key, record.value!);
+  }
+  if (offset !== null && images.size !== offset.record_count) {
+    throw new HighwaterError(
+      'STATE_DAMAGED',
+      `Topic ${topics.current.name} holds ${images.size} images, but the source offset of feed ${feed.name} counts ${offset.record_count}.`,
+    );
+  }
+  const deadLetters = new Set<string>();
+  for await (const record of session.restore(topics.deadLetters.name, signal)) deadLetters.add(record.key);
+
+  const restored = { offset: inScope(offset ?? newOffset(feed, deps), deps.scope), images, deadLetters };
+  return feedState(feed, codec.image, restored, topics.current.partitions);
+}
+
+async function restoreOffset(
+  feed: FeedDefinition,
+  deps: RestoreDeps,
+  signal: AbortSignal,
+): Promise<SourceOffset | null> {
+  const { session, topics, codec } = deps;
+  let offset: SourceOffset | null = null;
+  for await (const record of session.restore(topics.sourceOffset.name, signal)) {
+    if (record.key !== feed.name) continue;
+    await learnWriter(codec.sourceOffset, record, deps);
+    offset = codec.sourceOffset.decode(record.value!);
+  }
+  return offset;
+}
+
+function newOffset(feed: FeedDefinition, deps: RestoreDeps): SourceOffset {
+  return firstSourceOffset(feed.name, randomBytes(4).toString('hex'), deps.scope);
+}
+
+function inScope(offset: SourceOffset, scope: string): SourceOffset {
+  if (offset.scope === scope) return offset;
+  const {
+    feed,
+    incarnation,
+    owner,
+    owner_epoch,
+    commit,
+    seq,
+    record_count,
+    partition_counts,
+    paused,
+    ts_ms,
+  } = offset;
+  const kept = { owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms };
+  return { ...firstSourceOffset(feed, incarnation, scope), ...kept };
+}
+
+/** A record of an older version of the project needs the schema that wrote it. */
+async function learnWriter<T>(type: WireType<T>, record: LogRecord, deps: RestoreDeps): Promise<void> {
+  const id = readSchemaId(record.value!);
+  if (!type.knowsWriter(id)) type.addWriter(id, await deps.registry.schemaById(id));
+}
+
+function foreignImage(feed: FeedDefinition, record: LogRecord, offset: SourceOffset | null): HighwaterError {
+  const known =
+    offset === null ? 'there is no source offset' : `the source offset knows ${offset.incarnation}`;
+  return new HighwaterError(
+    'STATE_DAMAGED',
+    `Topic ${record.topic} holds an image of incarnation ${record.headers.incarnation ?? 'none'} (key ${record.key}), but ${known} for feed ${feed.name}.`,
+  );
+}
