@@ -31,6 +31,13 @@ export const errorKinds = {
     remedy:
       'Nothing, when another publisher took over on purpose; else look for a second one on the same log.',
   },
+  UNEXPECTED: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'Nothing of it was committed; the feed is tried again.',
+    remedy: 'This is a bug: please report it with the lines above.',
+  },
   SCAN_BEYOND_REACH: {
     exit: 1,
     retriable: false,
@@ -50,7 +57,8 @@ export const errorKinds = {
     retriable: false,
     parks: true,
     now: 'The feed is not polled: publishing from a damaged state would repeat or lose changes.',
-    remedy: 'Restore the log from a backup, or begin a new log (another data folder): all records then come again as reads.',
+    remedy:
+      'Restore the log from a backup, or begin a new log (another data folder): all records then come again as reads.',
   },
   LOG_UNWRITABLE: {
     exit: 2,

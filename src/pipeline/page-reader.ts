@@ -45,23 +45,38 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
     return fetched(page, async () => (await source.fetchPage(feed, request, signal)).rows);
   }
 
+  /** Null when the body was too large: from now on fewer records are asked for. */
+  async function fetchOrShrink(from: number, offset: number): Promise<FetchedPage | null> {
+    try {
+      return await fetch(from, offset);
+    } catch (error) {
+      const tooLarge = error instanceof HighwaterError && error.code === 'SOURCE_BODY_TOO_LARGE';
+      if (!tooLarge || paging.pageSize === 1) throw error;
+      paging = withPageSize(paging, Math.floor(paging.pageSize / 2));
+      return null;
+    }
+  }
+
   async function read(from: number, n: number): Promise<FetchedPage | 'page-size-changed'> {
     for (;;) {
-      try {
-        const page = await fetch(from, pageOffset(paging, n));
+      const page = await fetchOrShrink(from, pageOffset(paging, n));
+      if (page !== null) {
         paging = { ...paging, longestPage: Math.max(paging.longestPage ?? 0, page.facts.length) };
         return page;
-      } catch (error) {
-        if (
-          !(error instanceof HighwaterError) ||
-          error.code !== 'SOURCE_BODY_TOO_LARGE' ||
-          paging.pageSize === 1
-        )
-          throw error;
-        paging = withPageSize(paging, Math.floor(paging.pageSize / 2));
-        if (n > 0) return 'page-size-changed';
       }
+      if (n > 0) return 'page-size-changed';
     }
+  }
+
+  /** The first pages of the whole feed; the paging values are meant literally. */
+  async function probe(): Promise<readonly PageFacts[] | null> {
+    const pages: PageFacts[] = [];
+    for (const offset of [0, 1, 2]) {
+      const page = await fetchOrShrink(0, offset);
+      if (page === null) return null;
+      pages.push(page.facts);
+    }
+    return pages;
   }
 
   return {
@@ -75,13 +90,13 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
         ? withPageSize(paging, feed.pageSize)
         : paging,
     async learnPaging() {
-      for (let attempt = 0; attempt < LEARNING_TRIES; attempt++) {
-        // The paging values are meant literally here: 0, 1 and 2 of the whole feed.
-        const zero = await fetch(0, 0);
-        if (zero.facts.length === 0) return;
-        const one = await fetch(0, 1);
-        const two = await fetch(0, 2);
-        const inferred = inferPaging(zero.facts, one.facts, two.facts);
+      for (let attempt = 0; attempt < LEARNING_TRIES; ) {
+        const pages = await probe();
+        if (pages === null) continue;
+        attempt++;
+        const [zero, one, two] = pages as [PageFacts, PageFacts, PageFacts];
+        if (zero.length === 0) return;
+        const inferred = inferPaging(zero, one, two);
         if (inferred === null) continue;
         paging = { ...paging, ...inferred };
         return;

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createFeedCodec, type FeedCodec } from '../avro/feed-codec';
+import type { SchemaRegistry } from '../avro/registry';
+import { type ErrorCode, HighwaterError } from '../errors';
+import type { Feed } from '../feeds/feed';
+import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
+import type { Logger } from '../logger';
+import { commit } from '../pipeline/commit';
+import { createComparison } from '../pipeline/compare';
+import { createDecoder } from '../pipeline/decode';
+import { encode } from '../pipeline/encode';
+import { type PageReport, type PollDeps, poll } from '../pipeline/poll';
+import type { Source } from '../source/source';
+import { restore } from '../state/restore';
+import { eventFor, type FeedTaskState, nextState, pauseAfter } from './feed-task-state';
+
+export interface FeedTaskDeps {
+  readonly source: Source;
+  readonly log: CommitLog;
+  readonly registry: SchemaRegistry;
+  readonly logger: Logger;
+  readonly topics: FeedTopics;
+  /** Fingerprint of what is asked of the API. */
+  readonly scope: string;
+  readonly appId: string;
+  readonly instance: string;
+  readonly onPage?: (report: PageReport) => void;
+}
+
+/** How the last poll of a feed went. */
+export interface FeedTaskReport {
+  readonly feed: string;
+  readonly error: HighwaterError | null;
+}
+
+/** A feed that is owned: its session, its restored state and all that a poll needs. */
+interface OwnedFeed {
+  readonly deps: PollDeps;
+  readonly session: FeedSession;
+}
+
+/**
+ * The loop of one feed: acquire and restore, then poll at its interval until the signal. Errors are answered here: retried
+ * with growing pauses, or the feed is parked, so that no other feed notices (I9). The signal ends it after the page that
+ * is being committed.
+ *
+ * @param once ends after the first poll, whatever its outcome
+ * @throws HighwaterError LOG_OWNED when another process holds the log: then nothing of this worker can run
+ */
+export async function runFeedTask(feed: Feed, deps: FeedTaskDeps, once: boolean, signal: AbortSignal): Promise<FeedTaskReport> {
+  const { logger } = deps;
+  let state: FeedTaskState = 'starting';
+  let owned: OwnedFeed | null = null;
+  let failures = 0;
+  let error: HighwaterError | null = null;
+  let lastWide = 0;
+
+  try {
+    while (!signal.aborted) {
+      const began = Date.now();
+      let pauseMs: number;
+      try {
+        if (owned === null) {
+          owned = await acquire(feed, deps, signal);
+          state = nextState(state, 'acquired');
+        }
+        // The first poll of an owner looks further back, and so does one now and then.
+        const wide = began - lastWide >= feed.widePollEveryMs;
+        const result = await poll(feed, owned.deps, wide, signal);
+        if (wide) lastWide = began;
+        if (failures > 0 && error !== null) logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: error.code });
+        logger.debug('polled', { feed: feed.name, wide, ms: Date.now() - began, ...result });
+        failures = 0;
+        error = null;
+        state = nextState(state, 'polled');
+        pauseMs = Math.max(0, began + feed.pollIntervalMs - Date.now());
+      } catch (thrown) {
+        if (signal.aborted) break;
+        if (thrown instanceof HighwaterError && thrown.code === 'LOG_OWNED') throw thrown;
+        failures++;
+        error = asHighwaterError(feed, thrown);
+        const event = eventFor(error.code);
+        state = nextState(state, event);
+        pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, Math.random());
+        logger.error(error.message, { feed: feed.name, code: error.code, now: error.now, remedy: error.remedy, retryInMs: Math.round(pauseMs) });
+        if (event === 'fenced') owned = await letGo(owned);
+        if (owned !== null) await keepError(feed, owned.deps, error, event === 'parked');
+      }
+      if (once) break;
+      await sleep(pauseMs, undefined, { signal }).catch(() => {});
+      if (!signal.aborted) state = nextState(state, 'due');
+    }
+    return { feed: feed.name, error };
+  } finally {
+    nextState(state, 'stop');
+    await letGo(owned);
+  }
+}
+
+async function acquire(feed: Feed, deps: FeedTaskDeps, signal: AbortSignal): Promise<OwnedFeed> {
+  const { topics, registry } = deps;
+  const codec: FeedCodec = await createFeedCodec(feed, topics, registry);
+  const session = await deps.log.acquire(topics, signal);
+  try {
+    const state = await restore(feed, { session, topics, codec, registry, scope: deps.scope }, signal);
+    const { record } = codec.schemas;
+    const decode = createDecoder(feed, record);
+    return { session, deps: { ...deps, session, state, codec, decode, compare: createComparison(record) } };
+  } catch (error) {
+    await session.release();
+    throw error;
+  }
+}
+
+async function letGo(owned: OwnedFeed | null): Promise<null> {
+  await owned?.session.release();
+  return null;
+}
+
+/** The last error goes into the source offset, where `status` finds it; a failure of that is the log's next error. */
+async function keepError(feed: Feed, deps: PollDeps, error: HighwaterError, parks: boolean): Promise<void> {
+  const { state, session, topics, codec, instance: owner } = deps;
+  const offset = { ...state.offset, last_error: `${error.code}: ${error.message}`, parked: parks ? error.code : null };
+  if (offset.last_error === state.offset.last_error && offset.parked === state.offset.parked) return;
+  const pending = state.begin();
+  pending.setOffset(offset);
+  const context = { feed, topics, codec, owner, ownerEpoch: session.ownerEpoch, observedAtMs: Date.now() };
+  await commit(encode([], [], pending, context), pending, session).catch((cause: unknown) => {
+    deps.logger.debug('the error could not be stored', { feed: feed.name, code: (cause as { code?: ErrorCode }).code });
+  });
+}
+
+function asHighwaterError(feed: Feed, thrown: unknown): HighwaterError {
+  if (thrown instanceof HighwaterError) return thrown;
+  const what = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  return new HighwaterError('UNEXPECTED', `Feed ${feed.name}: ${what}`, { cause: thrown });
+}

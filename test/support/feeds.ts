@@ -1,0 +1,16 @@
+import type { Feed } from '../../src/feeds/feed';
+import { feedDefinitions } from '../../src/feeds/index';
+
+/** A built-in feed with short intervals; `overrides` win. */
+export function testFeed(name: string, overrides: Partial<Feed> = {}): Feed {
+  const definition = feedDefinitions.find((feed) => feed.name === name);
+  if (definition === undefined) throw new Error(`no feed ${name}`);
+  return {
+    ...definition,
+    pollIntervalMs: 100,
+    overlapSeconds: 5,
+    wideOverlapSeconds: 3600,
+    widePollEveryMs: 900_000,
+    ...overrides,
+  };
+}

@@ -1,0 +1,43 @@
+import type { Logger } from '../../src/logger';
+import { type ClosableSource, createSource } from '../../src/source/client';
+import { createRequestBudget } from '../../src/source/request-budget';
+
+/** Says nothing and remembers warnings. */
+export function quietLogger(): Logger & { readonly warnings: string[] } {
+  const warnings: string[] = [];
+  return {
+    warnings,
+    error: (message) => void warnings.push(message),
+    warn: (message) => void warnings.push(message),
+    info: () => {},
+    debug: () => {},
+  };
+}
+
+/** The real client against a simulator, with short pauses. */
+export function testSource(
+  api: { readonly url: string; readonly token: string },
+  logger: Logger = quietLogger(),
+  bodyLimitBytes = 64 * 2 ** 20,
+): ClosableSource {
+  const budget = createRequestBudget({ requestsPerSecond: 5000, maxConcurrent: 4 });
+  const source = createSource({
+    baseUrl: api.url,
+    token: api.token,
+    budget,
+    limits: {
+      timeoutMs: 10_000,
+      idleTimeoutMs: 5_000,
+      bodyLimitBytes,
+      retry: { attempts: 4, totalMs: 10_000, baseMs: 5, maxMs: 50 },
+    },
+    logger,
+  });
+  return {
+    fetchPage: source.fetchPage,
+    close() {
+      source.close();
+      budget.close();
+    },
+  };
+}
