@@ -1,6 +1,7 @@
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
+import { types } from 'node:util';
 import axios, { type AxiosResponse } from 'axios';
 import type { Redact } from '../redaction';
 import { version } from '../version';
@@ -157,11 +158,11 @@ function transportFailure(error: unknown, phase: 'headers' | 'body', get: HttpGe
 }
 
 function innermost(error: unknown): { readonly code: string | undefined; readonly message: string } {
-  if (!(error instanceof Error)) return { code: undefined, message: 'unknown reason' };
+  if (!types.isNativeError(error)) return { code: undefined, message: 'unknown reason' };
   // Several addresses were tried (IPv6 and IPv4): the reasons are in the parts, the whole has no message.
   const first: unknown = 'errors' in error && Array.isArray(error.errors) ? error.errors[0] : undefined;
-  if (first instanceof Error) return innermost(first);
-  if (axios.isAxiosError(error) && error.cause instanceof Error && error.cause !== error)
+  if (types.isNativeError(first)) return innermost(first);
+  if (axios.isAxiosError(error) && types.isNativeError(error.cause) && error.cause !== error)
     return innermost(error.cause);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   return { code, message: error.message || 'no reason given' };

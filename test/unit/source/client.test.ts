@@ -119,6 +119,21 @@ describe('limits', () => {
   });
 });
 
+it('an answer that is slow but never silent comes through', async () => {
+  const api = await server((_, response) => {
+    const parts = ['{"ipos"', ':[', '1', ',2', ']}', ' '];
+    response.writeHead(200);
+    const drip = setInterval(() => {
+      const part = parts.shift();
+      if (part !== undefined) return response.write(part);
+      clearInterval(drip);
+      return response.end();
+    }, 100);
+  });
+  const client = source(api.url, { limits: { idleTimeoutMs: 400, retry: { attempts: 1 } } });
+  await expect(client.fetchPage(feed, page, never)).resolves.toMatchObject({ rows: [1, 2] });
+});
+
 describe('a redirect', () => {
   it('is refused by name and not followed', async () => {
     const elsewhere = await server((_, response) => sendJson(response, { ipos: [] }));

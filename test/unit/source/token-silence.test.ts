@@ -78,9 +78,13 @@ describe('the token stays out of errors and logs (I10)', () => {
   it('when nobody listens at the address, or the name is unknown', async () => {
     const api = await server(() => {});
     await api.stop();
-    for (const url of [api.url, 'http://no-such-host.invalid']) {
+    for (const [url, reason] of [
+      [api.url, /ECONNREFUSED/],
+      ['http://no-such-host.invalid', /ENOTFOUND|EAI_AGAIN/],
+    ] as const) {
       const error = await failureOf(source(url).fetchPage(feed, page, never));
       expect(error.code).toBe('SOURCE_UNREACHABLE');
+      expect(error.message).toMatch(reason);
       expectSilence(everyPrintedForm(error));
     }
   });

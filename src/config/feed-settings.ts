@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import type { FeedDefinition, TransitionDefinition } from '../feeds/definition';
+import type { Feed } from '../feeds/feed';
+import { duration, matching, text, wholeNumber, wholeSeconds } from './value-types';
+
+const queryText = 'query parameters with their values, token not among them';
+const topicName = () =>
+  matching(/^[A-Za-z0-9._-]{1,200}$/, 'letters, digits, dots, dashes and underscores, at most 200');
+const texts = () => z.array(text(), { error: 'a list of texts' });
+const textMap = () => z.record(z.string(), text(), { error: 'keys with texts' });
+// The client sets the token itself.
+const parameterName = () => matching(/^(?!token$)./, 'the name of a query parameter other than token');
+const flag = () => z.boolean({ error: 'true or false' });
+
+const sides = () =>
+  matching(/^(before|after)\../, 'before.<field> or after.<field>') as unknown as z.ZodType<
+    `before.${string}` | `after.${string}`
+  >;
+
+const transitionBase = {
+  type: text('the Avro name of the event'),
+  schema: text('a file of an Avro schema'),
+  topic: topicName(),
+  eventType: text('a CloudEvents type'),
+  idSuffix: text('a text such as :status'),
+  fields: z.record(z.string(), sides(), { error: 'event fields with before.<field> or after.<field>' }),
+};
+
+const transition: z.ZodType<TransitionDefinition> = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({ kind: z.literal('field'), field: text('a field'), ...transitionBase }),
+    z.strictObject({
+      kind: z.literal('latest-in-group'),
+      group: texts(),
+      newestBy: texts(),
+      differs: texts(),
+      same: textMap(),
+      ...transitionBase,
+    }),
+  ],
+  { error: 'a transition with kind field or latest-in-group' },
+);
+
+/** What the file may say about one feed. Each member's description is printed in the reference page. */
+export const feedSettings = z
+  .strictObject(
+    {
+      path: matching(/^\/[^?#]*$/, 'a path such as /api/v1/things, without query').describe(
+        'Path of the endpoint below the base address.',
+      ),
+      responseKey: text().describe('Top-level key of the response that holds the array of records.'),
+      schema: text('a file of an Avro schema').describe(
+        'File of the Avro schema of one record: beside this file, or one that comes with highwater.',
+      ),
+      topic: topicName().describe(
+        'Topic of the change events, without prefix. Default: the name of the feed.',
+      ),
+      parameters: z
+        .strictObject(
+          {
+            page: parameterName(),
+            pageSize: parameterName(),
+            updatedSince: parameterName(),
+          },
+          { error: 'names for page, pageSize and updatedSince' },
+        )
+        .partial()
+        .describe('How the endpoint spells `page`, `pageSize` and `updatedSince`.'),
+      query: z
+        .record(z.string(), text().nullable(), { error: queryText })
+        .refine((query) => !Object.hasOwn(query, 'token'), { error: queryText })
+        .describe(
+          'Fixed query parameters, such as filters; added to those of the definition, `null` takes one away.',
+        ),
+      pageSize: wholeNumber(1, 100_000).describe('Records asked for in one request. Default: 1000.'),
+      pagingLimit: wholeNumber(1, 1_000_000_000).describe(
+        'Greatest record position that paging reaches. Default: 100000.',
+      ),
+      symbolField: text('a field').nullable().describe('Dotted path of the ticker symbol, or `null`.'),
+      unknowns: z
+        .strictObject(
+          { emptyText: flag(), zero: texts(), zeroWithout: textMap() },
+          { error: 'emptyText, zero and zeroWithout' },
+        )
+        .partial()
+        .describe(
+          'Values by which the vendor says "unknown": `emptyText`, `zero` (fields), `zeroWithout` (field: companion).',
+        ),
+      transitions: z
+        .array(transition, { error: 'a list of transitions' })
+        .describe('Moves that are events of their own; replaces the list of the definition.'),
+      pollInterval: duration(10).describe(
+        'Time from one poll to the next. Default: the general `pollInterval`.',
+      ),
+      overlap: wholeSeconds().describe('How far before the high-water mark each poll begins. Default: 5s.'),
+      wideOverlap: wholeSeconds().describe('How far before it a wide poll begins. Default: 1h.'),
+      widePollEvery: duration(10).describe('Time from one wide poll to the next. Default: 15m.'),
+    },
+    { error: 'settings of a feed' },
+  )
+  .partial();
+
+export type FeedSettings = z.output<typeof feedSettings>;
+
+/** What a new feed cannot do without. */
+const neededByNewFeed = [
+  ['path'],
+  ['responseKey'],
+  ['schema'],
+  ['parameters', 'page'],
+  ['parameters', 'pageSize'],
+  ['parameters', 'updatedSince'],
+];
+
+/** Dotted names of what a section, as it was written, still lacks to define a new feed. */
+export function missingForNewFeed(section: unknown): string[] {
+  return neededByNewFeed
+    .filter((path) => (valueAt(section, path) ?? null) === null)
+    .map((path) => path.join('.'));
+}
+
+/** What stands at a path of a written value; undefined when nothing does. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, part) =>
+      typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[part] : undefined,
+    value,
+  );
+}
+
+const newFeed: Omit<FeedDefinition, 'name' | 'topic'> = {
+  path: '/',
+  responseKey: '',
+  schema: '',
+  parameters: { page: '', pageSize: '', updatedSince: '' },
+  query: {},
+  pageSize: 1_000,
+  pagingLimit: 100_000,
+  symbolField: null,
+  unknowns: { emptyText: false, zero: [], zeroWithout: {} },
+  transitions: [],
+};
+
+/** A definition, or for a new feed none, with the file's settings laid over it. */
+export function feedOf(
+  name: string,
+  definition: FeedDefinition | undefined,
+  overrides: FeedSettings,
+  pollIntervalMs: number,
+): Feed {
+  const { pollInterval, overlap, wideOverlap, widePollEvery, parameters, query, unknowns, ...plain } =
+    present(overrides);
+  const base = definition ?? { ...newFeed, name, topic: name };
+  return {
+    ...base,
+    ...plain,
+    parameters: { ...base.parameters, ...present(parameters ?? {}) },
+    query: present({ ...base.query, ...query }, null),
+    unknowns: { ...base.unknowns, ...present(unknowns ?? {}) },
+    pollIntervalMs: pollInterval ?? pollIntervalMs,
+    overlapSeconds: overlap ?? 5,
+    wideOverlapSeconds: wideOverlap ?? 3_600,
+    widePollEveryMs: widePollEvery ?? 900_000,
+  };
+}
+
+type Present<T, Absent> = { [Key in keyof T]: Exclude<T[Key], Absent> };
+
+/** Without the members that are absent. */
+function present<T extends object, Absent extends undefined | null = undefined>(
+  members: T,
+  absent?: Absent,
+): Present<T, Absent> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== absent)) as Present<
+    T,
+    Absent
+  >;
+}

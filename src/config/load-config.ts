@@ -1,0 +1,142 @@
+import { resolve } from 'node:path';
+import { unescape as decodePercent } from 'node:querystring';
+import { feedDefinitions } from '../feeds';
+import type { FeedDefinition } from '../feeds/definition';
+import type { Feed } from '../feeds/feed';
+import { createRedactor } from '../redaction';
+import type { SourceLimits } from '../source/client';
+import type { RequestBudgetOptions } from '../source/request-budget';
+import { readConfigFile } from './config-file';
+import { loadFeeds } from './load-feeds';
+import { configError, type Mistake } from './mistake';
+import { findUnknown, readSettings } from './raw-settings';
+import type { SettingValues } from './settings';
+import { readToken } from './token';
+
+export interface ApiConfig {
+  /** Without query, user and closing slash. */
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly budget: RequestBudgetOptions;
+  readonly limits: SourceLimits;
+}
+
+export interface Config {
+  readonly feeds: readonly Feed[];
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly topicPrefix: string;
+  readonly appId: string;
+  readonly log: { readonly level: 'error' | 'warn' | 'info' | 'debug'; readonly format: 'pretty' | 'json' };
+  /** Never to be seen: for the logger. */
+  readonly secrets: readonly string[];
+  /** Null when address or token are not set, for commands that don't read the API. */
+  readonly api: ApiConfig | null;
+}
+
+export interface ConfigWithApi extends Config {
+  readonly api: ApiConfig;
+}
+
+export interface LoadConfigInput {
+  /** Options as commander returns them; `config` is the file. Others than settings are left alone. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly definitions?: readonly FeedDefinition[];
+}
+
+const defaultFile = 'highwater.yaml';
+
+/**
+ * Flags over environment over `highwater.yaml` over defaults.
+ * @param needs `api`: address and token must be set; `nothing`: the command does without them
+ * @throws HighwaterError CONFIG_INVALID with every mistake, each naming where it was set
+ */
+export function loadConfig(input: LoadConfigInput, needs?: 'api'): ConfigWithApi;
+export function loadConfig(input: LoadConfigInput, needs: 'nothing'): Config;
+export function loadConfig(input: LoadConfigInput, needs: 'api' | 'nothing' = 'api'): Config {
+  const { flags, env, cwd, definitions = feedDefinitions } = input;
+  const fileName = typeof flags.config === 'string' ? flags.config : defaultFile;
+  const filePath = resolve(cwd, fileName);
+  const file = readConfigFile(filePath, fileName, typeof flags.config === 'string');
+  const sources = { flags, env, file };
+  const settings = readSettings(sources);
+  const { values, origins } = settings;
+  const token = readToken(settings, cwd);
+  const secrets = [...(token.token === null ? [] : [token.token]), ...proxyPasswords(env)];
+  const { feeds, mistakes: feedMistakes } = loadFeeds({
+    ...{ definitions, file, filePath },
+    enabled: values.enabledFeeds,
+    enabledWhere: origins.get('enabledFeeds')?.where ?? null,
+    pollIntervalMs: values.pollInterval,
+  });
+  const mistakes = [
+    ...file.mistakes,
+    ...findUnknown(sources),
+    ...settings.mistakes,
+    ...token.mistakes,
+    ...feedMistakes,
+  ];
+  if (needs === 'api') {
+    const tokenSet = origins.has('apiToken') || origins.has('apiTokenFile');
+    mistakes.push(...missingApi(origins.has('apiUrl'), tokenSet));
+  }
+  if (mistakes.length > 0) throw configError(mistakes, createRedactor(secrets));
+  return {
+    feeds,
+    dataDir: resolve(cwd, values.dataDir),
+    topicPrefix: values.topicPrefix,
+    appId: values.appId,
+    log: { level: values.logLevel, format: values.logFormat },
+    secrets,
+    api: apiConfig(values, token.token),
+  };
+}
+
+function missingApi(hasUrl: boolean, hasToken: boolean): Mistake[] {
+  const missing = (key: string, ways: string): Mistake => ({
+    key,
+    where: null,
+    problem: `is not set, expected ${ways}`,
+  });
+  return [
+    ...(hasUrl
+      ? []
+      : [missing('apiUrl', `the address of the API in HIGHWATER_API_URL, --api-url, or ${defaultFile}`)]),
+    ...(hasToken
+      ? []
+      : [
+          missing(
+            'apiToken',
+            'the access token in HIGHWATER_API_TOKEN, or a file of it in HIGHWATER_API_TOKEN_FILE',
+          ),
+        ]),
+  ];
+}
+
+function apiConfig(values: SettingValues, token: string | null): ApiConfig | null {
+  const { apiUrl, requestsPerSecond, concurrentRequests, requestTimeout, idleTimeout, bodyLimit, retryTime } =
+    values;
+  if (apiUrl === null || token === null) return null;
+  return {
+    baseUrl: apiUrl,
+    token,
+    budget: { requestsPerSecond: requestsPerSecond, maxConcurrent: concurrentRequests },
+    limits: {
+      timeoutMs: requestTimeout,
+      idleTimeoutMs: idleTimeout,
+      bodyLimitBytes: bodyLimit,
+      retry: { attempts: 6, totalMs: retryTime, baseMs: 500, maxMs: 10_000 },
+    },
+  };
+}
+
+/** A proxy's password stands in its variable, and could come back in an error. */
+function proxyPasswords(env: LoadConfigInput['env']): string[] {
+  return Object.entries(env).flatMap(([name, value]) => {
+    if (!/^(https?|all)_proxy$/i.test(name) || value === undefined || !URL.canParse(value)) return [];
+    const { password } = new URL(value);
+    return [password, decodePercent(password)].filter((one) => one !== '');
+  });
+}

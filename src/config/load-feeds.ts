@@ -1,0 +1,162 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { z } from 'zod';
+import type { FeedDefinition } from '../feeds/definition';
+import type { Feed } from '../feeds/feed';
+import type { ConfigFile } from './config-file';
+import { didYouMean } from './did-you-mean';
+import { type FeedSettings, feedOf, feedSettings, missingForNewFeed, valueAt } from './feed-settings';
+import { type Mistake, unexpected } from './mistake';
+
+export interface LoadFeedsInput {
+  readonly definitions: readonly FeedDefinition[];
+  readonly file: ConfigFile;
+  /** Absolute. */
+  readonly filePath: string;
+  /** Names of the feeds to run; null for all. */
+  readonly enabled: readonly string[] | null;
+  /** Where the names were set. */
+  readonly enabledWhere: string | null;
+  readonly pollIntervalMs: number;
+}
+
+/** The feeds that are to run, with the file's settings laid over their definitions. */
+export function loadFeeds(input: LoadFeedsInput): {
+  readonly feeds: readonly Feed[];
+  readonly mistakes: readonly Mistake[];
+} {
+  const { definitions, file, enabled } = input;
+  const mistakes: Mistake[] = [];
+  const sections = feedSections(file, mistakes);
+  const known = definitions.map(({ name }) => name);
+  const names = [...new Set([...known, ...Object.keys(sections)])];
+  const feeds: Feed[] = [];
+  for (const name of names) {
+    const definition = definitions.find((one) => one.name === name);
+    const section = Object.hasOwn(sections, name) ? sections[name] : {};
+    const before = mistakes.length;
+    const overrides = readSection(name, section, definition, known, file, mistakes);
+    if (mistakes.length > before) continue;
+    feeds.push(feedOf(name, definition, ownSchema(overrides, input.filePath), input.pollIntervalMs));
+  }
+  mistakes.push(...sharedTopics(feeds, file));
+  for (const name of enabled ?? []) {
+    if (names.includes(name)) continue;
+    const near = didYouMean(name, names);
+    const hint = near === null ? `known are ${names.join(', ')}` : `did you mean ${near}?`;
+    mistakes.push({
+      key: 'enabledFeeds',
+      where: input.enabledWhere,
+      problem: `"${name}" is no feed; ${hint}`,
+    });
+  }
+  return { feeds: feeds.filter(({ name }) => enabled?.includes(name) ?? true), mistakes };
+}
+
+function feedSections(file: ConfigFile, mistakes: Mistake[]): Readonly<Record<string, unknown>> {
+  const sections = file.values.feeds ?? {};
+  if (typeof sections === 'object' && !Array.isArray(sections)) return sections as Record<string, unknown>;
+  const problem = unexpected(sections, 'a section for each feed; which of them run is set by enabledFeeds');
+  mistakes.push({ key: 'feeds', where: file.where(['feeds']), problem });
+  return {};
+}
+
+function readSection(
+  name: string,
+  section: unknown,
+  definition: FeedDefinition | undefined,
+  known: readonly string[],
+  file: ConfigFile,
+  mistakes: Mistake[],
+): FeedSettings {
+  const add = (path: readonly PropertyKey[], problem: string) =>
+    mistakes.push({
+      key: ['feeds', name, ...path].join('.'),
+      where: file.where(['feeds', name, ...path]),
+      problem,
+    });
+  // The name becomes part of topics and of the Avro namespace, which knows no dash.
+  if (definition === undefined && !/^[a-z][a-z0-9_]{0,60}$/.test(name)) {
+    add([], 'is no name for a feed, expected small letters, digits and underscores, a letter first');
+  }
+  const missing = definition === undefined ? missingForNewFeed(section) : [];
+  const near = missing.length > 0 ? didYouMean(name, known) : null;
+  if (near !== null) {
+    add([], `is no feed; did you mean ${near}?`);
+    return {};
+  }
+  if (missing.length > 0)
+    add([], `a new feed needs ${missing.join(', ')} too (known feeds are ${known.join(', ')})`);
+  const parsed = feedSettings.safeParse(section ?? {});
+  for (const issue of parsed.error?.issues ?? []) reportIssue(issue, section, add);
+  return parsed.data ?? {};
+}
+
+function reportIssue(
+  issue: z.core.$ZodIssue,
+  section: unknown,
+  add: (path: readonly PropertyKey[], problem: string) => void,
+): void {
+  if (issue.code !== 'unrecognized_keys') {
+    add(issue.path, unexpected(valueAt(section, issue.path), issue.message));
+    return;
+  }
+  const known = issue.path.length === 0 ? Object.keys(feedSettings.shape) : membersOf(issue.path[0]);
+  for (const key of issue.keys) {
+    const near = didYouMean(key, known);
+    const hint = near === null ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
+    add([...issue.path, key], `is no setting of a feed; ${hint}`);
+  }
+}
+
+function membersOf(part: PropertyKey | undefined): readonly string[] {
+  if (part === 'parameters') return ['page', 'pageSize', 'updatedSince'];
+  if (part === 'unknowns') return ['emptyText', 'zero', 'zeroWithout'];
+  return [
+    'kind',
+    'type',
+    'schema',
+    'topic',
+    'eventType',
+    'idSuffix',
+    'fields',
+    'field',
+    'group',
+    'newestBy',
+    'differs',
+    'same',
+  ];
+}
+
+/** A schema beside the file goes before one of the same name that comes with highwater. */
+function ownSchema(overrides: FeedSettings, filePath: string): FeedSettings {
+  const { schema, transitions, ...others } = overrides;
+  const own = (name: string) => {
+    const path = resolve(dirname(filePath), name);
+    return existsSync(path) ? path : name;
+  };
+  return {
+    ...others,
+    ...(schema === undefined ? {} : { schema: own(schema) }),
+    ...(transitions === undefined
+      ? {}
+      : { transitions: transitions.map((one) => ({ ...one, schema: own(one.schema) })) }),
+  };
+}
+
+function sharedTopics(feeds: readonly Feed[], file: ConfigFile): Mistake[] {
+  const owners = new Map<string, string>();
+  const mistakes: Mistake[] = [];
+  for (const { name, topic } of feeds) {
+    const owner = owners.get(topic);
+    const path = ['feeds', name, 'topic'];
+    if (owner === undefined) owners.set(topic, name);
+    else
+      mistakes.push({
+        key: path.join('.'),
+        where: file.where(path),
+        problem: `"${topic}" is the topic of ${owner} already`,
+      });
+  }
+  return mistakes;
+}

@@ -1,0 +1,100 @@
+import type { ConfigFile } from './config-file';
+import { didYouMean } from './did-you-mean';
+import { type Mistake, unexpected } from './mistake';
+import {
+  flagName,
+  laterVariables,
+  type Setting,
+  type SettingKey,
+  type SettingValues,
+  settingKeys,
+  settings,
+} from './settings';
+
+export interface SettingSources {
+  /** Options as the command line parser returns them; those that are no settings are left alone. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly file: ConfigFile;
+}
+
+/** Where a value was set; a lower rank goes before a higher one. */
+export interface SettingOrigin {
+  readonly rank: 0 | 1 | 2;
+  readonly where: string;
+}
+
+export interface ReadSettings {
+  readonly values: SettingValues;
+  readonly origins: ReadonlyMap<SettingKey, SettingOrigin>;
+  readonly mistakes: readonly Mistake[];
+}
+
+/** Flags over environment over file over defaults. */
+export function readSettings(sources: SettingSources): ReadSettings {
+  const values: Record<string, unknown> = {};
+  const origins = new Map<SettingKey, SettingOrigin>();
+  const mistakes: Mistake[] = [];
+  for (const key of settingKeys) {
+    const setting: Setting = settings[key];
+    const found = lookUp(key, setting, sources);
+    if (found !== null) origins.set(key, found.origin);
+    const parsed = found === null ? null : setting.schema.safeParse(found.raw);
+    values[key] = parsed?.success ? parsed.data : defaultOf(setting);
+    if (found !== null && parsed?.success === false) {
+      const expected = parsed.error.issues[0]?.message ?? 'something else';
+      const problem = setting.secret ? `expected ${expected}` : unexpected(found.raw, expected);
+      mistakes.push({ key, where: found.origin.where, problem });
+    }
+  }
+  return { values: values as SettingValues, origins, mistakes };
+}
+
+function defaultOf(setting: Setting): unknown {
+  return setting.default === null ? null : setting.schema.parse(setting.default);
+}
+
+function lookUp(
+  key: SettingKey,
+  setting: Setting,
+  { flags, env, file }: SettingSources,
+): { readonly raw: unknown; readonly origin: SettingOrigin } | null {
+  const flag = setting.flag === null ? undefined : flags[flagName(setting.flag)];
+  if (flag !== undefined && setting.flag !== null) {
+    return { raw: flag, origin: { rank: 0, where: setting.flag.split(' ')[0] ?? setting.flag } };
+  }
+  // Compose files and charts pass an empty variable for one that is not set.
+  const variable = env[setting.env];
+  if (variable !== undefined && variable !== '')
+    return { raw: variable, origin: { rank: 1, where: setting.env } };
+  const written = file.values[key];
+  if (written !== undefined && written !== null)
+    return { raw: written, origin: { rank: 2, where: file.where([key]) } };
+  return null;
+}
+
+/** Keys and variables that nobody reads, because they are misspelt or belong to a later version. Their values stay unseen. */
+export function findUnknown({ env, file }: SettingSources): Mistake[] {
+  const mistakes: Mistake[] = [];
+  const known = [...settingKeys, 'feeds'];
+  for (const key of Object.keys(file.values)) {
+    if (known.includes(key)) continue;
+    const near = didYouMean(key, known);
+    const problem =
+      near === null ? `is no setting; known are ${known.join(', ')}` : `is no setting; did you mean ${near}?`;
+    mistakes.push({ key, where: file.where([key]), problem });
+  }
+  const variables: string[] = settingKeys.map((key) => settings[key].env);
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || value === '') continue;
+    const later = laterVariables[name];
+    if (later !== undefined)
+      mistakes.push({ key: name, where: 'environment', problem: `cannot be used: ${later}; unset it` });
+    // Only what is near to a setting: Kubernetes sets HIGHWATER_SERVICE_HOST and the like on its own.
+    if (!name.startsWith('HIGHWATER_') || variables.includes(name) || later !== undefined) continue;
+    const near = didYouMean(name, variables);
+    if (near !== null)
+      mistakes.push({ key: name, where: 'environment', problem: `is no setting; did you mean ${near}?` });
+  }
+  return mistakes;
+}

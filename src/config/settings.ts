@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import {
+  bareUrl,
+  byteSize,
+  duration,
+  list,
+  matching,
+  numberBetween,
+  oneOf,
+  text,
+  wholeNumber,
+} from './value-types';
+
+/** One setting of the program. Its key in `highwater.yaml` is its name in the table. */
+export interface Setting {
+  readonly env: string;
+  /** Long form with the value's name; null where a command line would show a secret to everybody on the machine. */
+  readonly flag: string | null;
+  readonly schema: z.ZodType;
+  /** As a person would write it; null when there is none. */
+  readonly default: string | null;
+  readonly doc: string;
+  readonly secret: boolean;
+}
+
+const topicText = 'letters, digits, dots, dashes and underscores, at most 100';
+
+/** Everything that can be set: the source of validation, `--help` and `docs/configuration.md`. */
+export const settings = {
+  apiUrl: {
+    env: 'HIGHWATER_API_URL',
+    flag: '--api-url <url>',
+    schema: bareUrl(),
+    default: null,
+    doc: 'Base address of the API. Needed by every command that reads the API.',
+    secret: false,
+  },
+  apiToken: {
+    env: 'HIGHWATER_API_TOKEN',
+    flag: null,
+    schema: matching(/^[^\s\p{Cc}]+$/u, 'a token without blanks or control characters'),
+    default: null,
+    doc: 'Access token of the API. This or a token file is needed. No flag, since other users of the machine could read it there.',
+    secret: true,
+  },
+  apiTokenFile: {
+    env: 'HIGHWATER_API_TOKEN_FILE',
+    flag: '--api-token-file <file>',
+    schema: text('the path of a file'),
+    default: null,
+    doc: 'File that holds the token and nothing else, such as a mounted secret.',
+    secret: false,
+  },
+  enabledFeeds: {
+    env: 'HIGHWATER_FEEDS',
+    flag: '--feeds <names>',
+    schema: list('names of feeds, such as ipos,insights'),
+    default: null,
+    doc: 'Feeds to run. All that are defined, when not set.',
+    secret: false,
+  },
+  pollInterval: {
+    env: 'HIGHWATER_POLL_INTERVAL',
+    flag: '--poll-interval <duration>',
+    schema: duration(10),
+    default: '60s',
+    doc: 'Time from the beginning of one poll of a feed to the next. A `pollInterval` of a feed in the file goes before it.',
+    secret: false,
+  },
+  dataDir: {
+    env: 'HIGHWATER_DATA_DIR',
+    flag: '--data-dir <folder>',
+    schema: text('the path of a folder'),
+    default: './data',
+    doc: 'Folder of the embedded log; relative to the working directory.',
+    secret: false,
+  },
+  topicPrefix: {
+    env: 'HIGHWATER_TOPIC_PREFIX',
+    flag: '--topic-prefix <prefix>',
+    schema: z.string({ error: topicText }).regex(/^[A-Za-z0-9._-]{0,100}$/, { error: topicText }),
+    default: '',
+    doc: 'Goes before the name of every topic.',
+    secret: false,
+  },
+  appId: {
+    env: 'HIGHWATER_APP_ID',
+    flag: '--app-id <id>',
+    schema: matching(/^[A-Za-z0-9._-]{1,100}$/, topicText),
+    default: 'highwater',
+    doc: 'Name of this installation; stands in every event (`source.name`).',
+    secret: false,
+  },
+  requestsPerSecond: {
+    env: 'HIGHWATER_REQUESTS_PER_SECOND',
+    flag: '--requests-per-second <number>',
+    schema: numberBetween(0.01, 1_000),
+    default: '50',
+    doc: 'Requests that all feeds together may begin in a second, since vendors count by token.',
+    secret: false,
+  },
+  concurrentRequests: {
+    env: 'HIGHWATER_CONCURRENT_REQUESTS',
+    flag: '--concurrent-requests <number>',
+    schema: wholeNumber(1, 100),
+    default: '4',
+    doc: 'Requests that all feeds together may have under way at once.',
+    secret: false,
+  },
+  requestTimeout: {
+    env: 'HIGHWATER_REQUEST_TIMEOUT',
+    flag: '--request-timeout <duration>',
+    schema: duration(10),
+    default: '30s',
+    doc: 'Time for one complete answer.',
+    secret: false,
+  },
+  idleTimeout: {
+    env: 'HIGHWATER_IDLE_TIMEOUT',
+    flag: '--idle-timeout <duration>',
+    schema: duration(10),
+    default: '15s',
+    doc: 'Time without a single byte after which an answer is given up.',
+    secret: false,
+  },
+  retryTime: {
+    env: 'HIGHWATER_RETRY_TIME',
+    flag: '--retry-time <duration>',
+    schema: duration(10),
+    default: '45s',
+    doc: 'Time for one page with all its retries and pauses. Then the poll fails, and the next one asks again.',
+    secret: false,
+  },
+  bodyLimit: {
+    env: 'HIGHWATER_BODY_LIMIT',
+    flag: '--body-limit <size>',
+    schema: byteSize(1_000, 512 * 1_048_576),
+    default: '64MB',
+    doc: 'Greatest answer, decompressed. A page above it is asked for again with fewer records.',
+    secret: false,
+  },
+  logLevel: {
+    env: 'HIGHWATER_LOG_LEVEL',
+    flag: '--log-level <level>',
+    schema: oneOf(['error', 'warn', 'info', 'debug']),
+    default: 'info',
+    doc: 'Least important lines to log: `error`, `warn`, `info` or `debug`.',
+    secret: false,
+  },
+  logFormat: {
+    env: 'HIGHWATER_LOG_FORMAT',
+    flag: '--log-format <format>',
+    schema: oneOf(['pretty', 'json']),
+    default: 'pretty',
+    doc: '`pretty` for people, `json` for machines: one object a line.',
+    secret: false,
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingKey = keyof typeof settings;
+type Output<Key extends SettingKey> = z.output<(typeof settings)[Key]['schema']>;
+/** What was set, else the default, else null. */
+export type SettingValues = {
+  readonly [Key in SettingKey]: (typeof settings)[Key]['default'] extends null
+    ? Output<Key> | null
+    : Output<Key>;
+};
+
+export const settingKeys = Object.keys(settings) as readonly SettingKey[];
+
+/** Variables that the design knows and this version does not: set, they must not pass for working. */
+export const laterVariables: Readonly<Record<string, string>> = {
+  KAFKA_BROKERS: 'this version publishes to the embedded log only',
+  HIGHWATER_COMPRESSION: 'this version publishes to the embedded log only',
+  HIGHWATER_HTTP_PORT: 'this version serves no metrics, health or dashboard',
+  HIGHWATER_HTTP_HOST: 'this version serves no metrics, health or dashboard',
+};
+
+/** A flag's name among the options that the command line parser returns: `--api-url <url>` → `apiUrl`. */
+export function flagName(flag: string): string {
+  const [long = ''] = flag.split(' ');
+  return long.slice(2).replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

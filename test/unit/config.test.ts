@@ -1,0 +1,460 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { configOptions, variablesWithoutFlag } from '../../src/config/command-options';
+import { configReference, exampleFile } from '../../src/config/config-reference';
+import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
+import { HighwaterError } from '../../src/errors';
+import type { FeedDefinition } from '../../src/feeds/definition';
+import { scopeFingerprint } from '../../src/feeds/scope';
+import { keptPage } from '../support/kept-page';
+import { feed as ipos } from './source/client-fixture';
+
+const insights: FeedDefinition = {
+  ...ipos,
+  name: 'insights',
+  path: '/api/v1/analyst/insights',
+  responseKey: 'analyst-insights',
+  topic: 'insights',
+  query: { date_from: '1970-01-01' },
+};
+const definitions = [insights, ipos];
+const api = { HIGHWATER_API_URL: 'https://api.example.com', HIGHWATER_API_TOKEN: 'T0KEN' };
+let cwd: string;
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+interface Given {
+  flags?: Record<string, unknown>;
+  env?: Record<string, string>;
+  file?: string;
+}
+
+function load({ flags = {}, env = api, file }: Given = {}): ConfigWithApi {
+  if (file !== undefined) writeFileSync(join(cwd, 'highwater.yaml'), file);
+  return loadConfig({ flags, env, cwd, definitions });
+}
+
+function mistakesOf(given: Given): string[] {
+  try {
+    load(given);
+  } catch (error) {
+    if (!(error instanceof HighwaterError) || error.code !== 'CONFIG_INVALID') throw error;
+    const [first = '', ...lines] = error.message.split('\n');
+    expect(first).toBe(lines.length === 1 ? 'One setting is wrong:' : `${lines.length} settings are wrong:`);
+    return lines.map((line) => line.trim());
+  }
+  return [];
+}
+
+describe('precedence', () => {
+  const file = 'logLevel: error\nappId: from-file\ntopicPrefix: from-file.\n';
+  it('is flags over environment over file over defaults', () => {
+    const config = load({
+      flags: { logLevel: 'debug' },
+      env: { ...api, HIGHWATER_LOG_LEVEL: 'warn', HIGHWATER_APP_ID: 'from-env' },
+      file,
+    });
+    expect(config.log).toEqual({ level: 'debug', format: 'pretty' });
+    expect(config.appId).toBe('from-env');
+    expect(config.topicPrefix).toBe('from-file.');
+  });
+
+  it('counts an empty variable as not set', () => {
+    expect(load({ env: { ...api, HIGHWATER_APP_ID: '', KAFKA_BROKERS: '' }, file }).appId).toBe('from-file');
+  });
+});
+
+describe('with defaults alone', () => {
+  it('everything runs on the embedded log', () => {
+    const config = load();
+    expect(config).toMatchObject({
+      dataDir: join(cwd, 'data'),
+      topicPrefix: '',
+      appId: 'highwater',
+      log: { level: 'info', format: 'pretty' },
+      secrets: ['T0KEN'],
+      api: { baseUrl: 'https://api.example.com', token: 'T0KEN' },
+    });
+    expect(config.feeds).toEqual(
+      definitions.map((definition) => ({
+        ...definition,
+        pollIntervalMs: 60_000,
+        overlapSeconds: 5,
+        wideOverlapSeconds: 3_600,
+        widePollEveryMs: 900_000,
+      })),
+    );
+  });
+
+  it('a page with all its retries ends within a minute', () => {
+    expect(load().api.limits.retry.totalMs).toBeLessThan(60_000);
+  });
+});
+
+describe('durations and sizes', () => {
+  it.each([
+    ['500ms', 500],
+    ['60s', 60_000],
+    ['1.5s', 1_500],
+    ['5m', 300_000],
+    ['1h', 3_600_000],
+  ])('%s', (written, ms) => {
+    expect(load({ flags: { pollInterval: written } }).feeds[0]!.pollIntervalMs).toBe(ms);
+  });
+
+  it.each(['60', '0s', '-5s', '5 minutes', 's', '48h', ''])('"%s" is refused', (written) => {
+    expect(mistakesOf({ flags: { pollInterval: written } })).toEqual([
+      expect.stringContaining(
+        `pollInterval (--poll-interval): found ${JSON.stringify(written)}, expected a duration`,
+      ),
+    ]);
+  });
+
+  it('64MB and 1MiB', () => {
+    expect(load().api.limits.bodyLimitBytes).toBe(64_000_000);
+    expect(load({ flags: { bodyLimit: '1MiB' } }).api.limits.bodyLimitBytes).toBe(1_048_576);
+  });
+});
+
+describe('mistakes', () => {
+  it('are reported all at once, each with its place, what was found and what is expected', () => {
+    const file =
+      'apiUrl: nowhere\nlogLevel: loud\n\nfeeds:\n  ipos:\n    pageSize: many\n    overlap: 1500ms\n';
+    const env = { HIGHWATER_LOG_FORMAT: 'xml', HIGHWATER_REQUESTS_PER_SECOND: 'fast' };
+    expect(mistakesOf({ file, env, flags: { feeds: 'ipos,isnights' } })).toEqual([
+      expect.stringMatching(/^apiUrl \(highwater.yaml, line 1\): found "nowhere", expected an address/),
+      'requestsPerSecond (HIGHWATER_REQUESTS_PER_SECOND): found "fast", expected a number from 0.01 to 1000',
+      'logLevel (highwater.yaml, line 2): found "loud", expected one of error, warn, info, debug',
+      'logFormat (HIGHWATER_LOG_FORMAT): found "xml", expected one of pretty, json',
+      'feeds.ipos.pageSize (highwater.yaml, line 6): found "many", expected a whole number from 1 to 100000',
+      expect.stringMatching(
+        /^feeds.ipos.overlap \(highwater.yaml, line 7\): found "1500ms", expected .* whole seconds/,
+      ),
+      'enabledFeeds (--feeds): "isnights" is no feed; did you mean insights?',
+      expect.stringMatching(/^apiToken: is not set, expected the access token in HIGHWATER_API_TOKEN/),
+    ]);
+  });
+
+  it('exit with 2 and say that nothing was started', () => {
+    expect(() => load({ env: {} })).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        now: 'Nothing was started.',
+        kind: expect.objectContaining({ exit: 2 }),
+      }),
+    );
+  });
+
+  it.each([
+    [
+      'a misspelt key',
+      { file: 'poll_intervall: 5s' },
+      'poll_intervall (highwater.yaml, line 1): is no setting; did you mean pollInterval?',
+    ],
+    [
+      'a key from nowhere',
+      { file: '\nkafka: {}' },
+      /^kafka \(highwater.yaml, line 2\): is no setting; known are apiUrl, /,
+    ],
+    [
+      'a misspelt variable',
+      { env: { ...api, HIGHWATER_DATADIR: 'x' } },
+      'HIGHWATER_DATADIR (environment): is no setting; did you mean HIGHWATER_DATA_DIR?',
+    ],
+    [
+      'brokers',
+      { env: { ...api, KAFKA_BROKERS: 'b:9092' } },
+      'KAFKA_BROKERS (environment): cannot be used: this version publishes to the embedded log only; unset it',
+    ],
+    [
+      'a port',
+      { env: { ...api, HIGHWATER_HTTP_PORT: '0' } },
+      /^HIGHWATER_HTTP_PORT \(environment\): cannot be used: this version serves no metrics/,
+    ],
+    [
+      'a list of feeds in the file',
+      { file: 'feeds: [ipos]' },
+      /^feeds \(highwater.yaml, line 1\): found \["ipos"\], expected a section for each feed; .* enabledFeeds/,
+    ],
+    [
+      'a misspelt member',
+      { file: 'feeds:\n  ipos:\n    page_size: 5' },
+      'feeds.ipos.page_size (highwater.yaml, line 3): is no setting of a feed; did you mean pageSize?',
+    ],
+    [
+      'a misspelt parameter',
+      { file: 'feeds: {ipos: {parameters: {pagesise: p}}}' },
+      'feeds.ipos.parameters.pagesise (highwater.yaml, line 1): is no setting of a feed; did you mean pageSize?',
+    ],
+    [
+      'a misspelt feed',
+      { file: 'feeds:\n  ipo:\n    pageSize: 5' },
+      'feeds.ipo (highwater.yaml, line 2): is no feed; did you mean ipos?',
+    ],
+    [
+      'half a feed',
+      { file: 'feeds:\n  dividends:\n    path: /d\n    parameters: {page: p}' },
+      'feeds.dividends (highwater.yaml, line 2): a new feed needs responseKey, schema, parameters.pageSize, parameters.updatedSince too (known feeds are insights, ipos)',
+    ],
+    [
+      'a token among the parameters',
+      { file: 'feeds: {ipos: {query: {token: abc}}}' },
+      /^feeds.ipos.query \(highwater.yaml, line 1\): .* expected query parameters .* token not among them$/,
+    ],
+    [
+      'one topic for two feeds',
+      { file: 'feeds: {ipos: {topic: insights}}' },
+      'feeds.ipos.topic (highwater.yaml, line 1): "insights" is the topic of insights already',
+    ],
+    [
+      'broken YAML',
+      { file: 'appId: a\nfeeds: [' },
+      /^config \(highwater.yaml, line [23]\): is not valid YAML/,
+    ],
+    [
+      'a key twice',
+      { file: 'appId: a\nappId: b' },
+      'config (highwater.yaml, line 2): is not valid YAML (duplicate key)',
+    ],
+    ['a file that is no mapping', { file: 'hello' }, /^config \(highwater.yaml\): holds no settings/],
+    ['a missing file', { flags: { config: 'other.yaml' } }, 'config (other.yaml): cannot be read (ENOENT)'],
+  ])('%s', (_, given: Given, expected) => {
+    expect(mistakesOf(given)).toEqual([
+      expected instanceof RegExp ? expect.stringMatching(expected) : expected,
+    ]);
+  });
+
+  it('are not seen in variables that Kubernetes sets for a service of this name', () => {
+    const env = { ...api, HIGHWATER_SERVICE_HOST: '10.0.0.1', HIGHWATER_PORT: 'tcp://10.0.0.1:80' };
+    expect(mistakesOf({ env })).toEqual([]);
+  });
+});
+
+describe('the address', () => {
+  it.each(['https://api.example.com/v/', 'http://127.0.0.1:8080'])('may be %s', (apiUrl) => {
+    expect(load({ flags: { apiUrl } }).api.baseUrl).toBe(apiUrl.replace(/\/$/, ''));
+  });
+
+  it.each([
+    'https://api.example.com/?token=SECRET',
+    'https://me:SECRET@api.example.com',
+    'https://SECRET@api.example.com',
+    'api.example.com?token=SECRET',
+    'https:/me:SECRET@api.example.com',
+    'https://api.example.com/#SECRET',
+    'ftp://api.example.com',
+  ])('is refused, without showing what it holds, when it is %s', (apiUrl) => {
+    const mistakes = mistakesOf({ flags: { apiUrl } });
+    expect(mistakes).toEqual([expect.stringContaining('without user, query or fragment')]);
+    expect(mistakes.join()).not.toContain('SECRET');
+  });
+});
+
+describe('the token', () => {
+  const url = { HIGHWATER_API_URL: api.HIGHWATER_API_URL };
+  it('comes from a file too, relative to the working directory', () => {
+    writeFileSync(join(cwd, 'token'), ' FROM-FILE\n');
+    const config = load({ env: { ...url, HIGHWATER_API_TOKEN_FILE: 'token' } });
+    expect(config.api.token).toBe('FROM-FILE');
+    expect(config.secrets).toEqual(['FROM-FILE']);
+  });
+
+  it('is what was set nearer to the command line', () => {
+    writeFileSync(join(cwd, 'token'), 'FROM-FILE');
+    expect(load({ flags: { apiTokenFile: 'token' }, env: api }).api.token).toBe('FROM-FILE');
+    expect(load({ env: api, file: 'apiTokenFile: nowhere' }).api.token).toBe('T0KEN');
+  });
+
+  it.each([
+    [
+      'set twice',
+      { ...api, HIGHWATER_API_TOKEN_FILE: 'token' },
+      /^apiToken \(HIGHWATER_API_TOKEN and HIGHWATER_API_TOKEN_FILE\): is set twice/,
+    ],
+    [
+      'in no file',
+      { ...url, HIGHWATER_API_TOKEN_FILE: 'nowhere' },
+      /^apiTokenFile \(HIGHWATER_API_TOKEN_FILE\): the file "nowhere" cannot be read \(ENOENT\)$/,
+    ],
+    ['in an empty file', { ...url, HIGHWATER_API_TOKEN_FILE: 'empty' }, /the file "empty" is empty$/],
+    [
+      'one of two words',
+      { ...url, HIGHWATER_API_TOKEN_FILE: 'two' },
+      /the file "two" holds more than one word/,
+    ],
+    [
+      'broken',
+      { ...url, HIGHWATER_API_TOKEN: 'SECRET WORD' },
+      /^apiToken \(HIGHWATER_API_TOKEN\): expected a token without blanks/,
+    ],
+  ])('is refused, unseen, when it is %s', (_, env, expected) => {
+    writeFileSync(join(cwd, 'empty'), '\n');
+    writeFileSync(join(cwd, 'two'), 'SECRET WORD');
+    const mistakes = mistakesOf({ env });
+    expect(mistakes).toEqual([expect.stringMatching(expected)]);
+    expect(mistakes.join()).not.toMatch(/SECRET|T0KEN/);
+  });
+
+  it('does not show in the mistakes of other settings', () => {
+    const env = {
+      ...api,
+      HIGHWATER_LOG_LEVEL: 'T0KEN',
+      HIGHWATER_API_TOKNE: 'T0KEN',
+      HIGHWATER_POLL_INTERVAL: 'xT0KENx',
+    };
+    const mistakes = mistakesOf({ env, file: 'apiTokens: T0KEN\nfeeds: {ipos: {pageSize: T0KEN}}' });
+    expect(mistakes).toHaveLength(5);
+    expect(mistakes.join()).not.toContain('T0KEN');
+  });
+
+  it('and the proxy’s password are told to the logger', () => {
+    const env = { ...api, HTTPS_PROXY: 'http://me:p%40ss@proxy.example.com:3128' };
+    expect(load({ env }).secrets).toEqual(['T0KEN', 'p%40ss', 'p@ss']);
+  });
+
+  it('need not be set for commands that do without the API', () => {
+    expect(loadConfig({ flags: {}, env: {}, cwd, definitions }, 'nothing').api).toBeNull();
+  });
+});
+
+describe('feeds', () => {
+  it('are chosen by name', () => {
+    expect(load({ flags: { feeds: ' ipos , ipos' } }).feeds.map(({ name }) => name)).toEqual(['ipos']);
+    expect(load({ file: 'enabledFeeds: [insights]' }).feeds.map(({ name }) => name)).toEqual(['insights']);
+  });
+
+  it('can be overridden member by member', () => {
+    const file = `
+pollInterval: 30s
+feeds:
+  insights:
+    path: /v9/insights
+    pageSize: 100
+    pollInterval: 2m
+    overlap: 10s
+    wideOverlap: 2h
+    widePollEvery: 1h
+    topic: my.insights
+    parameters: { pageSize: limit }
+    query: { symbols: "AAPL,MSFT", date_from: null, analyst: 12 }
+    unknowns: { emptyText: true }
+`;
+    const [changed, untouched] = load({ file }).feeds;
+    expect(changed).toEqual({
+      ...insights,
+      path: '/v9/insights',
+      pageSize: 100,
+      topic: 'my.insights',
+      parameters: { ...insights.parameters, pageSize: 'limit' },
+      query: { symbols: 'AAPL,MSFT', analyst: '12' },
+      unknowns: { emptyText: true, zero: [], zeroWithout: {} },
+      pollIntervalMs: 120_000,
+      overlapSeconds: 10,
+      wideOverlapSeconds: 7_200,
+      widePollEveryMs: 3_600_000,
+    });
+    expect(untouched).toMatchObject({ ...ipos, pollIntervalMs: 30_000 });
+  });
+
+  it('can be added, with transitions, and a schema beside the file', () => {
+    mkdirSync(join(cwd, 'conf'));
+    writeFileSync(join(cwd, 'conf', 'dividend.avsc'), '{}');
+    const file = `
+feeds:
+  dividends:
+    path: /api/v2.1/calendar/dividends
+    responseKey: dividends
+    schema: dividend.avsc
+    parameters: { page: page, pageSize: pagesize, updatedSince: "parameters[updated]" }
+    transitions:
+      - kind: field
+        field: confirmed
+        type: Confirmed
+        schema: confirmed.avsc
+        topic: dividends.confirmed
+        eventType: marketdata.dividends.confirmed
+        idSuffix: ":confirmed"
+        fields: { id: after.id, was: before.confirmed }
+`;
+    writeFileSync(join(cwd, 'conf', 'hw.yaml'), file);
+    const added = load({ flags: { config: 'conf/hw.yaml' } }).feeds.at(-1);
+    expect(added).toEqual({
+      name: 'dividends',
+      path: '/api/v2.1/calendar/dividends',
+      responseKey: 'dividends',
+      schema: join(cwd, 'conf', 'dividend.avsc'),
+      topic: 'dividends',
+      parameters: { page: 'page', pageSize: 'pagesize', updatedSince: 'parameters[updated]' },
+      query: {},
+      pageSize: 1_000,
+      pagingLimit: 100_000,
+      symbolField: null,
+      unknowns: { emptyText: false, zero: [], zeroWithout: {} },
+      transitions: [expect.objectContaining({ kind: 'field', schema: 'confirmed.avsc' })],
+      pollIntervalMs: 60_000,
+      overlapSeconds: 5,
+      wideOverlapSeconds: 3_600,
+      widePollEveryMs: 900_000,
+    });
+  });
+});
+
+describe('the scope of a feed', () => {
+  const base = 'https://api.example.com';
+  const before = scopeFingerprint(ipos, base);
+
+  it.each([
+    ['address', ipos, 'https://other.example.com'],
+    ['path of the base', ipos, `${base}/v2`],
+    ['path', { ...ipos, path: '/other' }, base],
+    ['filter', { ...ipos, query: { 'parameters[tickers]': 'ZZZ' } }, base],
+    ['response key', { ...ipos, responseKey: 'other' }, base],
+  ])('is another with another %s', (_, feed, baseUrl) => {
+    expect(scopeFingerprint(feed, baseUrl)).not.toBe(before);
+  });
+
+  it('is the same however it is read', () => {
+    const query = { b: '2', a: '1' };
+    expect(scopeFingerprint({ ...ipos, pageSize: 7, topic: 'x' }, `${base}/`)).toBe(before);
+    expect(scopeFingerprint({ ...ipos, query }, base)).toBe(
+      scopeFingerprint({ ...ipos, query: { a: '1', b: '2' } }, base),
+    );
+    expect(before).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+describe('help and reference', () => {
+  it('the options of a command come back as settings', () => {
+    const command = new Command('run').exitOverride();
+    for (const option of configOptions()) command.addOption(option);
+    command.parse(['--api-url', 'http://127.0.0.1:1', '--feeds', 'ipos', '--poll-interval', '1s'], {
+      from: 'user',
+    });
+    const config = load({ flags: command.opts(), env: { HIGHWATER_API_TOKEN: 'T0KEN' } });
+    expect(config.feeds.map(({ name, pollIntervalMs }) => [name, pollIntervalMs])).toEqual([['ipos', 1_000]]);
+    expect(config.api.baseUrl).toBe('http://127.0.0.1:1');
+    const help = command.helpInformation();
+    expect(help.replace(/\s+/g, ' ')).toContain('(HIGHWATER_POLL_INTERVAL, default 60s)');
+    expect(help).not.toContain('--api-token ');
+    expect(variablesWithoutFlag()).toContain('HIGHWATER_API_TOKEN  Access token');
+  });
+
+  it('a command may offer some of them only', () => {
+    expect(configOptions(['dataDir']).map(({ long }) => long)).toEqual(['--data-dir', '--config']);
+  });
+
+  it('docs/configuration.md is what the code says (UPDATE_DOCS=1 writes it)', () => {
+    expect(keptPage('configuration.md', configReference())).toBe(configReference());
+  });
+
+  it('the example of the reference loads', () => {
+    writeFileSync(join(cwd, 'token'), 'x');
+    const config = load({ env: {}, file: exampleFile.replace('/run/secrets/api-token', 'token') });
+    expect(config.feeds.map(({ name }) => name)).toEqual(['insights', 'ipos', 'dividends']);
+  });
+});
