@@ -51,11 +51,11 @@ function withScale(text: string, scale: number): string {
 
 const unknownMembers: Record<FeedName, (record: JsonRecord) => void> = {
   insights: (record) => {
-    (record.security as JsonRecord).cusip = '037833100';
+    inside(record, 'security').cusip = '037833100';
     record.sentiment = { label: 'positive', score: 0.82 };
   },
   analysts: (record) => {
-    const accuracy = record.ratings_accuracy as JsonRecord;
+    const accuracy = inside(record, 'ratings_accuracy');
     accuracy.rank = 117;
     accuracy['6m_average_return'] = '3.20';
     accuracy['6m_smart_score'] = '41.07';
@@ -74,7 +74,7 @@ const otherTypes: Record<FeedName, (record: JsonRecord) => void> = {
   },
   analysts: (record) => {
     record.firm_name = true;
-    const accuracy = record.ratings_accuracy as JsonRecord;
+    const accuracy = inside(record, 'ratings_accuracy');
     if (typeof accuracy.total_ratings === 'number') accuracy.total_ratings = String(accuracy.total_ratings);
   },
   ipos: (record) => {
@@ -96,9 +96,14 @@ function endInHalf(record: JsonRecord, member: string): void {
 }
 
 function leaveOutZeroCounts(record: JsonRecord): void {
-  const accuracy = record.ratings_accuracy as JsonRecord | undefined;
-  if (accuracy === undefined) return;
+  const accuracy = inside(record, 'ratings_accuracy');
   for (const name of Object.keys(accuracy)) {
     if (name.endsWith('_count') && accuracy[name] === 0) delete accuracy[name];
   }
+}
+
+/** A nested object of a record; an unconnected one where the record has none. */
+export function inside(record: JsonRecord, member: string): JsonRecord {
+  const nested = record[member];
+  return nested !== null && typeof nested === 'object' ? (nested as JsonRecord) : {};
 }

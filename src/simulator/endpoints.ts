@@ -25,8 +25,8 @@ export interface Endpoint {
   readonly symbols: string | null;
   /** Parameter → what it is compared with. */
   readonly filters: Readonly<Record<string, (record: JsonRecord) => unknown>>;
-  /** Key type → what the search keys are compared with. */
-  readonly searchKeys: Readonly<Record<string, (record: JsonRecord) => unknown>> | null;
+  /** Key type → the member that the search keys are compared with; null: the name of the record's analyst. */
+  readonly searchKeys: Readonly<Record<string, string | null>> | null;
   readonly sort: boolean;
   /** Parameter that selects the members to return. */
   readonly fields: string | null;
@@ -44,13 +44,14 @@ export const endpoints: Readonly<Record<FeedName, Endpoint>> = {
     dates: { on: ['date'], from: 'date_from', to: 'date_to' },
     latestDayDefault: true,
     defaultOrder: 'date',
-    symbol: (record) => (record.security as JsonRecord | undefined)?.symbol,
+    symbol: (record) => (record.security as JsonRecord | null | undefined)?.symbol,
     symbols: 'symbols',
     filters: { analyst: member('analyst_id'), rating_id: member('rating_id') },
     searchKeys: {
-      firm_id: member('firm_id'),
-      firm: member('firm'),
-      analyst_id: member('analyst_id'),
+      firm_id: 'firm_id',
+      firm: 'firm',
+      analyst_id: 'analyst_id',
+      analyst_name: null,
     },
     sort: true,
     fields: null,

@@ -43,8 +43,10 @@ export async function createVendorHttp(market: Market, options: { compress: bool
       },
       request.socket,
     );
-    reply.raw.once('close', () => market.requests.finish(seen));
-    return send(reply, noRoute(), seen);
+    reply.raw.once('close', market.requests.finished);
+    seen.status = 404;
+    market.requests.answered(seen);
+    return send(reply, noRoute());
   });
   return app as unknown as FastifyInstance;
 }
@@ -65,7 +67,7 @@ async function serve(
     { atMs: market.clock(), feed, path: pathOf(request), query, headers: request.headers },
     request.socket,
   );
-  reply.raw.once('close', () => market.requests.finish(seen));
+  reply.raw.once('close', market.requests.finished);
   await market.onRequest(seen);
 
   const faults = market.faults.draw(feed, Number(query[endpoints[feed].pageSize] ?? 0));
@@ -75,12 +77,20 @@ async function serve(
   const fault = faults.find(({ kind }) => kind !== 'delay') ?? null;
 
   setDate(market, feed, reply);
-  if (fault?.kind === 'reset' && fault.when === 'before') return cut(reply, null);
-  if (fault?.kind === 'hang' && fault.when === 'before') return reply.hijack();
+  const unanswered = fault?.kind === 'reset' || fault?.kind === 'hang';
+  if (unanswered && fault.when === 'before') {
+    market.requests.answered(seen);
+    reply.hijack();
+    if (fault.kind === 'reset') request.socket.resetAndDestroy();
+    return reply;
+  }
   const made = makeAnswer(market, feed, request, fault, seen);
-  if (fault?.kind === 'reset') return cut(reply, made);
-  if (fault?.kind === 'hang') return sendHalf(reply, made);
-  return send(reply, made, seen);
+  if (!unanswered) seen.status = made.status;
+  market.requests.answered(seen);
+  if (!unanswered) return send(reply, made);
+  reply.hijack();
+  writeHalf(reply, made, () => fault.kind === 'reset' && request.socket.resetAndDestroy());
+  return reply;
 }
 
 function makeAnswer(
@@ -130,28 +140,13 @@ function setDate(market: Market, feed: FeedName, reply: FastifyReply): void {
   }
 }
 
-function send(reply: FastifyReply, made: Answer, seen: SeenRequest): FastifyReply {
-  seen.status = made.status;
+function send(reply: FastifyReply, made: Answer): FastifyReply {
   return reply.code(made.status).headers(made.headers).send(made.body);
-}
-
-/** Resets the connection: at once, or when half of the answer is on its way. */
-function cut(reply: FastifyReply, made: Answer | null): FastifyReply {
-  const { socket } = reply.raw;
-  reply.hijack();
-  if (made === null) socket?.resetAndDestroy();
-  else writeHalf(reply, made, () => socket?.resetAndDestroy());
-  return reply;
-}
-
-function sendHalf(reply: FastifyReply, made: Answer): FastifyReply {
-  reply.hijack();
-  writeHalf(reply, made, () => undefined);
-  return reply;
 }
 
 function writeHalf(reply: FastifyReply, made: Answer, then: () => void): void {
   const headers = { ...(reply.getHeaders() as Record<string, string>), ...made.headers };
   reply.raw.writeHead(made.status, { ...headers, 'content-length': made.body.length });
+  // The reset must not overtake what was written.
   reply.raw.write(made.body.subarray(0, Math.ceil(made.body.length / 2)), () => setImmediate(then));
 }

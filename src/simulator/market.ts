@@ -99,7 +99,7 @@ export function createMarket(options: MarketOptions): Market {
     answerPage(feed, text, requestNumber, fault) {
       const endpoint = endpoints[feed];
       const behaviour = behaviours[feed];
-      const query = readQuery(endpoint, behaviour, text);
+      const query = readQuery(endpoint, behaviour, text, (id) => stores.analysts.get(id)?.name_full);
       if ('status' in query) return { answer: query, rows: 0 };
       const range = pageRange(query.page, query.pageSize, behaviour);
       if (range === null) return { answer: badRequest('Page offset out of range'), rows: 0 };

@@ -23,8 +23,16 @@ const defaultPageSize = 100;
 const maxPageSize = 1000;
 const maxSymbols = 50;
 
-/** @returns the query, or the answer that refuses it */
-export function readQuery(endpoint: Endpoint, behaviour: Behaviour, query: QueryText): FeedQuery | Answer {
+/**
+ * @param analystName the full name that belongs to an analyst's id
+ * @returns the query, or the answer that refuses it
+ */
+export function readQuery(
+  endpoint: Endpoint,
+  behaviour: Behaviour,
+  query: QueryText,
+  analystName: (id: string) => unknown,
+): FeedQuery | Answer {
   const text = (name: string): string | null => {
     const value = query[name];
     const last = Array.isArray(value) ? value.at(-1) : value;
@@ -65,7 +73,9 @@ export function readQuery(endpoint: Endpoint, behaviour: Behaviour, query: Query
   if (endpoint.searchKeys !== null && keys !== null) {
     const member = endpoint.searchKeys[text('search_keys_type') ?? ''];
     if (member === undefined) return badRequest('Invalid search_keys_type');
-    matches.push(oneOf(member, keys));
+    matches.push(
+      oneOf((record) => (member === null ? analystName(String(record.analyst_id)) : record[member]), keys),
+    );
   }
 
   const sort = endpoint.sort ? text('sort') : null;

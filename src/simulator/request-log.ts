@@ -14,7 +14,7 @@ export interface SeenRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Number of the connection it came over, from 1: the same number means reuse. */
   readonly socket: number;
-  /** Null while unanswered, and when the connection was cut. */
+  /** Null while unanswered, and where the answer never came or was cut. */
   status: number | null;
   /** Names of the faults that it met. */
   faults: readonly string[];
@@ -40,8 +40,10 @@ export interface RequestLog {
     request: Omit<SeenRequest, 'number' | 'socket' | 'status' | 'faults' | 'rows'>,
     socket: object,
   ): SeenRequest;
-  /** Once for each request, when its answer is complete or its connection gone. */
-  finish(request: SeenRequest): void;
+  /** Counts how the request is answered, before the first byte is on its way: who has the answer finds it counted. */
+  answered(request: SeenRequest): void;
+  /** When the answer is complete or the connection gone. */
+  finished(): void;
   /** The latest, oldest first. */
   list(): SeenRequest[];
   /** Forgets the requests and sets the counters to 0; numbers of requests and connections go on. */
@@ -60,8 +62,10 @@ export function createRequestLog(kept: number): RequestLog {
   return {
     counters,
     add(request, socket) {
-      if (!sockets.has(socket)) {
-        sockets.set(socket, ++lastSocket);
+      const known = sockets.get(socket);
+      const connection = known ?? ++lastSocket;
+      if (known === undefined) {
+        sockets.set(socket, connection);
         counters.sockets++;
       }
       const { token: _, ...query } = request.query;
@@ -73,7 +77,7 @@ export function createRequestLog(kept: number): RequestLog {
         query,
         headers,
         number: ++number,
-        socket: sockets.get(socket)!,
+        socket: connection,
         status: null,
         faults: [],
         rows: 0,
@@ -87,12 +91,14 @@ export function createRequestLog(kept: number): RequestLog {
       if (seen.length > kept * 2) seen = seen.slice(-kept);
       return entry;
     },
-    finish(request) {
-      counters.running = Math.max(0, counters.running - 1);
+    answered(request) {
       counters.rows += request.rows;
-      const status = String(request.status ?? 'cut');
+      const status = String(request.status ?? 'none');
       counters.byStatus[status] = (counters.byStatus[status] ?? 0) + 1;
       for (const fault of request.faults) counters.byFault[fault] = (counters.byFault[fault] ?? 0) + 1;
+    },
+    finished() {
+      counters.running = Math.max(0, counters.running - 1);
     },
     list: () => seen.slice(-kept),
     clear() {

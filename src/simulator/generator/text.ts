@@ -24,7 +24,15 @@ export function decimal(random: Random, min: number, max: number, scale: number)
   return (min + random.next() * (max - min)).toFixed(scale);
 }
 
-/** `2026-03-14` */
+const dates = new Map<number, string>();
+
+/** `2026-03-14`. Remembered per day: formatting dates is the dearest part of a record. */
 export function isoDate(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 10);
+  const day = Math.floor(seconds / 86_400);
+  let date = dates.get(day);
+  if (date === undefined) {
+    date = new Date(day * 86_400_000).toISOString().slice(0, 10);
+    dates.set(day, date);
+  }
+  return date;
 }

@@ -1,3 +1,4 @@
+import { inside } from '../drift';
 import type { JsonRecord } from '../endpoints';
 import { createAccuracy } from '../generator/analysts';
 import type { MarketEvent } from '../market-day';
@@ -8,7 +9,7 @@ export const analystEvents = {
   accuracy: ({ stores, random, now }) => {
     const found = pickRecord(stores.analysts, random, () => true);
     if (found === null) return null;
-    const before = found.record.ratings_accuracy as JsonRecord;
+    const before = inside(found.record, 'ratings_accuracy');
     const accuracy = { ...createAccuracy(random), total_ratings: Number(before.total_ratings ?? 0) + 1 };
     const record = { ...found.record, ratings_accuracy: accuracy, updated: now('analysts') };
     stores.analysts.upsert(record, { key: found.key });

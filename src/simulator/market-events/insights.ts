@@ -1,3 +1,4 @@
+import { inside } from '../drift';
 import type { JsonRecord } from '../endpoints';
 import { createInsight, insightText, priceTarget, ratings } from '../generator/insights';
 import { isoDate } from '../generator/text';
@@ -16,7 +17,7 @@ function follow(scene: MarketScene, action: string, steps: -1 | 0 | 1): string |
   const rating = ratings[Math.min(ratings.length - 1, Math.max(0, at - steps))]!;
   const was = Number.parseFloat(String(before.pt)) || 20;
   const price = Math.max(1, Math.round(was * (1 + steps * (0.05 + random.next() * 0.2)) * 2) / 2);
-  const security = before.security as JsonRecord;
+  const security = inside(before, 'security');
   const facts = { action, rating, price };
   stores.insights.upsert({
     ...before,
@@ -44,7 +45,7 @@ export const insightEvents = {
       date: isoDate(now),
     } as JsonRecord;
     scene.stores.insights.upsert(record);
-    return `${record.firm} initiates coverage on ${(record.security as JsonRecord).symbol}: ${record.rating}`;
+    return `${record.firm} initiates coverage on ${inside(record, 'security').symbol}: ${record.rating}`;
   },
   /** The vendor corrects by a new record with the same rating id. */
   correction: (scene) => {
@@ -54,7 +55,7 @@ export const insightEvents = {
     const price = (Number.parseFloat(String(found.record.pt)) || 20) + scene.random.int(1, 5);
     const id = recordId(scene.random, now);
     scene.stores.insights.upsert({ ...found.record, id, pt: priceTarget(scene.random, price), updated: now });
-    return `Insight corrected: ${(found.record.security as JsonRecord).symbol} by ${found.record.firm}, $${found.record.pt} → $${price}`;
+    return `Insight corrected: ${inside(found.record, 'security').symbol} by ${found.record.firm}, $${found.record.pt} → $${price}`;
   },
   /** Rows years old are still updated. */
   oldInsight: (scene) => {
@@ -64,6 +65,6 @@ export const insightEvents = {
     const text = `${found.record.analyst_insights ?? ''} (Reviewed.)`;
     const updated = scene.now('insights');
     insights.upsert({ ...found.record, analyst_insights: text, updated }, { key: found.key });
-    return `Old insight edited: ${(found.record.security as JsonRecord).symbol} of ${found.record.date}`;
+    return `Old insight edited: ${inside(found.record, 'security').symbol} of ${found.record.date}`;
   },
 } satisfies Record<string, MarketEvent>;
