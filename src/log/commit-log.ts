@@ -5,11 +5,15 @@
 export interface CommitLog {
   /**
    * Makes this process the owner of a feed and fences whoever owned it before: nothing of an earlier owner can be
-   * committed after this resolves. Creates missing topics.
-   * @throws HighwaterError LOG_OWNED when a live owner holds it and the log can tell
+   * committed after this resolves. Creates missing topics; one that exists keeps its number of partitions.
+   * @throws HighwaterError LOG_OWNED when a live owner holds it and the log can tell; LOG_TOPIC_MISMATCH when a topic that
+   * exists is kept in another way (compacted or not) than the feed needs; another LOG_* when the log cannot be opened
    */
   acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession>;
-  /** Committed records in log order per partition. Ends at the end of the log, or never with `follow`, until the signal. */
+  /**
+   * Committed records in log order per partition. Ends at the end of the log, or never with `follow`, until the signal, at
+   * which it ends without an error. Where it begins is settled by the call. A topic that nobody has written yet is empty.
+   */
   read(topics: readonly string[], options: ReadOptions): AsyncIterable<LogRecord>;
   close(): Promise<void>;
 }
@@ -18,13 +22,19 @@ export interface CommitLog {
 export interface FeedSession {
   /** Random id of this ownership; every source offset that it commits carries it. */
   readonly ownerEpoch: string;
-  /** The latest committed record of each key of one of the feed's compacted topics, tombstones left out. */
+  /**
+   * The latest committed record of each key of one of the feed's compacted topics, tombstones left out.
+   * @throws the signal's reason: half of a state must not pass for the whole
+   */
   restore(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
   /**
-   * All records of the batch or none. Resolves when they are committed.
-   * @throws HighwaterError LOG_FENCED when another owner took the feed: nothing was written, state must be restored
+   * All records of the batch or none. Resolves when they are committed. After any error but LOG_FENCED and LOG_CLOSED
+   * nothing was written, and the same batch can be committed again.
+   * @throws HighwaterError LOG_FENCED when another owner took the feed, or the batch's position names another ownership than
+   * this one: nothing was written, state must be restored. LOG_CLOSED after release or close
    */
   commit(batch: TransactionBatch): Promise<void>;
+  /** Lets others have the feed. May be called again. */
   release(): Promise<void>;
 }
 

@@ -1,0 +1,81 @@
+import { hostname } from 'node:os';
+import { HighwaterError } from '../../errors';
+import type { FeedTopics, TopicSpec } from '../commit-log';
+import { allTopics, isCompacted } from '../topics';
+import type { OwnedTopic } from './append';
+import { endOffsetQuery, type FolderOwner } from './reader-connection';
+import { type Connection, prepare, transact } from './sqlite';
+
+/** Who owns the folder and, by an epoch, each feed. Kept in the file, so that a commit can check it in its transaction. */
+export interface Ownership {
+  /** Writes down who publishes here now, and voids every hold of earlier processes. */
+  claimFolder(instance: string): void;
+  /** Makes `ownerEpoch` the feed's only valid one, and its topics known. @throws HighwaterError LOG_TOPIC_MISMATCH */
+  claimFeed(topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic>;
+  /** @throws HighwaterError LOG_FENCED. To be called within the transaction that depends on it. */
+  assertOwned(feed: string, ownerEpoch: string): void;
+  releaseFeed(feed: string, ownerEpoch: string): void;
+  releaseFolder(): void;
+}
+
+export function ownership(db: Connection): Ownership {
+  const epoch = prepare(db, 'SELECT owner_epoch FROM feeds WHERE feed = ?');
+  const addTopic = prepare(db, 'INSERT OR IGNORE INTO topics (topic, partitions, cleanup) VALUES (?, ?, ?)');
+  const topicByName = prepare(db, 'SELECT id, partitions, cleanup FROM topics WHERE topic = ?');
+  const endOffset = endOffsetQuery(db);
+
+  return {
+    claimFolder(instance) {
+      transact(db, 'IMMEDIATE', () => {
+        db.exec('DELETE FROM publisher; DELETE FROM feeds');
+        const add = prepare(db, 'INSERT INTO publisher VALUES (?, ?, ?, ?)');
+        add.run([process.pid, hostname(), instance, Date.now()]);
+      });
+    },
+    claimFeed: (topics, ownerEpoch) =>
+      transact(db, 'IMMEDIATE', () => {
+        prepare(db, 'INSERT OR REPLACE INTO feeds VALUES (?, ?)').run([topics.feed, ownerEpoch]);
+        return new Map(allTopics(topics).map((spec) => [spec.name, owned(spec)]));
+      }),
+    assertOwned(feed, ownerEpoch) {
+      const [row] = epoch.all(feed) as [string][];
+      if (row?.[0] === ownerEpoch) return;
+      throw new HighwaterError('LOG_FENCED', `another owner has taken the feed ${feed} since ${ownerEpoch}`);
+    },
+    releaseFeed(feed, ownerEpoch) {
+      prepare(db, 'DELETE FROM feeds WHERE feed = ? AND owner_epoch = ?').run([feed, ownerEpoch]);
+    },
+    releaseFolder: () => void db.exec('DELETE FROM publisher'),
+  };
+
+  /** As in Kafka, a topic that exists keeps its partitions: with other ones a key's records would part. */
+  function owned(spec: TopicSpec): OwnedTopic {
+    addTopic.run([spec.name, spec.partitions, spec.cleanup]);
+    const [row] = topicByName.all(spec.name) as [number, number, TopicSpec['cleanup']][];
+    const [id, partitions, cleanup] = row!;
+    if (isCompacted({ cleanup }) !== isCompacted(spec)) {
+      throw new HighwaterError(
+        'LOG_TOPIC_MISMATCH',
+        `topic ${spec.name} is kept with cleanup ${cleanup} in this log, and the feed needs ${spec.cleanup}`,
+      );
+    }
+    const nextOffsets = Array.from({ length: partitions }, (_, partition) => endOffset(spec.name, partition));
+    return { id, name: spec.name, partitions, cleanup, nextOffsets };
+  }
+}
+
+/** @throws HighwaterError LOG_OWNED, always */
+export function refuse(dataDir: string, owner: FolderOwner | null): never {
+  if (owner === null) {
+    throw new HighwaterError(
+      'LOG_OWNED',
+      `another publisher, just started, holds the data folder ${dataDir}`,
+    );
+  }
+  const { pid, host, instance, since, feeds } = owner;
+  throw new HighwaterError(
+    'LOG_OWNED',
+    `the data folder ${dataDir} belongs to ${instance}, process ${pid} on ${host}, since ${new Date(since).toISOString()}` +
+      (feeds.length === 0 ? '' : ` (${feeds.join(', ')})`),
+  );
+}

@@ -1,0 +1,115 @@
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { HighwaterError } from '../../errors';
+import type { LogRecord, ReadOptions } from '../commit-log';
+import { isCompacted } from '../topics';
+import { merged, type PartitionCursor, partitionCursor, readAhead } from './merge';
+import type { ReaderConnection } from './reader-connection';
+
+/** Records read ahead of one partition: what bounds the memory of a reader, whatever the size of the log. */
+const READ_AHEAD = 256;
+/** How often a reader that waits looks whether anything was committed. One look reads one number in shared memory. */
+const LOOK_INTERVAL_MS = 50;
+
+export interface ReadDeps {
+  /** Null while there is no file yet. @throws HighwaterError LOG_* */
+  reader(): ReaderConnection | null;
+  isClosed(): boolean;
+}
+
+/**
+ * Reads topics in log order, several partitions and topics merged as they were committed. Where to begin is settled when
+ * this is called, not when the first record is asked for.
+ */
+export function read(
+  topics: readonly string[],
+  options: ReadOptions,
+  deps: ReadDeps,
+): AsyncIterable<LogRecord> {
+  const names = [...new Set(topics)];
+  const cursors = new Map<string, readonly PartitionCursor[]>();
+  addTopics(!options.fromBeginning);
+  return records();
+
+  /** A topic that appears later is read from its beginning: all of it was committed after the call. */
+  function addTopics(fromEnd: boolean): void {
+    if (cursors.size === names.length) return;
+    const reader = deps.reader();
+    if (reader === null) return;
+    reader.snapshot(() => {
+      for (const name of names) {
+        if (!cursors.has(name)) addTopic(name, fromEnd, reader);
+      }
+    });
+  }
+
+  function addTopic(name: string, fromEnd: boolean, reader: ReaderConnection): void {
+    const topic = reader.topic(name);
+    if (topic === null) return;
+    // A plain topic is read up to where it ends now, so that a busy publisher cannot keep a reader for ever. In a compacted
+    // one the record of a key may move behind that end meanwhile: there the reader goes on until it has caught up.
+    const pinned = !options.follow && !isCompacted(topic);
+    const partitions = Array.from({ length: topic.partitions }, (_, partition) => {
+      const end = reader.endOffset(name, partition);
+      return partitionCursor(name, partition, { from: fromEnd ? end : 0, end: pinned ? end : Infinity });
+    });
+    cursors.set(name, partitions);
+  }
+
+  function isOver(): boolean {
+    return options.signal.aborted || deps.isClosed();
+  }
+
+  async function* records(): AsyncGenerator<LogRecord> {
+    if (!options.follow && !options.fromBeginning) return;
+    while (!isOver()) {
+      const reader = deps.reader();
+      const version = reader?.dataVersion() ?? null;
+      addTopics(false);
+      const all = [...cursors.values()].flat();
+      if (reader !== null && readAhead(all, reader, READ_AHEAD)) {
+        for (const { cursor, record } of merged(all)) {
+          yield logRecord(cursor, record);
+          if (isOver()) return;
+        }
+        // The queries are synchronous: between two of them the rest of the process has its turn.
+        await nextTurn();
+      } else if (options.follow) {
+        await committedSince(version);
+      } else return;
+    }
+  }
+
+  async function committedSince(version: number | null): Promise<void> {
+    while (!isOver() && (deps.reader()?.dataVersion() ?? null) === version) {
+      await delay(LOOK_INTERVAL_MS, undefined, { signal: options.signal }).catch(() => undefined);
+    }
+  }
+}
+
+/**
+ * The latest record of each key of a compacted topic, tombstones left out: the topic as it stands, for that is all that the
+ * file keeps of it.
+ * @throws the signal's reason, or LOG_CLOSED: half of a state must not pass for the whole
+ */
+export async function* restore(
+  topic: string,
+  signal: AbortSignal,
+  deps: ReadDeps,
+): AsyncGenerator<LogRecord> {
+  signal.throwIfAborted();
+  for await (const record of read([topic], { fromBeginning: true, follow: false, signal }, deps)) {
+    if (record.value !== null) yield record;
+  }
+  signal.throwIfAborted();
+  if (deps.isClosed())
+    throw new HighwaterError('LOG_CLOSED', `the log was closed while ${topic} was restored`);
+}
+
+function logRecord(
+  { topic, partition }: PartitionCursor,
+  record: { logOffset: number; timestamp: number; key: string; headers: string; value: Buffer | null },
+): LogRecord {
+  const { logOffset, timestamp, key, value } = record;
+  const headers = JSON.parse(record.headers) as LogRecord['headers'];
+  return { topic, partition, logOffset, timestamp, key, headers, value };
+}

@@ -1,0 +1,58 @@
+import { HighwaterError } from '../../errors';
+import type { FeedSession, FeedTopics } from '../commit-log';
+import { isCompacted } from '../topics';
+import type { OwnedTopic } from './append';
+import { type ReadDeps, restore } from './read';
+import type { Writer } from './writer';
+
+export interface SessionDeps {
+  readonly writer: Writer;
+  readonly reading: ReadDeps;
+  /** The session no longer holds its feed. */
+  released(session: FeedSession): void;
+}
+
+/** One ownership of one feed in this process, whose topics' next offsets it keeps in memory. */
+export function openSession(topics: FeedTopics, ownerEpoch: string, deps: SessionDeps): FeedSession {
+  const { feed } = topics;
+  const { writer, reading } = deps;
+  const owned: ReadonlyMap<string, OwnedTopic> = writer.claimFeed(topics, ownerEpoch);
+  let isReleased = false;
+
+  const session: FeedSession = {
+    ownerEpoch,
+    restore(topic, signal) {
+      const spec = owned.get(topic);
+      if (spec === undefined || !isCompacted(spec)) {
+        throw new RangeError(`${topic} is no compacted topic of the feed ${feed}`);
+      }
+      return restore(topic, signal, reading);
+    },
+    async commit(batch) {
+      if (isReleased || reading.isClosed()) {
+        throw new HighwaterError(
+          'LOG_CLOSED',
+          `the feed ${feed} was released before the batch was committed`,
+        );
+      }
+      if (batch.feed !== feed) throw new RangeError(`a batch of ${batch.feed} in a session of ${feed}`);
+      if (batch.position.ownerEpoch !== ownerEpoch) {
+        throw new HighwaterError(
+          'LOG_FENCED',
+          `the batch of ${feed} was made under the ownership ${batch.position.ownerEpoch}, which has ended`,
+        );
+      }
+      writer.commit(batch, ownerEpoch, owned);
+    },
+    async release() {
+      if (isReleased) return;
+      isReleased = true;
+      try {
+        if (!reading.isClosed()) writer.releaseFeed(feed, ownerEpoch);
+      } finally {
+        deps.released(session);
+      }
+    },
+  };
+  return session;
+}

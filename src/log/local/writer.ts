@@ -1,0 +1,76 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Logger } from '../../logger';
+import type { FeedTopics, TransactionBatch } from '../commit-log';
+import { type Appended, appender, type OwnedTopic } from './append';
+import { prepareFile } from './file-format';
+import { type Ownership, ownership } from './ownership';
+import { attempt, type Connection, connect, pragma, transact } from './sqlite';
+import { walWatch } from './wal-watch';
+
+/** The one connection of this process that writes. Everything that it throws about the file is a HighwaterError LOG_*. */
+export interface Writer {
+  claimFolder(instance: string): void;
+  claimFeed(topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic>;
+  /** One transaction: the check that the feed is still owned, and all records. */
+  commit(batch: TransactionBatch, ownerEpoch: string, topics: ReadonlyMap<string, OwnedTopic>): void;
+  releaseFeed(feed: string, ownerEpoch: string): void;
+  releaseFolder(): void;
+  /** A transaction of another part of the program, such as the schema registry. */
+  transact<T>(work: (db: Connection) => T): T;
+  close(): void;
+}
+
+export interface WriterOptions {
+  readonly file: string;
+  readonly busyTimeoutMs: number;
+  readonly logger: Logger | undefined;
+}
+
+/** Makes the folder and the file where they are missing. @throws HighwaterError LOG_* */
+export function openWriter({ file, busyTimeoutMs, logger }: WriterOptions): Writer {
+  return attempt(file, () => {
+    mkdirSync(path.dirname(file), { recursive: true });
+    const db = connect(file, busyTimeoutMs);
+    try {
+      prepareFile(db, file);
+      return writer(db, file, logger);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+/** Over an open and prepared file. */
+export function writer(db: Connection, file: string, logger?: Logger): Writer {
+  const { append } = appender(db);
+  const own: Ownership = ownership(db);
+  const watchWal = walWatch(file, logger);
+  const named =
+    <A extends unknown[], R>(work: (...args: A) => R) =>
+    (...args: A): R =>
+      attempt(file, () => work(...args));
+
+  return {
+    claimFolder: named(own.claimFolder),
+    claimFeed: named(own.claimFeed),
+    releaseFeed: named(own.releaseFeed),
+    releaseFolder: named(own.releaseFolder),
+    commit: named((batch, ownerEpoch, topics) => {
+      const appended: Appended = transact(db, 'IMMEDIATE', () => {
+        own.assertOwned(batch.feed, ownerEpoch);
+        return append(topics, batch.records);
+      });
+      // Only now: a batch that was rolled back is tried again at the same offsets.
+      appended.committed();
+      watchWal();
+    }),
+    transact: (work) => attempt(file, () => transact(db, 'IMMEDIATE', () => work(db))),
+    close() {
+      // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing.
+      pragma(db, 'wal_checkpoint(TRUNCATE)');
+      db.close();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { FeedDefinition } from '../feeds/definition';
+import type { FeedTopics, TopicSpec } from './commit-log';
+
+/** Records spread over these, so that a consumer group can share the work of a feed. */
+const SPREAD_PARTITIONS = 3;
+
+/**
+ * Names and shapes of all topics of one feed. `transitions` has one entry for each of the definition's, in its order; a
+ * transition that is routed onto the feed's own topic repeats `changes`.
+ * @param prefix goes before every name as it is: `staging.`
+ */
+export function feedTopics(feed: FeedDefinition, prefix: string): FeedTopics {
+  const plain = (name: string): TopicSpec => ({
+    name: `${prefix}${name}`,
+    partitions: SPREAD_PARTITIONS,
+    cleanup: 'delete',
+  });
+  return {
+    feed: feed.name,
+    changes: plain(feed.topic),
+    current: { name: `${prefix}${feed.name}.current`, partitions: SPREAD_PARTITIONS, cleanup: 'compact' },
+    sourceOffset: { name: `${prefix}${feed.name}.source-offset`, partitions: 1, cleanup: 'compact' },
+    deadLetters: { name: `${prefix}${feed.name}.dead-letters`, partitions: 1, cleanup: 'compact,delete' },
+    transitions: feed.transitions.map((transition) => plain(transition.topic)),
+  };
+}
+
+/** Every topic of a feed once. */
+export function allTopics(topics: FeedTopics): TopicSpec[] {
+  const { changes, current, sourceOffset, deadLetters, transitions } = topics;
+  const all = [changes, ...transitions, current, deadLetters, sourceOffset];
+  return [...new Map(all.map((spec) => [spec.name, spec])).values()];
+}
+
+/** Whether only the latest record of each key is kept. */
+export function isCompacted(spec: Pick<TopicSpec, 'cleanup'>): boolean {
+  return spec.cleanup !== 'delete';
+}
