@@ -3,7 +3,7 @@ import { z } from 'zod';
 const share = z.number().min(0).max(1).default(0);
 
 /** How much of what is written from now on departs from the specification. A share is the part of the records, chosen by id. */
-export const driftSchema = z.strictObject({
+const driftSchema = z.strictObject({
   /** Members that no schema knows: `cusip`, `ratings_accuracy.rank`, `6m_*`, `1y_gain_count`. */
   members: share,
   /** Values of another type: `insider_lockup_days` as text, `offering_value` as text, a boolean where text belongs. */
@@ -24,7 +24,7 @@ export const driftSchema = z.strictObject({
 export type Drift = z.infer<typeof driftSchema>;
 
 /** The switches of one feed. The defaults are a vendor that behaves. */
-export const behaviourSchema = z.strictObject({
+const behaviourSchema = z.strictObject({
   /** Whether the page parameter counts pages or records. */
   paging: z.enum(['index', 'offset']).default('index'),
   /** With 1, page 0 is answered like page 1. */

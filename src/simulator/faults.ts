@@ -8,7 +8,7 @@ const retryAfter = z.strictObject({
 });
 
 /** What can go wrong with one answer. */
-export const faultSchema = z.discriminatedUnion('kind', [
+const faultSchema = z.discriminatedUnion('kind', [
   /** Any status, in one of the error shapes that have been seen (the usual one of that status unless given). */
   z.strictObject({
     kind: z.literal('status'),
@@ -54,10 +54,9 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('short'), rows: z.int().min(0).default(0) }),
 ]);
 export type Fault = z.infer<typeof faultSchema>;
-type FaultInput = z.input<typeof faultSchema>;
 
 /** When a fault happens: to the next `times` requests, or to each with a probability. */
-export const faultRuleSchema = z
+const faultRuleSchema = z
   .strictObject({
     fault: faultSchema,
     /** Leaves other feeds alone. */
@@ -118,9 +117,4 @@ export function createFaultBook(random: Random): FaultBook {
       return met;
     },
   };
-}
-
-/** Fills in the defaults of a fault. @throws ZodError */
-export function readFault(fault: FaultInput): Fault {
-  return faultSchema.parse(fault);
 }

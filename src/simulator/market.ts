@@ -1,7 +1,7 @@
 import { type Answer, badRequest, pageOf } from './answer';
 import type { Behaviour, BehaviourChange } from './behaviour';
 import { changeBehaviour, defaultBehaviour } from './behaviour';
-import { endpoints, type FeedName, feedNames, type JsonRecord } from './endpoints';
+import { endpoints, type FeedName, feedNames } from './endpoints';
 import { createFaultBook, type Fault, type FaultBook } from './faults';
 import { pageRange } from './paging';
 import { type QueryText, readQuery } from './query';
@@ -11,6 +11,7 @@ import type { RecordBytes } from './record-bytes';
 import { createRequestLog, type RequestLog, type SeenRequest } from './request-log';
 import { selectWindow, type Window } from './select';
 import { createStore, type FeedStore } from './store';
+import { parseVersion } from './versions';
 import type { Version } from './view';
 
 /** Called when a request has arrived, before it is answered: a place to change records in the middle of a scan. */
@@ -122,9 +123,9 @@ export function createMarket(options: MarketOptions): Market {
 
 function withFields(rows: readonly Version[], fields: readonly string[]): RecordBytes[] {
   return rows.map((row) => {
-    const { slab, start, end } = row.bytes!;
-    const record = JSON.parse(slab.toString('utf8', start, end)) as JsonRecord;
-    const chosen = Object.fromEntries(Object.entries(record).filter(([name]) => fields.includes(name)));
+    const chosen = Object.fromEntries(
+      Object.entries(parseVersion(row)).filter(([name]) => fields.includes(name)),
+    );
     const bytes = Buffer.from(JSON.stringify(chosen));
     return { slab: bytes, start: 0, end: bytes.length };
   });

@@ -1,7 +1,8 @@
 import type { Behaviour } from './behaviour';
-import type { Endpoint, JsonRecord } from './endpoints';
+import type { Endpoint } from './endpoints';
 import type { FeedQuery } from './query';
 import { type Random, shuffle } from './random';
+import { parseVersion } from './versions';
 import { lowerBound, type Version, type View } from './view';
 
 /** All rows that an answer's pages are cut from. */
@@ -71,8 +72,7 @@ function rowFilter(
   if (symbols !== null) tests.push((row) => symbols.has(row.symbol));
   if (query.matches.length > 0) {
     tests.push((row) => {
-      const { slab, start, end } = row.bytes!;
-      const record = JSON.parse(slab.toString('utf8', start, end)) as JsonRecord;
+      const record = parseVersion(row);
       return query.matches.every((matches) => matches(record));
     });
   }

@@ -1,11 +1,10 @@
-import type { Behaviour, Drift } from './behaviour';
-import { applyDrift, rescale } from './drift';
-import { endpoints, type FeedName, type JsonRecord } from './endpoints';
-import type { Random } from './random';
-import { createSlabs } from './record-bytes';
+import { rescale } from './drift';
+import type { FeedName, JsonRecord } from './endpoints';
+import { createVersionWriter, knownRecord, parseVersion, type VersionDeps } from './versions';
 import { compareByUpdated, createView, lowerBound, type Version, type View } from './view';
+import { createWaitingVersions } from './waiting-versions';
 
-export interface WriteOptions {
+interface WriteOptions {
   /** The record's identity when the record itself has no usable `id`. */
   readonly key?: string;
   /** Unix seconds by which the server orders it; else the record's own `updated`, else the server's now. */
@@ -58,83 +57,32 @@ export interface FeedStore {
   history(from?: number): HistoryEntry[];
 }
 
-export interface StoreDeps {
-  readonly feed: FeedName;
-  readonly seed: number;
-  readonly random: Random;
-  /** Milliseconds, without skew. */
-  readonly clock: () => number;
-  readonly behaviour: () => Behaviour;
+export interface StoreDeps extends VersionDeps {
   /** False: a long demo does not collect what it has been. */
   readonly keepHistory: boolean;
 }
 
-/** The record and the objects in it that drift changes. structuredClone would take ten times as long. */
-function copied(record: JsonRecord): JsonRecord {
-  const copy = { ...record };
-  for (const name of ['security', 'ratings_accuracy']) {
-    const nested = copy[name];
-    if (nested !== null && typeof nested === 'object') copy[name] = { ...nested };
-  }
-  return copy;
-}
-
 export function createStore(deps: StoreDeps): FeedStore {
-  const { feed, clock, random, seed } = deps;
-  const endpoint = endpoints[feed];
-  const write = createSlabs();
+  const { feed, clock, random } = deps;
+  const writer = createVersionWriter(deps);
+  const waiting = createWaitingVersions();
   /** Shown versions in order of `updated`, and by key. */
   const shown: Version[] = [];
   const shownByKey = new Map<string, Version>();
-  /** Written, but not visible yet. */
-  let pending: Version[] = [];
-  let earliestPending = Number.POSITIVE_INFINITY;
   const written: Version[] = [];
   let loaded = 0;
-  let order = 0;
   let view: View | null = null;
 
-  const serverSeconds = (): number => Math.floor(clock() / 1000 + deps.behaviour().clockSkew);
-  const parse = (version: Version): JsonRecord => {
-    const { slab, start, end } = version.bytes!;
-    return JSON.parse(slab.toString('utf8', start, end)) as JsonRecord;
-  };
-
+  /** The newest version of a record that is not removed, shown or not. */
   function newest(key: string): Version | undefined {
-    const waiting = pending.findLast((version) => version.key === key);
-    const version = waiting ?? shownByKey.get(key);
-    return version?.bytes ? version : undefined;
+    const delayed = waiting.newest(key);
+    const seen = shownByKey.get(key);
+    return delayed && seen && seen.order > delayed.order ? seen : (delayed ?? seen);
   }
 
-  function insertedOf(key: string): number {
-    return (shownByKey.get(key) ?? pending.find((version) => version.key === key))?.inserted ?? order;
+  function create(record: JsonRecord, options: WriteOptions, visibleFromMs: number): Version {
+    return writer.create({ ...options, record, visibleFromMs, insertedOf: (key) => newest(key)?.inserted });
   }
-
-  function createVersion(record: JsonRecord, options: WriteOptions, visibleFromMs: number): Version {
-    const key = options.key ?? (typeof record.id === 'string' && record.id !== '' ? record.id : `#${order}`);
-    const own = typeof record.updated === 'number' ? record.updated : undefined;
-    const updated =
-      options.updated ?? (own !== undefined && own > 1e11 ? Math.floor(own / 1000) : own) ?? serverSeconds();
-    const image = {
-      ...copied(record),
-      updated: options.updated ?? ('updated' in record ? record.updated : updated),
-    };
-    const json = JSON.stringify(applyDrift(feed, key, image, drift(), seed, random));
-    const symbol = endpoint.symbol(record);
-    return {
-      key,
-      updated,
-      order: order++,
-      inserted: insertedOf(key),
-      atMs: clock(),
-      visibleFromMs,
-      bytes: write(json),
-      date: typeof record.date === 'string' ? record.date : '',
-      symbol: typeof symbol === 'string' ? symbol : '',
-    };
-  }
-
-  const drift = (): Drift => deps.behaviour().drift;
 
   function show(version: Version): void {
     const former = shownByKey.get(version.key);
@@ -154,24 +102,12 @@ export function createStore(deps: StoreDeps): FeedStore {
 
   function add(version: Version): void {
     if (deps.keepHistory) written.push(version);
-    if (version.visibleFromMs <= clock()) {
-      show(version);
-    } else {
-      pending.push(version);
-      earliestPending = Math.min(earliestPending, version.visibleFromMs);
-    }
+    if (version.visibleFromMs <= clock()) show(version);
+    else waiting.add(version);
   }
 
   function settle(): void {
-    const now = clock();
-    if (earliestPending > now) return;
-    const due = pending.filter((version) => version.visibleFromMs <= now);
-    pending = pending.filter((version) => version.visibleFromMs > now);
-    earliestPending = pending.reduce(
-      (least, version) => Math.min(least, version.visibleFromMs),
-      Number.POSITIVE_INFINITY,
-    );
-    for (const version of due) show(version);
+    for (const version of waiting.takeDue(clock())) show(version);
   }
 
   function visibleFrom(): number {
@@ -185,10 +121,9 @@ export function createStore(deps: StoreDeps): FeedStore {
     return typeof record.id === 'string' && record.id !== '' && typeof record.updated === 'number';
   }
 
-  function read(version: Version): JsonRecord {
-    const record = parse(version);
-    const known: JsonRecord = version.key.startsWith('#') ? {} : { id: version.key };
-    return { ...record, ...known, updated: version.updated };
+  /** @param updated undefined: the server's now */
+  function write({ updated: _, ...record }: JsonRecord, key: string, updated: number | undefined): void {
+    store.upsert(record, { key, ...(updated !== undefined && { updated }) });
   }
 
   const store: FeedStore = {
@@ -200,7 +135,7 @@ export function createStore(deps: StoreDeps): FeedStore {
     load(records) {
       const now = clock();
       for (const record of records) {
-        const version = createVersion(record, {}, now);
+        const version = create(record, {}, now);
         if (shownByKey.has(version.key)) throw new Error(`${feed} ${version.key} was loaded twice`);
         shownByKey.set(version.key, version);
         shown.push(version);
@@ -212,7 +147,7 @@ export function createStore(deps: StoreDeps): FeedStore {
     },
     upsert(record, options = {}) {
       settle();
-      const version = createVersion(record, options, visibleFrom());
+      const version = create(record, options, visibleFrom());
       add(version);
       return version.key;
     },
@@ -220,34 +155,33 @@ export function createStore(deps: StoreDeps): FeedStore {
       settle();
       const version = newest(key);
       if (version === undefined) return false;
-      pending = pending.filter((waiting) => waiting.key !== key);
-      const now = clock();
-      add({ ...version, order: order++, atMs: now, visibleFromMs: now, bytes: null });
+      waiting.drop(key);
+      add(writer.remove(version));
       return true;
     },
-    touch(key, updated = serverSeconds()) {
+    touch(key, updated) {
       const version = newest(key);
       if (version === undefined) return false;
-      store.upsert(read(version), { key, updated });
+      write(knownRecord(version), key, updated);
       return true;
     },
     rescale(key) {
       const version = newest(key);
       if (version === undefined) return false;
-      const record = read(version);
+      const record = knownRecord(version);
       rescale(record, random);
-      store.upsert(record, { key, updated: serverSeconds() });
+      write(record, key, undefined);
       return true;
     },
     rewrite() {
       settle();
       const now = clock();
-      for (const version of [...shown]) add(createVersion(read(version), { key: version.key }, now));
+      for (const version of [...shown]) add(create(knownRecord(version), { key: version.key }, now));
     },
     get(key) {
       settle();
       const version = newest(key);
-      return version && read(version);
+      return version && knownRecord(version);
     },
     keys() {
       settle();
@@ -273,20 +207,20 @@ export function createStore(deps: StoreDeps): FeedStore {
       settle();
       const records = new Map<string, JsonRecord>();
       for (const version of shown) {
-        const record = parse(version);
+        const record = parseVersion(version);
         if (usable(record)) records.set(record.id as string, record);
       }
       return records;
     },
     unusable() {
       settle();
-      return shown.map(parse).filter((record) => !usable(record));
+      return shown.map(parseVersion).filter((record) => !usable(record));
     },
     history(from = 0) {
       return written.slice(from).map((version) => ({
         atMs: version.atMs,
         id: version.key,
-        record: version.bytes === null ? null : parse(version),
+        record: version.bytes === null ? null : parseVersion(version),
         visibleFromMs: version.visibleFromMs,
       }));
     },

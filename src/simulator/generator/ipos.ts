@@ -32,7 +32,7 @@ const statuses = [
 const states = ['CA', 'NY', 'TX', 'MA', 'WA', 'DE', 'Cayman Islands', ''] as const;
 
 /** Day, month, quarter or bare year, as far as the date is known. */
-export function ipoDate(random: Random, seconds: number): string {
+function ipoDate(random: Random, seconds: number): string {
   const full = isoDate(seconds);
   const kind = random.next();
   if (kind < 0.8) return full;

@@ -6,14 +6,14 @@ export interface Universe {
   readonly firms: readonly Firm[];
   readonly analysts: readonly Analyst[];
 }
-export interface Company {
+interface Company {
   readonly name: string;
   readonly symbol: string;
   readonly exchange: string;
   readonly cik: string;
   readonly isin: string;
 }
-export interface Firm {
+interface Firm {
   readonly id: string;
   readonly name: string;
 }

@@ -74,6 +74,7 @@ describe('the store', () => {
       simulator.stores.ipos.upsert({ id: 'gone', name: 'delayed' });
       simulator.behave({ visibilityDelay: 0 });
       simulator.stores.ipos.upsert({ id: 'a', name: 'later' });
+      expect(simulator.stores.ipos.get('a')).toMatchObject({ name: 'later' });
       expect(simulator.stores.ipos.remove('gone')).toBe(true);
       now += 20_000;
       expect(await page(simulator, 'ipos', 0, 10)).toEqual([{ id: 'a', name: 'later', updated: 5000 }]);
