@@ -1,0 +1,65 @@
+import { hostname } from 'node:os';
+import type { SchemaRegistry } from '../avro/registry';
+import type { ConfigWithApi } from '../config/load-config';
+import { scopeFingerprint } from '../feeds/scope';
+import type { CommitLog } from '../log/commit-log';
+import { feedTopics } from '../log/topics';
+import type { Logger } from '../logger';
+import type { PageReport } from '../pipeline/poll';
+import { createSource } from '../source/client';
+import { createRequestBudget } from '../source/request-budget';
+import { type FeedTaskReport, runFeedTask } from './feed-task';
+
+export interface WorkerDeps {
+  readonly log: CommitLog;
+  readonly registry: SchemaRegistry;
+  readonly logger: Logger;
+  readonly onPage?: (report: PageReport) => void;
+}
+
+/** How this process is named to people: in the source offset, and to a second publisher that is refused. */
+export function instanceName(): string {
+  return `${hostname()}:${process.pid}`;
+}
+
+/**
+ * Runs all configured feeds in this process, each in a task of its own, over one request budget. Resolves when all have
+ * ended: after the signal, or with `once` after one poll each.
+ *
+ * @throws HighwaterError LOG_OWNED when another process publishes to this log
+ */
+export async function runWorker(
+  config: ConfigWithApi,
+  deps: WorkerDeps,
+  once: boolean,
+  signal: AbortSignal,
+): Promise<readonly FeedTaskReport[]> {
+  const { api, appId } = config;
+  const { logger } = deps;
+  const budget = createRequestBudget(api.budget);
+  const source = createSource({ baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger });
+  // What ends one task for good (the log has another owner) ends the others too.
+  const failed = new AbortController();
+  const stop = AbortSignal.any([signal, failed.signal]);
+  try {
+    return await Promise.all(
+      config.feeds.map((feed) => {
+        const task = {
+          ...deps,
+          source,
+          topics: feedTopics(feed, config.topicPrefix),
+          scope: scopeFingerprint(feed, api.baseUrl),
+          appId,
+          instance: instanceName(),
+        };
+        return runFeedTask(feed, task, once, stop).catch((error: unknown) => {
+          failed.abort();
+          throw error;
+        });
+      }),
+    );
+  } finally {
+    source.close();
+    budget.close();
+  }
+}

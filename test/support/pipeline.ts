@@ -1,0 +1,79 @@
+import { createFeedCodec, type FeedCodec } from '../../src/avro/feed-codec';
+import type { Feed } from '../../src/feeds/feed';
+import { feedTopics } from '../../src/log/topics';
+import { createComparison } from '../../src/pipeline/compare';
+import { createDecoder } from '../../src/pipeline/decode';
+import { diff } from '../../src/pipeline/diff';
+import { buildEvents } from '../../src/pipeline/events';
+import type { ChangeEvents, VendorRecord } from '../../src/pipeline/types';
+import { type FeedState, feedState } from '../../src/state/feed-state';
+import { firstSourceOffset } from '../../src/state/source-offset';
+import { memoryRegistry } from './registry';
+
+/** The pure middle of the pipeline with a state that starts empty: rows in, events out. */
+export interface TestPipeline {
+  readonly codec: FeedCodec;
+  state: FeedState;
+  decode(rows: readonly unknown[]): ReturnType<ReturnType<typeof createDecoder>>;
+  /** One page: decoded, compared, numbered, and settled as if it had been committed. */
+  page(rows: readonly unknown[], options?: { readonly snapshot?: boolean }): ChangeEvents[];
+  /** What a restart leaves: the images and the offset. */
+  restart(): void;
+  /** An event's `before` and `after` as a consumer decodes them. */
+  images(event: ChangeEvents): { before: VendorRecord | null; after: VendorRecord | null };
+}
+
+export const OBSERVED_AT_MS = 1_790_000_000_000;
+
+export async function testPipeline(feed: Feed): Promise<TestPipeline> {
+  const topics = feedTopics(feed, '');
+  const codec = await createFeedCodec(feed, topics, memoryRegistry());
+  const decode = createDecoder(feed, codec.schemas.record);
+  const compare = createComparison(codec.schemas.record);
+  const images = new Map<string, Buffer>();
+  const ids = new Set<string>();
+  const restored = (offset = firstSourceOffset(feed.name, 'abcd1234', 'scope')) =>
+    feedState(
+      feed,
+      codec.image,
+      { offset, images: new Map(images), deadLetters: new Set() },
+      topics.current.partitions,
+    );
+
+  const pipeline: TestPipeline = {
+    codec,
+    state: restored(),
+    decode,
+    page(rows, { snapshot = false } = {}) {
+      const pending = pipeline.state.begin();
+      const changes = diff(decode(rows).records, pending, {
+        codec,
+        compare,
+        firstSight: snapshot ? 'r' : 'c',
+      });
+      const events = buildEvents(changes, pending, {
+        feed,
+        appId: 'test',
+        origin: snapshot ? 'snapshot' : 'poll',
+        duringSnapshot: snapshot,
+        observedAtMs: OBSERVED_AT_MS,
+      });
+      for (const { change } of events) ids.add(change.id);
+      pending.settle();
+      return events;
+    },
+    restart() {
+      images.clear();
+      for (const id of ids) {
+        const wire = pipeline.state.image(id);
+        if (wire !== undefined) images.set(id, wire);
+      }
+      pipeline.state = restored(pipeline.state.offset);
+    },
+    images: ({ change }) => ({
+      before: change.before === null ? null : codec.image.decode(change.before),
+      after: change.after === null ? null : codec.image.decode(change.after),
+    }),
+  };
+  return pipeline;
+}
