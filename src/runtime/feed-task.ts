@@ -47,7 +47,12 @@ interface OwnedFeed {
  * @param once ends after the first poll, whatever its outcome
  * @throws HighwaterError LOG_OWNED when another process holds the log: then nothing of this worker can run
  */
-export async function runFeedTask(feed: Feed, deps: FeedTaskDeps, once: boolean, signal: AbortSignal): Promise<FeedTaskReport> {
+export async function runFeedTask(
+  feed: Feed,
+  deps: FeedTaskDeps,
+  once: boolean,
+  signal: AbortSignal,
+): Promise<FeedTaskReport> {
   const { logger } = deps;
   let state: FeedTaskState = 'starting';
   let owned: OwnedFeed | null = null;
@@ -68,7 +73,8 @@ export async function runFeedTask(feed: Feed, deps: FeedTaskDeps, once: boolean,
         const wide = began - lastWide >= feed.widePollEveryMs;
         const result = await poll(feed, owned.deps, wide, signal);
         if (wide) lastWide = began;
-        if (failures > 0 && error !== null) logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: error.code });
+        if (failures > 0 && error !== null)
+          logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: error.code });
         logger.debug('polled', { feed: feed.name, wide, ms: Date.now() - began, ...result });
         failures = 0;
         error = null;
@@ -82,7 +88,13 @@ export async function runFeedTask(feed: Feed, deps: FeedTaskDeps, once: boolean,
         const event = eventFor(error.code);
         state = nextState(state, event);
         pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, Math.random());
-        logger.error(error.message, { feed: feed.name, code: error.code, now: error.now, remedy: error.remedy, retryInMs: Math.round(pauseMs) });
+        logger.error(error.message, {
+          feed: feed.name,
+          code: error.code,
+          now: error.now,
+          remedy: error.remedy,
+          retryInMs: Math.round(pauseMs),
+        });
         if (event === 'fenced') owned = await letGo(owned);
         if (owned !== null) await keepError(feed, owned.deps, error, event === 'parked');
       }
@@ -120,13 +132,20 @@ async function letGo(owned: OwnedFeed | null): Promise<null> {
 /** The last error goes into the source offset, where `status` finds it; a failure of that is the log's next error. */
 async function keepError(feed: Feed, deps: PollDeps, error: HighwaterError, parks: boolean): Promise<void> {
   const { state, session, topics, codec, instance: owner } = deps;
-  const offset = { ...state.offset, last_error: `${error.code}: ${error.message}`, parked: parks ? error.code : null };
+  const offset = {
+    ...state.offset,
+    last_error: `${error.code}: ${error.message}`,
+    parked: parks ? error.code : null,
+  };
   if (offset.last_error === state.offset.last_error && offset.parked === state.offset.parked) return;
   const pending = state.begin();
   pending.setOffset(offset);
   const context = { feed, topics, codec, owner, ownerEpoch: session.ownerEpoch, observedAtMs: Date.now() };
   await commit(encode([], [], pending, context), pending, session).catch((cause: unknown) => {
-    deps.logger.debug('the error could not be stored', { feed: feed.name, code: (cause as { code?: ErrorCode }).code });
+    deps.logger.debug('the error could not be stored', {
+      feed: feed.name,
+      code: (cause as { code?: ErrorCode }).code,
+    });
   });
 }
 
