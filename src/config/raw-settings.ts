@@ -19,7 +19,7 @@ export interface SettingSources {
 }
 
 /** Where a value was set; a lower rank goes before a higher one. */
-export interface SettingOrigin {
+interface SettingOrigin {
   readonly rank: 0 | 1 | 2;
   readonly where: string;
 }
