@@ -1,0 +1,371 @@
+import fc from 'fast-check';
+import { HighwaterError } from '../../src/errors';
+import { ipos } from '../../src/feeds/ipos';
+import type { CommitLog, FeedTopics, LogRecord } from '../../src/log/commit-log';
+import { feedTopics } from '../../src/log/topics';
+import {
+  anyOf,
+  batch,
+  byKey,
+  collect,
+  deadline,
+  groupBy,
+  isAscending,
+  plain,
+  readAll,
+  record,
+  restored,
+  turn,
+} from '../support/log-records';
+import { runAgainstModel, steps } from './commit-log-model';
+
+/** One storage of its own for each test: a folder, or a topic prefix on a broker. */
+export interface CommitLogHarness {
+  /** Goes before every topic name. */
+  readonly prefix: string;
+  /** Another instance over the same storage. The suite closes it. */
+  open(): Promise<CommitLog>;
+  /** From now on every batch with a source offset fails when its other records have been taken. */
+  breakCommits(): Promise<void>;
+  mendCommits(): Promise<void>;
+  /** What a second live instance meets when it acquires a feed that is owned. */
+  readonly secondInstance: 'is refused' | 'fences the first';
+  /** Frees the storage. */
+  close(): Promise<void>;
+}
+
+/** Everything that `src/log/commit-log.ts` promises, for any adapter. */
+export function commitLogContract(name: string, makeHarness: () => Promise<CommitLogHarness>): void {
+  describe(`${name} as a commit log`, () => {
+    let harness: CommitLogHarness;
+    let log: CommitLog;
+    let opened: CommitLog[];
+
+    async function open(): Promise<CommitLog> {
+      const another = await harness.open();
+      opened.push(another);
+      return another;
+    }
+
+    function topicsOf(feed: string): FeedTopics {
+      const transitions = ipos.transitions.map((t) => ({ ...t, topic: `${feed}.deal-status` }));
+      return feedTopics({ ...ipos, name: feed, topic: feed, transitions }, harness.prefix);
+    }
+
+    const ipo = () => topicsOf('ipos');
+    const acquire = (topics = ipo(), from = log) => from.acquire(topics, deadline());
+
+    beforeEach(async () => {
+      harness = await makeHarness();
+      opened = [];
+      log = await open();
+    });
+
+    afterEach(async () => {
+      for (const each of opened) await each.close();
+      await harness.close();
+    });
+
+    it('gives back what was committed, with headers, timestamp and bytes', async () => {
+      const session = await acquire();
+      const committed = [
+        record(ipo().changes.name, 'a', Buffer.from([0, 255, 128]), { headers: { op: 'c', ce_id: 'ä:"1"' } }),
+        record(ipo().current.name, 'a', Buffer.alloc(0)),
+        record(ipo().current.name, 'b', null, { timestamp: 1_700_000_000_123 }),
+      ];
+      await session.commit(batch(session, ipo(), committed));
+
+      const read = await readAll(log, [ipo().changes.name, ipo().current.name]);
+
+      expect(byKey(read.map(plain))).toEqual(byKey(committed));
+    });
+
+    it('takes any text for a key', async () => {
+      const session = await acquire();
+      const keys = ['', ' ', 'a|b', 'Ä', '\u{1F680}', 'a\0b', 'a\0c', "'; DROP TABLE records"];
+      await session.commit(
+        batch(
+          session,
+          ipo(),
+          keys.map((key) => record(ipo().current.name, key, 'x')),
+        ),
+      );
+
+      expect(Object.keys(await restored(session, ipo().current.name)).sort()).toEqual([...keys].sort());
+    });
+
+    it('keeps the records of one key in one partition, in the order of their commits', async () => {
+      const session = await acquire();
+      for (let i = 0; i < 4; i++) {
+        const records = ['a', 'b', 'c', 'd', 'e', 'f'].map((key) =>
+          record(ipo().changes.name, key, `${key}${i}`),
+        );
+        await session.commit(batch(session, ipo(), records, i));
+      }
+
+      const read = await readAll(log, [ipo().changes.name]);
+
+      for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
+        const own = read.filter((each) => each.key === key);
+        expect(own.map(({ value }) => value!.toString())).toEqual([0, 1, 2, 3].map((i) => `${key}${i}`));
+        expect(new Set(own.map(({ partition }) => partition)).size).toBe(1);
+        expect(isAscending(own.map(({ logOffset }) => logOffset))).toBe(true);
+      }
+      expect(new Set(read.map(({ partition }) => partition)).size).toBeGreaterThan(1);
+    });
+
+    it('reads a topic that nobody has written as empty', async () => {
+      expect(await readAll(log, ['never-heard-of'])).toEqual([]);
+    });
+
+    it('commits a source offset alone', async () => {
+      const session = await acquire();
+      await session.commit(batch(session, ipo(), []));
+      await session.commit(batch(session, ipo(), [], 2));
+
+      expect(await restored(session, ipo().sourceOffset.name)).toEqual({ ipos: 'commit 2' });
+    });
+
+    it('restores the latest record of each key, without tombstones', async () => {
+      const session = await acquire();
+      const { current } = ipo();
+      await session.commit(
+        batch(session, ipo(), [
+          record(current.name, 'a', '1'),
+          record(current.name, 'b', '1'),
+          record(current.name, 'c', '1'),
+        ]),
+      );
+      await session.commit(
+        batch(session, ipo(), [record(current.name, 'b', '2'), record(current.name, 'c', null)], 2),
+      );
+      await session.commit(
+        batch(session, ipo(), [record(current.name, 'a', null), record(current.name, 'a', '3')], 3),
+      );
+
+      expect(await restored(session, current.name)).toEqual({ a: '3', b: '2' });
+    });
+
+    it('shows a tombstone to readers', async () => {
+      const session = await acquire();
+      await session.commit(batch(session, ipo(), [record(ipo().current.name, 'a', '1')]));
+      await session.commit(batch(session, ipo(), [record(ipo().current.name, 'a', null)], 2));
+
+      expect((await readAll(log, [ipo().current.name])).at(-1)).toMatchObject({ key: 'a', value: null });
+    });
+
+    it('restores after a restart what was committed before', async () => {
+      const first = await acquire();
+      await first.commit(batch(first, ipo(), [record(ipo().current.name, 'a', '1')]));
+      await first.release();
+      await log.close();
+
+      const second = await acquire(ipo(), await open());
+
+      expect(second.ownerEpoch).not.toBe(first.ownerEpoch);
+      expect(await restored(second, ipo().current.name)).toEqual({ a: '1' });
+    });
+
+    it('writes nothing of a batch that fails half-way', async () => {
+      const session = await acquire();
+      await harness.breakCommits();
+
+      const failing = session.commit(batch(session, ipo(), [record(ipo().changes.name, 'a', '1')]));
+
+      await expect(failing).rejects.toBeInstanceOf(HighwaterError);
+      expect(await readAll(log, [ipo().changes.name, ipo().sourceOffset.name])).toEqual([]);
+    });
+
+    it('takes a batch again that has failed, once', async () => {
+      const session = await acquire();
+      const page = batch(session, ipo(), [
+        record(ipo().changes.name, 'a', '1'),
+        record(ipo().current.name, 'a', '1'),
+      ]);
+      await harness.breakCommits();
+      await expect(session.commit(page)).rejects.toThrow();
+      await harness.mendCommits();
+
+      await session.commit(page);
+
+      expect((await readAll(log, [ipo().changes.name])).map(plain)).toEqual([page.records[0]]);
+      expect(await restored(session, ipo().current.name)).toEqual({ a: '1' });
+    });
+
+    it('refuses a session whose feed was acquired again', async () => {
+      const first = await acquire();
+      await first.commit(batch(first, ipo(), [record(ipo().changes.name, 'a', 'before')]));
+      const second = await acquire();
+
+      const late = first.commit(batch(first, ipo(), [record(ipo().changes.name, 'a', 'late')], 2));
+
+      await expect(late).rejects.toMatchObject({ code: 'LOG_FENCED' });
+      await second.commit(batch(second, ipo(), [record(ipo().changes.name, 'a', 'after')], 2));
+      expect((await readAll(log, [ipo().changes.name])).map(({ value }) => value!.toString())).toEqual([
+        'before',
+        'after',
+      ]);
+    });
+
+    it('refuses a batch that was made under an earlier ownership', async () => {
+      const first = await acquire();
+      const page = batch(first, ipo(), [record(ipo().changes.name, 'a', '1')]);
+      const second = await acquire();
+
+      await expect(second.commit(page)).rejects.toMatchObject({ code: 'LOG_FENCED' });
+      expect(await readAll(log, [ipo().changes.name])).toEqual([]);
+    });
+
+    it('refuses a session that was released', async () => {
+      const session = await acquire();
+      await session.release();
+      await session.release();
+
+      await expect(session.commit(batch(session, ipo(), []))).rejects.toMatchObject({ code: 'LOG_CLOSED' });
+    });
+
+    it('lets one live instance own a feed', async () => {
+      const first = await acquire();
+      const second = await open();
+
+      if (harness.secondInstance === 'is refused') {
+        await expect(acquire(ipo(), second)).rejects.toMatchObject({ code: 'LOG_OWNED' });
+        await first.commit(batch(first, ipo(), []));
+        await first.release();
+      }
+      const successor = await acquire(ipo(), second);
+
+      await successor.commit(batch(successor, ipo(), [], 2));
+      await expect(first.commit(batch(first, ipo(), [], 3))).rejects.toBeInstanceOf(HighwaterError);
+    });
+
+    it('keeps feeds apart', async () => {
+      const roster = topicsOf('analysts');
+      const [a, b] = [await acquire(), await acquire(roster)];
+      await Promise.all([
+        a.commit(batch(a, ipo(), [record(ipo().current.name, 'x', 'ipo')])),
+        b.commit(batch(b, roster, [record(roster.current.name, 'x', 'analyst')])),
+      ]);
+      await acquire();
+
+      await b.commit(batch(b, roster, [record(roster.current.name, 'y', 'analyst')], 2));
+      await b.release();
+      const again = await acquire(roster);
+
+      expect(await restored(again, roster.current.name)).toEqual({ x: 'analyst', y: 'analyst' });
+    });
+
+    it('refuses records of topics that are not the feed’s', async () => {
+      const session = await acquire();
+      const foreign = batch(session, ipo(), [
+        record(ipo().changes.name, 'a', '1'),
+        record('elsewhere', 'a', '1'),
+      ]);
+
+      await expect(session.commit(foreign)).rejects.toThrow('elsewhere');
+      expect(await readAll(log, [ipo().changes.name])).toEqual([]);
+    });
+
+    it('follows what other instances commit later, from the end', async () => {
+      const session = await acquire();
+      await session.commit(batch(session, ipo(), [record(ipo().changes.name, 'a', 'old')]));
+      const stop = new AbortController();
+      const reader = await open();
+      const seen: string[] = [];
+      const reading = (async () => {
+        const options = { fromBeginning: false, follow: true, signal: anyOf(stop.signal, deadline()) };
+        for await (const { value } of reader.read([ipo().changes.name], options)) {
+          seen.push(value!.toString());
+          if (seen.length === 3) stop.abort();
+        }
+      })();
+      // Once it has seen a first record, it is known to wait at the end.
+      for (let i = 0; seen.length === 0; i++) {
+        await session.commit(batch(session, ipo(), [record(ipo().changes.name, 'a', `new ${i}`)], i + 2));
+        await turn();
+      }
+      await session.commit(batch(session, ipo(), [record(ipo().changes.name, 'b', 'x')], 1000));
+      await session.commit(batch(session, ipo(), [record(ipo().changes.name, 'b', 'y')], 1001));
+      await reading;
+
+      expect(seen).not.toContain('old');
+      expect(seen).toHaveLength(3);
+    });
+
+    it('follows a topic that does not exist yet', async () => {
+      const stop = new AbortController();
+      const options = { fromBeginning: false, follow: true, signal: anyOf(stop.signal, deadline()) };
+      const first = (async () => {
+        for await (const each of log.read([ipo().changes.name], options)) return each;
+        return null;
+      })();
+      await turn();
+      const publisher = await open();
+      const session = await acquire(ipo(), publisher);
+      await session.commit(batch(session, ipo(), [record(ipo().changes.name, 'a', 'first')]));
+
+      expect(await first).toMatchObject({ key: 'a' });
+    });
+
+    it('ends a read that follows, without an error, when its signal says so', async () => {
+      const stop = new AbortController();
+      const reading = collect(
+        log.read([ipo().changes.name], { fromBeginning: true, follow: true, signal: stop.signal }),
+      );
+      await turn();
+      stop.abort();
+
+      expect(await reading).toEqual([]);
+    });
+
+    it('does not pass half a state for the whole when a restore is stopped', async () => {
+      const session = await acquire();
+      const images = Array.from({ length: 50 }, (_, i) => record(ipo().current.name, `${i}`, 'x'));
+      await session.commit(batch(session, ipo(), images));
+      const stop = new AbortController();
+
+      const stopped = (async () => {
+        for await (const _ of session.restore(ipo().current.name, stop.signal))
+          stop.abort(new Error('stopped'));
+      })();
+
+      await expect(stopped).rejects.toThrow('stopped');
+    });
+
+    it('gives a reader that follows every record once', async () => {
+      const session = await acquire();
+      const reader = await open();
+      const stop = new AbortController();
+      const seen: LogRecord[] = [];
+      const topics = [ipo().changes.name, ipo().current.name];
+      const reading = (async () => {
+        const options = { fromBeginning: true, follow: true, signal: anyOf(stop.signal, deadline()) };
+        for await (const each of reader.read(topics, options)) {
+          seen.push(each);
+          if (each.value?.toString() === 'last') stop.abort();
+        }
+      })();
+      for (let i = 0; i < 20; i++) {
+        const records = ['a', 'b', 'c', 'd'].map((key) => record(ipo().changes.name, `${key}${i}`, `${i}`));
+        await session.commit(batch(session, ipo(), records, i));
+        await turn();
+      }
+      await session.commit(batch(session, ipo(), [record(ipo().changes.name, 'z', 'last')], 20));
+      await reading;
+
+      const counts = groupBy(seen, ({ value }) => value!.toString());
+      expect([...counts.values()].map((group) => group.length)).toEqual([...Array(20).fill(4), 1]);
+    });
+
+    it('agrees with a model over random batches, failures and restarts', async () => {
+      let run = 0;
+      await fc.assert(
+        fc.asyncProperty(steps, async (sequence) => {
+          await log.close();
+          log = await runAgainstModel(sequence, topicsOf(`model-${++run}`), { harness, open });
+        }),
+        { numRuns: 25 },
+      );
+    });
+  });
+}

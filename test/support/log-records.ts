@@ -1,0 +1,84 @@
+import type {
+  CommitLog,
+  FeedSession,
+  FeedTopics,
+  LogRecord,
+  ProducerRecord,
+  TransactionBatch,
+} from '../../src/log/commit-log';
+
+const DEADLINE_MS = 20_000;
+
+export function record(
+  topic: string,
+  key: string,
+  value: string | Buffer | null,
+  rest: Partial<ProducerRecord> = {},
+): ProducerRecord {
+  const bytes = typeof value === 'string' ? Buffer.from(value) : value;
+  return { topic, key, value: bytes, headers: {}, timestamp: 1_760_000_000_000, ...rest };
+}
+
+/** A page's batch as the pipeline makes it: the source offset comes last. */
+export function batch(
+  session: FeedSession,
+  topics: FeedTopics,
+  records: readonly ProducerRecord[],
+  commit = 1,
+): TransactionBatch {
+  const { feed, sourceOffset } = topics;
+  return {
+    feed,
+    records: [...records, record(sourceOffset.name, feed, `commit ${commit}`)],
+    position: { incarnation: 'i1', ownerEpoch: session.ownerEpoch, commit },
+  };
+}
+
+export function plain({ topic, key, value, headers, timestamp }: LogRecord): ProducerRecord {
+  return { topic, key, value, headers, timestamp };
+}
+
+/** Order is promised per key only. */
+export function byKey(records: readonly ProducerRecord[]): Record<string, ProducerRecord[]> {
+  const groups = groupBy(records, ({ topic, key }) => `${topic} ${key}`);
+  return Object.fromEntries([...groups].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export function isAscending(numbers: readonly number[]): boolean {
+  return numbers.every((number, i) => i === 0 || number > numbers[i - 1]!);
+}
+
+export function deadline(): AbortSignal {
+  return AbortSignal.timeout(DEADLINE_MS);
+}
+
+export function anyOf(...signals: AbortSignal[]): AbortSignal {
+  return AbortSignal.any(signals);
+}
+
+/** Lets the readers of this process have their turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+
+export function readAll(log: CommitLog, topics: readonly string[]): Promise<LogRecord[]> {
+  return collect(log.read(topics, { fromBeginning: true, follow: false, signal: deadline() }));
+}
+
+/** Key → value as text. */
+export async function restored(session: FeedSession, topic: string): Promise<Record<string, string>> {
+  const records = await collect(session.restore(topic, deadline()));
+  return Object.fromEntries(records.map(({ key, value }) => [key, value!.toString()]));
+}
