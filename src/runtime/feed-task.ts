@@ -1,42 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createFeedCodec, type FeedCodec } from '../avro/feed-codec';
-import type { SchemaRegistry } from '../avro/registry';
 import { type ErrorCode, HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
-import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
-import type { Logger } from '../logger';
 import { commit } from '../pipeline/commit';
-import { createComparison } from '../pipeline/compare';
-import { createDecoder } from '../pipeline/decode';
 import { encode } from '../pipeline/encode';
-import { type PageReport, type PollDeps, poll } from '../pipeline/poll';
-import type { Source } from '../source/source';
-import { restore } from '../state/restore';
+import { type PollDeps, poll } from '../pipeline/poll';
 import { eventFor, type FeedTaskState, nextState, pauseAfter } from './feed-task-state';
-
-export interface FeedTaskDeps {
-  readonly source: Source;
-  readonly log: CommitLog;
-  readonly registry: SchemaRegistry;
-  readonly logger: Logger;
-  readonly topics: FeedTopics;
-  /** Fingerprint of what is asked of the API. */
-  readonly scope: string;
-  readonly appId: string;
-  readonly instance: string;
-  readonly onPage?: (report: PageReport) => void;
-}
+import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 
 /** How the last poll of a feed went. */
 export interface FeedTaskReport {
   readonly feed: string;
   readonly error: HighwaterError | null;
-}
-
-/** A feed that is owned: its session, its restored state and all that a poll needs. */
-interface OwnedFeed {
-  readonly deps: PollDeps;
-  readonly session: FeedSession;
 }
 
 /**
@@ -49,7 +23,7 @@ interface OwnedFeed {
  */
 export async function runFeedTask(
   feed: Feed,
-  deps: FeedTaskDeps,
+  deps: OwnedFeedDeps,
   once: boolean,
   signal: AbortSignal,
 ): Promise<FeedTaskReport> {
@@ -66,7 +40,7 @@ export async function runFeedTask(
       let pauseMs: number;
       try {
         if (owned === null) {
-          owned = await acquire(feed, deps, signal);
+          owned = await acquireFeed(feed, deps, signal);
           state = nextState(state, 'acquired');
         }
         // The first poll of an owner looks further back, and so does one now and then.
@@ -106,21 +80,6 @@ export async function runFeedTask(
   } finally {
     nextState(state, 'stop');
     await letGo(owned);
-  }
-}
-
-async function acquire(feed: Feed, deps: FeedTaskDeps, signal: AbortSignal): Promise<OwnedFeed> {
-  const { topics, registry } = deps;
-  const codec: FeedCodec = await createFeedCodec(feed, topics, registry);
-  const session = await deps.log.acquire(topics, signal);
-  try {
-    const state = await restore(feed, { session, topics, codec, registry, scope: deps.scope }, signal);
-    const { record } = codec.schemas;
-    const decode = createDecoder(feed, record);
-    return { session, deps: { ...deps, session, state, codec, decode, compare: createComparison(record) } };
-  } catch (error) {
-    await session.release();
-    throw error;
   }
 }
 

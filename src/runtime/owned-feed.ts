@@ -1,0 +1,50 @@
+import { createFeedCodec } from '../avro/feed-codec';
+import type { SchemaRegistry } from '../avro/registry';
+import type { Feed } from '../feeds/feed';
+import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
+import type { Logger } from '../logger';
+import { createComparison } from '../pipeline/compare';
+import { createDecoder } from '../pipeline/decode';
+import type { PageReport, PollDeps } from '../pipeline/poll';
+import type { Source } from '../source/source';
+import { restore } from '../state/restore';
+
+export interface OwnedFeedDeps {
+  readonly source: Source;
+  readonly log: CommitLog;
+  readonly registry: SchemaRegistry;
+  readonly logger: Logger;
+  readonly topics: FeedTopics;
+  /** Fingerprint of what is asked of the API. */
+  readonly scope: string;
+  readonly appId: string;
+  readonly instance: string;
+  readonly onPage?: (report: PageReport) => void;
+}
+
+/** A feed that this process owns: its session, its restored state, and all that a poll needs. */
+export interface OwnedFeed {
+  readonly session: FeedSession;
+  readonly deps: PollDeps;
+}
+
+/**
+ * Fences the previous owner, then reads the state back: in this order, since only what is fenced stands still.
+ *
+ * @throws HighwaterError LOG_OWNED, SCHEMA_INCOMPATIBLE, STATE_DAMAGED
+ */
+export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: AbortSignal): Promise<OwnedFeed> {
+  const { topics, registry, scope } = deps;
+  const session = await deps.log.acquire(topics, signal);
+  try {
+    // Behind acquire: the embedded registry is written by the owner of the log alone.
+    const codec = await createFeedCodec(feed, topics, registry);
+    const state = await restore(feed, { session, topics, codec, registry, scope }, signal);
+    const { record } = codec.schemas;
+    const decode = createDecoder(feed, record);
+    return { session, deps: { ...deps, session, state, codec, decode, compare: createComparison(record) } };
+  } catch (error) {
+    await session.release();
+    throw error;
+  }
+}

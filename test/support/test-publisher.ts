@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Type } from 'avsc';
+import Database from 'libsql';
+import type { Feed } from '../../src/feeds/feed';
+import type { LogRecord } from '../../src/log/commit-log';
+import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import { feedTopics } from '../../src/log/topics';
+import { type PollResult, poll } from '../../src/pipeline/poll';
+import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
+import type { Source } from '../../src/source/source';
+import { quietLogger } from './source';
+
+// biome-ignore lint/suspicious/noExplicitAny: decoded records of any feed, as loose as a consumer's JSON
+type Values = Record<string, any>;
+
+export interface Published extends LogRecord {
+  /** Decoded with the schema it was written with; null for a tombstone. */
+  readonly decoded: Values | null;
+}
+
+/** One feed published to an embedded log in a folder of its own, poll by poll. */
+export interface TestPublisher {
+  readonly log: LocalLog;
+  readonly logger: ReturnType<typeof quietLogger>;
+  owned(): OwnedFeed;
+  poll(options?: { readonly wide?: boolean }): Promise<PollResult>;
+  /** Everything in a topic, in the order of arrival. */
+  topic(name: string): Promise<Published[]>;
+  sourceOffset(): Promise<Values>;
+  /** Lets go of the feed and acquires it again: a restart, as far as state goes. */
+  restart(change?: { readonly feed?: Feed; readonly scope?: string }): Promise<void>;
+  /** Writes into the log's file behind the publisher's back. */
+  damage(sql: string): void;
+  close(): Promise<void>;
+}
+
+export async function testPublisher(feed: Feed, source: Source): Promise<TestPublisher> {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
+  const log = openLocalLog({ dataDir });
+  const logger = quietLogger();
+  const { signal } = new AbortController();
+  const acquire = (of: Feed, scope: string) =>
+    acquireFeed(
+      of,
+      {
+        source,
+        log: log.commitLog,
+        registry: log.registry,
+        logger,
+        topics: feedTopics(of, ''),
+        scope,
+        appId: 'test',
+        instance: 'test',
+      },
+      signal,
+    );
+  let current = feed;
+  let owned = await acquire(feed, 'scope');
+  const types = new Map<number, Type>();
+
+  async function decode(value: Buffer): Promise<Values> {
+    const id = value.readUInt32BE(1);
+    if (!types.has(id))
+      types.set(id, Type.forSchema((await log.registry.schemaById(id)) as never, { registry: {} }));
+    return types.get(id)!.fromBuffer(value.subarray(5)) as Values;
+  }
+
+  const publisher: TestPublisher = {
+    log,
+    logger,
+    owned: () => owned,
+    poll: ({ wide = false } = {}) => poll(current, owned.deps, wide, signal),
+    async topic(name) {
+      const records: Published[] = [];
+      for await (const record of log.commitLog.read([name], { fromBeginning: true, follow: false, signal })) {
+        records.push({ ...record, decoded: record.value === null ? null : await decode(record.value) });
+      }
+      return records;
+    },
+    async sourceOffset() {
+      return (await publisher.topic(`${feed.name}.source-offset`)).at(-1)!.decoded!;
+    },
+    async restart({ feed: next = current, scope = 'scope' } = {}) {
+      await owned.session.release();
+      current = next;
+      owned = await acquire(next, scope);
+    },
+    damage(sql) {
+      const db = new Database(path.join(dataDir, 'highwater.db'));
+      expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
+      db.close();
+    },
+    async close() {
+      await log.commitLog.close();
+      rmSync(dataDir, { recursive: true });
+    },
+  };
+  return publisher;
+}
