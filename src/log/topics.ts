@@ -25,11 +25,11 @@ export function feedTopics(feed: FeedDefinition, prefix: string): FeedTopics {
   };
 }
 
-/** Every topic of a feed once. */
+/** Every topic of a feed once; one name in two shapes stays twice, and the log refuses it. */
 export function allTopics(topics: FeedTopics): TopicSpec[] {
   const { changes, current, sourceOffset, deadLetters, transitions } = topics;
   const all = [changes, ...transitions, current, deadLetters, sourceOffset];
-  return [...new Map(all.map((spec) => [spec.name, spec])).values()];
+  return [...new Map(all.map((spec) => [`${spec.cleanup} ${spec.name}`, spec])).values()];
 }
 
 /** Whether only the latest record of each key is kept. */

@@ -21,7 +21,7 @@ export function record(
 
 /** A page's batch as the pipeline makes it: the source offset comes last. */
 export function batch(
-  session: FeedSession,
+  session: Pick<FeedSession, 'ownerEpoch'>,
   topics: FeedTopics,
   records: readonly ProducerRecord[],
   commit = 1,

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { isNativeError } from 'node:util/types';
 import Database from 'libsql';
 import { type ErrorCode, HighwaterError } from '../../errors';
 
@@ -56,13 +57,13 @@ export function attempt<T>(file: string, work: () => T): T {
 
 /** @returns the error as a person meets it; one that has nothing to do with the file comes back as it is */
 export function logFailure(error: unknown, file: string): unknown {
-  if (error instanceof HighwaterError || !(error instanceof Error)) return error;
   const code = codeOf(error);
-  return code === null ? error : new HighwaterError(code, `${file}: ${error.message}`, { cause: error });
+  if (code === null) return error;
+  return new HighwaterError(code, `${file}: ${(error as Error).message}`, { cause: error });
 }
 
 export function isBusy(error: unknown): boolean {
-  return error instanceof Error && codeOf(error) === 'LOG_BUSY';
+  return (error instanceof HighwaterError ? error.code : codeOf(error)) === 'LOG_BUSY';
 }
 
 /** SQLite's primary result codes, which never change. */
@@ -79,8 +80,10 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 
 const fileSystemCodes: Readonly<Record<string, ErrorCode>> = { ENOSPC: 'LOG_FULL', EDQUOT: 'LOG_FULL' };
 
-function codeOf(error: Error): ErrorCode | null {
+function codeOf(error: unknown): ErrorCode | null {
   if (error instanceof Database.SqliteError) return codes[(error.rawCode ?? 1) & 0xff] ?? 'LOG_FAILED';
+  // Not by instanceof: what native code throws may come from another realm.
+  if (!isNativeError(error) || error instanceof HighwaterError) return null;
   // A failed open is a plain error that carries the result code in its text only.
   const open = /ConnectionFailed\(.*: (\d+)"?\)/s.exec(error.message);
   if (open) return codes[Number(open[1])] ?? 'LOG_FAILED';

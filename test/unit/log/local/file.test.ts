@@ -1,0 +1,265 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { ipos } from '../../../../src/feeds/ipos';
+import { prepareFile } from '../../../../src/log/local/file-format';
+import { openLocalLog } from '../../../../src/log/local/local-log';
+import { connect, pragma, prepare } from '../../../../src/log/local/sqlite';
+import { writer } from '../../../../src/log/local/writer';
+import { feedTopics } from '../../../../src/log/topics';
+import { batch, deadline, readAll, record, restored } from '../../../support/log-records';
+import { tempFolder } from '../../../support/temp-folder';
+
+const topics = feedTopics(ipos, '');
+const page = (size: number, bytes = 1) =>
+  Array.from({ length: size }, (_, i) => record(topics.changes.name, `${i}`, Buffer.alloc(bytes)));
+
+describe('file of the embedded log', () => {
+  const folder = tempFolder();
+  const file = () => path.join(folder(), 'highwater.db');
+  const open = (dataDir = folder()) => openLocalLog({ dataDir, busyTimeoutMs: 50 });
+  const outside = () => connect(file(), 5000);
+  const acquire = (log: ReturnType<typeof open>) => log.commitLog.acquire(topics, deadline());
+
+  it('has the tables of the contract, in WAL mode, with a version', async () => {
+    const log = open();
+    await acquire(log);
+    const db = outside();
+    const columns = (table: string) =>
+      prepare(db, `SELECT name, type FROM pragma_table_info('${table}')`)
+        .all()
+        .map((row) => (row as string[]).join(' '));
+
+    expect(columns('records')).toEqual([
+      'topic TEXT',
+      'partition INTEGER',
+      'offset INTEGER',
+      'timestamp INTEGER',
+      'key TEXT',
+      'headers TEXT',
+      'value BLOB',
+    ]);
+    expect(columns('schemas')).toEqual(['id INTEGER', 'subject TEXT', 'version INTEGER', 'schema TEXT']);
+    expect(pragma(db, 'journal_mode')).toBe('wal');
+    expect(pragma(db, 'user_version')).toBe(1);
+    db.close();
+    await log.commitLog.close();
+  });
+
+  it('counts the offsets of a partition without a gap, also over failures and restarts', async () => {
+    const log = open();
+    const session = await acquire(log);
+    await session.commit(batch(session, topics, page(70)));
+    const db = outside();
+    db.exec(
+      `CREATE TRIGGER broken BEFORE INSERT ON records WHEN NEW.key = '60' BEGIN SELECT RAISE(ABORT, 'no'); END`,
+    );
+    await expect(session.commit(batch(session, topics, page(70)))).rejects.toMatchObject({
+      code: 'LOG_FAILED',
+    });
+    db.exec('DROP TRIGGER broken');
+    await session.commit(batch(session, topics, page(70)));
+    await log.commitLog.close();
+    const again = open();
+    const later = await acquire(again);
+    await later.commit(batch(later, topics, page(70)));
+
+    const counts = prepare(
+      db,
+      `SELECT min(offset), max(offset) - count(*) FROM records WHERE topic = 'ipos' GROUP BY partition`,
+    ).all();
+    expect(counts).toEqual([
+      [0, -1],
+      [0, -1],
+      [0, -1],
+    ]);
+    db.close();
+    await again.commitLog.close();
+  });
+
+  it('keeps one row for each key of a compacted topic, in the place of its last commit', async () => {
+    const log = open();
+    const session = await acquire(log);
+    for (let i = 0; i < 3; i++) {
+      await session.commit(batch(session, topics, [record(topics.current.name, 'a', `${i}`)], i));
+    }
+    await session.commit(batch(session, topics, [record(topics.current.name, 'a', null)], 3));
+
+    const db = outside();
+    const rows = prepare(db, 'SELECT topic, offset, value FROM records ORDER BY rowid').all();
+    expect(rows).toEqual([
+      ['ipos.current', 3, null],
+      ['ipos.source-offset', 3, Buffer.from('commit 3')],
+    ]);
+    db.close();
+    await log.commitLog.close();
+  });
+
+  it('can be read by any program while the publisher holds it', async () => {
+    const log = open();
+    const session = await acquire(log);
+    await session.commit(batch(session, topics, page(3)));
+    const program = `
+      const Database = require('libsql');
+      const db = new Database(process.argv[1]);
+      console.log(db.prepare('SELECT count(*) FROM records').raw().get()[0]);`;
+
+    const { stdout } = spawnSync(process.execPath, ['-e', program, file()], { encoding: 'utf8' });
+
+    expect(stdout.trim()).toBe('4');
+    await log.commitLog.close();
+  });
+
+  it('is one file that holds everything after the log was closed', async () => {
+    const log = open();
+    const session = await acquire(log);
+    await session.commit(batch(session, topics, page(3)));
+    await log.commitLog.close();
+
+    const copy = path.join(folder(), 'copy');
+    mkdirSync(copy);
+    spawnSync('cp', [file(), copy]);
+    expect(await readAll(open(copy).commitLog, [topics.changes.name])).toHaveLength(3);
+  });
+
+  it('is not made by readers, nor is its folder', async () => {
+    const log = open(path.join(folder(), 'data'));
+
+    expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
+    await log.commitLog.close();
+    expect(readdirSync(folder())).toEqual([]);
+  });
+
+  it('is refused when a later program wrote it', async () => {
+    const log = open();
+    await acquire(log);
+    await log.commitLog.close();
+    const db = outside();
+    db.exec('PRAGMA user_version = 9');
+    db.close();
+
+    await expect(acquire(open())).rejects.toMatchObject({
+      code: 'LOG_NEWER',
+      message: expect.stringMatching(/highwater\.db has format 9; .* up to 1/),
+    });
+    expect(() =>
+      open().commitLog.read(['ipos'], { fromBeginning: true, follow: false, signal: deadline() }),
+    ).toThrow(expect.objectContaining({ code: 'LOG_NEWER' }));
+  });
+
+  it('is refused when it is no database, and left as it is', async () => {
+    writeFileSync(file(), 'id,updated\n1,2\n'.repeat(400));
+
+    await expect(acquire(open())).rejects.toMatchObject({
+      code: 'LOG_CORRUPT',
+      message: expect.stringContaining('highwater.db: file is not a database'),
+    });
+    expect(existsSync(path.join(folder(), 'publisher.lock'))).toBe(false);
+  });
+
+  it('names a folder that cannot be made', async () => {
+    writeFileSync(path.join(folder(), 'occupied'), '');
+
+    await expect(acquire(open(path.join(folder(), 'occupied', 'data')))).rejects.toMatchObject({
+      code: 'LOG_UNWRITABLE',
+      message: expect.stringContaining('occupied'),
+    });
+  });
+
+  it('names a file that cannot be opened', async () => {
+    mkdirSync(file());
+
+    await expect(acquire(open())).rejects.toMatchObject({
+      code: 'LOG_UNWRITABLE',
+      message: expect.stringContaining(file()),
+    });
+  });
+
+  // The superuser may write anywhere.
+  (process.getuid?.() === 0 ? it.skip : it)('names a folder that cannot be written', async () => {
+    chmodSync(folder(), 0o500);
+
+    await expect(acquire(open())).rejects.toMatchObject({ code: 'LOG_UNWRITABLE' });
+    chmodSync(folder(), 0o700);
+  });
+
+  it('takes the batch again that a full disk refused, when there is room', async () => {
+    const db = outside();
+    prepareFile(db, file());
+    const full = writer(db, file());
+    const owned = full.claimFeed(topics, 'epoch 1');
+    const { records } = batch({ ownerEpoch: 'epoch 1' }, topics, page(200, 1000));
+    const large = {
+      feed: 'ipos',
+      records,
+      position: { incarnation: 'i1', ownerEpoch: 'epoch 1', commit: 1 },
+    };
+    pragma(db, `max_page_count = ${Number(pragma(db, 'page_count')) + 20}`);
+
+    expect(() => full.commit(large, 'epoch 1', owned)).toThrow(expect.objectContaining({ code: 'LOG_FULL' }));
+    expect(await readAll(open().commitLog, ['ipos', 'ipos.source-offset'])).toEqual([]);
+    pragma(db, 'max_page_count = 1000000');
+    full.commit(large, 'epoch 1', owned);
+
+    const read = await readAll(open().commitLog, ['ipos']);
+    expect(read).toHaveLength(200);
+    expect(Math.min(...read.map(({ logOffset }) => logOffset))).toBe(0);
+    full.close();
+  });
+
+  it('goes on after another program has held a transaction for too long', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const db = outside();
+    db.exec('BEGIN IMMEDIATE');
+
+    await expect(session.commit(batch(session, topics, page(1)))).rejects.toMatchObject({ code: 'LOG_BUSY' });
+    db.exec('ROLLBACK');
+    await session.commit(batch(session, topics, page(1)));
+
+    expect(await restored(session, topics.sourceOffset.name)).toEqual({ ipos: 'commit 1' });
+    db.close();
+    await log.commitLog.close();
+  });
+
+  it('refuses to keep a compacted topic as a plain one', async () => {
+    const log = open();
+    await acquire(log);
+
+    const clash = feedTopics({ ...ipos, name: 'other', topic: 'ipos.current' }, '');
+    await expect(log.commitLog.acquire(clash, deadline())).rejects.toMatchObject({
+      code: 'LOG_TOPIC_MISMATCH',
+      message: expect.stringContaining('ipos.current'),
+    });
+    const own = feedTopics({ ...ipos, name: 'own', topic: 'own.current' }, '');
+    await expect(log.commitLog.acquire(own, deadline())).rejects.toMatchObject({
+      code: 'LOG_TOPIC_MISMATCH',
+    });
+    await log.commitLog.close();
+  });
+
+  it('keeps the partitions that a topic was made with', async () => {
+    const log = open();
+    const session = await acquire(log);
+    await session.commit(batch(session, topics, page(30)));
+    const changes = { ...topics.changes, partitions: 7 };
+    const again = await log.commitLog.acquire({ ...topics, changes }, deadline());
+    await again.commit(batch(again, topics, page(30)));
+
+    const partitions = (await readAll(log.commitLog, ['ipos'])).map(({ partition }) => partition);
+    expect(new Set(partitions)).toEqual(new Set([0, 1, 2]));
+    await log.commitLog.close();
+  });
+
+  it('takes no record that would end the process in the database library', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const wrong = [{ value: 'text' }, { value: undefined }, { timestamp: 1.5 }, { key: true }];
+
+    for (const part of wrong) {
+      const broken = { ...record('ipos', 'a', '1'), ...part } as ReturnType<typeof record>;
+      await expect(session.commit(batch(session, topics, [broken]))).rejects.toThrow(TypeError);
+    }
+    await log.commitLog.close();
+  });
+});

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { murmur2, partitionOf } from '../../../src/log/partitioner';
+
+describe('partitioner', () => {
+  // The vectors of the Java client's own tests (Apache Kafka, UtilsTest.testMurmur2), and the empty key.
+  it.each([
+    ['21', -973932308],
+    ['foobar', -790332482],
+    ['a-little-bit-long-string', -985981536],
+    ['a-little-bit-longer-string', -1486304829],
+    ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58897971],
+    ['abc', 479470107],
+    ['1', -1993445489],
+    ['12', 126087238],
+    ['123', -267702483],
+    ['1234', -1614185708],
+    ['12345', -1188365604],
+    ['', 275646681],
+  ])('hashes %p as the Java client does', (key, hash) => {
+    expect(murmur2(Buffer.from(key))).toBe(hash);
+  });
+
+  it('takes bytes above 127 as they are', () => {
+    expect(murmur2(Buffer.from([12, 42, 56, 24, 109, 111]))).toBe(274204207);
+    expect(partitionOf('Zürich', 3)).toBe((murmur2(Buffer.from('Zürich', 'utf8')) & 0x7fffffff) % 3);
+  });
+
+  it('drops the sign of the hash before the division', () => {
+    expect(partitionOf('foobar', 10)).toBe(1357151166 % 10);
+    expect(partitionOf('21', 7)).toBe(1173551340 % 7);
+  });
+
+  // Ours to keep: another table would move keys to other partitions of logs that exist.
+  it.each([
+    ['695bdd0f7bad4dcabd14a073', 1],
+    ['695bdd0f7bad4dcabd14a075', 2],
+    ['695bdd0f7bad4dcabd14a077', 0],
+    ['AAPL|5e8a1f', 1],
+    ['MSFT|5e8a1f', 0],
+    ['ipos', 0],
+    ['analysts', 2],
+  ])('puts %p into partition %i of 3 for ever', (key, partition) => {
+    expect(partitionOf(key, 3)).toBe(partition);
+  });
+
+  it('stays within the partitions for any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 12 }), (key, partitions) => {
+        const partition = partitionOf(key, partitions);
+        return Number.isInteger(partition) && partition >= 0 && partition < partitions;
+      }),
+    );
+  });
+});
