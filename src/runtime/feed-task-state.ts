@@ -3,70 +3,36 @@ import { type ErrorCode, errorKinds } from '../errors';
 /**
  * The states of a feed's loop and how it moves between them, apart from the loop that does the work (`feed-task.ts`).
  *
- *   starting ──acquired──▶ polling ──polled──▶ waiting ──due──▶ polling
- *                             │ failed                 ▲
- *                             ├──▶ backing-off ──due───┤
- *                             └ parked ──▶ parked ─due─┘        fenced: back to starting
+ *   starting ──acquired──▶ polling ──polled──▶ waiting
+ *      ▲                    │  │  ▲──────due──────┘
+ *      ├──due── backing-off ◀failed
+ *      └──due── parked ◀───parked               fenced: back to starting, from anywhere; stop: stopped
+ *
+ * After a failure the way leads through `starting`, which is passed at once while the feed is still owned.
  */
 export type FeedTaskState = 'starting' | 'polling' | 'waiting' | 'backing-off' | 'parked' | 'stopped';
 export type FeedTaskEvent = 'acquired' | 'polled' | 'due' | 'failed' | 'parked' | 'fenced' | 'stop';
 
 /** Complete on purpose: the compiler asks what each event means in each state; null is a bug of the caller. */
+const never = {
+  acquired: null,
+  polled: null,
+  due: null,
+  failed: null,
+  parked: null,
+  fenced: null,
+  stop: 'stopped',
+} as const;
+const failing = { failed: 'backing-off', parked: 'parked', fenced: 'starting' } as const;
+
+/** Complete on purpose: the compiler asks what each event means in each state; null is a bug of the caller. */
 const transitions: Record<FeedTaskState, Record<FeedTaskEvent, FeedTaskState | null>> = {
-  starting: {
-    acquired: 'polling',
-    polled: null,
-    due: 'starting',
-    failed: 'backing-off',
-    parked: 'parked',
-    fenced: 'starting',
-    stop: 'stopped',
-  },
-  polling: {
-    acquired: null,
-    polled: 'waiting',
-    due: null,
-    failed: 'backing-off',
-    parked: 'parked',
-    fenced: 'starting',
-    stop: 'stopped',
-  },
-  waiting: {
-    acquired: null,
-    polled: null,
-    due: 'polling',
-    failed: null,
-    parked: null,
-    fenced: 'starting',
-    stop: 'stopped',
-  },
-  'backing-off': {
-    acquired: 'polling',
-    polled: 'waiting',
-    due: 'polling',
-    failed: 'backing-off',
-    parked: 'parked',
-    fenced: 'starting',
-    stop: 'stopped',
-  },
-  parked: {
-    acquired: 'polling',
-    polled: 'waiting',
-    due: 'polling',
-    failed: 'backing-off',
-    parked: 'parked',
-    fenced: 'starting',
-    stop: 'stopped',
-  },
-  stopped: {
-    acquired: null,
-    polled: null,
-    due: null,
-    failed: null,
-    parked: null,
-    fenced: null,
-    stop: 'stopped',
-  },
+  starting: { ...never, ...failing, acquired: 'polling' },
+  polling: { ...never, ...failing, polled: 'waiting' },
+  waiting: { ...never, due: 'polling' },
+  'backing-off': { ...never, due: 'starting' },
+  parked: { ...never, due: 'starting' },
+  stopped: never,
 };
 
 export function nextState(state: FeedTaskState, event: FeedTaskEvent): FeedTaskState {

@@ -39,10 +39,8 @@ export async function runFeedTask(
       const began = Date.now();
       let pauseMs: number;
       try {
-        if (owned === null) {
-          owned = await acquireFeed(feed, deps, signal);
-          state = nextState(state, 'acquired');
-        }
+        owned ??= await acquireFeed(feed, deps, signal);
+        if (state === 'starting') state = nextState(state, 'acquired');
         // The first poll of an owner looks further back, and so does one now and then.
         const wide = began - lastWide >= feed.widePollEveryMs;
         const result = await poll(feed, owned.deps, wide, signal);
@@ -70,11 +68,11 @@ export async function runFeedTask(
           retryInMs: Math.round(pauseMs),
         });
         if (event === 'fenced') owned = await letGo(owned);
-        if (owned !== null) await keepError(feed, owned.deps, error, event === 'parked');
+        else if (owned !== null) await keepError(feed, owned.deps, error, event === 'parked');
       }
       if (once) break;
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
-      if (!signal.aborted) state = nextState(state, 'due');
+      if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');
     }
     return { feed: feed.name, error };
   } finally {

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { loadConfig } from '../../src/config/load-config';
+import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import { feedTopics } from '../../src/log/topics';
+import type { PageReport } from '../../src/pipeline/poll';
+import { runWorker } from '../../src/runtime/worker';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+let api: Simulator;
+let dataDir: string;
+let log: LocalLog;
+let stop: AbortController;
+let running: Promise<unknown>;
+const logger = quietLogger();
+
+beforeEach(async () => {
+  api = await startSimulator({ records: { ipos: 20, insights: 20, analysts: 20 }, compress: false });
+  dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
+  log = openLocalLog({ dataDir });
+  stop = new AbortController();
+  running = Promise.resolve();
+  logger.warnings.length = 0;
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running.catch(() => {});
+  await log.commitLog.close();
+  await api.stop();
+  rmSync(dataDir, { recursive: true });
+});
+
+function worker(once: boolean, onPage: (report: PageReport) => void = () => {}) {
+  const env = {
+    HIGHWATER_API_URL: api.url,
+    HIGHWATER_API_TOKEN: api.token,
+    HIGHWATER_DATA_DIR: dataDir,
+    HIGHWATER_POLL_INTERVAL: '30ms',
+    HIGHWATER_RETRY_TIME: '800ms',
+  };
+  const config = loadConfig({ flags: {}, env, cwd: dataDir });
+  const deps = { log: log.commitLog, registry: log.registry, logger, onPage };
+  const result = runWorker(config, deps, once, stop.signal);
+  running = result;
+  return result;
+}
+
+it('polls every feed once and says how it went', async () => {
+  expect(await worker(true)).toEqual(['insights', 'analysts', 'ipos'].map((feed) => ({ feed, error: null })));
+});
+
+it('goes on with the other feeds when one is refused, parks that one, and keeps the reason in the log', async () => {
+  api.fault({ fault: { kind: 'status', status: 403 }, feed: 'analysts', probability: 1 } as never);
+  const pages = { insights: 0, analysts: 0, ipos: 0 };
+  void worker(false, ({ feed }) => pages[feed.name as keyof typeof pages]++);
+  await until(() => pages.insights > 5 && pages.ipos > 5);
+  expect(pages.analysts).toBe(0);
+  expect(logger.warnings).toHaveLength(1);
+  const offsets = [];
+  const reading = log.commitLog.read(['analysts.source-offset'], {
+    fromBeginning: true,
+    follow: false,
+    signal: stop.signal,
+  });
+  for await (const record of reading) offsets.push(record.value!.toString('latin1'));
+  expect(offsets.at(-1)).toContain('SOURCE_FORBIDDEN');
+});
+
+it('recovers by itself when the server does, without a change lost', async () => {
+  const seen = new Set<string>();
+  void worker(false, ({ events }) => {
+    for (const { change } of events) seen.add(change.id);
+  });
+  await until(() => seen.size === 60);
+  api.fault({ fault: { kind: 'status', status: 500 }, probability: 1 } as never);
+  const { updated: _, ...rest } = [...api.truth('ipos').values()][0]!;
+  api.stores.ipos.upsert({ ...rest, id: 'written-meanwhile' } as never);
+  await until(() => logger.warnings.length >= 3);
+  expect(seen.has('written-meanwhile')).toBe(false);
+  api.clearFaults();
+  await until(() => seen.has('written-meanwhile'));
+});
+
+it('ends after the page under way when it is told to', async () => {
+  let pages = 0;
+  const result = worker(false, () => pages++);
+  await until(() => pages > 3);
+  stop.abort();
+  expect((await result).map(({ error }) => error)).toEqual([null, null, null]);
+  const after = pages;
+  expect(pages).toBe(after);
+});
+
+it('publishes nothing of a feed whose schema breaks the registered one', async () => {
+  await log.commitLog.acquire(
+    feedTopics({ name: 'x', topic: 'x', transitions: [] } as never, ''),
+    stop.signal,
+  );
+  await log.registry.register('ipos.current-value', {
+    type: 'record',
+    name: 'Ipo',
+    namespace: 'marketdata.ipos',
+    fields: [{ name: 'id', type: 'long' }],
+  });
+  const reports = await worker(true);
+  expect(reports.map(({ error }) => error?.code)).toEqual([undefined, undefined, 'SCHEMA_INCOMPATIBLE']);
+});

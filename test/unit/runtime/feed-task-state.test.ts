@@ -1,0 +1,63 @@
+import {
+  eventFor,
+  type FeedTaskEvent,
+  type FeedTaskState,
+  nextState,
+  pauseAfter,
+} from '../../../src/runtime/feed-task-state';
+
+const walk = (...events: FeedTaskEvent[]): FeedTaskState =>
+  events.reduce(nextState, 'starting' as FeedTaskState);
+
+describe('the states of a feed task', () => {
+  it.each<[FeedTaskState, FeedTaskEvent[]]>([
+    ['waiting', ['acquired', 'polled']],
+    ['polling', ['acquired', 'polled', 'due']],
+    ['backing-off', ['acquired', 'failed']],
+    ['waiting', ['acquired', 'failed', 'due', 'acquired', 'polled']],
+    ['parked', ['acquired', 'failed', 'due', 'acquired', 'parked']],
+    ['waiting', ['acquired', 'parked', 'due', 'acquired', 'polled']],
+    ['polling', ['failed', 'due', 'acquired']],
+    ['starting', ['acquired', 'fenced']],
+    ['stopped', ['acquired', 'polled', 'stop']],
+    ['stopped', ['stop', 'stop']],
+  ])('is %s after %j', (state, events) => {
+    expect(walk(...events)).toBe(state);
+  });
+
+  it('refuses what cannot happen', () => {
+    expect(() => walk('acquired', 'polled', 'polled')).toThrow('event polled in state waiting');
+    expect(() => walk('stop', 'acquired')).toThrow();
+  });
+});
+
+it('parks for what only a person can mend, and begins again when fenced', () => {
+  expect(eventFor('SOURCE_UNAUTHORIZED')).toBe('parked');
+  expect(eventFor('SCAN_PAGING_IGNORED')).toBe('parked');
+  expect(eventFor('SOURCE_UNAVAILABLE')).toBe('failed');
+  expect(eventFor('LOG_FENCED')).toBe('fenced');
+});
+
+describe('the pause after a failure', () => {
+  it('grows from the interval to five minutes, half of it jitter', () => {
+    const pauses = [1, 2, 3, 4, 20].map((failures) =>
+      [0, 1].map((random) => pauseAfter('failed', failures, 60_000, random)),
+    );
+    expect(pauses).toEqual([
+      [30_000, 60_000],
+      [60_000, 120_000],
+      [120_000, 240_000],
+      [150_000, 300_000],
+      [150_000, 300_000],
+    ]);
+  });
+
+  it('is never shorter than half an interval that is longer than that', () => {
+    expect(pauseAfter('failed', 9, 3_600_000, 0)).toBe(1_800_000);
+  });
+
+  it('of a parked feed is minutes at least', () => {
+    expect(pauseAfter('parked', 1, 1_000, 0.5)).toBe(300_000);
+    expect(pauseAfter('parked', 1, 600_000, 0.5)).toBe(3_000_000);
+  });
+});
