@@ -256,6 +256,35 @@ export const errorKinds = {
     now: 'No request was sent.',
     remedy: 'Nothing: the program is ending.',
   },
+  USAGE_INVALID: {
+    exit: 2,
+    retriable: false,
+    parks: false,
+    now: 'Nothing was started.',
+    remedy: 'See `highwater --help`.',
+  },
+  TOPIC_UNKNOWN: {
+    exit: 2,
+    retriable: false,
+    parks: false,
+    now: 'Nothing was read.',
+    remedy: 'Name one of the topics above, or follow the topic (without --no-follow) to wait for it.',
+  },
+  LOG_MISSING: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'Nothing was read.',
+    remedy:
+      'Name the folder that a publisher writes to (--data-dir or HIGHWATER_DATA_DIR), or start one (`highwater run`).',
+  },
+  PORT_UNAVAILABLE: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'Nothing was started.',
+    remedy: 'Choose another port (--port), or leave it out for any free one.',
+  },
   CONFIG_INVALID: {
     exit: 2,
     retriable: false,

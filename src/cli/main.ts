@@ -1,2 +1,41 @@
 #!/usr/bin/env node
-process.stdout.write(`hello ${process.argv.slice(2)}\n`);
+import { Command, CommanderError } from 'commander';
+import { version } from '../version';
+import { demoCommand } from './demo';
+import { runWorkerCommand } from './run';
+import { simulateCommand } from './simulate';
+import { tailCommand } from './tail';
+import { reportUsage } from './usage';
+
+const program = new Command('highwater')
+  .description('Turns polled REST endpoints into exactly-once change feeds.')
+  .version(version)
+  .helpCommand('help [command]', 'Help for a command')
+  // What commander says of a wrong command line is reported below, in the form that every error has.
+  .configureOutput({ outputError: () => {} })
+  .exitOverride()
+  .addHelpText(
+    'after',
+    `
+Examples:
+  $ npx highwater demo                    a simulated API, its feeds published and shown live; needs nothing
+  $ npx highwater run                     poll the API and publish, until Ctrl-C
+  $ npx highwater tail ipos.deal-status   watch what is published, from another terminal
+
+Exit codes: 0 fine, 1 failed, 2 usage or configuration.`,
+  );
+
+for (const command of [demoCommand(), runWorkerCommand(), tailCommand(), simulateCommand()]) {
+  program.addCommand(command.copyInheritedSettings(program));
+}
+
+async function main(): Promise<void> {
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = reportUsage(error, program.commands);
+  }
+}
+
+void main();

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Command } from 'commander';
+import { type ConfigWithApi, loadConfig } from '../config/load-config';
+import { feedDefinitions } from '../feeds';
+import { type LocalLog, openLocalLog } from '../log/local/local-log';
+import { feedTopics } from '../log/topics';
+import { createLogger, wantsColor } from '../logger';
+import type { PageReport } from '../pipeline/poll';
+import { instanceName, runWorker } from '../runtime/worker';
+import { type Simulator, startSimulator } from '../simulator/simulator';
+import { type CommandContext, runCommand } from './command-context';
+import { type DemoFacts, farewell, welcome, whatToTry } from './demo-texts';
+import { eventLine } from './format/event-line';
+import { durationValue, wholeNumberValue } from './option-values';
+import { recordDecoder } from './record-decoder';
+import { snapshotBars } from './snapshot-bars';
+
+interface DemoFlags {
+  readonly dataDir?: string;
+  readonly seed: number;
+  readonly interval: number;
+  readonly for?: number;
+}
+
+/** Enough for a snapshot that one sees, little enough for the first event within a second or two. */
+const records = { insights: 1_200, analysts: 400, ipos: 800 };
+const pageSize = 200;
+
+export function demoCommand(): Command {
+  return new Command('demo')
+    .description(
+      'See it work: a simulated API, all three feeds, events live in this terminal. Needs nothing.',
+    )
+    .option(
+      '--data-dir <folder>',
+      'Keep the log in this folder (default: a temporary one, removed at the end)',
+    )
+    .option('--seed <number>', 'Another seed, another market', wholeNumberValue(0, 2 ** 32 - 1), 1)
+    .option(
+      '--interval <duration>',
+      'Time between two events of the market (default 2s)',
+      durationValue,
+      2_000,
+    )
+    .option('--for <duration>', 'End by itself after so long', durationValue)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npx highwater demo
+  $ npx highwater demo --interval 300ms --data-dir ./demo-data`,
+    )
+    .action((flags: DemoFlags) => runCommand((context) => demo(flags, context)));
+}
+
+async function demo(flags: DemoFlags, context: CommandContext): Promise<number> {
+  const folder = demoFolder(flags.dataDir);
+  context.beforeForcedExit(folder.discard);
+  try {
+    const simulator = await startSimulator({ seed: flags.seed, records, keepHistory: false });
+    try {
+      await publishAndShow({ flags, folder, simulator, context });
+    } finally {
+      await simulator.stop();
+    }
+  } finally {
+    folder.discard();
+  }
+  return 0;
+}
+
+interface Demo {
+  readonly flags: DemoFlags;
+  readonly folder: DemoFolder;
+  readonly simulator: Simulator;
+  readonly context: CommandContext;
+}
+
+async function publishAndShow({ flags, folder, simulator, context }: Demo): Promise<void> {
+  const { stdout } = process;
+  const color = wantsColor(stdout);
+  const { url, token } = simulator;
+  const facts: DemoFacts = { url, token, dataDir: folder.path, isTemporary: folder.isTemporary, color };
+  const config = demoConfig(simulator, folder.path);
+  const logger = createLogger({ level: 'warn', format: 'pretty', secrets: config.secrets });
+  const log = openLocalLog({ dataDir: folder.path, logger, instance: instanceName() });
+  const end = endOf(flags.for, context.signal);
+  const counts = { changes: { insights: 0, analysts: 0, ipos: 0 } as Record<string, number>, transitions: 0 };
+
+  await context.print(welcome(facts));
+  const bars = snapshotBars(records, stdout, color);
+  let shown: Promise<void> = Promise.resolve();
+  function onPage(report: PageReport): void {
+    counts.changes[report.feed.name]! += report.events.length;
+    counts.transitions += report.events.reduce((sum, { transitions }) => sum + transitions.length, 0);
+    if (!bars.page(report)) return;
+    const show = showEvents({ config, log, context, color, signal: end.signal });
+    shown = context.print(whatToTry(facts)).then(show);
+    simulator.marketDay.step();
+    simulator.marketDay.start(flags.interval);
+  }
+  try {
+    const deps = { log: log.commitLog, registry: log.registry, logger, onPage };
+    await runWorker(config, deps, false, end.signal);
+  } finally {
+    end.now();
+    await shown;
+    await log.commitLog.close();
+  }
+  await context.print(farewell(counts, facts));
+}
+
+/** Reads the events back from the log, as any consumer would: those committed after this call, once it is told to show. */
+function showEvents(live: {
+  readonly config: ConfigWithApi;
+  readonly log: LocalLog;
+  readonly context: CommandContext;
+  readonly color: boolean;
+  readonly signal: AbortSignal;
+}): () => Promise<void> {
+  const { config, log, context, color, signal } = live;
+  const topics = config.feeds.flatMap((feed) => {
+    const { changes, transitions } = feedTopics(feed, config.topicPrefix);
+    return [changes, ...transitions].map(({ name }) => name);
+  });
+  const decode = recordDecoder(log.registry);
+  const events = log.commitLog.read(topics, { fromBeginning: false, follow: true, signal });
+  return async () => {
+    for await (const record of events) {
+      const width = process.stdout.isTTY ? process.stdout.columns - 2 : Infinity;
+      const line = eventLine(await decode(record), { width, color, feedAsLabel: true });
+      await context.print(`  ${line}\n`);
+    }
+  };
+}
+
+/** Nothing of the user's own settings: the demo must not meet a real API, or a real log. */
+function demoConfig({ url, token }: Simulator, dataDir: string): ConfigWithApi {
+  return loadConfig({
+    flags: { dataDir, pollInterval: '1s', requestsPerSecond: '1000' },
+    env: { HIGHWATER_API_URL: url, HIGHWATER_API_TOKEN: token },
+    cwd: dataDir,
+    definitions: feedDefinitions.map((definition) => ({ ...definition, pageSize })),
+  });
+}
+
+interface DemoFolder {
+  readonly path: string;
+  readonly isTemporary: boolean;
+  /** Removes what was made for this run; may be called again. */
+  discard(): void;
+}
+
+function demoFolder(chosen: string | undefined): DemoFolder {
+  if (chosen !== undefined) return { path: resolve(chosen), isTemporary: false, discard: () => {} };
+  const path = mkdtempSync(join(tmpdir(), 'highwater-demo-'));
+  return { path, isTemporary: true, discard: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** A signal that also comes by itself after a while. */
+function endOf(afterMs: number | undefined, interrupted: AbortSignal): { signal: AbortSignal; now(): void } {
+  const over = new AbortController();
+  const timer = afterMs === undefined ? undefined : setTimeout(() => over.abort(), afterMs);
+  return {
+    signal: AbortSignal.any([interrupted, over.signal]),
+    now() {
+      clearTimeout(timer);
+      over.abort();
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { valueAt } from '../../avro/path';
+import type { DecodedRecord } from '../record-decoder';
+import { cellsOf, column, harmless } from './cells';
+import type { LineText } from './event-line';
+import { type Span, type Style, span } from './spans';
+import { subjectOf } from './subjects';
+import { fieldText, valueText } from './value-text';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Envelope {
+  readonly before: Fields | null;
+  readonly after: Fields | null;
+  readonly op: string;
+  readonly changed_fields: readonly string[];
+}
+
+const ops: Readonly<Record<string, { readonly mark: string; readonly word: string; readonly style: Style }>> =
+  {
+    c: { mark: '+', word: 'created', style: 'green' },
+    u: { mark: '~', word: 'updated', style: 'yellow' },
+    d: { mark: '-', word: 'deleted', style: 'red' },
+    r: { mark: '·', word: 'read', style: 'blue' },
+  };
+const MOST_CHANGES = 6;
+const LONG_TEXT = 40;
+
+/** A change event: whose it is, and what moved from what to what. */
+export function changeLine(record: DecodedRecord, width: number, feedAsLabel: boolean): LineText {
+  const { before, after, op, changed_fields } = record.value as Envelope;
+  const { mark, word, style } = ops[op] ?? { mark: '?', word: op, style: 'plain' as const };
+  const feed = record.type!.split('.').at(-2) ?? '';
+  const label = span(`${mark} ${feedAsLabel ? feed : word}`, style);
+  const shown = after ?? before ?? {};
+  const subject = subjectOf(record.type!, shown, { key: record.key, symbol: record.headers.symbol });
+  const nameWidth = width < 80 ? 20 : 28;
+  const head = [
+    span(column(harmless(subject.symbol), 6), 'bold'),
+    span(`${column(harmless(subject.name), nameWidth)} `),
+  ];
+  const room = width - 6 - nameWidth - 1;
+  const rest =
+    op === 'u' && before !== null && after !== null
+      ? changes(inTellingOrder(changed_fields, subject.telling, before, after), before, after, room)
+      : [span(subject.facts.map(([, value]) => valueText(value)).join(' · '), 'dim')];
+  return { label, spans: [...head, ...rest] };
+}
+
+/** As many `field before → after` as there is room for, and how many more there are. */
+function changes(fields: readonly string[], before: Fields, after: Fields, room: number): Span[] {
+  const spans: Span[] = [];
+  let left = room;
+  let shown = 0;
+  for (const field of fields.slice(0, MOST_CHANGES)) {
+    const from = valueText(valueAt(before, field));
+    const to = valueText(valueAt(after, field));
+    const next = [
+      ...(shown === 0 ? [] : [span(', ', 'dim')]),
+      span(`${fieldText(field)} `, 'dim'),
+      span(`${from} → `),
+      span(to, 'bold'),
+    ];
+    const cells = next.reduce((sum, { text }) => sum + cellsOf(text), 0);
+    const more = fields.length - shown - 1;
+    if (shown > 0 && cells + (more === 0 ? 0 : moreText(more).length) > left) break;
+    spans.push(...next);
+    left -= cells;
+    shown += 1;
+  }
+  const hidden = fields.length - shown;
+  // The first change is clipped when it is too long by itself; what is hidden beside it is said all the same.
+  return hidden === 0 ? spans : [...spans, span(moreText(hidden), 'dim')];
+}
+
+function moreText(count: number): string {
+  return ` +${count} more`;
+}
+
+/** The telling ones first, then as the schema has them, long texts last. */
+function inTellingOrder(
+  fields: readonly string[],
+  telling: readonly string[],
+  before: Fields,
+  after: Fields,
+): readonly string[] {
+  const rank = (field: string): number => {
+    const at = telling.indexOf(field);
+    if (at >= 0) return at;
+    const isLong = [before, after].some((image) => String(valueAt(image, field) ?? '').length > LONG_TEXT);
+    return telling.length + (isLong ? 1 : 0);
+  };
+  return fields
+    .map((field) => [rank(field), field] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, field]) => field);
+}

@@ -1,0 +1,58 @@
+import type { DecodedRecord } from '../record-decoder';
+import { column, harmless } from './cells';
+import { changeLine } from './change-line';
+import { painted, type Span, span } from './spans';
+import { subjectOf } from './subjects';
+import { transitionLine } from './transition-line';
+
+/** How a record reads: a short label, and what there is to say. */
+export interface LineText {
+  readonly label: Span;
+  readonly spans: readonly Span[];
+}
+
+export interface LineOptions {
+  /** Cells of a line; Infinity where nobody counts them. */
+  readonly width: number;
+  readonly color: boolean;
+  /** Label a change by its feed (`~ ipos`) instead of its op (`~ updated`): where several feeds are shown together. */
+  readonly feedAsLabel: boolean;
+}
+
+const LABEL_CELLS = 12;
+const HEAD_CELLS = 'HH:MM:SS  '.length + LABEL_CELLS + 1;
+
+/** One record of the log as one line for a person: time, label, and what happened. */
+export function eventLine(record: DecodedRecord, { width, color, feedAsLabel }: LineOptions): string {
+  const { label, spans } = lineText(record, width - HEAD_CELLS, feedAsLabel);
+  const head = [
+    span(`${clockTime(record.timestamp)}  `, 'dim'),
+    { ...label, text: `${column(harmless(label.text), LABEL_CELLS)} ` },
+  ];
+  return painted([...head, ...spans], width, color).trimEnd();
+}
+
+function lineText(record: DecodedRecord, width: number, feedAsLabel: boolean): LineText {
+  if (record.value === null)
+    return { label: span('x tombstone', 'red'), spans: [span(harmless(record.key))] };
+  if (record.type?.endsWith('.Envelope')) return changeLine(record, width, feedAsLabel);
+  return transitionLine(record) ?? otherLine(record);
+}
+
+/** An image, a source offset, a dead letter, or an event type that was declared elsewhere. */
+function otherLine({ type, key, headers, value }: DecodedRecord): LineText {
+  const subject = subjectOf(type ?? '', value as Record<string, unknown>, { key, symbol: headers.symbol });
+  const name = (type ?? 'value').split('.').at(-1)!;
+  return {
+    label: span(`= ${name}`, 'cyan'),
+    spans: [span(`${harmless(key)}  `, 'bold'), span(harmless(summary(subject.facts, value)), 'dim')],
+  };
+}
+
+function summary(facts: readonly (readonly [string, unknown])[], value: unknown): string {
+  return facts.length > 0 ? facts.map(([, fact]) => String(fact)).join(' · ') : JSON.stringify(value);
+}
+
+function clockTime(ms: number): string {
+  return new Date(ms).toLocaleTimeString('en-GB', { hour12: false });
+}

@@ -1,0 +1,37 @@
+import type { SchemaRegistry } from '../avro/registry';
+import { readSchemaId } from '../avro/wire';
+import { type WireType, wireType } from '../avro/wire-type';
+import type { LogRecord } from '../log/commit-log';
+
+/** A record of the log with its value decoded by the schema that it was written with. */
+export interface DecodedRecord extends Omit<LogRecord, 'value'> {
+  /** Avro full name; null for a tombstone. */
+  readonly type: string | null;
+  readonly value: unknown;
+}
+
+/**
+ * Decodes values of any topic by the schema id that they carry; each schema is looked up once.
+ * @throws HighwaterError SCHEMA_UNKNOWN, RangeError for a value that is not in the wire format
+ */
+export function recordDecoder(registry: SchemaRegistry): (record: LogRecord) => Promise<DecodedRecord> {
+  const known = new Map<number, { readonly name: string; readonly wire: WireType<unknown> }>();
+  return async (record) => {
+    if (record.value === null) return { ...record, type: null };
+    const id = readSchemaId(record.value);
+    let writer = known.get(id);
+    if (writer === undefined) {
+      const schema = await registry.schemaById(id);
+      writer = { name: fullName(schema), wire: wireType(schema, id) };
+      known.set(id, writer);
+    }
+    return { ...record, type: writer.name, value: writer.wire.decode(record.value) };
+  };
+}
+
+function fullName(schema: unknown): string {
+  if (typeof schema === 'string') return schema;
+  const { name, namespace, type } = schema as { name?: string; namespace?: string; type?: string };
+  if (name === undefined) return String(type);
+  return namespace === undefined || name.includes('.') ? name : `${namespace}.${name}`;
+}

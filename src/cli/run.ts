@@ -1,0 +1,80 @@
+import { Command } from 'commander';
+import { configOptions, variablesWithoutFlag } from '../config/command-options';
+import { type ConfigWithApi, loadConfig } from '../config/load-config';
+import { openLocalLog } from '../log/local/local-log';
+import { createLogger, type Logger } from '../logger';
+import type { PageReport } from '../pipeline/poll';
+import { instanceName, runWorker } from '../runtime/worker';
+import { type CommandContext, runCommand } from './command-context';
+import { snapshotProgress } from './snapshot-progress';
+
+export function runWorkerCommand(): Command {
+  const command = new Command('run')
+    .description('Poll the API and publish what changed, until a signal.')
+    .option('--once', 'One poll of each feed, then end: exit 0, or 1 when a feed failed');
+  for (const option of configOptions()) command.addOption(option);
+  return command
+    .addHelpText(
+      'after',
+      `
+Environment without a flag:
+${variablesWithoutFlag()}
+
+Examples:
+  $ export HIGHWATER_API_URL=https://api.example.com HIGHWATER_API_TOKEN=…
+  $ npx highwater run                                        all feeds, every 60 s, into ./data
+  $ npx highwater run --feeds ipos --poll-interval 15s
+  $ npx highwater run --once --data-dir /var/lib/highwater   from a timer
+
+Ctrl-C or SIGTERM ends it after the page under way, a second one at once; nothing is lost either way.`,
+    )
+    .action((flags: Record<string, unknown>) => runCommand((context) => runPublisher(flags, context)));
+}
+
+async function runPublisher(flags: Record<string, unknown>, context: CommandContext): Promise<number> {
+  const once = flags.once === true;
+  const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'api');
+  context.hide(config.secrets);
+  const logger = createLogger({ ...config.log, secrets: config.secrets });
+  const { commitLog, registry } = openLocalLog({ dataDir: config.dataDir, logger, instance: instanceName() });
+  introduce(config, once, logger);
+  const onPage = pageTeller(logger);
+  try {
+    const deps = { log: commitLog, registry, logger, onPage };
+    const reports = await runWorker(config, deps, once, context.signal);
+    if (context.signal.aborted) logger.info('Ended: everything that was read is committed.');
+    return once && reports.some(({ error }) => error !== null) ? 1 : 0;
+  } finally {
+    await commitLog.close();
+  }
+}
+
+function introduce({ feeds, api, dataDir }: ConfigWithApi, once: boolean, logger: Logger): void {
+  const every = feeds
+    .map(({ name, pollIntervalMs }) => `${name} every ${pollIntervalMs / 1000} s`)
+    .join(', ');
+  const names = feeds.map(({ name }) => name).join(', ');
+  logger.info(`Reading ${api.baseUrl}: ${once ? `${names}, once` : every}.`);
+  logger.info(`Writing to ${dataDir}/highwater.db.`);
+}
+
+function pageTeller(logger: Logger): (report: PageReport) => void {
+  const progress = snapshotProgress(Date.now);
+  return (report) => {
+    const feed = report.feed.name;
+    const news = progress(report);
+    if (news !== null) {
+      const { rows, perSecond } = news;
+      if (news.done) logger.info('first snapshot complete', { feed, rows, perSecond, seconds: news.seconds });
+      else logger.info('first snapshot runs', { feed, rows, perSecond });
+    }
+    if (report.letters.length > 0) {
+      const reason = report.letters[0]!.reason;
+      logger.warn(`records without id or updated were put into ${feed}.dead-letters`, {
+        feed,
+        count: report.letters.length,
+        reason,
+      });
+    }
+  };
+}

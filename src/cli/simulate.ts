@@ -1,0 +1,113 @@
+import { Command, Option } from 'commander';
+import { HighwaterError } from '../errors';
+import { feedNames } from '../simulator/endpoints';
+import { type Scenario, type ScenarioName, scenarioNames, scenarios } from '../simulator/scenarios';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator';
+import { type CommandContext, runCommand } from './command-context';
+import { durationValue, wholeNumberValue } from './option-values';
+
+interface SimulateFlags {
+  readonly port: number;
+  readonly seed: number;
+  readonly scenario: ScenarioName;
+  readonly insights?: number;
+  readonly analysts?: number;
+  readonly ipos?: number;
+  readonly interval?: number;
+  readonly list?: true;
+}
+
+export function simulateCommand(): Command {
+  const count = wholeNumberValue(0, 10_000_000);
+  return new Command('simulate')
+    .description('Serve the simulated API alone, to try anything against.')
+    .option('--port <port>', 'Port to listen on; 0 for any free one', wholeNumberValue(0, 65_535), 0)
+    .option('--seed <number>', 'The same seed makes the same records', wholeNumberValue(0, 2 ** 32 - 1), 1)
+    .addOption(
+      new Option('--scenario <name>', 'How the API behaves; see --list')
+        .choices(scenarioNames)
+        .default('calm'),
+    )
+    .option('--insights <count>', "Insights at the start, instead of the scenario's", count)
+    .option('--analysts <count>', 'Analysts at the start', count)
+    .option('--ipos <count>', 'IPOs at the start', count)
+    .option('--interval <duration>', 'Time between two events of the market day', durationValue)
+    .option('--list', 'List the scenarios and end')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npx highwater simulate --port 8080
+  $ npx highwater simulate --scenario careless --ipos 20000 --interval 100ms`,
+    )
+    .action((flags: SimulateFlags) => runCommand((context) => simulate(flags, context)));
+}
+
+async function simulate(flags: SimulateFlags, context: CommandContext): Promise<number> {
+  if (flags.list) {
+    await context.print(scenarioList());
+    return 0;
+  }
+  const simulator = await start(flags);
+  try {
+    await context.print(introduction(simulator, flags.scenario));
+    await new Promise((resolve) => {
+      if (context.signal.aborted) resolve(null);
+      context.signal.addEventListener('abort', resolve, { once: true });
+    });
+    return 0;
+  } finally {
+    await simulator.stop();
+  }
+}
+
+async function start(flags: SimulateFlags): Promise<Simulator> {
+  const { port, seed, scenario, insights, analysts, ipos, interval } = flags;
+  const { options }: { options: SimulatorOptions } = scenarios[scenario];
+  const counts = Object.entries({ insights, analysts, ipos }).filter(([, count]) => count !== undefined);
+  try {
+    return await startSimulator({
+      ...options,
+      ...(interval === undefined ? {} : { marketDayMs: interval }),
+      records: { ...options.records, ...Object.fromEntries(counts) },
+      // A server that runs for days must not keep every version that ever was.
+      keepHistory: scenario === 'careless',
+      port,
+      seed,
+    });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+    const why = code === 'EACCES' ? 'this user may not listen there' : 'another program listens there';
+    throw new HighwaterError('PORT_UNAVAILABLE', `port ${port} cannot be used: ${why}`, { cause: error });
+  }
+}
+
+function scenarioList(): string {
+  const width = Math.max(...scenarioNames.map((name) => name.length));
+  return scenarioNames
+    .map((name) => `${name.padEnd(width)}  ${(scenarios[name] as Scenario).description}\n`)
+    .join('');
+}
+
+function introduction({ url, token, stores }: Simulator, scenario: ScenarioName): string {
+  const sizes = feedNames.map((feed) => `${stores[feed].size.toLocaleString('en')} ${feed}`).join(', ');
+  const since = Math.floor(Date.now() / 1000) - 86_400;
+  return `
+  A simulated market data API, scenario ${scenario} (${sizes})
+
+  address  ${url}
+  token    ${token}
+
+  Ask it
+    curl '${url}/api/v2.1/calendar/ipos?token=${token}&pagesize=2'
+    curl '${url}/api/v2.1/calendar/ratings/analysts?token=${token}&pageSize=2'
+    curl -g '${url}/api/v1/analyst/insights?token=${token}&parameters[updated]=${since}&date_from=1970-01-01&pageSize=2'
+
+  Publish from it, in another terminal
+    HIGHWATER_API_URL=${url} HIGHWATER_API_TOKEN=${token} npx highwater run --poll-interval 2s
+
+  Ctrl-C ends it.
+
+`;
+}

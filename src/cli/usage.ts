@@ -1,0 +1,17 @@
+import type { Command, CommanderError } from 'commander';
+import { HighwaterError } from '../errors';
+import { wantsColor } from '../logger';
+import { renderError } from '../render-error';
+
+/** @returns exit code of a command line that asked for help or was wrong; commander has said nothing of the latter yet */
+export function reportUsage(error: CommanderError, commands: readonly Command[]): number {
+  if (error.exitCode === 0) return 0;
+  // No command at all: the help that commander has printed is the answer.
+  if (error.code === 'commander.help') return 2;
+  const said = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+  const command = commands.find((one) => one.name() === process.argv[2]);
+  const help = command === undefined ? 'highwater --help' : `highwater ${command.name()} --help`;
+  const usage = new HighwaterError('USAGE_INVALID', said, { remedy: `See \`${help}\`.` });
+  process.stderr.write(renderError(usage, { color: wantsColor(process.stderr) }));
+  return usage.kind.exit;
+}
