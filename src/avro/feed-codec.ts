@@ -1,7 +1,7 @@
 import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics } from '../log/commit-log';
-import type { Change, EventTail, VendorRecord } from '../pipeline/types';
 import type { SourceOffset } from '../state/source-offset';
+import type { Change, EventTail, VendorRecord } from '../types';
 import type { AvroSchema, SchemaRegistry } from './registry';
 import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema, readSchema } from './schemas';
 import { WIRE_HEADER_BYTES, writeWireHeader } from './wire';

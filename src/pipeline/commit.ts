@@ -1,7 +1,7 @@
 import type { FeedSession, TransactionBatch } from '../log/commit-log';
 import type { PendingState } from '../state/feed-state';
 import type { SourceOffset } from '../state/source-offset';
-import type { ScanPage } from './types';
+import type { ScanPage } from '../types';
 
 /**
  * Commits a batch and only then moves the state. When the commit fails, the pending state is dropped with the error, and

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import Big from 'big.js';
 import type { AvroSchema } from '../avro/registry';
 import type { FieldSchema, RecordSchema } from '../avro/schemas';
+import type { VendorRecord } from '../types';
 import { NUMERIC } from './coerce';
-import type { VendorRecord } from './types';
 
 /** Dotted Avro names of the fields in which two records differ for a reader; `id` and `updated` are never among them. */
 export type Comparison = (before: VendorRecord, after: VendorRecord) => string[];

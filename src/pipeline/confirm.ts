@@ -1,6 +1,6 @@
 import type { FeedCodec } from '../avro/feed-codec';
+import type { ScanPage, VendorRecord } from '../types';
 import type { Decoder } from './decode';
-import type { ScanPage, VendorRecord } from './types';
 
 /**
  * A record that is older than its image may come from a replica that lags, or the vendor may really have gone back. The

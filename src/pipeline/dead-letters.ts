@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PendingState } from '../state/feed-state';
-import type { DeadLetter, Rejected } from './types';
+import type { DeadLetter, Rejected } from '../types';
 
 /** The rejected rows whose content has not been kept yet: the same row comes again with every poll that reads it. */
 export function newDeadLetters(rejected: readonly Rejected[], pending: PendingState): DeadLetter[] {

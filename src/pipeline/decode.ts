@@ -1,8 +1,8 @@
 import type { FieldSchema, RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
+import type { Rejected, VendorRecord } from '../types';
 import { type Coercion, coercionOf, DRIFTED } from './coerce';
 import { rowId, rowUpdated } from './row';
-import type { Rejected, VendorRecord } from './types';
 
 /** Rows of a page as records of the feed's schema, and those that cannot be records. Nothing is dropped (I8). */
 export interface Decoded {

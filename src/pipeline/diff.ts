@@ -1,7 +1,7 @@
 import type { FeedCodec } from '../avro/feed-codec';
 import type { PendingState } from '../state/feed-state';
+import type { Change, VendorRecord } from '../types';
 import type { Comparison } from './compare';
-import type { Change, VendorRecord } from './types';
 
 export interface DiffOptions {
   readonly codec: Pick<FeedCodec, 'image'>;

@@ -2,8 +2,8 @@ import type { FeedCodec } from '../avro/feed-codec';
 import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics, ProducerRecord, TransactionBatch } from '../log/commit-log';
 import type { PendingState } from '../state/feed-state';
+import type { ChangeEvents, DeadLetter } from '../types';
 import { eventHeaders, transitionHeaders } from './headers';
-import type { ChangeEvents, DeadLetter } from './types';
 
 export interface EncodeContext {
   readonly feed: FeedDefinition;

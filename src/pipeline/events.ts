@@ -1,9 +1,9 @@
 import { valueAt } from '../avro/path';
 import type { Feed } from '../feeds/feed';
 import type { PendingState } from '../state/feed-state';
+import type { Change, ChangeEvents, Origin } from '../types';
 import { version } from '../version';
 import { transitionEvents, transitionOrigins } from './transitions';
-import type { Change, ChangeEvents, Origin } from './types';
 
 export interface EventContext {
   readonly feed: Feed;

@@ -1,5 +1,5 @@
 import type { FeedDefinition } from '../feeds/definition';
-import type { ChangeEvents, Op, TransitionEvent } from './types';
+import type { ChangeEvents, Op, TransitionEvent } from '../types';
 
 /** CloudEvents binary mode, and what a consumer filters by without decoding. Names and values: DESIGN section 3. */
 type Headers = Record<string, string>;

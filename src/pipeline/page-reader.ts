@@ -1,8 +1,9 @@
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { Source, SourcePage } from '../source/source';
+import type { Paging } from '../types';
 import { type PageFacts, pageFacts } from './page-facts';
-import { inferPaging, type Paging, pageOffset, withPageSize } from './paging';
+import { inferPaging, pageOffset, withPageSize } from './paging';
 
 /** One answer of the server, and how to ask for it again. */
 export interface FetchedPage {

@@ -1,18 +1,5 @@
+import type { Paging } from '../types';
 import type { PageFacts } from './page-facts';
-
-/**
- * What has been learned of the server's paging. The specification says "page offset, 0 to 100000": it may count pages or
- * records, from 0 or from 1, and the server may give fewer records than were asked for.
- */
-export interface Paging {
-  /** Null until known; then pages are asked for by index from 0, which repeats rows at worst, but skips none. */
-  readonly unit: 'page' | 'record' | null;
-  readonly firstPage: number;
-  /** Records to ask for. */
-  readonly pageSize: number;
-  /** Most records that came in one page for this size; null before the first page. A shorter one is the last. */
-  readonly longestPage: number | null;
-}
 
 export function unknownPaging(pageSize: number): Paging {
   return { unit: null, firstPage: 0, pageSize, longestPage: null };

@@ -4,7 +4,8 @@ import type { FeedSession, FeedTopics } from '../log/commit-log';
 import type { Logger } from '../logger';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
-import { advance, learnedPaging, type SourceOffset } from '../state/source-offset';
+import type { SourceOffset } from '../state/source-offset';
+import type { ChangeEvents, DeadLetter, ScanPage, VendorRecord } from '../types';
 import { commit, isWorthCommitting } from './commit';
 import type { Comparison } from './compare';
 import { confirm } from './confirm';
@@ -14,8 +15,8 @@ import { diff } from './diff';
 import { type EncodeContext, encode } from './encode';
 import { buildEvents, type EventContext } from './events';
 import { oneAhead } from './one-ahead';
+import { advance, learnedPaging } from './position';
 import { type ScanStart, scan } from './scan';
-import type { ChangeEvents, DeadLetter, ScanPage, VendorRecord } from './types';
 
 export interface PollDeps {
   readonly source: Source;

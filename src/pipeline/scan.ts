@@ -1,12 +1,11 @@
 import type { Feed } from '../feeds/feed';
 import type { Logger } from '../logger';
 import type { Source } from '../source/source';
+import type { Paging, ScanPage } from '../types';
 import { behindFirstPage } from './first-page';
 import { afterSecond, type KeysetCursor, nextStep } from './keyset-cursor';
 import { type FetchedPage, type PageReader, pageReader } from './page-reader';
 import { MOST_WALKS, walkPages } from './page-walk';
-import type { Paging } from './paging';
-import type { ScanPage } from './types';
 
 /** Where a scan begins and what is known before it. Times are Unix seconds. */
 export interface ScanStart {

@@ -6,8 +6,8 @@ import type {
   TransitionDefinition,
 } from '../feeds/definition';
 import { type GroupIndex, groupOf } from '../state/group-index';
+import type { Change, EventTail, TransitionEvent, VendorRecord } from '../types';
 import { equalDecimalText } from './compare';
-import type { Change, EventTail, TransitionEvent, VendorRecord } from './types';
 
 /** The group indexes as they are, and the record that each id has now: what a transition is computed from. */
 export interface TransitionView {

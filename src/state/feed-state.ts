@@ -1,7 +1,7 @@
 import type { WireType } from '../avro/wire-type';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
 import { partitionOf } from '../log/partitioner';
-import type { Change, VendorRecord } from '../pipeline/types';
+import type { Change, VendorRecord } from '../types';
 import { type GroupIndex, groupIndex, moveRecord, pendingGroupIndex } from './group-index';
 import type { SourceOffset } from './source-offset';
 

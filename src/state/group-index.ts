@@ -1,6 +1,6 @@
 import { valueAt } from '../avro/path';
 import type { LatestInGroupTransition } from '../feeds/definition';
-import type { VendorRecord } from '../pipeline/types';
+import type { VendorRecord } from '../types';
 
 /**
  * The members of each group of a latest-in-group transition, by record id, the newest first. Derived from the images

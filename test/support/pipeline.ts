@@ -5,9 +5,9 @@ import { createComparison } from '../../src/pipeline/compare';
 import { createDecoder } from '../../src/pipeline/decode';
 import { diff } from '../../src/pipeline/diff';
 import { buildEvents } from '../../src/pipeline/events';
-import type { ChangeEvents, VendorRecord } from '../../src/pipeline/types';
 import { type FeedState, feedState } from '../../src/state/feed-state';
 import { firstSourceOffset } from '../../src/state/source-offset';
+import type { ChangeEvents, VendorRecord } from '../../src/types';
 import { memoryRegistry } from './registry';
 
 /** The pure middle of the pipeline with a state that starts empty: rows in, events out. */

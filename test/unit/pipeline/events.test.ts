@@ -1,5 +1,5 @@
 import { eventHeaders, transitionHeaders } from '../../../src/pipeline/headers';
-import type { ChangeEvents } from '../../../src/pipeline/types';
+import type { ChangeEvents } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
 import { OBSERVED_AT_MS, type TestPipeline, testPipeline } from '../../support/pipeline';
 import { analyst, insight, ipo } from '../../support/records';

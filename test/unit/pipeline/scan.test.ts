@@ -3,10 +3,10 @@ import type { Feed } from '../../../src/feeds/feed';
 import { unknownPaging } from '../../../src/pipeline/paging';
 import { rowId, rowUpdated } from '../../../src/pipeline/row';
 import { type ScanStart, scan } from '../../../src/pipeline/scan';
-import type { ScanPage } from '../../../src/pipeline/types';
 import type { FeedName } from '../../../src/simulator/endpoints';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../../src/simulator/simulator';
 import type { ClosableSource } from '../../../src/source/client';
+import type { ScanPage } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
 import { quietLogger, testSource } from '../../support/source';
 

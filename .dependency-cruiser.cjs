@@ -1,0 +1,103 @@
+/**
+ * Who may import whom: cli → runtime → pipeline → ports, feeds, types. Adapters import ports only, and no stage of the
+ * pipeline calls an earlier one.
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+
+const stages = ['scan', 'decode', 'diff', 'confirm', 'events', 'encode', 'commit'];
+
+const forbid = (name, comment, from, to, severity = 'error') => ({ name, comment, severity, from, to });
+
+module.exports = {
+  forbidden: [
+    forbid(
+      'no-circular',
+      'Two modules that need each other are one module, or lack a third.',
+      {},
+      { circular: true },
+    ),
+    forbid(
+      'pipeline-imports-ports',
+      'The pipeline knows ports, not who stands behind them, and nothing of those who run it.',
+      { path: '^src/pipeline/' },
+      { path: '^src/(cli|runtime|config|simulator|log/local|avro/local-)' },
+    ),
+    forbid(
+      'pipeline-knows-the-source-by-its-port',
+      'One GET is one page: how it is fetched is not the scan’s concern.',
+      { path: '^src/pipeline/' },
+      { path: '^src/source/', pathNot: '^src/source/source\\.ts$' },
+    ),
+    forbid(
+      'feeds-are-data',
+      'A definition is data.',
+      { path: '^src/feeds/' },
+      { path: '^src/', pathNot: '^src/feeds/' },
+    ),
+    forbid(
+      'types-import-nothing-above',
+      'Types and state stand below the pipeline.',
+      { path: '^src/(types|state|avro)' },
+      { path: '^src/(pipeline|runtime|cli|config|simulator|source)/' },
+    ),
+    forbid(
+      'adapters-import-ports',
+      'An adapter of the log knows its port.',
+      { path: '^src/log/local/' },
+      { path: '^src/(pipeline|runtime|cli|config|simulator|source|state)/' },
+    ),
+    forbid(
+      'runtime-below-cli',
+      'Commands call the runtime, not the other way round.',
+      { path: '^src/runtime/' },
+      { path: '^src/cli/' },
+    ),
+    forbid(
+      'simulator-stands-alone',
+      'The vendor knows nothing of its reader.',
+      { path: '^src/simulator/' },
+      { path: '^src/', pathNot: '^src/simulator/' },
+    ),
+    forbid(
+      'simulator-in-commands-only',
+      'Production code never meets the simulator.',
+      { path: '^src/', pathNot: '^src/(simulator/|cli/(demo|simulate))' },
+      { path: '^src/simulator/' },
+    ),
+    forbid(
+      'sqlite-in-its-adapter',
+      'SQLite is one log among others.',
+      { path: '^src/', pathNot: '^src/log/local/' },
+      { path: 'node_modules/libsql' },
+    ),
+    forbid(
+      'axios-in-the-source',
+      'One HTTP client, in one place.',
+      { path: '^src/', pathNot: '^src/source/' },
+      { path: 'node_modules/axios' },
+    ),
+    ...stages.map((stage, i) =>
+      forbid(
+        `no-stage-before-${stage}`,
+        'Stages are called in order, by poll.ts alone.',
+        { path: `^src/pipeline/${stage}\\.ts$` },
+        {
+          path: `^src/pipeline/(${[...stages.slice(0, i), 'poll'].join('|')})\\.ts$`,
+          dependencyTypesNot: ['type-only'],
+        },
+      ),
+    ),
+    forbid(
+      'no-orphans',
+      'Nothing imports it.',
+      { orphan: true, path: '^src/', pathNot: '(main|index)\\.ts$' },
+      {},
+    ),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.json'] },
+  },
+};

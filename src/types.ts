@@ -1,0 +1,115 @@
+/**
+ * What the stages of the pipeline hand to each other, the state included. Values only; `poll.ts` shows who makes what.
+ */
+
+/** A record as its Avro schema has it: vendor names mapped, unknowns null, what does not fit in `extra`. */
+export interface VendorRecord {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly updated: number;
+  readonly extra: Readonly<Record<string, string>>;
+  readonly [field: string]: unknown;
+}
+
+/** A row that is no record: kept whole as a dead letter. */
+export interface Rejected {
+  readonly reason: string;
+  /** The row as JSON text. */
+  readonly raw: string;
+}
+
+/** A rejected row with the hash that names it: it is kept once, however often it is read. */
+export interface DeadLetter extends Rejected {
+  /** Of the raw text, hexadecimal. */
+  readonly sha256: string;
+  /** Length of the raw text in UTF-8. */
+  readonly bytes: number;
+}
+
+/** One page of a scan, as the server gave it, with what the feed's position becomes once it is committed. */
+export interface ScanPage {
+  readonly rows: readonly unknown[];
+  /** Own clock when the answer had arrived, ms: the time of observation. */
+  readonly observedAtMs: number;
+  readonly progress: ScanProgress;
+  /** Asks for the same page once more. */
+  reread(): Promise<readonly unknown[]>;
+}
+
+export type Op = 'c' | 'u' | 'd' | 'r';
+export type Origin = 'poll' | 'snapshot' | 'backfill' | 'reconcile';
+
+/** What the diff found out about one record. Images are in wire format, as the current topic holds them. */
+export interface Change {
+  readonly op: Op;
+  readonly id: string;
+  readonly before: Buffer | null;
+  readonly after: Buffer | null;
+  readonly beforeRecord: VendorRecord | null;
+  readonly afterRecord: VendorRecord | null;
+  /** Dotted Avro names; filled on `u` only. */
+  readonly changedFields: readonly string[];
+}
+
+/** All of the envelope but its images; names are those of `schemas/envelope.avsc`. */
+export interface EventTail {
+  readonly op: Op;
+  readonly changed_fields: readonly string[];
+  readonly source: EventSource;
+  readonly ts_ms: number;
+  readonly event_id: string;
+}
+
+export interface EventSource {
+  readonly connector: string;
+  readonly version: string;
+  readonly name: string;
+  readonly feed: string;
+  readonly endpoint: string;
+  readonly updated: number;
+  readonly ts_ms: number;
+  readonly snapshot: 'true' | 'false';
+  readonly origin: Origin;
+  readonly incarnation: string;
+  readonly seq: number;
+}
+
+/** A change with all that will be published about it. */
+export interface ChangeEvents {
+  readonly change: Change;
+  readonly tail: EventTail;
+  readonly transitions: readonly TransitionEvent[];
+  readonly symbol: string | null;
+}
+
+export interface TransitionEvent {
+  /** Index among the feed's declared transitions. */
+  readonly index: number;
+  readonly key: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** What a feed's position becomes when the page that carries it is committed. */
+export interface ScanProgress {
+  /** Unix seconds; may be lower than before. */
+  readonly highWaterMark: number;
+  /** Rows of this page were read while the first snapshot runs: what is seen for the first time is `r`, not `c`. */
+  readonly duringSnapshot: boolean;
+  /** The scan ends with this page: everything that the server showed has been read. */
+  readonly complete: boolean;
+  readonly paging: Paging;
+}
+
+/**
+ * What has been learned of the server's paging. The specification says "page offset, 0 to 100000": it may count pages or
+ * records, from 0 or from 1, and the server may give fewer records than were asked for.
+ */
+export interface Paging {
+  /** Null until known; then pages are asked for by index from 0, which repeats rows at worst, but skips none. */
+  readonly unit: 'page' | 'record' | null;
+  readonly firstPage: number;
+  /** Records to ask for. */
+  readonly pageSize: number;
+  /** Most records that came in one page for this size; null before the first page. A shorter one is the last. */
+  readonly longestPage: number | null;
+}
