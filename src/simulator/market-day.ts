@@ -3,21 +3,10 @@ import type { Universe } from './generator/universe';
 import { analystEvents } from './market-events/analysts';
 import { insightEvents } from './market-events/insights';
 import { ipoEvents } from './market-events/ipos';
+import type { MarketEvent, MarketScene } from './market-events/market-event';
 import { pureTouch } from './market-events/touch';
 import { createRandom, hashText, type Random } from './random';
 import type { FeedStore } from './store';
-
-/** What an event may look at and change. */
-export interface MarketScene {
-  readonly stores: Readonly<Record<FeedName, FeedStore>>;
-  readonly universe: Universe;
-  readonly random: Random;
-  /** The server's now in Unix seconds. */
-  now(feed: FeedName): number;
-}
-
-/** Makes one thing happen. @returns what happened, or null when nothing fits (no IPO left to withdraw) */
-export type MarketEvent = (scene: MarketScene) => string | null;
 
 export interface MarketDay {
   /** Makes the next thing happen. @returns what happened, in a few words: `IPO withdrawn: Calerdex Foods Corp.` */

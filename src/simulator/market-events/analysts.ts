@@ -1,7 +1,7 @@
 import { inside } from '../drift';
 import type { JsonRecord } from '../endpoints';
 import { createAccuracy } from '../generator/analysts';
-import type { MarketEvent } from '../market-day';
+import type { MarketEvent } from './market-event';
 import { pickRecord } from './pick';
 
 export const analystEvents = {

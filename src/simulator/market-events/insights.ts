@@ -2,8 +2,8 @@ import { inside } from '../drift';
 import type { JsonRecord } from '../endpoints';
 import { createInsight, insightText, priceTarget, ratings } from '../generator/insights';
 import { isoDate } from '../generator/text';
-import type { MarketEvent, MarketScene } from '../market-day';
 import { recordId } from '../random';
+import type { MarketEvent, MarketScene } from './market-event';
 import { pickRecent, pickRecord } from './pick';
 
 /** A new insight of the same firm on the same security. */

@@ -1,8 +1,8 @@
 import type { JsonRecord } from '../endpoints';
 import { createIpo } from '../generator/ipos';
 import { isoDate } from '../generator/text';
-import type { MarketEvent, MarketScene } from '../market-day';
 import { recordId } from '../random';
+import type { MarketEvent, MarketScene } from './market-event';
 import { pickRecord } from './pick';
 
 const day = 86_400;

@@ -1,5 +1,5 @@
 import { feedNames } from '../endpoints';
-import type { MarketEvent } from '../market-day';
+import type { MarketEvent } from './market-event';
 import { pickKey } from './pick';
 
 /** Nothing but `updated` moves, or a decimal is written differently. No reader should hear of it. */
