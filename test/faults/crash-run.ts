@@ -1,0 +1,156 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type FeedName, feedNames } from '../../src/simulator/endpoints';
+import { createRandom } from '../../src/simulator/random';
+import { judge } from '../support/judge/judge';
+import { checkAtomic, checkForward, type Observation, observe } from '../support/judge/observe';
+import type { Verdict, Violation } from '../support/judge/verdict';
+import { type CliProcess, cliStarter } from './cli-process';
+import { drawMoment, type KillMoment, killAt } from './kill-moment';
+import { type MarketSize, type RestlessMarket, startRestlessMarket } from './restless-market';
+import { until } from './until';
+
+export interface CrashRunOptions {
+  readonly seed: number;
+  readonly kills: number;
+  /** The first so many come soon after the start, to hit first snapshots. */
+  readonly earlyKills: number;
+  readonly size: MarketSize;
+  /** Empty; the log is `highwater.db` in it. */
+  readonly dataDir: string;
+  /** No further kill after this time. */
+  readonly killUntilMs?: number;
+  readonly onKill?: (kill: Kill) => void;
+}
+
+/** One SIGKILL and what it met. */
+export interface Kill {
+  readonly number: number;
+  readonly moment: KillMoment;
+  /** Transactions that this life committed, over all feeds. */
+  readonly commits: number;
+  /** Feeds whose first snapshot was under way. */
+  readonly snapshots: readonly FeedName[];
+  /** What does not agree in the log that it left behind. */
+  readonly violations: readonly Violation[];
+}
+
+export interface CrashReport {
+  readonly kills: readonly Kill[];
+  readonly restarts: number;
+  readonly writes: number;
+  readonly lateWritesAtEnd: number;
+  /** Of the last life, ended by SIGTERM. */
+  readonly exitCode: number | null;
+  readonly verdict: Verdict;
+}
+
+/** Small pages, so that a scan takes many; one feed with large ones, so that a commit takes long. */
+const pageSizes: Record<FeedName, number> = { insights: 60, analysts: 40, ipos: 300 };
+
+export function publisherEnv({ sim }: RestlessMarket, dataDir: string): Record<string, string> {
+  mkdirSync(dataDir, { recursive: true });
+  const feeds = feedNames.map((feed) => `  ${feed}: { pageSize: ${pageSizes[feed]} }\n`).join('');
+  writeFileSync(path.join(dataDir, 'highwater.yaml'), `feeds:\n${feeds}`);
+  return {
+    HIGHWATER_API_URL: sim.url,
+    HIGHWATER_API_TOKEN: sim.token,
+    HIGHWATER_DATA_DIR: dataDir,
+    HIGHWATER_POLL_INTERVAL: '50ms',
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_CONCURRENT_REQUESTS: '6',
+    HIGHWATER_LOG_FORMAT: 'json',
+    HIGHWATER_LOG_LEVEL: 'warn',
+  };
+}
+
+/** Kills and restarts the real program while the market moves, lets it come to rest, and has the log judged. */
+export async function runCrashes(options: CrashRunOptions): Promise<CrashReport> {
+  const { dataDir, seed } = options;
+  const file = path.join(dataDir, 'highwater.db');
+  const random = createRandom(seed);
+  const cli = await cliStarter();
+  const market = await startRestlessMarket(seed, options.size);
+  try {
+    const env = publisherEnv(market, dataDir);
+    const start = (): CliProcess => cli.start(['run'], { env, cwd: dataDir });
+    const kills: Kill[] = [];
+    let before: Observation = {};
+    const began = Date.now();
+    while (
+      kills.length < options.kills &&
+      Date.now() - began < (options.killUntilMs ?? Number.POSITIVE_INFINITY)
+    ) {
+      const moment = drawMoment(random, kills.length < options.earlyKills);
+      await killAt(moment, start(), { sim: market.sim, dataDir });
+      const after = observe(file, feedNames);
+      const kill: Kill = {
+        number: kills.length + 1,
+        moment,
+        commits: totalCommits(after) - totalCommits(before),
+        snapshots: feedNames.filter((feed) => after[feed]?.snapshot !== 'complete'),
+        violations: [...checkAtomic(file, feedNames), ...checkForward(before, after)],
+      };
+      kills.push(kill);
+      options.onKill?.(kill);
+      before = after;
+    }
+
+    const last = start();
+    const lateWritesAtEnd = await settle(last, market, file);
+    last.signal('SIGTERM');
+    const exitCode = await last.exited;
+    const verdict = judge(file, market.truth());
+    return {
+      kills,
+      restarts: kills.length,
+      writes: market.writes(),
+      lateWritesAtEnd,
+      exitCode,
+      verdict: {
+        ...verdict,
+        violations: [...kills.flatMap(({ violations }) => violations), ...verdict.violations],
+      },
+    };
+  } finally {
+    await cli.killAll();
+    await market.stop();
+  }
+}
+
+function totalCommits(observation: Observation): number {
+  return Object.values(observation).reduce((sum, { commit }) => sum + commit, 0);
+}
+
+/**
+ * Lets the market go on for a while under a publisher that is past its first, far-reaching poll, so that late rows have to
+ * be found by the overlap alone; then stills it and waits for a whole scan of each feed that began after that.
+ * @returns how many late rows came in that while
+ */
+export async function settle(publisher: CliProcess, market: RestlessMarket, file: string): Promise<number> {
+  await scannedAfter(Date.now(), publisher, file);
+  const late = market.lateWrites();
+  const wanted = late + 40;
+  await until('late rows', () => market.lateWrites() >= wanted, 20_000);
+  const stillAt = market.calm();
+  await scannedAfter(stillAt, publisher, file);
+  return market.lateWrites() - late;
+}
+
+/** Waits for two ends of a scan after the moment: the second scan has begun after it, too. */
+export async function scannedAfter(momentMs: number, publisher: CliProcess, file: string): Promise<void> {
+  const ends = new Map(feedNames.map((feed) => [feed, new Set<number>()]));
+  await until(
+    'two complete scans of each feed',
+    () => {
+      if (publisher.hasExited()) throw new Error(`the publisher ended: ${publisher.output()}`);
+      for (const [feed, { last_complete_scan_ms, snapshot }] of Object.entries(observe(file, feedNames))) {
+        if (snapshot === 'complete' && last_complete_scan_ms !== null && last_complete_scan_ms > momentMs)
+          ends.get(feed as FeedName)!.add(last_complete_scan_ms);
+      }
+      return [...ends.values()].every(({ size }) => size >= 2);
+    },
+    30_000,
+    () => `Scans seen: ${[...ends].map(([feed, { size }]) => `${feed} ${size}`)}. ${publisher.output()}`,
+  );
+}

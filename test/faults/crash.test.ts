@@ -1,0 +1,39 @@
+import path from 'node:path';
+import { describeVerdict } from '../support/judge/verdict';
+import { tempFolder } from '../support/temp-folder';
+import { runCrashes } from './crash-run';
+
+const folder = tempFolder();
+const seed = Number(process.env.CRASH_SEED ?? 1);
+
+describe('the publisher, killed at random moments', () => {
+  it('loses nothing, repeats nothing and keeps the order', async () => {
+    const report = await runCrashes({
+      seed,
+      kills: 16,
+      earlyKills: 7,
+      size: { records: { insights: 900, analysts: 400, ipos: 1500 }, everyMs: 8 },
+      dataDir: path.join(folder(), 'data'),
+    });
+    const { kills, verdict, exitCode } = report;
+
+    expect(describeVerdict(verdict)).toBe('nothing to object to');
+    expect(exitCode).toBe(0);
+    // The kills hit what they were meant to hit.
+    expect(kills.length).toBeGreaterThanOrEqual(15);
+    expect(kills.filter(({ commits }) => commits > 0).length).toBeGreaterThanOrEqual(8);
+    expect(kills.filter(({ snapshots }) => snapshots.length > 0).length).toBeGreaterThanOrEqual(3);
+    expect(kills.filter(({ snapshots }) => snapshots.length === 0).length).toBeGreaterThanOrEqual(3);
+    expect(kills.filter(({ moment }) => moment.at === 'commit').length).toBeGreaterThanOrEqual(4);
+    // And the market was no quiet one.
+    expect(report.lateWritesAtEnd).toBeGreaterThanOrEqual(40);
+    const { insights, analysts, ipos } = verdict.feeds;
+    for (const counts of [insights!, analysts!, ipos!]) {
+      expect(counts.byOp.r).toBeGreaterThan(0);
+      expect(counts.byOp.u).toBeGreaterThan(0);
+      expect(counts.deadLetters).toBeGreaterThan(0);
+    }
+    expect(insights!.transitions).toBeGreaterThan(0);
+    expect(ipos!.transitions).toBeGreaterThan(0);
+  }, 120_000);
+});

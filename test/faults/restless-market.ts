@@ -1,0 +1,152 @@
+import { type FeedName, feedNames, type JsonRecord } from '../../src/simulator/endpoints';
+import type { FaultRule } from '../../src/simulator/faults';
+import { createRandom, type Random, recordId } from '../../src/simulator/random';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator';
+import type { ApiTruth } from '../support/judge/judge';
+
+/** A market that moves all the time, by every means that has made a publisher stumble. */
+export interface RestlessMarket {
+  readonly sim: Simulator;
+  /** Writes so far. */
+  writes(): number;
+  /** Versions that were written and are shown later, so far. */
+  lateWrites(): number;
+  /** Nothing moves any more and every answer is right. @returns when the last late row becomes visible, ms */
+  calm(): number;
+  truth(): Record<FeedName, ApiTruth>;
+  stop(): Promise<void>;
+}
+
+const drift: NonNullable<NonNullable<SimulatorOptions['behaviour']>['drift']> = {
+  ...{ members: 0.05, types: 0.05, withoutId: 0.01, withoutUpdated: 0.01 },
+  ...{ milliseconds: 0.03, scale: 0.1, surrogates: 0.03 },
+};
+
+const faults: readonly FaultRule[] = [
+  { fault: { kind: 'delay', ms: 25 }, probability: 0.05 },
+  { fault: { kind: 'status', status: 503 }, probability: 0.006 },
+  { fault: { kind: 'status', status: 429 }, probability: 0.004 },
+  { fault: { kind: 'reset' }, probability: 0.004 },
+  { fault: { kind: 'reset', when: 'middle' }, probability: 0.004 },
+  { fault: { kind: 'truncated' }, probability: 0.004 },
+  { fault: { kind: 'html' }, probability: 0.003 },
+  { fault: { kind: 'not-ok' }, probability: 0.003 },
+];
+
+export interface MarketSize {
+  readonly records: Readonly<Record<FeedName, number>>;
+  /** Between two writes. */
+  readonly everyMs: number;
+}
+
+export async function startRestlessMarket(seed: number, size: MarketSize): Promise<RestlessMarket> {
+  const sim = await startSimulator({
+    seed,
+    records: size.records,
+    cluster: { feed: 'ipos', size: Math.floor(size.records.ipos / 5) },
+    behaviour: {
+      drift,
+      ...{ visibilityDelay: 1.5, visibilityDelayShare: 0.2 },
+      ...{ moveRowsPerRequest: 1, ties: 'shuffled' },
+    },
+    faults,
+  });
+  const random = createRandom(seed);
+  let writes = 0;
+  const timer = setInterval(() => {
+    writes++;
+    if (writes % 400 === 0) driftOn(sim, random);
+    disturb(sim, random);
+  }, size.everyMs);
+
+  return {
+    sim,
+    writes: () => writes,
+    lateWrites: () => feedNames.reduce((sum, feed) => sum + sim.history(feed).filter(isLate).length, 0),
+    calm() {
+      clearInterval(timer);
+      sim.clearFaults();
+      sim.behave({ moveRowsPerRequest: 0 });
+      const visible = feedNames.flatMap((feed) =>
+        sim.history(feed).map(({ visibleFromMs }) => visibleFromMs),
+      );
+      return visible.reduce((latest, at) => Math.max(latest, at), Date.now());
+    },
+    truth: () => ({
+      insights: truthOf(sim, 'insights'),
+      analysts: truthOf(sim, 'analysts'),
+      ipos: truthOf(sim, 'ipos'),
+    }),
+    async stop() {
+      clearInterval(timer);
+      await sim.stop();
+    },
+  };
+}
+
+function isLate({ atMs, visibleFromMs }: { atMs: number; visibleFromMs: number }): boolean {
+  return visibleFromMs > atMs;
+}
+
+function truthOf(sim: Simulator, feed: FeedName): ApiTruth {
+  return { history: sim.history(feed), records: sim.truth(feed), unusable: sim.stores[feed].unusable() };
+}
+
+/** One write, or a burst of them. */
+function disturb(sim: Simulator, random: Random): void {
+  const kind = random.next();
+  const feed = random.pick(feedNames);
+  const { stores } = sim;
+  const { byUpdated } = stores[feed].view();
+  const { key } = random.pick(byUpdated);
+  if (kind < 0.5) sim.marketDay.step();
+  else if (kind < 0.6) stores[feed].touch(key);
+  else if (kind < 0.7) stores[feed].rescale(key);
+  else if (kind < 0.99) edit(sim, feed, key, random);
+  else burst(sim, feed, key, random);
+}
+
+/** A change of one member; some come back to what was there before, some say nothing new. */
+function edit(sim: Simulator, feed: FeedName, key: string, random: Random): void {
+  const store = sim.stores[feed];
+  const record = store.get(key)!;
+  const now = Math.floor(Date.now() / 1000);
+  const change: Record<FeedName, () => JsonRecord> = {
+    insights: () => ({
+      rating: random.pick(['Buy', 'Hold', 'Sell']),
+      date: random.chance(0.2) ? '2024-01-02' : record.date,
+    }),
+    analysts: () => ({
+      firm_name: random.pick(['Alpha & Söhne', 'Beta 株式会社', 'Gamma']),
+      ratings_accuracy: {
+        ...(record.ratings_accuracy as JsonRecord),
+        '1y_loss_count': random.int(0, 2),
+        smart_score: random.pick(['50.00', '50.0', '51.25']),
+      },
+    }),
+    ipos: () => ({
+      deal_status: random.pick(['Priced', 'Postponed', 'Withdrawn', '']),
+      sic: random.pick([0, 7372]),
+      last_yr_income: 0,
+      last_yr_income_year: random.pick([0, 2024]),
+      price_min: random.pick(['', '9.5', '9.500']),
+      lead_underwriters: random.chance(0.5) ? [] : ['One Securities', 'Two Securities'],
+    }),
+  };
+  store.upsert({ ...record, ...change[feed](), updated: now }, { key });
+}
+
+/** More records within one second than a page holds. */
+function burst(sim: Simulator, feed: FeedName, key: string, random: Random): void {
+  const store = sim.stores[feed];
+  const record = store.get(key)!;
+  const updated = Math.floor(Date.now() / 1000);
+  for (let i = 0; i < 60; i++) store.upsert({ ...record, id: recordId(random, updated), updated });
+}
+
+/** From now on other records than before have unknown members and values of other types. */
+function driftOn(sim: Simulator, random: Random): void {
+  sim.behave({
+    drift: { members: random.next() * 0.3, types: random.next() * 0.3, scale: random.next() * 0.3 },
+  });
+}

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { where } from './change-log';
+import { canonical } from './expected-image';
+import type { LogFile } from './log-file';
+import { type ApiVersion, isUsable } from './replay';
+import type { Findings } from './verdict';
+
+/**
+ * I8: what could be no record is kept whole, once for each content, and nothing else is.
+ * @param shown what the API shows at the end that has no usable id or `updated`
+ * @returns how many there are
+ */
+export function checkDeadLetters(
+  log: LogFile,
+  feed: string,
+  history: readonly ApiVersion[],
+  shown: readonly Readonly<Record<string, unknown>>[],
+  found: Findings,
+): number {
+  const rows = log.rows(`${feed}.dead-letters`);
+  const unusable = new Set(
+    history.flatMap(({ record }) => (record === null || isUsable(record) ? [] : [canonical(record)])),
+  );
+  const kept = new Set<string>();
+  rows.forEach((row, i) => {
+    const value = log.decode(row.value!).value as Record<string, string | number>;
+    const raw = String(value.raw);
+    const sha256 = createHash('sha256').update(raw).digest('hex');
+    const content = canonical(JSON.parse(raw));
+    if (row.key !== sha256 || value.sha256 !== sha256)
+      found.add('I8', 'wrong', `${where(row)}: its hash is ${sha256}`);
+    if (
+      value.bytes !== Buffer.byteLength(raw) ||
+      value.feed !== feed ||
+      value.reason === '' ||
+      value.ts_ms !== row.timestamp
+    )
+      found.add(
+        'I8',
+        'wrong',
+        `${where(row)}: bytes ${value.bytes}, feed ${value.feed}, reason ${value.reason}`,
+      );
+    if (!unusable.has(content))
+      found.add('I8', 'wrong', `${where(row)}: no such row was unusable: ${raw.slice(0, 200)}`);
+    // The topic is compacted, so a letter written again takes the place of the first and leaves a hole.
+    if (kept.has(content) || row.offset !== i) found.add('I8', 'twice', `${where(row)} stands at place ${i}`);
+    kept.add(content);
+  });
+  for (const record of shown) {
+    if (!kept.has(canonical(record)))
+      found.add('I8', 'lost', `no dead letter for ${canonical(record).slice(0, 200)}`);
+  }
+  return rows.length;
+}

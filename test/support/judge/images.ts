@@ -1,0 +1,144 @@
+import { type ChangeEvent, where } from './change-log';
+import { imageOf, type LogFile, type LogRow } from './log-file';
+import type { Live } from './replay';
+import type { Findings } from './verdict';
+
+/** `highwater.SourceOffset`, as far as the judge looks at it. */
+export interface StoredOffset {
+  readonly feed: string;
+  readonly high_water_mark: number;
+  readonly snapshot: 'pending' | 'running' | 'complete';
+  readonly incarnation: string;
+  readonly owner_epoch: string;
+  readonly commit: number;
+  readonly seq: number;
+  readonly record_count: number;
+  readonly partition_counts: readonly number[];
+  readonly last_complete_scan_ms: number | null;
+}
+
+/** The stored position of a feed and where in its topic it lies; null when there is none yet. */
+export function readOffset(log: LogFile, feed: string): { row: LogRow; offset: StoredOffset } | null {
+  const row = log.rows(`${feed}.source-offset`).findLast(({ key }) => key === feed);
+  return row?.value == null ? null : { row, offset: log.decode(row.value).value as unknown as StoredOffset };
+}
+
+/** I5: the table of images says what the events say, byte for byte, and each event wrote one. */
+export function checkImages(
+  log: LogFile,
+  feed: string,
+  events: readonly ChangeEvent[],
+  live: Live,
+  found: Findings,
+): number[] {
+  const byId = new Map(events.map((event) => [event.envelope.event_id, event]));
+  const latest = new Map<string, LogRow>();
+  const rows = log.rows(`${feed}.current`);
+  for (const row of rows) {
+    const other = latest.get(row.key);
+    if (other !== undefined && other.partition !== row.partition)
+      found.add(
+        'I4',
+        'order',
+        `the image of ${row.key} lies in partitions ${other.partition} and ${row.partition}`,
+      );
+    latest.set(row.key, row);
+  }
+  const counts: number[] = [];
+  for (const row of latest.values()) {
+    const event = byId.get(row.headers.event_id ?? '');
+    if (event === undefined) {
+      found.add('I5', 'torn', `${where(row)}: event ${row.headers.event_id} is not in the log`);
+      continue;
+    }
+    checkImage(row, event, live.get(row.key), found);
+    if (row.value !== null) counts[row.partition] = (counts[row.partition] ?? 0) + 1;
+  }
+  for (const [id, event] of live) {
+    if (latest.get(id)?.value == null)
+      found.add('I5', 'torn', `${id} is live by ${where(event.row)}, and has no image`);
+  }
+  checkWriteCounts(rows, events, feed, found);
+  return counts;
+}
+
+function checkImage(row: LogRow, event: ChangeEvent, newest: ChangeEvent | undefined, found: Findings): void {
+  const { envelope, afterBytes } = event;
+  if (event.id !== row.key) found.add('I5', 'wrong', `${where(row)} names an event of ${event.id}`);
+  if (newest !== undefined && newest !== event)
+    found.add(
+      'I5',
+      'torn',
+      `${where(row)} is of ${envelope.event_id}, the newest event of it is ${newest.envelope.event_id}`,
+    );
+  if (row.value === null) {
+    if (envelope.op !== 'd') found.add('I5', 'torn', `${where(row)} is a tombstone after op ${envelope.op}`);
+  } else if (afterBytes === null || !imageOf(row.value).equals(afterBytes)) {
+    found.add('I5', 'torn', `${where(row)} has other bytes than the after of ${envelope.event_id}`);
+  }
+  const { seq, incarnation } = row.headers;
+  if (seq !== String(event.seq) || incarnation !== event.incarnation)
+    found.add(
+      'I5',
+      'wrong',
+      `${where(row)}: headers seq ${seq}, incarnation ${incarnation}, event ${envelope.event_id}`,
+    );
+}
+
+/** The embedded log numbers without gaps: an image that was written without its event, or the reverse, shows in the ends. */
+function checkWriteCounts(
+  images: readonly LogRow[],
+  events: readonly ChangeEvent[],
+  feed: string,
+  found: Findings,
+): void {
+  const ends = (rows: readonly LogRow[]): string => {
+    const end: number[] = [];
+    for (const { partition, offset } of rows) end[partition] = Math.max(end[partition] ?? 0, offset + 1);
+    return Array.from(end, (count) => count ?? 0).join(', ');
+  };
+  const written = ends(images);
+  const published = ends(events.map(({ row }) => row));
+  if (written !== published)
+    found.add('I5', 'torn', `${feed}: ${published} events were written by partition, and ${written} images`);
+}
+
+/** I5: the stored position tells of exactly these events and images. @returns the number of the last commit */
+export function checkOffset(
+  log: LogFile,
+  feed: string,
+  events: readonly ChangeEvent[],
+  live: Live,
+  imageCounts: readonly number[],
+  found: Findings,
+): number {
+  const stored = readOffset(log, feed);
+  if (stored === null) {
+    if (events.length > 0) found.add('I5', 'torn', `${events.length} events and no source offset`);
+    return 0;
+  }
+  const { row, offset } = stored;
+  const last = events.reduce((greatest, { seq }) => Math.max(greatest, seq), 0);
+  const incarnations = new Set(events.map(({ incarnation }) => incarnation));
+  const expected: Record<string, readonly [unknown, unknown]> = {
+    seq: [offset.seq, last],
+    record_count: [offset.record_count, live.size],
+    partition_counts: [
+      offset.partition_counts.join(),
+      offset.partition_counts.map((_, i) => imageCounts[i] ?? 0).join(),
+    ],
+    // One source offset a transaction, and no gap in the topic: its place tells how many there were.
+    commit: [offset.commit, row.offset + 1],
+  };
+  for (const [name, [is, must]] of Object.entries(expected)) {
+    if (is !== must)
+      found.add('I5', 'torn', `source offset: ${name} is ${String(is)}, the log says ${String(must)}`);
+  }
+  if (incarnations.size > 0 && !incarnations.has(offset.incarnation))
+    found.add(
+      'I5',
+      'torn',
+      `source offset of incarnation ${offset.incarnation}, events of ${[...incarnations]}`,
+    );
+  return offset.commit;
+}
