@@ -57,9 +57,10 @@ export function farewell(
 ): string {
   const number = (count: number) => count.toLocaleString('en');
   const all = Object.values(changes).reduce((sum, count) => sum + count, transitions);
-  const feeds = Object.entries(changes).map(([feed, count]) => `${feed} ${number(count)}`);
-  const folder = isTemporary ? 'The log is removed.' : `The log stays in ${dataDir}.`;
-  return `\n  ${painter(color)(`${number(all)} events published`, 'bold')}: ${feeds.join(', ')}, transitions ${number(transitions)}. ${folder}\n`;
+  const feeds = Object.entries(changes).map(([feed, count]) => `${number(count)} ${feed}`);
+  const published = painter(color)(`${number(all)} events published`, 'bold');
+  const kept = isTemporary ? '' : `  The log stays in ${dataDir}.\n`;
+  return `\n  ${published}: ${feeds.join(', ')}, ${number(transitions)} transitions\n${kept}`;
 }
 
 function shellWord(text: string): string {

@@ -5,7 +5,7 @@ import { insightEvents } from './market-events/insights';
 import { ipoEvents } from './market-events/ipos';
 import type { MarketEvent, MarketScene } from './market-events/market-event';
 import { pureTouch } from './market-events/touch';
-import { createRandom, hashText, type Random } from './random';
+import { createRandom, hashText } from './random';
 import type { FeedStore } from './store';
 
 export interface MarketDay {

@@ -24,6 +24,7 @@ const ops: Readonly<Record<string, { readonly mark: string; readonly word: strin
   };
 const MOST_CHANGES = 6;
 const LONG_TEXT = 40;
+const NARROW_CELLS = 80;
 
 /** A change event: whose it is, and what moved from what to what. */
 export function changeLine(record: DecodedRecord, width: number, feedAsLabel: boolean): LineText {
@@ -33,7 +34,7 @@ export function changeLine(record: DecodedRecord, width: number, feedAsLabel: bo
   const label = span(`${mark} ${feedAsLabel ? feed : word}`, style);
   const shown = after ?? before ?? {};
   const subject = subjectOf(record.type!, shown, { key: record.key, symbol: record.headers.symbol });
-  const nameWidth = width < 80 ? 20 : 28;
+  const nameWidth = width < NARROW_CELLS ? 15 : 28;
   const head = [
     span(column(harmless(subject.symbol), 6), 'bold'),
     span(`${column(harmless(subject.name), nameWidth)} `),

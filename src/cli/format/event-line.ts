@@ -36,7 +36,7 @@ function lineText(record: DecodedRecord, width: number, feedAsLabel: boolean): L
   if (record.value === null)
     return { label: span('x tombstone', 'red'), spans: [span(harmless(record.key))] };
   if (record.type?.endsWith('.Envelope')) return changeLine(record, width, feedAsLabel);
-  return transitionLine(record) ?? otherLine(record);
+  return transitionLine(record, width) ?? otherLine(record);
 }
 
 /** An image, a source offset, a dead letter, or an event type that was declared elsewhere. */

@@ -1,5 +1,5 @@
 import type { DecodedRecord } from '../record-decoder';
-import { harmless } from './cells';
+import { cellsOf, column, harmless } from './cells';
 import type { LineText } from './event-line';
 import { type Span, type Style, span } from './spans';
 import { valueText } from './value-text';
@@ -23,11 +23,14 @@ const actionBadges: Readonly<Record<string, Badge>> = {
   'Initiates Coverage On': ['★ INITIATION', 'magenta'],
 };
 
+const SYMBOL_CELLS = 6;
+const LEAST_FIRM_CELLS = 8;
+
 /** Null for a type that has no line of its own. */
-export function transitionLine(record: DecodedRecord): LineText | null {
+export function transitionLine(record: DecodedRecord, width: number): LineText | null {
   const value = record.value as Value;
   if (record.type === 'marketdata.ipos.DealStatusChanged') return dealStatus(value);
-  if (record.type === 'marketdata.insights.RatingChanged') return rating(value);
+  if (record.type === 'marketdata.insights.RatingChanged') return rating(value, width);
   return null;
 }
 
@@ -48,20 +51,22 @@ function dealStatus({ name, ticker, id, previous_status, status }: Value): LineT
 }
 
 /** `AAPL  Firm: Buy → Hold, pt 110.00 → 95.00` */
-function rating(value: Value): LineText {
+function rating(value: Value, width: number): LineText {
   const [label, style] = value.correction
     ? (['↻ CORRECTION', 'yellow'] as const)
     : (actionBadges[String(value.action)] ?? (['● RATING', 'cyan'] as const));
   const isFirst = value.previous_rating === null && value.previous_date === null;
+  const moves = [
+    ...moved(value.previous_rating, value.rating, isFirst, style),
+    span(', pt '),
+    ...moved(value.previous_pt, value.pt, isFirst, 'bold'),
+  ];
+  // The firm gives way before what moved does.
+  const room = width - SYMBOL_CELLS - 2 - moves.reduce((sum, { text }) => sum + cellsOf(text), 0);
+  const firm = valueText(value.firm ?? value.firm_id, Math.max(LEAST_FIRM_CELLS, Math.min(28, room)));
   return {
     label: span(label, style),
-    spans: [
-      span(harmless(String(value.symbol)).padEnd(6), 'bold'),
-      span(`${valueText(value.firm ?? value.firm_id, 24)}: `),
-      ...moved(value.previous_rating, value.rating, isFirst, style),
-      span(', pt '),
-      ...moved(value.previous_pt, value.pt, isFirst, 'bold'),
-    ],
+    spans: [span(column(harmless(String(value.symbol)), SYMBOL_CELLS), 'bold'), span(`${firm}: `), ...moves],
   };
 }
 

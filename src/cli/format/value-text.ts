@@ -7,7 +7,7 @@ export function valueText(value: unknown, width = 28): string {
   if (value === null || value === undefined) return '–';
   if (typeof value === 'number') return Math.abs(value) >= 100_000 ? rounded.format(value) : String(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'string') return value === '' ? '""' : clip(harmless(value), width);
+  if (typeof value === 'string') return value === '' ? '""' : clip(harmless(shorterDecimal(value)), width);
   if (Array.isArray(value)) return value.length === 0 ? 'none' : clip(harmless(value.join(', ')), width);
   return clip(harmless(JSON.stringify(value)), width);
 }
@@ -15,4 +15,9 @@ export function valueText(value: unknown, width = 28): string {
 /** The last part of a dotted name, as the vendor spells it: `ratings_accuracy._1m_stdev` → `1m_stdev`. */
 export function fieldText(path: string): string {
   return harmless(path.slice(path.lastIndexOf('.') + 1).replace(/^_(?=\d)/, ''));
+}
+
+/** Two decimals are enough to look at: `193.0000` → `193.00`. */
+function shorterDecimal(text: string): string {
+  return text.replace(/^(-?\d+\.\d\d)0+$/, '$1');
 }

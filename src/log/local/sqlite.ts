@@ -59,12 +59,17 @@ export function attempt<T>(file: string, work: () => T): T {
 export function logFailure(error: unknown, file: string): unknown {
   const code = codeOf(error);
   if (code === null) return error;
-  return new HighwaterError(code, `${file}: ${(error as Error).message}`, { cause: error });
+  const { message } = error as Error;
+  const what = OPEN_FAILED.test(message) ? 'the file cannot be opened' : message;
+  return new HighwaterError(code, `${file}: ${what}`, { cause: error });
 }
 
 export function isBusy(error: unknown): boolean {
   return (error instanceof HighwaterError ? error.code : codeOf(error)) === 'LOG_BUSY';
 }
+
+/** A failed open is a plain error that carries the result code in its text only. */
+const OPEN_FAILED = /ConnectionFailed\(.*: (\d+)"?\)/s;
 
 /** SQLite's primary result codes, which never change. */
 const codes: Readonly<Record<number, ErrorCode>> = {
@@ -84,8 +89,7 @@ function codeOf(error: unknown): ErrorCode | null {
   if (error instanceof Database.SqliteError) return codes[(error.rawCode ?? 1) & 0xff] ?? 'LOG_FAILED';
   // Not by instanceof: what native code throws may come from another realm.
   if (!isNativeError(error) || error instanceof HighwaterError) return null;
-  // A failed open is a plain error that carries the result code in its text only.
-  const open = /ConnectionFailed\(.*: (\d+)"?\)/s.exec(error.message);
+  const open = OPEN_FAILED.exec(error.message);
   if (open) return codes[Number(open[1])] ?? 'LOG_FAILED';
   const { syscall, code } = error as NodeJS.ErrnoException;
   return syscall === undefined ? null : (fileSystemCodes[code ?? ''] ?? 'LOG_UNWRITABLE');
