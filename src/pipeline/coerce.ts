@@ -30,9 +30,12 @@ function text(raw: unknown): unknown {
   return typeof raw === 'number' ? String(raw) : DRIFTED;
 }
 
+/** avsc doubles a long to encode its sign: above this it would lose the last bit and read back as another number. */
+const GREATEST_LONG = 2 ** 52;
+
 function integer(raw: unknown): unknown {
   const value = typeof raw === 'string' && /^-?\d+(\.0+)?$/.test(raw) ? Number(raw) : raw;
-  return Number.isSafeInteger(value) ? value : DRIFTED;
+  return Number.isInteger(value) && Math.abs(value as number) <= GREATEST_LONG ? value : DRIFTED;
 }
 
 function decimal(raw: unknown): unknown {

@@ -9,6 +9,7 @@ import { type CliProcess, cliStarter } from './cli-process';
 import { drawMoment, type KillMoment, killAt } from './kill-moment';
 import { type MarketSize, type RestlessMarket, startRestlessMarket } from './restless-market';
 import { until } from './until';
+import { hasTornCommit } from './wal-frames';
 
 export interface CrashRunOptions {
   readonly seed: number;
@@ -29,6 +30,8 @@ export interface Kill {
   readonly moment: KillMoment;
   /** Transactions that this life committed, over all feeds. */
   readonly commits: number;
+  /** It hit the middle of a commit: the WAL ends in pages that no commit covers. */
+  readonly tornCommit: boolean;
   /** Feeds whose first snapshot was under way. */
   readonly snapshots: readonly FeedName[];
   /** What does not agree in the log that it left behind. */
@@ -83,11 +86,13 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
     ) {
       const moment = drawMoment(random, kills.length < options.earlyKills);
       await killAt(moment, start(), { sim: market.sim, dataDir });
+      const tornCommit = hasTornCommit(`${file}-wal`);
       const after = observe(file, feedNames);
       const kill: Kill = {
         number: kills.length + 1,
         moment,
         commits: totalCommits(after) - totalCommits(before),
+        tornCommit,
         snapshots: feedNames.filter((feed) => after[feed]?.snapshot !== 'complete'),
         violations: [...checkAtomic(file, feedNames), ...checkForward(before, after)],
       };

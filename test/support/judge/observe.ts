@@ -68,10 +68,7 @@ export function checkForward(before: Observation, after: Observation): Violation
         'lost',
         `commit ${old.commit}, seq ${old.seq}, ${old.events} events became ${now.commit}, ${now.seq}, ${now.events}`,
       );
-    else if (
-      (now.commit === old.commit) !==
-      (now.owner_epoch === old.owner_epoch && now.commit === old.commit)
-    )
+    else if (now.commit === old.commit && now.owner_epoch !== old.owner_epoch)
       found.add('I5', 'torn', `commit ${now.commit} changed its owner epoch`);
     return found.violations;
   });

@@ -73,6 +73,10 @@ describe('unknown values of an IPO', () => {
   });
 });
 
+it.each([2 ** 52, -(2 ** 52), 0, -1])('the long %d comes back as it went', (value) => {
+  expect(decoded(ipos, ipo({ offering_shares_ord_adr: value })).offering_shares_ord_adr).toBe(value);
+});
+
 it('empty text of other feeds is text: their specification knows no unknowns', () => {
   expect(decoded(insights, insight({ rating: '' })).rating).toBe('');
 });
@@ -99,6 +103,8 @@ describe('drift', () => {
   it.each([
     ['insider_lockup_days', '180 days'],
     ['insider_lockup_days', 12.5],
+    ['insider_lockup_days', 2 ** 52 + 1],
+    ['insider_lockup_days', -(2 ** 52) - 1],
     ['insider_lockup_days', 2 ** 60],
     ['offering_value', '1,000'],
     ['offering_value', '0.1000000000000000055511151231257827'],
