@@ -161,6 +161,7 @@ describe('id and updated', () => {
     [{ updated: undefined }, 'no usable updated (missing)'],
     [{ updated: 'yesterday' }, 'no usable updated ("yesterday")'],
     [{ updated: -1 }, 'no usable updated (-1)'],
+    [{ updated: 1e20 }, 'no usable updated (100000000000000000000)'],
     [{ id: undefined, updated: null }, 'no usable id (missing) and no usable updated (null)'],
   ])('%j is rejected whole', (overrides, reason) => {
     const row = JSON.parse(JSON.stringify(ipo(overrides))) as unknown;
