@@ -1,0 +1,11 @@
+/** What a program may use that runs highwater itself instead of the command. */
+export { loadConfig } from './config/load-config';
+export { HighwaterError } from './errors';
+export { feedDefinitions } from './feeds';
+export type { FeedDefinition, TransitionDefinition } from './feeds/definition';
+export type { Feed } from './feeds/feed';
+export type { CommitLog, LogRecord, ReadOptions } from './log/commit-log';
+export { type LocalLog, type LocalLogOptions, openLocalLog } from './log/local/local-log';
+export { createLogger, type Logger } from './logger';
+export { runWorker } from './runtime/worker';
+export { version } from './version';
