@@ -1,4 +1,4 @@
-import { setTimeout as later } from 'node:timers';
+import { once } from 'node:events';
 import { HighwaterError } from '../errors';
 import { wantsColor } from '../logger';
 import { renderError } from '../render-error';
@@ -19,7 +19,7 @@ export interface CommandContext extends Pick<Interruption, 'beforeForcedExit'> {
 /** @returns exit code */
 export type CommandAction = (context: CommandContext) => Promise<number>;
 
-const exitAnywayAfterMs = 2_000;
+const exitAnywayAfterMs = 1_000;
 
 /** Runs a command to its exit code: signals, closed pipes and errors are answered here, for all commands alike. */
 export async function runCommand(action: CommandAction): Promise<void> {
@@ -40,33 +40,24 @@ export async function runCommand(action: CommandAction): Promise<void> {
     interruption.exitNow(code);
   });
 
+  const signal = AbortSignal.any([interruption.signal, stdoutClosed.signal]);
   try {
     process.exitCode = await action({
-      signal: AbortSignal.any([interruption.signal, stdoutClosed.signal]),
+      signal,
       beforeForcedExit: interruption.beforeForcedExit,
-      print: (text) => print(text, stdoutClosed.signal),
+      print: (text) => print(text, stdoutClosed.signal, signal),
       note: (text) => void process.stderr.write(text),
       hide: (more) => void secrets.push(...more),
     });
   } catch (error) {
     process.exitCode = report(error);
-  } finally {
-    interruption.stopListening();
   }
-  // All is closed by now and the process ends by itself; a connection that lingers must not hold it up.
-  later(() => process.exit(), exitAnywayAfterMs).unref();
+  // All is closed by now and the process ends by itself; what lingers, such as a reader that stands still, must not hold it up.
+  setTimeout(() => process.exit(), exitAnywayAfterMs).unref();
 }
 
-/** A reader that is slower than the log holds the command up instead of filling the memory. */
-async function print(text: string, closed: AbortSignal): Promise<void> {
-  if (closed.aborted || process.stdout.write(text)) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      process.stdout.off('drain', done);
-      closed.removeEventListener('abort', done);
-      resolve();
-    };
-    process.stdout.once('drain', done);
-    closed.addEventListener('abort', done, { once: true });
-  });
+/** A reader that is slower than the log holds the command up instead of filling the memory, until the signal. */
+async function print(text: string, closed: AbortSignal, signal: AbortSignal): Promise<void> {
+  if (closed.aborted || process.stdout.write(text) || signal.aborted) return;
+  await once(process.stdout, 'drain', { signal }).catch(() => {});
 }

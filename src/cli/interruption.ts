@@ -6,8 +6,6 @@ export interface Interruption {
   /** Registers what the second signal, which ends the process at once, must still do; it cannot wait for anything. */
   beforeForcedExit(cleanUp: () => void): void;
   exitNow(code: number): never;
-  /** The work is done: from here on a signal does what it does to any program. */
-  stopListening(): void;
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -15,9 +13,11 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 // Ctrl-C reaches the whole process group, and npm (as `npx highwater`) passes its own copy on: one key, two signals.
 const sameKeyMs = 100;
 
+/** Listens until the process ends. */
 export function listenForSignals(): Interruption {
   const first = new AbortController();
   const cleanUps: (() => void)[] = [];
+  let firstName: NodeJS.Signals | null = null;
   let firstAt = 0;
 
   function exitNow(code: number): never {
@@ -25,21 +25,15 @@ export function listenForSignals(): Interruption {
     process.exit(code);
   }
   function onSignal(name: NodeJS.Signals): void {
-    if (!first.signal.aborted) {
+    if (firstName === null) {
+      firstName = name;
       firstAt = performance.now();
       first.abort();
-    } else if (performance.now() - firstAt >= sameKeyMs) {
+    } else if (name !== firstName || performance.now() - firstAt >= sameKeyMs) {
       exitNow(128 + constants.signals[name]);
     }
   }
   for (const name of signals) process.on(name, onSignal);
 
-  return {
-    signal: first.signal,
-    beforeForcedExit: (cleanUp) => void cleanUps.push(cleanUp),
-    exitNow,
-    stopListening: () => {
-      for (const name of signals) process.off(name, onSignal);
-    },
-  };
+  return { signal: first.signal, beforeForcedExit: (cleanUp) => void cleanUps.push(cleanUp), exitNow };
 }

@@ -64,9 +64,8 @@ function pageTeller(logger: Logger): (report: PageReport) => void {
     const feed = report.feed.name;
     const news = progress(report);
     if (news !== null) {
-      const { rows, perSecond } = news;
-      if (news.done) logger.info('first snapshot complete', { feed, rows, perSecond, seconds: news.seconds });
-      else logger.info('first snapshot runs', { feed, rows, perSecond });
+      const { done, ...facts } = news;
+      logger.info(done ? 'first snapshot complete' : 'first snapshot runs', { feed, ...facts });
     }
     if (report.letters.length > 0) {
       const reason = report.letters[0]!.reason;

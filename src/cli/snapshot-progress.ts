@@ -11,13 +11,13 @@ interface FeedProgress {
 /** What a first snapshot has to tell; null for the most part, so that a log stays readable. */
 export type SnapshotNews =
   | { readonly done: false; readonly rows: number; readonly perSecond: number }
-  | { readonly done: true; readonly rows: number; readonly perSecond: number; readonly seconds: number };
+  | { readonly done: true; readonly records: number; readonly perSecond: number; readonly seconds: number };
 
 /** Counts the rows of each feed's snapshot and says now and then how it goes. @param now ms */
 export function snapshotProgress(now: () => number): (report: PageReport) => SnapshotNews | null {
   const began = now();
   const feeds = new Map<string, FeedProgress>();
-  return ({ feed, page }) => {
+  return ({ feed, page, state }) => {
     const { duringSnapshot, complete } = page.progress;
     if (!duringSnapshot) return null;
     const at = now();
@@ -29,7 +29,8 @@ export function snapshotProgress(now: () => number): (report: PageReport) => Sna
     const perSecond = Math.round((rows * 1000) / ms);
     if (complete) {
       feeds.delete(feed.name);
-      return { done: true, rows, perSecond, seconds: Math.round(ms / 100) / 10 };
+      const { record_count: records } = state.offset;
+      return { done: true, records, perSecond, seconds: Math.round(ms / 100) / 10 };
     }
     if (at - progress.toldMs < tellEveryMs) return null;
     progress.toldMs = at;

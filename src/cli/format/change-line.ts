@@ -1,8 +1,8 @@
 import { valueAt } from '../../avro/path';
 import type { DecodedRecord } from '../record-decoder';
-import { cellsOf, column, harmless } from './cells';
+import { column, harmless } from './cells';
 import type { LineText } from './event-line';
-import { type Span, type Style, span } from './spans';
+import { cellsIn, type Span, type Style, span } from './spans';
 import { subjectOf } from './subjects';
 import { fieldText, valueText } from './value-text';
 
@@ -49,19 +49,20 @@ export function changeLine(record: DecodedRecord, width: number, feedAsLabel: bo
 
 /** As many `field before → after` as there is room for, and how many more there are. */
 function changes(fields: readonly string[], before: Fields, after: Fields, room: number): Span[] {
+  const valueCells = room < 40 ? 10 : 28;
   const spans: Span[] = [];
   let left = room;
   let shown = 0;
   for (const field of fields.slice(0, MOST_CHANGES)) {
-    const from = valueText(valueAt(before, field));
-    const to = valueText(valueAt(after, field));
+    const from = valueText(valueAt(before, field), valueCells);
+    const to = valueText(valueAt(after, field), valueCells);
     const next = [
       ...(shown === 0 ? [] : [span(', ', 'dim')]),
       span(`${fieldText(field)} `, 'dim'),
       span(`${from} → `),
       span(to, 'bold'),
     ];
-    const cells = next.reduce((sum, { text }) => sum + cellsOf(text), 0);
+    const cells = cellsIn(next);
     const more = fields.length - shown - 1;
     if (shown > 0 && cells + (more === 0 ? 0 : moreText(more).length) > left) break;
     spans.push(...next);
@@ -69,8 +70,8 @@ function changes(fields: readonly string[], before: Fields, after: Fields, room:
     shown += 1;
   }
   const hidden = fields.length - shown;
-  // The first change is clipped when it is too long by itself; what is hidden beside it is said all the same.
-  return hidden === 0 ? spans : [...spans, span(moreText(hidden), 'dim')];
+  const more = moreText(hidden);
+  return hidden === 0 || more.length > left ? spans : [...spans, span(more, 'dim')];
 }
 
 function moreText(count: number): string {

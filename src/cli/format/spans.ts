@@ -23,6 +23,10 @@ export function span(text: string, style: Style = 'plain'): Span {
   return { text, style };
 }
 
+export function cellsIn(spans: readonly Span[]): number {
+  return spans.reduce((sum, { text }) => sum + cellsOf(text), 0);
+}
+
 /** The spans as one line of at most `width` cells; colour costs no width. */
 export function painted(spans: readonly Span[], width: number, color: boolean): string {
   const paint = painter(color);

@@ -1,7 +1,7 @@
 import type { DecodedRecord } from '../record-decoder';
-import { cellsOf, column, harmless } from './cells';
+import { column, harmless } from './cells';
 import type { LineText } from './event-line';
-import { type Span, type Style, span } from './spans';
+import { cellsIn, type Span, type Style, span } from './spans';
 import { valueText } from './value-text';
 
 type Value = Readonly<Record<string, unknown>>;
@@ -24,30 +24,29 @@ const actionBadges: Readonly<Record<string, Badge>> = {
 };
 
 const SYMBOL_CELLS = 6;
-const LEAST_FIRM_CELLS = 8;
+const LEAST_NAME_CELLS = 8;
 
 /** Null for a type that has no line of its own. */
 export function transitionLine(record: DecodedRecord, width: number): LineText | null {
   const value = record.value as Value;
-  if (record.type === 'marketdata.ipos.DealStatusChanged') return dealStatus(value);
+  if (record.type === 'marketdata.ipos.DealStatusChanged') return dealStatus(value, width);
   if (record.type === 'marketdata.insights.RatingChanged') return rating(value, width);
   return null;
 }
 
 /** `ACME Corp (ACME): Priced → WITHDRAWN` */
-function dealStatus({ name, ticker, id, previous_status, status }: Value): LineText {
+function dealStatus({ name, ticker, id, previous_status, status }: Value, width: number): LineText {
   const [label, style] = statusBadges[String(status)] ?? ['◇ STATUS', 'cyan'];
   const isOver = status === 'Withdrawn' || status === 'Postponed';
   const text = valueText(status);
-  return {
-    label: span(label, style),
-    spans: [
-      span(valueText(name ?? id, 40), 'bold'),
-      span(`${typeof ticker === 'string' ? ` (${harmless(ticker)})` : ''}: `),
-      ...(previous_status === null ? [] : [span(`${valueText(previous_status)} → `)]),
-      span(isOver ? text.toUpperCase() : text, style),
-    ],
-  };
+  const rest = [
+    span(`${typeof ticker === 'string' ? ` (${harmless(ticker)})` : ''}: `),
+    ...(previous_status === null ? [] : [span(`${valueText(previous_status)} → `)]),
+    span(isOver ? text.toUpperCase() : text, style),
+  ];
+  // As with a rating, the name gives way before what moved does.
+  const room = Math.max(LEAST_NAME_CELLS, Math.min(40, width - cellsIn(rest)));
+  return { label: span(label, style), spans: [span(valueText(name ?? id, room), 'bold'), ...rest] };
 }
 
 /** `AAPL  Firm: Buy → Hold, pt 110.00 → 95.00` */
@@ -62,8 +61,8 @@ function rating(value: Value, width: number): LineText {
     ...moved(value.previous_pt, value.pt, isFirst, 'bold'),
   ];
   // The firm gives way before what moved does.
-  const room = width - SYMBOL_CELLS - 2 - moves.reduce((sum, { text }) => sum + cellsOf(text), 0);
-  const firm = valueText(value.firm ?? value.firm_id, Math.max(LEAST_FIRM_CELLS, Math.min(28, room)));
+  const room = width - SYMBOL_CELLS - 2 - cellsIn(moves);
+  const firm = valueText(value.firm ?? value.firm_id, Math.max(LEAST_NAME_CELLS, Math.min(28, room)));
   return {
     label: span(label, style),
     spans: [span(column(harmless(String(value.symbol)), SYMBOL_CELLS), 'bold'), span(`${firm}: `), ...moves],

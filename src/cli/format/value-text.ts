@@ -7,7 +7,7 @@ export function valueText(value: unknown, width = 28): string {
   if (value === null || value === undefined) return '–';
   if (typeof value === 'number') return Math.abs(value) >= 100_000 ? rounded.format(value) : String(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'string') return value === '' ? '""' : clip(harmless(shorterDecimal(value)), width);
+  if (typeof value === 'string') return value === '' ? '–' : clip(harmless(shorterDecimal(value)), width);
   if (Array.isArray(value)) return value.length === 0 ? 'none' : clip(harmless(value.join(', ')), width);
   return clip(harmless(JSON.stringify(value)), width);
 }

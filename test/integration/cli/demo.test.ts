@@ -1,0 +1,60 @@
+import { mkdirSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { commandLine } from '../../support/cli';
+import { tempFolder } from '../../support/temp-folder';
+
+const cli = commandLine();
+const folder = tempFolder();
+
+function demo(...args: string[]) {
+  const temporary = path.join(folder(), 'tmp');
+  mkdirSync(temporary, { recursive: true });
+  return {
+    temporary,
+    process: cli(['demo', '--interval', '200ms', ...args], { env: { TMPDIR: temporary } }),
+  };
+}
+
+async function isGone(url: string): Promise<boolean> {
+  return fetch(url).then(
+    () => false,
+    () => true,
+  );
+}
+
+it('shows the snapshot, changes and transitions, then what it published, and leaves nothing behind', async () => {
+  const { temporary, process } = demo();
+  const [, url = ''] = await process.sees(/API runs at (http:\S+)\.\n/);
+  for (const feed of ['insights +1,200', 'analysts +400', 'ipos +800'])
+    await process.sees(new RegExp(`${feed} records in [0-9.]+ s`));
+  expect(readdirSync(temporary)).toHaveLength(1);
+  await process.sees(/▲ UPGRADE +\S+ +.*: .* → /);
+  await process.sees(/~ ipos +\S+ +.* deal_status .* → Withdrawn/);
+  await process.sees(/⚠ WITHDRAWN +.* → WITHDRAWN\n/);
+  process.signal('SIGINT');
+  expect(await process.ended(3_000)).toEqual({ code: 0, signal: null });
+  expect(process.stdout()).toMatch(
+    /\n {2}2,4\d\d events published: 1,2\d\d insights, 40\d analysts, 80\d ipos, \d+ transitions\n$/,
+  );
+  expect(process.stderr()).toBe('');
+  expect(readdirSync(temporary)).toEqual([]);
+  expect(await isGone(url)).toBe(true);
+});
+
+it('says what to try in a second terminal, and that works', async () => {
+  const { process } = demo();
+  const command = /npx highwater (tail ipos --json .*)\n/;
+  const [, args = ''] = await process.sees(command);
+  const second = cli(args.split(' '));
+  expect(await second.ended()).toEqual({ code: 0, signal: null });
+  expect(JSON.parse(second.stdout())).toMatchObject({ topic: 'ipos', type: 'marketdata.ipos.Envelope' });
+});
+
+it('ends by itself and keeps the log where it was told to', async () => {
+  const kept = path.join(folder(), 'kept');
+  const { temporary, process } = demo('--for', '2s', '--data-dir', kept);
+  expect(await process.ended()).toEqual({ code: 0, signal: null });
+  expect(process.stdout()).toContain(`The log stays in ${kept}.`);
+  expect(readdirSync(kept)).toContain('highwater.db');
+  expect(readdirSync(temporary)).toEqual([]);
+});

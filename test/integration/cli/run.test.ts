@@ -1,0 +1,108 @@
+import type { FaultRule } from '../../../src/simulator/faults';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
+import { commandLine, until } from '../../support/cli';
+import { tempFolder } from '../../support/temp-folder';
+
+const cli = commandLine();
+const folder = tempFolder();
+const token = 'tok-EnFRvMd5hX8s';
+let simulator: Simulator;
+
+beforeEach(async () => {
+  simulator = await startSimulator({ records: { insights: 60, analysts: 20, ipos: 40 }, tokens: [token] });
+});
+afterEach(() => simulator.stop());
+
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return cli(['run', ...args], {
+    cwd: folder(),
+    env: {
+      HIGHWATER_API_URL: simulator.url,
+      HIGHWATER_API_TOKEN: token,
+      HIGHWATER_REQUESTS_PER_SECOND: '1000',
+      HIGHWATER_POLL_INTERVAL: '100ms',
+      ...env,
+    },
+  });
+}
+
+const begun = /ipos: first snapshot complete/;
+
+it('publishes what the API has with --once and ends with 0, silent but for what it reads and writes', async () => {
+  const once = run(['--once']);
+  expect(await once.ended()).toEqual({ code: 0, signal: null });
+  expect(once.stderr()).toContain(`Reading ${simulator.url}: insights, analysts, ipos, once.`);
+  expect(once.stderr()).toContain(`Writing to ${folder()}/data/highwater.db.`);
+  expect(once.stderr()).toMatch(/insights: first snapshot complete.*records=60/);
+  expect(once.stdout()).toBe('');
+
+  const again = run(['--once', '--log-format', 'json']);
+  expect(await again.ended()).toEqual({ code: 0, signal: null });
+  const lines = again.stderr().trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line).level)).toEqual(['info', 'info']);
+});
+
+it('reads the feeds that are chosen and no other', async () => {
+  const once = run(['--once', '--feeds', 'ipos,analysts']);
+  expect(await once.ended()).toEqual({ code: 0, signal: null });
+  expect([simulator.requests('insights').length, simulator.requests('ipos').length > 0]).toEqual([0, true]);
+});
+
+it('ends with 1 within seconds when the token is refused, and names it', async () => {
+  const once = run(['--once', '--log-level', 'debug'], { HIGHWATER_API_TOKEN: 'tok-refused-0815' });
+  expect(await once.ended(10_000)).toEqual({ code: 1, signal: null });
+  expect(once.stderr()).toContain('SOURCE_UNAUTHORIZED');
+  expect(once.stderr()).toContain('HIGHWATER_API_TOKEN');
+  expect(once.stderr()).not.toContain('tok-refused-0815');
+});
+
+it('ends with 1 when the server is dead, as soon as the time for retries is over', async () => {
+  const dead = await startSimulator();
+  await dead.stop();
+  const once = run(['--once', '--retry-time', '700ms'], { HIGHWATER_API_URL: dead.url });
+  expect(await once.ended(10_000)).toEqual({ code: 1, signal: null });
+  expect(once.stderr()).toContain('SOURCE_UNREACHABLE');
+});
+
+it('never says the token, whatever it logs', async () => {
+  for (const kind of ['redirect', 'html', 'reset', 'truncated'] as const)
+    simulator.fault({ fault: { kind }, times: 1 } as FaultRule);
+  const once = run(['--once', '--log-level', 'debug', '--retry-time', '2s']);
+  await once.ended();
+  expect(once.stderr()).toContain('SOURCE_REDIRECTED');
+  expect(once.stderr()).toMatch(/DEBUG/);
+  expect(once.stderr() + once.stdout()).not.toContain(token);
+});
+
+it('refuses a second publisher by name, and lets it in when the first is dead', async () => {
+  const first = run([]);
+  await first.sees(begun, 'stderr');
+  const second = run([]);
+  expect(await second.ended()).toEqual({ code: 1, signal: null });
+  expect(second.stderr()).toContain('LOG_OWNED');
+  expect(second.stderr()).toMatch(new RegExp(`process ${first.pid} on \\S+, since`));
+
+  first.signal('SIGKILL');
+  await first.ended();
+  simulator.marketDay.step();
+  const third = run(['--once']);
+  expect(await third.ended()).toEqual({ code: 0, signal: null });
+});
+
+it.each(['SIGINT', 'SIGTERM'] as const)('ends after the page at %s, with 0', async (name) => {
+  const publisher = run([]);
+  await publisher.sees(begun, 'stderr');
+  publisher.signal(name);
+  expect(await publisher.ended(5_000)).toEqual({ code: 0, signal: null });
+  expect(publisher.stderr()).toContain('everything that was read is committed');
+});
+
+it('goes on when nobody reads its log any more', async () => {
+  const publisher = run(['--log-level', 'debug']);
+  await publisher.sees(begun, 'stderr');
+  publisher.close('stderr');
+  const asked = simulator.requests().length;
+  await until(() => simulator.requests().length > asked + 10);
+  publisher.signal('SIGTERM');
+  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+});

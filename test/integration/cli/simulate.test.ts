@@ -1,0 +1,38 @@
+import { commandLine } from '../../support/cli';
+import { tempFolder } from '../../support/temp-folder';
+
+const cli = commandLine();
+const folder = tempFolder();
+
+it('serves an API that the printed commands can use, until Ctrl-C', async () => {
+  const simulator = cli(['simulate', '--ipos', '30', '--analysts', '5', '--insights', '5', '--seed', '3']);
+  const [, settings = '', args = ''] = await simulator.sees(
+    /(HIGHWATER_API_URL=.*) npx highwater (run .*)\n/,
+  );
+  const curls = [...simulator.stdout().matchAll(/curl (?:-g )?'(\S+)'/g)].map(([, url]) => url!);
+  expect(curls).toHaveLength(3);
+  for (const url of curls) {
+    const answer = (await (await fetch(url)).json()) as Record<string, unknown[]>;
+    expect(Object.values(answer)[0]!.length).toBeGreaterThan(0);
+  }
+  const env = Object.fromEntries(
+    settings
+      .trim()
+      .split(' ')
+      .map((one) => one.split('=') as [string, string]),
+  );
+  const once = cli([...args.split(' '), '--once'], { env, cwd: folder() });
+  expect(await once.ended()).toEqual({ code: 0, signal: null });
+  expect(once.stderr()).toMatch(/ipos: first snapshot complete +records=30/);
+
+  simulator.signal('SIGINT');
+  expect(await simulator.ended(3_000)).toEqual({ code: 0, signal: null });
+});
+
+it('names a port that is taken', async () => {
+  const first = cli(['simulate']);
+  const [, port = ''] = await first.sees(/address +http:\/\/[\d.]+:(\d+)/);
+  const second = cli(['simulate', '--port', port]);
+  expect(await second.ended()).toEqual({ code: 1, signal: null });
+  expect(second.stderr()).toContain(`port ${port} cannot be used: another program listens there`);
+});

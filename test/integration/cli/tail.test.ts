@@ -1,0 +1,177 @@
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
+import { type CliProcess, commandLine } from '../../support/cli';
+import { tempFolder } from '../../support/temp-folder';
+
+const cli = commandLine();
+const folder = tempFolder();
+let simulator: Simulator;
+
+beforeEach(async () => {
+  simulator = await startSimulator({ records: { insights: 30, analysts: 300, ipos: 60 } });
+});
+afterEach(() => simulator.stop());
+
+function publish(...args: string[]): CliProcess {
+  const { url, token } = simulator;
+  const env = { HIGHWATER_API_URL: url, HIGHWATER_API_TOKEN: token, HIGHWATER_REQUESTS_PER_SECOND: '1000' };
+  return cli(['run', '--poll-interval', '100ms', ...args], { cwd: folder(), env });
+}
+
+async function published(...args: string[]): Promise<void> {
+  const once = publish('--once', ...args);
+  expect(await once.ended()).toEqual({ code: 0, signal: null });
+}
+
+function tail(...args: string[]): CliProcess {
+  return cli(['tail', ...args], { cwd: folder() });
+}
+
+async function lines(...args: string[]): Promise<string[]> {
+  const process = tail(...args);
+  expect(await process.ended()).toEqual({ code: 0, signal: null });
+  return process.stdout().split('\n').slice(0, -1);
+}
+
+async function json(...args: string[]): Promise<Record<string, unknown>[]> {
+  return (await lines(...args, '--json')).map((line) => JSON.parse(line));
+}
+
+const status = () => simulator.marketDay.step();
+
+it('prints records as JSON, to the letter of the contract', async () => {
+  await published('--feeds', 'ipos');
+  const [line = ''] = await lines('ipos', '--from-beginning', '--no-follow', '--json', '--limit', '1');
+  const record = JSON.parse(line);
+  expect(Object.keys(record)).toEqual([
+    'topic',
+    'partition',
+    'offset',
+    'timestamp',
+    'key',
+    'type',
+    'headers',
+    'value',
+  ]);
+  expect(record).toMatchObject({
+    topic: 'ipos',
+    partition: expect.any(Number),
+    offset: 0,
+    timestamp: expect.any(Number),
+    type: 'marketdata.ipos.Envelope',
+    headers: { op: 'r', ce_type: 'marketdata.ipos.read' },
+  });
+  const truth = simulator.truth('ipos').get(record.key)!;
+  expect(record.value).toMatchObject({
+    before: null,
+    after: { id: record.key, name: truth.name, updated: truth.updated },
+    op: 'r',
+    source: { seq: expect.any(Number) },
+  });
+  expect(line).not.toMatch(/"type":"Buffer"|\d+n/);
+});
+
+it('shows every record once, and of a compacted topic the latest of each key', async () => {
+  await published();
+  expect(await json('ipos', '--no-follow', '--from-beginning')).toHaveLength(60);
+  const current = await json('ipos.current', '--no-follow', '--from-beginning');
+  expect(new Set(current.map(({ key }) => key)).size).toBe(60);
+  expect(current[0]).toMatchObject({ type: 'marketdata.ipos.Ipo' });
+});
+
+it('filters by op and key and ends after exactly so many', async () => {
+  await published('--feeds', 'ipos');
+  expect(await json('ipos', '--no-follow', '--op', 'c,u')).toEqual([]);
+  const all = await json('ipos', '--no-follow', '--op', 'r');
+  expect(all).toHaveLength(60);
+  const [{ key } = { key: '' }] = all;
+  expect(await json('ipos', '--no-follow', '--key', String(key))).toEqual([all[0]]);
+  expect(await lines('ipos', '--from-beginning', '--limit', '7')).toHaveLength(7);
+});
+
+it('follows a publisher in another process, live, for people without a terminal: no colour, nothing cut', async () => {
+  const publisher = publish();
+  await publisher.sees(/ipos: first snapshot complete/, 'stderr');
+  await publisher.sees(/insights: first snapshot complete/, 'stderr');
+  const transitions = tail('insights.rating-changes');
+  const changes = tail('ipos', '--op', 'c,u');
+  // They say nothing when they have begun, so the market goes on until they have seen something.
+  const market = setInterval(status, 50);
+  try {
+    await transitions.sees(/UPGRADE +\S+ +\S.*: .* → .*, pt .* → /);
+    await changes.sees(/~ updated +\S+ +\S.* deal_status .+ → .+/);
+    await changes.sees(/\+ created /);
+  } finally {
+    clearInterval(market);
+  }
+  expect(transitions.stdout() + changes.stdout()).not.toContain('\u001b');
+  changes.signal('SIGINT');
+  expect(await changes.ended(2_000)).toEqual({ code: 0, signal: null });
+});
+
+it('waits for a folder, a topic and a publisher that are not there yet', async () => {
+  const waiting = tail('ipos', '--from-beginning', '--limit', '1');
+  await waiting.sees(/no log in .* yet\. Waiting/, 'stderr');
+  const lost = tail('ipso');
+  await lost.sees(/no topic ipso; there are .*ipos\.deal-status.*Waiting/, 'stderr');
+  await published('--feeds', 'ipos');
+  expect(await waiting.ended()).toEqual({ code: 0, signal: null });
+});
+
+it('names the topics there are when it is not to wait for one', async () => {
+  const missing = tail('ipos', '--no-follow');
+  expect((await missing.ended()).code).toBe(1);
+  expect(missing.stderr()).toContain('LOG_MISSING');
+  const unknown = tail('ipso', '--no-follow');
+  expect((await unknown.ended()).code).toBe(2);
+  expect(unknown.stderr()).toMatch(/no topic ipso; there are analysts, .*ipos\.current/);
+});
+
+it('puts the prefix before a name that lacks it', async () => {
+  await published('--feeds', 'ipos', '--topic-prefix', 'staging.');
+  for (const name of ['ipos', 'staging.ipos']) {
+    const [record] = await json(name, '--topic-prefix', 'staging.', '--no-follow', '--limit', '1');
+    expect(record).toMatchObject({ topic: 'staging.ipos' });
+  }
+});
+
+it('ends quietly when nobody reads on', async () => {
+  await published('--feeds', 'analysts');
+  const piped = tail('analysts', '--from-beginning', '--json');
+  await piped.sees(/\n/);
+  piped.close('stdout');
+  // What follows meets a closed pipe at the latest now.
+  const publisher = publish('--feeds', 'analysts');
+  const market = setInterval(status, 50);
+  try {
+    expect(await piped.ended()).toEqual({ code: 0, signal: null });
+  } finally {
+    clearInterval(market);
+    publisher.signal('SIGKILL');
+  }
+  expect(piped.stderr()).toBe('');
+});
+
+it.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)(
+  'ends by %s though its reader stands still, and at the second at once: %d',
+  async (name, code) => {
+    await published('--feeds', 'analysts');
+    const stalled = () =>
+      cli(['tail', 'analysts', '--from-beginning', '--json'], { cwd: folder(), stalled: true });
+    const [patient, hurried] = [stalled(), stalled()];
+    await Promise.all([patient.printing(), hurried.printing()]);
+    // While another one starts and reads all, they have come to stand before a full pipe.
+    expect(await lines('analysts', '--no-follow', '--json')).toHaveLength(300);
+    patient.signal(name);
+    hurried.signal(name);
+    const again = setInterval(() => hurried.signal(name), 150);
+    try {
+      expect(await hurried.ended(5_000)).toEqual({ code, signal: null });
+      expect(await patient.ended(5_000)).toEqual({ code: 0, signal: null });
+    } finally {
+      clearInterval(again);
+    }
+  },
+);
