@@ -4,6 +4,7 @@ import { changeLine } from './change-line';
 import { painted, type Span, span } from './spans';
 import { subjectOf } from './subjects';
 import { transitionLine } from './transition-line';
+import { valueText } from './value-text';
 
 /** How a record reads: a short label, and what there is to say. */
 export interface LineText {
@@ -41,16 +42,17 @@ function lineText(record: DecodedRecord, width: number, feedAsLabel: boolean): L
 
 /** An image, a source offset, a dead letter, or an event type that was declared elsewhere. */
 function otherLine({ type, key, headers, value }: DecodedRecord): LineText {
-  const subject = subjectOf(type ?? '', value as Record<string, unknown>, { key, symbol: headers.symbol });
-  const name = (type ?? 'value').split('.').at(-1)!;
+  const fallback = { key, symbol: headers.symbol };
+  const { symbol, name, facts } = subjectOf(type ?? '', value as Record<string, unknown>, fallback);
+  const rest =
+    facts.length === 0 ? JSON.stringify(value) : facts.map(([, fact]) => valueText(fact)).join(' · ');
   return {
-    label: span(`= ${name}`, 'cyan'),
-    spans: [span(`${harmless(key)}  `, 'bold'), span(harmless(summary(subject.facts, value)), 'dim')],
+    label: span(`= ${(type ?? 'value').split('.').at(-1)}`, 'cyan'),
+    spans: [
+      span(`${harmless([symbol, name].filter((text) => text !== '').join(' '))}  `, 'bold'),
+      span(harmless(rest), 'dim'),
+    ],
   };
-}
-
-function summary(facts: readonly (readonly [string, unknown])[], value: unknown): string {
-  return facts.length > 0 ? facts.map(([, fact]) => String(fact)).join(' · ') : JSON.stringify(value);
 }
 
 function clockTime(ms: number): string {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { FaultRule } from '../../../src/simulator/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { commandLine, until } from '../../support/cli';
@@ -105,4 +107,25 @@ it('goes on when nobody reads its log any more', async () => {
   await until(() => simulator.requests().length > asked + 10);
   publisher.signal('SIGTERM');
   expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+});
+
+it('says of a fault of its own where it was, without the token, and ends with 1', async () => {
+  const fault = path.join(folder(), 'fault.cjs');
+  writeFileSync(
+    fault,
+    `setTimeout(() => { throw new TypeError('cannot read ' + process.env.HIGHWATER_API_TOKEN); }, 500);`,
+  );
+  const publisher = run([], { NODE_OPTIONS: `--require ${fault}` });
+  expect(await publisher.ended()).toEqual({ code: 1, signal: null });
+  expect(publisher.stderr()).toMatch(/a fault in highwater itself .*TypeError: cannot read \[redacted\]/);
+  expect(publisher.stderr()).toContain(`at Timeout._onTimeout (${fault}`);
+  expect(publisher.stderr()).not.toContain(token);
+});
+
+it('ends at a signal though the server never answers', async () => {
+  simulator.fault({ fault: { kind: 'hang' }, probability: 1 } as FaultRule);
+  const publisher = run([]);
+  await until(() => simulator.requests('ipos').length > 0);
+  publisher.signal('SIGINT');
+  expect(await publisher.ended(3_000)).toEqual({ code: 0, signal: null });
 });

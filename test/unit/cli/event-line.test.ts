@@ -1,0 +1,88 @@
+import { stripVTControlCharacters } from 'node:util';
+import { cellsOf } from '../../../src/cli/format/cells';
+import { eventLine } from '../../../src/cli/format/event-line';
+import type { DecodedRecord } from '../../../src/cli/record-decoder';
+
+const base = { topic: 't', partition: 0, logOffset: 0, timestamp: 1_700_000_000_000, key: 'k', headers: {} };
+
+function updated(before: Record<string, unknown>, after: Record<string, unknown>): DecodedRecord {
+  const same = { id: 'k', ticker: 'ACME', name: 'ACME Corp' };
+  const value = {
+    op: 'u',
+    before: { ...same, ...before },
+    after: { ...same, ...after },
+    changed_fields: Object.keys(after),
+  };
+  return { ...base, type: 'marketdata.ipos.Envelope', value };
+}
+
+const withdrawn: DecodedRecord = {
+  ...base,
+  type: 'marketdata.ipos.DealStatusChanged',
+  value: { id: 'k', name: 'ACME Corp', ticker: 'ACME', previous_status: 'Priced', status: 'Withdrawn' },
+};
+const lowered: DecodedRecord = {
+  ...base,
+  type: 'marketdata.insights.RatingChanged',
+  value: {
+    symbol: 'AAPL',
+    firm: 'Firm',
+    action: 'Downgrades',
+    previous_rating: 'Buy',
+    rating: 'Hold',
+    previous_pt: '110.0000',
+    pt: '95.00',
+    previous_date: '2026-01-02',
+  },
+};
+const repriced = updated(
+  { notes: 'x'.repeat(90), deal_status: 'Amended', offering_shares: 1_000_000 },
+  { notes: 'y'.repeat(90), deal_status: 'Priced', offering_shares: 12_345_678 },
+);
+
+/** What follows the time. */
+function text(record: DecodedRecord, width = Infinity): string {
+  return eventLine(record, { width, color: false, feedAsLabel: false }).slice(10);
+}
+
+it('tells a transition in one phrase', () => {
+  expect(text(withdrawn)).toBe('⚠ WITHDRAWN  ACME Corp (ACME): Priced → WITHDRAWN');
+  expect(text(lowered)).toBe('▼ DOWNGRADE  AAPL  Firm: Buy → Hold, pt 110.00 → 95.00');
+});
+
+it('tells what an update moved, the telling fields first and long texts last', () => {
+  expect(text(repriced)).toMatch(
+    /^~ updated +ACME +ACME Corp +deal_status Amended → Priced, offering_shares 1M → 12\.3M, notes x+… → y+…$/,
+  );
+});
+
+it.each([40, 60, 80, 100, 120])('keeps within %d cells, with and without colour', (width) => {
+  const wide = updated({ name: '東京市場株式会社の長い名前です', date: '2026' }, { date: '2027-01-01' });
+  for (const record of [withdrawn, lowered, repriced, wide]) {
+    for (const color of [false, true]) {
+      const line = stripVTControlCharacters(eventLine(record, { width, color, feedAsLabel: true }));
+      expect(cellsOf(line)).toBeLessThanOrEqual(width);
+    }
+  }
+});
+
+it('colours only when it is told to', () => {
+  expect(eventLine(withdrawn, { width: 80, color: true, feedAsLabel: false })).toContain('\u001b[31m');
+  expect(eventLine(withdrawn, { width: 80, color: false, feedAsLabel: false })).not.toContain('\u001b');
+});
+
+it('lets no value of the vendor begin a line or steer the terminal', () => {
+  const evil = 'a\u001b[2J\u001b]0;x\u0007\r\nb\u202e';
+  const records = [
+    updated({ notes: 'n', name: evil }, { notes: evil, name: evil }),
+    { ...withdrawn, value: { ...(withdrawn.value as object), name: evil, ticker: evil, status: evil } },
+    { ...base, key: evil, type: 'other.Thing', value: { text: evil } },
+    { ...base, key: evil, type: null, value: null },
+  ];
+  for (const record of records) expect(text(record)).not.toMatch(/[\p{Cc}\u202e]/u);
+});
+
+it('shows a tombstone and a type it does not know', () => {
+  expect(text({ ...base, type: null, value: null })).toBe('x tombstone  k');
+  expect(text({ ...base, type: 'other.Thing', value: { a: 1 } })).toBe('= Thing      k  {"a":1}');
+});
