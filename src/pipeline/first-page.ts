@@ -1,5 +1,6 @@
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
+import type { Paging } from '../types';
 import { type PageFacts, repeats } from './page-facts';
 import type { FetchedPage, PageReader } from './page-reader';
 import { withPageSize } from './paging';
@@ -29,8 +30,8 @@ export async function behindFirstPage(
   const successor = await reader.read(anchor, 1);
   if (successor === 'page-size-changed') return successor;
   const repeated = repeats(successor.facts, page);
-  // Rows behind a short page: only now is the length that came known to be a cap, and stays what is asked for.
-  if (successor.facts.length > 0 && !repeated) return 'more';
+  if (successor.facts.length > 0 && !repeated)
+    return isShort ? capOrNews(reader, anchor, page, asked) : 'more';
   if (!repeated) {
     reader.setPaging(asked);
     return successor;
@@ -45,7 +46,7 @@ export async function behindFirstPage(
   const third = await reader.read(anchor, 2);
   if (third === 'page-size-changed') return third;
   const ignored = repeats(third.facts, page);
-  if (!ignored && third.facts.length > 0) return 'more';
+  if (!ignored && third.facts.length > 0) return isShort ? capOrNews(reader, anchor, page, asked) : 'more';
   if (ignored && (!isShort || asked.pageSize < feed.pageSize)) {
     throw new HighwaterError(
       'SCAN_PAGING_IGNORED',
@@ -55,4 +56,23 @@ export async function behindFirstPage(
   }
   reader.setPaging(asked);
   return third;
+}
+
+/**
+ * There are rows behind a short page: the server cuts pages at the length that came, or the rows came between the two
+ * requests. A page of the size first asked for tells: rows never leave a window, so without a cap it is longer now. Taken
+ * for a cap by mistake, a quiet moment's length would be asked for ever after.
+ */
+async function capOrNews(
+  reader: PageReader,
+  anchor: number,
+  page: PageFacts,
+  asked: Paging,
+): Promise<'more' | 'page-size-changed'> {
+  const cut = reader.paging();
+  reader.setPaging(asked);
+  const again = await reader.read(anchor, 0);
+  if (again === 'page-size-changed' || again.facts.length > page.length) return 'page-size-changed';
+  reader.setPaging(cut);
+  return 'more';
 }
