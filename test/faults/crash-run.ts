@@ -5,10 +5,10 @@ import { createRandom } from '../../src/simulator/random';
 import { judge } from '../support/judge/judge';
 import { checkAtomic, checkForward, type Observation, observe } from '../support/judge/observe';
 import type { Verdict, Violation } from '../support/judge/verdict';
+import { until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import { drawMoment, type KillMoment, killAt } from './kill-moment';
 import { type MarketSize, type RestlessMarket, startRestlessMarket } from './restless-market';
-import { until } from './until';
 import { hasTornCommit } from './wal-frames';
 
 export interface CrashRunOptions {
@@ -49,7 +49,7 @@ export interface CrashReport {
 }
 
 /** Small pages, so that a scan takes many; one feed with large ones, so that a commit takes long. */
-const pageSizes: Record<FeedName, number> = { insights: 60, analysts: 40, ipos: 300 };
+const pageSizes: Record<FeedName, number> = { insights: 100, analysts: 60, ipos: 300 };
 
 export function publisherEnv({ sim }: RestlessMarket, dataDir: string): Record<string, string> {
   mkdirSync(dataDir, { recursive: true });
@@ -136,7 +136,7 @@ export async function settle(publisher: CliProcess, market: RestlessMarket, file
   await scannedAfter(Date.now(), publisher, file);
   const late = market.lateWrites();
   const wanted = late + 40;
-  await until('late rows', () => market.lateWrites() >= wanted, 20_000);
+  await until(() => market.lateWrites() >= wanted);
   const stillAt = market.calm();
   await scannedAfter(stillAt, publisher, file);
   return market.lateWrites() - late;
@@ -145,17 +145,16 @@ export async function settle(publisher: CliProcess, market: RestlessMarket, file
 /** Waits for two ends of a scan after the moment: the second scan has begun after it, too. */
 export async function scannedAfter(momentMs: number, publisher: CliProcess, file: string): Promise<void> {
   const ends = new Map(feedNames.map((feed) => [feed, new Set<number>()]));
-  await until(
-    'two complete scans of each feed',
-    () => {
-      if (publisher.hasExited()) throw new Error(`the publisher ended: ${publisher.output()}`);
-      for (const [feed, { last_complete_scan_ms, snapshot }] of Object.entries(observe(file, feedNames))) {
-        if (snapshot === 'complete' && last_complete_scan_ms !== null && last_complete_scan_ms > momentMs)
-          ends.get(feed as FeedName)!.add(last_complete_scan_ms);
-      }
-      return [...ends.values()].every(({ size }) => size >= 2);
-    },
-    30_000,
-    () => `Scans seen: ${[...ends].map(([feed, { size }]) => `${feed} ${size}`)}. ${publisher.output()}`,
-  );
+  const hasScanned = (): boolean => {
+    if (publisher.hasExited()) throw new Error('the publisher has ended');
+    for (const [feed, seen] of Object.entries(observe(file, feedNames))) {
+      const end = seen.snapshot === 'complete' ? (seen.last_complete_scan_ms ?? 0) : 0;
+      if (end > momentMs) ends.get(feed as FeedName)!.add(end);
+    }
+    return [...ends.values()].every(({ size }) => size >= 2);
+  };
+  await until(hasScanned, 30_000).catch((cause: unknown) => {
+    const counts = [...ends].map(([feed, { size }]) => `${feed} ${size}`);
+    throw new Error(`no two complete scans of each feed, but ${counts}: ${publisher.output()}`, { cause });
+  });
 }

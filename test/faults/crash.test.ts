@@ -12,7 +12,7 @@ describe('the publisher, killed at random moments', () => {
       seed,
       kills: 16,
       earlyKills: 6,
-      size: { records: { insights: 600, analysts: 300, ipos: 1200 }, everyMs: 8 },
+      size: { records: { insights: 600, analysts: 300, ipos: 1200 }, everyMs: 7 },
       dataDir: path.join(folder(), 'data'),
     });
     const { kills, verdict, exitCode } = report;
@@ -21,10 +21,10 @@ describe('the publisher, killed at random moments', () => {
     expect(exitCode).toBe(0);
     // The kills hit what they were meant to hit.
     expect(kills.length).toBeGreaterThanOrEqual(15);
-    expect(kills.filter(({ commits }) => commits > 0).length).toBeGreaterThanOrEqual(8);
+    expect(kills.filter(({ commits }) => commits > 0).length).toBeGreaterThanOrEqual(6);
     expect(kills.filter(({ snapshots }) => snapshots.length > 0).length).toBeGreaterThanOrEqual(3);
     expect(kills.filter(({ snapshots }) => snapshots.length === 0).length).toBeGreaterThanOrEqual(3);
-    expect(kills.filter(({ tornCommit }) => tornCommit).length).toBeGreaterThanOrEqual(1);
+    expect(kills.filter(({ tornCommit }) => tornCommit).length).toBeGreaterThanOrEqual(2);
     // And the market was no quiet one.
     expect(report.lateWritesAtEnd).toBeGreaterThanOrEqual(40);
     const { insights, analysts, ipos } = verdict.feeds;

@@ -46,16 +46,16 @@ export async function startRestlessMarket(seed: number, size: MarketSize): Promi
     cluster: { feed: 'ipos', size: Math.floor(size.records.ipos / 5) },
     behaviour: {
       drift,
-      ...{ visibilityDelay: 1.5, visibilityDelayShare: 0.2 },
-      ...{ moveRowsPerRequest: 1, ties: 'shuffled' },
+      ...{ visibilityDelay: 1.5, visibilityDelayShare: 0.3 },
     },
+    behaviours: { analysts: { ties: 'shuffled' } },
     faults,
   });
   const random = createRandom(seed);
   let writes = 0;
   const timer = setInterval(() => {
     writes++;
-    if (writes % 400 === 0) driftOn(sim, random);
+    if (writes % 200 === 0) driftOn(sim, random);
     disturb(sim, random);
   }, size.everyMs);
 
@@ -144,9 +144,13 @@ function burst(sim: Simulator, feed: FeedName, key: string, random: Random): voi
   for (let i = 0; i < 60; i++) store.upsert({ ...record, id: recordId(random, updated), updated });
 }
 
-/** From now on other records than before have unknown members and values of other types. */
+/**
+ * From now on other records than before have unknown members and values of other types, and rows move under the reader or
+ * leave it in peace.
+ */
 function driftOn(sim: Simulator, random: Random): void {
   sim.behave({
     drift: { members: random.next() * 0.3, types: random.next() * 0.3, scale: random.next() * 0.3 },
+    moveRowsPerRequest: random.int(0, 1),
   });
 }
