@@ -4,6 +4,7 @@ import type { Source } from '../source/source';
 import type { Paging, ScanPage } from '../types';
 import { behindFirstPage } from './first-page';
 import { afterSecond, type KeysetCursor, nextStep } from './keyset-cursor';
+import { type PageFacts, repeats } from './page-facts';
 import { type FetchedPage, type PageReader, pageReader } from './page-reader';
 import { MOST_WALKS, walkPages } from './page-walk';
 
@@ -67,6 +68,7 @@ async function* scanInOrder(
     leaps: 0,
   };
   let pin: number | null = null;
+  let previous: PageFacts | null = null;
 
   for (;;) {
     const known = reader.paging().longestPage;
@@ -77,6 +79,11 @@ async function* scanInOrder(
       yield lastPage(position, page);
       return 'end';
     }
+    // Only a wide poll goes on behind a short page. New rows there show that the server gives shorter pages than before.
+    if (previous !== null && previous.length < (known ?? 0) && !repeats(facts, previous)) {
+      reader.setPaging({ ...reader.paging(), longestPage: Math.max(previous.length, facts.length) });
+    }
+    previous = facts;
     if (!facts.ascending || (facts.least !== null && facts.least < cursor.anchor)) return 'not-in-order';
 
     if (start.snapshot) {

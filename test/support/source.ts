@@ -19,6 +19,7 @@ export function testSource(
   api: { readonly url: string; readonly token: string },
   logger: Logger = quietLogger(),
   bodyLimitBytes = 64 * 2 ** 20,
+  now: () => number = Date.now,
 ): ClosableSource {
   const budget = createRequestBudget({ requestsPerSecond: 5000, maxConcurrent: 4 });
   const source = createSource({
@@ -32,6 +33,7 @@ export function testSource(
       retry: { attempts: 4, totalMs: 10_000, baseMs: 5, maxMs: 50 },
     },
     logger,
+    now,
   });
   return {
     fetchPage: source.fetchPage,

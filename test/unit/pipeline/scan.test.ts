@@ -173,6 +173,23 @@ describe('paging', () => {
     },
   );
 
+  it('below a cap that comes later is noticed by a wide poll', async () => {
+    await simulate({ records: { ipos: 2500 }, spreadDays: 0.01, perSecond: 10 });
+    const feed = testFeed('ipos');
+    let { progress } = (await scanAll(feed)).last;
+    expect(progress.paging.longestPage).toBe(1000);
+    api.behave({ pageCap: 40 }, 'ipos');
+    progress = (await scanAll(feed, { ...progress, snapshot: false, wide: true })).last.progress;
+    expect(progress.paging.longestPage).toBe(40);
+    for (const key of api.stores.ipos.keys().slice(0, 500)) api.stores.ipos.touch(key);
+    const scanned = await scanAll(feed, { ...progress, snapshot: false });
+    expect(
+      [...api.truth('ipos')].filter(
+        ([id, r]) => (r.updated as number) > progress.highWaterMark && !scanned.seen.has(id),
+      ),
+    ).toEqual([]);
+  });
+
   it('that is ignored is no harm while seconds fit into a page', async () => {
     await simulate({ records: { ipos: 2500 }, behaviour: { ignorePaging: true } });
     expectEverything('ipos', await scanAll(testFeed('ipos')));
