@@ -1,4 +1,5 @@
 import path from 'node:path';
+import Database from 'libsql';
 import { feedNames } from '../../src/simulator/endpoints';
 import { judge } from '../support/judge/judge';
 import { observe } from '../support/judge/observe';
@@ -72,4 +73,18 @@ describe('a second publisher', () => {
     const owners = Object.values(observe(file, feedNames)).map(({ owner_epoch }) => owner_epoch);
     expect(owners).toEqual(Object.values(before).map(({ owner_epoch }) => owner_epoch));
   }, 60_000);
+});
+
+describe('a log file that another program keeps locked', () => {
+  it('costs retries and nothing else', async () => {
+    const { start, file } = starter();
+    const publisher = start();
+    await scannedAfter(0, publisher, file);
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    await until(() => publisher.output().includes('LOG_BUSY'), 30_000);
+    other.exec('ROLLBACK');
+    other.close();
+    await expectGoodEnd(publisher, file);
+  }, 90_000);
 });
