@@ -112,4 +112,6 @@ export interface Paging {
   readonly pageSize: number;
   /** Most records that came in one page for this size; null before the first page. A shorter one is the last. */
   readonly longestPage: number | null;
+  /** False once rows came in another order than by `updated`, or older than asked for. */
+  readonly ordered: boolean;
 }

@@ -25,8 +25,8 @@ export type Step =
   | { readonly kind: 'end' }
   /** Ask again from a later anchor. */
   | { readonly kind: 'anchor'; readonly cursor: KeysetCursor }
-  /** The page lies within one second: that second is at least as wide as a page. */
-  | { readonly kind: 'wide-second' };
+  /** The page lies within one second: that second may be wider than a page, or the order is not ascending after all. */
+  | { readonly kind: 'wide-second'; readonly second: number };
 
 /** On a server where rows move to now faster than they are read, a scan for rows dated ahead would never end. */
 const MOST_LEAPS = 3;
@@ -46,11 +46,12 @@ export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageCon
       cursor: { anchor: serverSecond + 1, expectsRows: false, leaps: cursor.leaps + 1 },
     };
   }
-  if (last > cursor.anchor) return { kind: 'anchor', cursor: { ...cursor, anchor: last, expectsRows: true } };
-  return { kind: 'wide-second' };
+  // A page of one second shows no order. Newest first, re-anchoring at it would leave everything older behind.
+  if (page.least === last || page.last === null) return { kind: 'wide-second', second: last };
+  return { kind: 'anchor', cursor: { ...cursor, anchor: last, expectsRows: true } };
 }
 
 /** Past a second that has been read to its end. */
-export function afterSecond(cursor: KeysetCursor): KeysetCursor {
-  return { ...cursor, anchor: cursor.anchor + 1, expectsRows: false };
+export function afterSecond(cursor: KeysetCursor, second: number): KeysetCursor {
+  return { ...cursor, anchor: second + 1, expectsRows: false };
 }

@@ -3,7 +3,7 @@ import type { Feed } from '../feeds/feed';
 import type { Source, SourcePage } from '../source/source';
 import type { Paging } from '../types';
 import { type PageFacts, pageFacts } from './page-facts';
-import { inferPaging, pageOffset, withPageSize } from './paging';
+import { inferPaging, pageOffset, showOrder, withPageSize } from './paging';
 
 /** One answer of the server, and how to ask for it again. */
 export interface FetchedPage {
@@ -29,7 +29,7 @@ export interface PageReader {
   setPaging(paging: Paging): void;
   /** What is worth keeping for later scans. */
   learned(): Paging;
-  /** Looks at the first pages of the whole feed for what the paging parameter counts. */
+  /** Looks at the first pages of the whole feed for what the paging parameter counts, and for their order. */
   learnPaging(): Promise<void>;
 }
 
@@ -97,6 +97,7 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
         attempt++;
         const [zero, one, two] = pages as [PageFacts, PageFacts, PageFacts];
         if (zero.length === 0) return;
+        if (!showOrder(pages)) paging = { ...paging, ordered: false };
         const inferred = inferPaging(zero, one, two);
         if (inferred === null) continue;
         paging = { ...paging, ...inferred };

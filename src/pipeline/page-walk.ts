@@ -13,11 +13,13 @@ export async function* walkPages(reader: PageReader, window: Window): AsyncGener
   const seen = new Set<string>();
   let rows = 0;
   let fresh = 0;
+  let older = false;
   const take = (page: FetchedPage): boolean => {
     let inside = 0;
     page.facts.ids.forEach((id, i) => {
       const second = page.facts.updated[i] ?? null;
-      if (second !== null && second > window.lastSecond) return;
+      if (second !== null && window.second !== null && second > window.second) return;
+      if (second !== null && window.second !== null && second < window.second) older = true;
       inside++;
       rows++;
       if (id !== null && !seen.has(id)) {
@@ -38,6 +40,7 @@ export async function* walkPages(reader: PageReader, window: Window): AsyncGener
       const page = await reader.read(window.from, top);
       if (page === 'page-size-changed') return page;
       ended = take(page);
+      if (older) return 'not-in-order';
       if (!ended) top++;
       yield page;
     }
@@ -57,21 +60,21 @@ export async function* walkPages(reader: PageReader, window: Window): AsyncGener
 export interface Window {
   /** Anchor of all requests, Unix seconds. */
   readonly from: number;
-  /** Rows after it are not the walk's concern; Infinity for a whole window. */
-  readonly lastSecond: number;
+  /** The one second that is read; rows after it are not the walk's concern. Null for everything from the anchor on. */
+  readonly second: number | null;
   /** Greatest record position that the server's paging reaches. */
   readonly pagingLimit: number;
   readonly feed: string;
 }
 
-export type WalkEnd = 'all-read' | 'not-settled' | 'page-size-changed';
+/** `not-in-order`: a row older than the one second came behind it, so the pages are not oldest first. */
+export type WalkEnd = 'all-read' | 'not-settled' | 'not-in-order' | 'page-size-changed';
 
 export const MOST_WALKS = 20;
 
 function beyondReach(window: Window): HighwaterError {
-  const what = Number.isFinite(window.lastSecond)
-    ? `second ${window.from}`
-    : `window from ${window.from}, which has no order,`;
+  const what =
+    window.second !== null ? `second ${window.second}` : `window from ${window.from}, which has no order,`;
   return new HighwaterError(
     'SCAN_BEYOND_REACH',
     `The ${what} of feed ${window.feed} holds more records than paging reaches (${window.pagingLimit}).`,

@@ -2,7 +2,7 @@ import type { Paging } from '../types';
 import type { PageFacts } from './page-facts';
 
 export function unknownPaging(pageSize: number): Paging {
-  return { unit: null, firstPage: 0, pageSize, longestPage: null };
+  return { unit: null, firstPage: 0, pageSize, longestPage: null, ordered: true };
 }
 
 /** Value of the paging parameter for page n (from 0) of a walk. */
@@ -16,8 +16,8 @@ export function withPageSize(paging: Paging, pageSize: number): Paging {
 
 /** Fewer rows tell nothing: one missing row must not look like all of them. */
 const LEAST_EVIDENCE = 3;
-/** Rows of one second, which may change places, need to be many before chance is ruled out. */
-const LEAST_EVIDENCE_IN_ONE_SECOND = 20;
+/** Rows that may change places between two requests need to be many before chance is ruled out. */
+const LEAST_EVIDENCE_AMONG_TIES = 20;
 
 /**
  * Infers the paging from what the server gives for the paging values 0, 1 and 2 of one window.
@@ -33,7 +33,8 @@ export function inferPaging(
 ): Pick<Paging, 'unit' | 'firstPage'> | null {
   const settled = zero.ids.filter((id, i) => id !== null && zero.updated[i] !== zero.last);
   const evidence = settled.length >= LEAST_EVIDENCE ? settled : zero.ids.filter((id) => id !== null);
-  const least = evidence === settled ? LEAST_EVIDENCE : LEAST_EVIDENCE_IN_ONE_SECOND;
+  const inOrder = zero.ascending || zero.descending;
+  const least = evidence === settled && inOrder ? LEAST_EVIDENCE : LEAST_EVIDENCE_AMONG_TIES;
   if (evidence.length < least) return null;
 
   const missingFrom = (page: PageFacts): number => {
@@ -48,4 +49,20 @@ export function inferPaging(
   if (onOne === 1 && onTwo === 2) return { unit: 'record', firstPage: 0 };
   if (onOne === 0 && onTwo === 1) return { unit: 'record', firstPage: 1 };
   return null;
+}
+
+/**
+ * Whether three pages of the whole feed, asked for one after the other, come oldest first. A page alone may look so by
+ * chance; a row on a later one that is older than what came before says otherwise.
+ */
+export function showOrder(pages: readonly PageFacts[]): boolean {
+  const seen = new Set<string | null>();
+  let greatest = 0;
+  for (const page of pages) {
+    if (!page.ascending) return false;
+    if (page.ids.some((id, i) => !seen.has(id) && (page.updated[i] ?? greatest) < greatest)) return false;
+    for (const id of page.ids) seen.add(id);
+    greatest = Math.max(greatest, page.greatest ?? 0);
+  }
+  return true;
 }

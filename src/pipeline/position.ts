@@ -15,6 +15,7 @@ export function advance(offset: SourceOffset, progress: ScanProgress, observedAt
     first_page: paging.unit === null ? null : paging.firstPage,
     page_size: paging.pageSize,
     longest_page: paging.longestPage,
+    ordered: paging.ordered,
     last_complete_scan_ms: progress.complete ? observedAtMs : offset.last_complete_scan_ms,
     parked: null,
     last_error: progress.complete ? null : offset.last_error,
@@ -25,7 +26,7 @@ export function advance(offset: SourceOffset, progress: ScanProgress, observedAt
 export function learnedPaging(offset: SourceOffset, pageSize: number): Paging {
   const { page_offset_unit: unit, first_page, page_size, longest_page } = offset;
   if (page_size === null) return unknownPaging(pageSize);
-  const known = { unit, firstPage: first_page ?? 0 };
+  const known = { unit, firstPage: first_page ?? 0, ordered: offset.ordered };
   // A smaller page than was asked for was learned (a cap, a size limit); a larger one belongs to an older setting.
   if (page_size > pageSize) return { ...known, pageSize, longestPage: null };
   return { ...known, pageSize: page_size, longestPage: longest_page };

@@ -43,8 +43,8 @@ export async function* scan(
   const from = Math.max(0, start.highWaterMark - overlap);
 
   const position = { reader, duringSnapshot: start.snapshot, highWaterMark: start.highWaterMark };
-  const end = yield* scanInOrder(feed, from, start, position, deps);
-  if (end === 'not-in-order') yield* scanWithoutOrder(feed, from, start, position, deps);
+  if (reader.paging().ordered && (yield* scanInOrder(feed, from, start, position, deps)) === 'end') return;
+  yield* scanWithoutOrder(feed, from, start, position, deps);
 }
 
 /** What a scan moves along: the mark that its pages carry. */
@@ -96,8 +96,10 @@ async function* scanInOrder(
       pin: pin ?? Number.POSITIVE_INFINITY,
       serverSecond: page.serverSecond,
     });
-    // Rows beyond a leap say nothing about those leapt over.
-    if (cursor.leaps === 0) position.highWaterMark = Math.min(facts.last ?? cursor.anchor, page.knownSecond);
+    // Rows beyond a leap say nothing about those leapt over, and a page of one second nothing about the order: there the
+    // mark waits for what is behind the page.
+    const mark = Math.min(facts.last ?? cursor.anchor, page.knownSecond);
+    if (cursor.leaps === 0 && step.kind !== 'wide-second') position.highWaterMark = mark;
     yield scanPage(position, page, step.kind === 'end');
     if (step.kind === 'end') return 'end';
     if (step.kind === 'anchor') {
@@ -107,18 +109,23 @@ async function* scanInOrder(
 
     const beyond = await behindFirstPage(feed, reader, cursor.anchor, facts);
     if (beyond === 'page-size-changed') continue;
+    if (beyond === 'more') {
+      const window = {
+        from: cursor.anchor,
+        second: step.second,
+        pagingLimit: feed.pagingLimit,
+        feed: feed.name,
+      };
+      const end = yield* walk(window, position, deps);
+      if (end === 'not-in-order') return end;
+      if (end === 'again') continue;
+    }
+    if (cursor.leaps === 0) position.highWaterMark = mark;
     if (beyond !== 'more') {
       yield lastPage(position, beyond);
       return 'end';
     }
-    const window = {
-      from: cursor.anchor,
-      lastSecond: cursor.anchor,
-      pagingLimit: feed.pagingLimit,
-      feed: feed.name,
-    };
-    if ((yield* walk(window, position, deps)) === 'again') continue;
-    cursor = afterSecond(cursor);
+    cursor = afterSecond(cursor, step.second);
   }
 }
 
@@ -132,14 +139,10 @@ async function* scanWithoutOrder(
 ): AsyncGenerator<ScanPage> {
   const { reader } = position;
   position.highWaterMark = start.highWaterMark;
-  const window = {
-    from,
-    lastSecond: Number.POSITIVE_INFINITY,
-    pagingLimit: feed.pagingLimit,
-    feed: feed.name,
-  };
+  const window = { from, second: null, pagingLimit: feed.pagingLimit, feed: feed.name };
   for (;;) {
     const begin = await first(reader, from);
+    reader.setPaging({ ...reader.paging(), ordered: isInOrder(begin.facts, from) });
     let greatest = begin.facts.greatest ?? start.highWaterMark;
     yield scanPage(position, begin, false);
     // One page that holds the whole window needs no order.
@@ -163,7 +166,7 @@ async function* walk(
   position: Position,
   deps: ScanDeps,
   look: (page: FetchedPage) => void = () => {},
-): AsyncGenerator<ScanPage, 'done' | 'again'> {
+): AsyncGenerator<ScanPage, 'done' | 'again' | 'not-in-order'> {
   const pages = walkPages(position.reader, window);
   for (;;) {
     const { done, value } = await pages.next();
@@ -179,9 +182,19 @@ async function* walk(
         { feed: window.feed },
       );
     }
+    if (value === 'not-in-order') return value;
     return value === 'page-size-changed' ? 'again' : 'done';
   }
 }
+
+/** Enough rows that they are oldest first by more than chance: the server may be trusted again. */
+function isInOrder(facts: PageFacts, from: number): boolean {
+  const { least, greatest, ascending, length } = facts;
+  if (least === null || greatest === null) return false;
+  return ascending && least >= from && least < greatest && length >= LEAST_ROWS_IN_ORDER;
+}
+
+const LEAST_ROWS_IN_ORDER = 20;
 
 async function first(reader: PageReader, from: number): Promise<FetchedPage> {
   for (;;) {

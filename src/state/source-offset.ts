@@ -16,6 +16,7 @@ export interface SourceOffset {
   readonly first_page: number | null;
   readonly page_size: number | null;
   readonly longest_page: number | null;
+  readonly ordered: boolean;
   readonly last_complete_scan_ms: number | null;
   readonly paused: boolean;
   readonly parked: string | null;
@@ -41,6 +42,7 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     first_page: null,
     page_size: null,
     longest_page: null,
+    ordered: true,
     last_complete_scan_ms: null,
     paused: false,
     parked: null,

@@ -13,7 +13,7 @@ afterEach(async () => {
   await api?.stop();
 });
 
-const byIndex = { unit: 'page', firstPage: 0, pageSize: 1000, longestPage: null } as const;
+const byIndex = { unit: 'page', firstPage: 0, pageSize: 1000, longestPage: null, ordered: true } as const;
 
 async function lookBehind() {
   source = testSource(api);

@@ -235,6 +235,28 @@ describe('order', () => {
     },
   );
 
+  it.each(['desc', 'insertion'] as const)(
+    '%s with a newest second wider than a page leaves nothing older behind',
+    async (order) => {
+      await simulate({
+        records: { ipos: 4000 },
+        cluster: { feed: 'ipos', size: 1500, secondsAgo: 1 },
+        behaviour: { order },
+      });
+      expectEverything('ipos', await scanAll(testFeed('ipos')));
+    },
+  );
+
+  it('is learned again when it comes back', async () => {
+    await simulate({ records: { ipos: 2300 }, spreadDays: 0.02, behaviour: { order: 'desc' } });
+    let { progress } = (await scanAll(testFeed('ipos'))).last;
+    expect(progress.paging.ordered).toBe(false);
+    api.behave({ order: 'asc' }, 'ipos');
+    progress = (await scanAll(testFeed('ipos'), { ...progress, snapshot: false, wide: true })).last.progress;
+    expect(progress.paging.ordered).toBe(true);
+    expect((await scanAll(testFeed('ipos'), { ...progress, snapshot: false })).requests).toBe(1);
+  });
+
   it('of one page that holds everything does not matter', async () => {
     await simulate({ records: { ipos: 400 }, behaviour: { order: 'desc' } });
     const { progress } = (await scanAll(testFeed('ipos'))).last;
