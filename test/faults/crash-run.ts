@@ -4,7 +4,7 @@ import { type FeedName, feedNames } from '../../src/simulator/endpoints';
 import { createRandom } from '../../src/simulator/random';
 import { judge } from '../support/judge/judge';
 import { checkAtomic, checkForward, type Observation, observe } from '../support/judge/observe';
-import type { Verdict, Violation } from '../support/judge/verdict';
+import { describeVerdict, type Verdict, type Violation } from '../support/judge/verdict';
 import { until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import { drawMoment, type KillMoment, killAt } from './kill-moment';
@@ -102,7 +102,12 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
     }
 
     const last = start();
-    const lateWritesAtEnd = await settle(last, market, file);
+    const lateWritesAtEnd = await settle(last, market, file).catch((cause: unknown) => {
+      const violations = kills.flatMap((kill) => kill.violations);
+      throw new Error(`after the kills: ${describeVerdict({ violations })}; then: ${String(cause)}`, {
+        cause,
+      });
+    });
     last.signal('SIGTERM');
     const exitCode = await last.exited;
     const verdict = judge(file, market.truth());

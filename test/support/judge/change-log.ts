@@ -78,6 +78,7 @@ function checkItself(event: ChangeEvent, feed: string, found: Findings): void {
     snapshot: source.origin === 'snapshot' ? 'true' : 'false',
     ...ceHeaders(feed, event_id, `marketdata.${feed}.${opNames[op]}`, row.key, ts_ms, op),
     'changed-fields': op === 'u' ? changed_fields.join(',') : undefined,
+    symbol: symbolOf(feed, record),
   };
   const actual: Record<string, unknown> = {
     event_id,
@@ -104,6 +105,12 @@ function checkItself(event: ChangeEvent, feed: string, found: Findings): void {
     found.add('I3', 'wrong', `${where(row)}: before of ${String(before.id)}`);
   if (op !== 'u' && changed_fields.length > 0)
     found.add('I3', 'wrong', `${where(row)}: op ${op} names changed fields`);
+}
+
+/** What the header `symbol` must say; undefined: there must be none. */
+function symbolOf(feed: string, record: Image | null): unknown {
+  const holder = feed === 'insights' ? (record?.security as Image | null | undefined) : record;
+  return (feed === 'insights' ? holder?.symbol : feed === 'ipos' ? holder?.ticker : undefined) || undefined;
 }
 
 /** The CloudEvents headers that any event of a feed must have. */

@@ -1,5 +1,6 @@
 import { behindFirstPage } from '../../../src/pipeline/first-page';
 import { pageReader } from '../../../src/pipeline/page-reader';
+import { unknownPaging } from '../../../src/pipeline/paging';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import type { ClosableSource } from '../../../src/source/client';
 import { testFeed } from '../../support/feeds';
@@ -13,7 +14,7 @@ afterEach(async () => {
   await api?.stop();
 });
 
-const byIndex = { unit: 'page', firstPage: 0, pageSize: 1000, longestPage: null, ordered: true } as const;
+const byIndex = { ...unknownPaging(1000), unit: 'page' } as const;
 
 async function lookBehind() {
   source = testSource(api);
