@@ -4,7 +4,7 @@ import { type FeedName, feedNames } from '../../src/simulator/endpoints';
 import { createRandom } from '../../src/simulator/random';
 import { judge } from '../support/judge/judge';
 import { checkAtomic, checkForward, type Observation, observe } from '../support/judge/observe';
-import { describeVerdict, type Verdict, type Violation } from '../support/judge/verdict';
+import { describeVerdict, type Verdict } from '../support/judge/verdict';
 import { until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import { drawMoment, type KillMoment, killAt } from './kill-moment';
@@ -34,8 +34,6 @@ export interface Kill {
   readonly tornCommit: boolean;
   /** Feeds whose first snapshot was under way. */
   readonly snapshots: readonly FeedName[];
-  /** What does not agree in the log that it left behind. */
-  readonly violations: readonly Violation[];
 }
 
 export interface CrashReport {
@@ -67,7 +65,10 @@ export function publisherEnv({ sim }: RestlessMarket, dataDir: string): Record<s
   };
 }
 
-/** Kills and restarts the real program while the market moves, lets it come to rest, and has the log judged. */
+/**
+ * Kills and restarts the real program while the market moves, lets it come to rest, and has the log judged.
+ * @throws Error when a kill leaves a log in which position, events and images do not agree, or something went back
+ */
 export async function runCrashes(options: CrashRunOptions): Promise<CrashReport> {
   const { dataDir, seed } = options;
   const file = path.join(dataDir, 'highwater.db');
@@ -94,20 +95,19 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
         commits: totalCommits(after) - totalCommits(before),
         tornCommit,
         snapshots: feedNames.filter((feed) => after[feed]?.snapshot !== 'complete'),
-        violations: [...checkAtomic(file, feedNames), ...checkForward(before, after)],
       };
       kills.push(kill);
+      const violations = [...checkAtomic(file, feedNames), ...checkForward(before, after)];
+      if (violations.length > 0)
+        throw new Error(
+          `kill ${kill.number} (${JSON.stringify(moment)}): ${describeVerdict({ violations })}`,
+        );
       options.onKill?.(kill);
       before = after;
     }
 
     const last = start();
-    const lateWritesAtEnd = await settle(last, market, file).catch((cause: unknown) => {
-      const violations = kills.flatMap((kill) => kill.violations);
-      throw new Error(`after the kills: ${describeVerdict({ violations })}; then: ${String(cause)}`, {
-        cause,
-      });
-    });
+    const lateWritesAtEnd = await settle(last, market, file);
     last.signal('SIGTERM');
     const exitCode = await last.exited;
     const verdict = judge(file, market.truth());
@@ -117,10 +117,7 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
       writes: market.writes(),
       lateWritesAtEnd,
       exitCode,
-      verdict: {
-        ...verdict,
-        violations: [...kills.flatMap(({ violations }) => violations), ...verdict.violations],
-      },
+      verdict,
     };
   } finally {
     await cli.killAll();
