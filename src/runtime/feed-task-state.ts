@@ -47,6 +47,14 @@ export function eventFor(code: ErrorCode | null): 'failed' | 'parked' | 'fenced'
   return code !== null && errorKinds[code].parks ? 'parked' : 'failed';
 }
 
+/** No feed can be published to this log: a process that went on would only look alive. */
+const unusableLog: readonly ErrorCode[] = ['LOG_OWNED', 'LOG_UNWRITABLE', 'LOG_CORRUPT', 'LOG_NEWER'];
+
+/** Whether an error that a feed met before it was owned ends the whole worker. */
+export function endsWorker(code: ErrorCode): boolean {
+  return unusableLog.includes(code);
+}
+
 const MOST_BACKOFF_MS = 5 * 60_000;
 const LEAST_PARKED_MS = 5 * 60_000;
 

@@ -4,7 +4,7 @@ import type { Feed } from '../feeds/feed';
 import { commit } from '../pipeline/commit';
 import { encode } from '../pipeline/encode';
 import { type PollDeps, poll } from '../pipeline/poll';
-import { eventFor, type FeedTaskState, nextState, pauseAfter } from './feed-task-state';
+import { endsWorker, eventFor, type FeedTaskState, nextState, pauseAfter } from './feed-task-state';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 
 /** How the last poll of a feed went. */
@@ -19,7 +19,7 @@ export interface FeedTaskReport {
  * is being committed.
  *
  * @param once ends after the first poll, whatever its outcome
- * @throws HighwaterError LOG_OWNED when another process holds the log: then nothing of this worker can run
+ * @throws HighwaterError LOG_* when the log cannot be published to at all: another process holds it, it cannot be written
  */
 export async function runFeedTask(
   feed: Feed,
@@ -54,9 +54,9 @@ export async function runFeedTask(
         pauseMs = Math.max(0, began + feed.pollIntervalMs - Date.now());
       } catch (thrown) {
         if (signal.aborted) break;
-        if (thrown instanceof HighwaterError && thrown.code === 'LOG_OWNED') throw thrown;
-        failures++;
         error = asHighwaterError(feed, thrown);
+        if (owned === null && endsWorker(error.code)) throw error;
+        failures++;
         const event = eventFor(error.code);
         state = nextState(state, event);
         pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, Math.random());
@@ -65,7 +65,7 @@ export async function runFeedTask(
           code: error.code,
           now: error.now,
           remedy: error.remedy,
-          retryInMs: Math.round(pauseMs),
+          ...(once ? {} : { retryInMs: Math.round(pauseMs) }),
         });
         if (event === 'fenced') owned = await letGo(owned);
         else if (owned !== null) await keepError(feed, owned.deps, error, event === 'parked');

@@ -26,7 +26,7 @@ export function instanceName(): string {
  * Runs all configured feeds in this process, each in a task of its own, over one request budget. Resolves when all have
  * ended: after the signal, or with `once` after one poll each.
  *
- * @throws HighwaterError LOG_OWNED when another process publishes to this log
+ * @throws HighwaterError LOG_* when nothing can be published to this log
  */
 export async function runWorker(
   config: ConfigWithApi,
