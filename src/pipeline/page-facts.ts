@@ -35,8 +35,13 @@ export function pageFacts(rows: readonly unknown[]): PageFacts {
   return { length: rows.length, ids, updated, least, greatest, last, ascending, descending };
 }
 
-/** Every row of `page` that has an id is on `earlier` too: the server showed the same page again. */
-export function repeats(page: PageFacts, earlier: PageFacts): boolean {
+/** No row of `page` is new to someone who knows `earlier`. */
+export function bringsNothingNew(page: PageFacts, earlier: PageFacts): boolean {
   const known = new Set(earlier.ids);
-  return page.length > 0 && page.ids.every((id) => id === null || known.has(id));
+  return page.ids.every((id) => id === null || known.has(id));
+}
+
+/** The server showed the same page again. (A shorter one of known rows may be ties in another order.) */
+export function repeats(page: PageFacts, earlier: PageFacts): boolean {
+  return page.length > 0 && page.length === earlier.length && bringsNothingNew(page, earlier);
 }

@@ -4,7 +4,7 @@ import type { Source } from '../source/source';
 import type { Paging, ScanPage } from '../types';
 import { behindFirstPage } from './first-page';
 import { afterSecond, type KeysetCursor, nextStep } from './keyset-cursor';
-import { type PageFacts, repeats } from './page-facts';
+import { bringsNothingNew, type PageFacts } from './page-facts';
 import { type FetchedPage, type PageReader, pageReader } from './page-reader';
 import { MOST_WALKS, walkPages } from './page-walk';
 
@@ -80,7 +80,7 @@ async function* scanInOrder(
       return 'end';
     }
     // Only a wide poll goes on behind a short page. New rows there show that the server gives shorter pages than before.
-    if (previous !== null && previous.length < (known ?? 0) && !repeats(facts, previous)) {
+    if (previous !== null && previous.length < (known ?? 0) && !bringsNothingNew(facts, previous)) {
       reader.setPaging({ ...reader.paging(), longestPage: Math.max(previous.length, facts.length) });
     }
     previous = facts;

@@ -190,6 +190,20 @@ describe('paging', () => {
     ).toEqual([]);
   });
 
+  it('finds the one tie that a page does not hold, in whatever order they come', async () => {
+    for (let seed = 1; seed <= 8; seed++) {
+      await simulate({
+        seed,
+        records: { ipos: 28 },
+        cluster: { feed: 'ipos', size: 8, secondsAgo: 1 },
+        behaviour: { pageCap: 7, ties: 'shuffled' },
+      });
+      expectEverything('ipos', await scanAll(testFeed('ipos', { pageSize: 10 })));
+      source.close();
+      await api.stop();
+    }
+  });
+
   it('that is ignored is no harm while seconds fit into a page', async () => {
     await simulate({ records: { ipos: 2500 }, behaviour: { ignorePaging: true } });
     expectEverything('ipos', await scanAll(testFeed('ipos')));
