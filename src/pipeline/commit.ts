@@ -17,12 +17,13 @@ export async function commit(
 }
 
 /**
- * A page without news needs no transaction: reading it again costs nothing but the reading. Its position is written now
- * and then, so that a restart does not begin far back and `status` sees that scans complete.
+ * Whether a page needs a transaction. One without news does not: reading it again costs nothing but the reading. Its
+ * position is written now and then, so that a restart does not begin far back and `status` sees that scans complete.
+ * @param news events and dead letters of the page
  */
 export function isWorthCommitting(
-  page: ScanPage,
   news: number,
+  page: ScanPage,
   before: SourceOffset,
   after: SourceOffset,
   everyMs: number,
@@ -32,6 +33,8 @@ export function isWorthCommitting(
     after.snapshot !== before.snapshot ||
     after.page_offset_unit !== before.page_offset_unit ||
     after.page_size !== before.page_size ||
+    after.last_error !== before.last_error ||
+    after.parked !== before.parked ||
     page.observedAtMs - before.ts_ms >= everyMs
   );
 }

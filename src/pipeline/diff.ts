@@ -8,8 +8,8 @@ export interface DiffOptions {
   readonly compare: Comparison;
   /** What to call a record without an image: `r` while a snapshot runs, else `c`. */
   readonly firstSight: 'c' | 'r';
-  /** Takes records that are older than their image: they need a second, agreeing read. Without it they count as read. */
-  readonly setAside?: (record: VendorRecord) => void;
+  /** Records that are older than their image are put here: they need a second, agreeing read. Without it they count. */
+  readonly doubtful?: VendorRecord[];
 }
 
 /**
@@ -40,7 +40,8 @@ export function* diff(
     const beforeRecord = image.decode(before);
     const changedFields = options.compare(beforeRecord, record);
     if (changedFields.length === 0) continue;
-    if (options.setAside !== undefined && record.updated < beforeRecord.updated) options.setAside(record);
+    if (options.doubtful !== undefined && record.updated < beforeRecord.updated)
+      options.doubtful.push(record);
     else
       yield {
         op: 'u',

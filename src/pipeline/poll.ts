@@ -11,7 +11,7 @@ import type { Comparison } from './compare';
 import { confirm } from './confirm';
 import { newDeadLetters } from './dead-letters';
 import type { Decoder } from './decode';
-import { diff } from './diff';
+import { type DiffOptions, diff } from './diff';
 import { type EncodeContext, encode } from './encode';
 import { buildEvents, type EventContext } from './events';
 import { oneAhead } from './one-ahead';
@@ -62,40 +62,25 @@ export async function poll(
   wide: boolean,
   signal: AbortSignal,
 ): Promise<PollResult> {
-  const { state, codec, compare } = deps;
+  const { state, session } = deps;
   const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0 };
 
   for await (const page of oneAhead(scan(feed, scanStart(feed, state.offset, wide), deps, signal))) {
-    const context = eventContext(feed, page, deps);
+    const context = pageContext(feed, page, deps);
     const pending = state.begin();
     pending.setOffset(advance(pending.offset, page.progress, page.observedAtMs));
 
     const { records, rejected } = deps.decode(page.rows);
     const letters = newDeadLetters(rejected, pending);
-
     const doubtful: VendorRecord[] = [];
-    const { firstSight } = context;
-    const changes = diff(records, pending, {
-      codec,
-      compare,
-      firstSight,
-      setAside: (record) => doubtful.push(record),
-    });
-    const events = buildEvents(changes, pending, context);
+    const events = buildEvents(diff(records, pending, { ...context, doubtful }), pending, context);
     const confirmed = await confirm(doubtful, page, deps);
-    events.push(...buildEvents(diff(confirmed, pending, { codec, compare, firstSight }), pending, context));
+    events.push(...buildEvents(diff(confirmed, pending, context), pending, context));
 
-    if (
-      isWorthCommitting(
-        page,
-        events.length + letters.length,
-        state.offset,
-        pending.offset,
-        feed.pollIntervalMs,
-      )
-    ) {
+    const news = events.length + letters.length;
+    if (isWorthCommitting(news, page, state.offset, pending.offset, feed.pollIntervalMs)) {
       const batch = encode(events, letters, pending, context);
-      await commit(batch, pending, deps.session); // the state moves here, and only here
+      await commit(batch, pending, session); // the state moves here, and only here
     } else {
       pending.settle(); // nothing but the position moved
     }
@@ -119,16 +104,26 @@ function scanStart(feed: Feed, offset: SourceOffset, wide: boolean): ScanStart {
   };
 }
 
-function eventContext(
-  feed: Feed,
-  page: ScanPage,
-  deps: PollDeps,
-): EventContext & EncodeContext & { firstSight: 'c' | 'r' } {
-  const { appId, topics, codec, instance: owner } = deps;
+type PageContext = EventContext & EncodeContext & DiffOptions;
+
+function pageContext(feed: Feed, page: ScanPage, deps: PollDeps): PageContext {
+  const { appId, topics, codec, compare, instance: owner } = deps;
   const { ownerEpoch } = deps.session;
-  const { duringSnapshot } = page.progress;
+  const { observedAtMs, progress } = page;
+  const { duringSnapshot } = progress;
   const origin = duringSnapshot ? 'snapshot' : 'poll';
   const firstSight = duringSnapshot ? 'r' : 'c';
-  const { observedAtMs } = page;
-  return { feed, appId, topics, codec, owner, ownerEpoch, duringSnapshot, origin, firstSight, observedAtMs };
+  return {
+    feed,
+    appId,
+    topics,
+    codec,
+    compare,
+    owner,
+    ownerEpoch,
+    duringSnapshot,
+    origin,
+    firstSight,
+    observedAtMs,
+  };
 }
