@@ -63,7 +63,7 @@ export async function runFeedTask(
         logger.error(error.message, {
           feed: feed.name,
           code: error.code,
-          now: error.now,
+          now: once ? 'The poll failed and is not repeated; the other feeds are polled.' : error.now,
           remedy: error.remedy,
           ...(once ? {} : { retryInMs: Math.round(pauseMs) }),
         });
