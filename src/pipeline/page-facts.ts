@@ -12,8 +12,6 @@ export interface PageFacts {
   readonly last: number | null;
   /** No row is older than the one before it. */
   readonly ascending: boolean;
-  /** No row is younger than the one before it. */
-  readonly descending: boolean;
 }
 
 export function pageFacts(rows: readonly unknown[]): PageFacts {
@@ -23,16 +21,14 @@ export function pageFacts(rows: readonly unknown[]): PageFacts {
   let greatest: number | null = null;
   let last: number | null = null;
   let ascending = true;
-  let descending = true;
   for (const second of updated) {
     if (second === null) continue;
     if (last !== null && second < last) ascending = false;
-    if (last !== null && second > last) descending = false;
     least = Math.min(least ?? second, second);
     greatest = Math.max(greatest ?? second, second);
     last = second;
   }
-  return { length: rows.length, ids, updated, least, greatest, last, ascending, descending };
+  return { length: rows.length, ids, updated, least, greatest, last, ascending };
 }
 
 /** No row of `page` is new to someone who knows `earlier`. */

@@ -14,41 +14,48 @@ export function withPageSize(paging: Paging, pageSize: number): Paging {
   return { ...paging, pageSize, longestPage: null };
 }
 
-/** Fewer rows tell nothing: one missing row must not look like all of them. */
-const LEAST_EVIDENCE = 3;
-/** Rows that may change places between two requests need to be many before chance is ruled out. */
-const LEAST_EVIDENCE_AMONG_TIES = 20;
+/** Fewer rows tell nothing: those that move between two requests must not look like a page. */
+const LEAST_EVIDENCE = 20;
 
 /**
  * Infers the paging from what the server gives for the paging values 0, 1 and 2 of one window.
  *
  * It looks at the rows of page 0 whose second does not reach the page's end, since rows of equal `updated` may change
  * places between two requests. Counting by index from 0, none of them is on page 1; from 1, all are. Counting records,
- * each step loses one. Null when the pages do not tell (too few rows, ties in random order, rows moving meanwhile).
+ * each step loses one. Null when the pages do not tell (too few rows, ties in random order, rows moving meanwhile):
+ * a wrong answer would skip records.
  */
 export function inferPaging(
   zero: PageFacts,
   one: PageFacts,
   two: PageFacts,
 ): Pick<Paging, 'unit' | 'firstPage'> | null {
+  // Counting records, it is the first row that goes missing: without an id, nobody would notice.
+  if (zero.ids[0] === null) return null;
   const settled = zero.ids.filter((id, i) => id !== null && zero.updated[i] !== zero.last);
   const evidence = settled.length >= LEAST_EVIDENCE ? settled : zero.ids.filter((id) => id !== null);
-  const inOrder = zero.ascending || zero.descending;
-  const least = evidence === settled && inOrder ? LEAST_EVIDENCE : LEAST_EVIDENCE_AMONG_TIES;
-  if (evidence.length < least) return null;
+  if (evidence.length < LEAST_EVIDENCE) return null;
 
-  const missingFrom = (page: PageFacts): number => {
-    const ids = new Set(page.ids);
-    return evidence.filter((id) => !ids.has(id)).length;
-  };
-  const onOne = missingFrom(one);
-  const onTwo = missingFrom(two);
+  const onOne = missingFrom(one, zero, evidence);
+  const onTwo = missingFrom(two, zero, evidence);
   const all = evidence.length;
   if (onOne === all && onTwo === all) return { unit: 'page', firstPage: 0 };
   if (onOne === 0 && onTwo === all) return { unit: 'page', firstPage: 1 };
   if (onOne === 1 && onTwo === 2) return { unit: 'record', firstPage: 0 };
   if (onOne === 0 && onTwo === 1) return { unit: 'record', firstPage: 1 };
   return null;
+}
+
+/** How many of the rows are not on the page; null when one of them is, but has been updated meanwhile and so moved. */
+function missingFrom(page: PageFacts, zero: PageFacts, rows: readonly (string | null)[]): number | null {
+  const seconds = new Map(page.ids.map((id, i) => [id, page.updated[i]]));
+  const before = new Map(zero.ids.map((id, i) => [id, zero.updated[i]]));
+  let missing = 0;
+  for (const id of rows) {
+    if (!seconds.has(id)) missing++;
+    else if (seconds.get(id) !== before.get(id)) return null;
+  }
+  return missing;
 }
 
 /**
