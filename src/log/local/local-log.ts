@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { localRegistry } from '../../avro/local-registry';
 import type { SchemaRegistry } from '../../avro/registry';
@@ -11,6 +12,7 @@ import { type ReadDeps, read } from './read';
 import { openReaderConnection, type ReaderConnection } from './reader-connection';
 import { schemaTable } from './schema-table';
 import { openSession } from './session';
+import { attempt } from './sqlite';
 import { openWriter, type Writer } from './writer';
 
 export interface LocalLogOptions {
@@ -60,6 +62,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
 
   function holdFolder(): void {
     if (lock !== null) return;
+    attempt(file, () => mkdirSync(path.dirname(file), { recursive: true }));
     const taken = lockFolder(path.resolve(dataDir, 'publisher.lock'));
     if (taken === null) refuse(dataDir, reading.reader()?.owner() ?? null);
     try {
@@ -87,8 +90,10 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   const commitLog: CommitLog = {
     async acquire(topics, signal) {
       signal.throwIfAborted();
-      const deps = { writer: openedWriter(), reading, released: letGo };
+      assertOpen();
+      // The folder first: to open the file for writing may wait for whoever writes to it.
       holdFolder();
+      const deps = { writer: openedWriter(), reading, released: letGo };
       const session = openSession(topics, randomUUID(), deps);
       sessions.add(session);
       return session;
