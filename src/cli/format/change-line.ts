@@ -1,8 +1,7 @@
 import { valueAt } from '../../avro/path';
 import type { DecodedRecord } from '../record-decoder';
 import { column, harmless } from './cells';
-import type { LineText } from './event-line';
-import { cellsIn, type Span, type Style, span } from './spans';
+import { cellsIn, type LineText, type Span, type Style, span } from './spans';
 import { subjectOf } from './subjects';
 import { fieldText, valueText } from './value-text';
 

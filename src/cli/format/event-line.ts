@@ -1,16 +1,10 @@
 import type { DecodedRecord } from '../record-decoder';
 import { column, harmless } from './cells';
 import { changeLine } from './change-line';
-import { painted, type Span, span } from './spans';
+import { type LineText, painted, span } from './spans';
 import { subjectOf } from './subjects';
 import { transitionLine } from './transition-line';
 import { valueText } from './value-text';
-
-/** How a record reads: a short label, and what there is to say. */
-export interface LineText {
-  readonly label: Span;
-  readonly spans: readonly Span[];
-}
 
 export interface LineOptions {
   /** Cells of a line; Infinity where nobody counts them. */

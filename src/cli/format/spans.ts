@@ -48,3 +48,9 @@ export function painter(color: boolean): (text: string, style: Style) => string 
     return style === 'alarm' ? colors.bold(colors.red(text)) : colors[style](text);
   };
 }
+
+/** How a record reads: a short label, and what there is to say. */
+export interface LineText {
+  readonly label: Span;
+  readonly spans: readonly Span[];
+}

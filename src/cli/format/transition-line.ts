@@ -1,7 +1,6 @@
 import type { DecodedRecord } from '../record-decoder';
 import { column, harmless } from './cells';
-import type { LineText } from './event-line';
-import { cellsIn, type Span, type Style, span } from './spans';
+import { cellsIn, type LineText, type Span, type Style, span } from './spans';
 import { valueText } from './value-text';
 
 type Value = Readonly<Record<string, unknown>>;
