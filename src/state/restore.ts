@@ -37,7 +37,8 @@ export async function restore(
     if (offset === null || record.headers.incarnation !== offset.incarnation)
       throw foreignImage(feed, record, offset);
     await learnWriter(codec.image, record, deps);
-    images.set(record.key, record.value!);
+    // A copy: what the log hands out has memory of its own for each value, or pins a whole answer.
+    images.set(record.key, Buffer.from(record.value!));
   }
   if (offset !== null && images.size !== offset.record_count) {
     throw new HighwaterError(
