@@ -261,6 +261,17 @@ describe('order', () => {
     },
   );
 
+  it('that changes to newest first is noticed, though the newest page is of one second', async () => {
+    await simulate({
+      records: { ipos: 4000 },
+      spreadDays: 0.02,
+      cluster: { feed: 'ipos', size: 1500, secondsAgo: 1 },
+    });
+    const paging = { ...unknownPaging(1000), unit: 'page' as const, longestPage: 1000 };
+    api.behave({ order: 'desc' }, 'ipos');
+    expectEverything('ipos', await scanAll(testFeed('ipos'), { paging }));
+  });
+
   it('is learned again when it comes back', async () => {
     await simulate({ records: { ipos: 2300 }, spreadDays: 0.02, behaviour: { order: 'desc' } });
     let { progress } = (await scanAll(testFeed('ipos'))).last;
@@ -302,12 +313,23 @@ describe('rows that move while the scan runs', () => {
     expect([...api.truth('ipos')].filter(([id, record]) => seen.get(id) !== record.updated)).toEqual([]);
   });
 
-  it('do not keep a poll from ending', async () => {
-    await simulate({ records: { ipos: 3000 } });
-    const { progress } = (await scanAll(testFeed('ipos'))).last;
-    api.behave({ moveRowsPerRequest: 400 }, 'ipos');
-    const next = await scanAll(testFeed('ipos', { pageSize: 200 }), { ...progress, snapshot: false });
-    expect(next.requests).toBeLessThan(12);
+  it('do not keep a poll from ending, and do not hide rows dated ahead', async () => {
+    const clock = { ms: Date.now() };
+    await simulate({ records: { ipos: 3000 }, clock: () => clock.ms });
+    source.close();
+    source = testSource(api, logger, undefined, () => clock.ms);
+    const feed = testFeed('ipos', { pageSize: 200 });
+    const { progress } = (await scanAll(feed)).last;
+    const [first] = [...api.truth('ipos').values()];
+    api.stores.ipos.upsert({ ...first!, id: 'ahead', updated: Math.floor(clock.ms / 1000) + 86_400 });
+    // With each request a second passes in which more rows move than a page holds.
+    api.onRequest(() => {
+      clock.ms += 1000;
+      for (const key of api.stores.ipos.keys().slice(0, 400)) api.stores.ipos.touch(key);
+    });
+    const next = await scanAll(feed, { ...progress, snapshot: false });
+    expect(next.requests).toBeLessThan(20);
+    expect(next.seen.has('ahead')).toBe(true);
   });
 });
 
@@ -359,6 +381,15 @@ describe('time', () => {
 });
 
 describe('answers', () => {
+  it('an empty one where records were is asked for again', async () => {
+    await simulate({ records: { ipos: 50 } });
+    const { progress } = (await scanAll(testFeed('ipos'))).last;
+    const [first] = api.truth('ipos').keys();
+    api.stores.ipos.touch(first!);
+    api.fault({ fault: { kind: 'short', rows: 0 } } as never);
+    expect((await scanAll(testFeed('ipos'), { ...progress, snapshot: false })).seen.has(first!)).toBe(true);
+  });
+
   it.each(['array', 'not-found', 'null', 'object', 'bare'] as const)(
     'an empty page as %s is the end',
     async (emptyAs) => {
