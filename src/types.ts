@@ -95,8 +95,10 @@ export interface ScanProgress {
   readonly highWaterMark: number;
   /** Rows of this page were read while the first snapshot runs: what is seen for the first time is `r`, not `c`. */
   readonly duringSnapshot: boolean;
-  /** The scan ends with this page: everything that the server showed has been read. */
+  /** The scan ends with this page. */
   readonly complete: boolean;
+  /** Everything that the server showed has been read, as far as the scan can tell. */
+  readonly settled: boolean;
   readonly paging: Paging;
 }
 

@@ -42,8 +42,12 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   try {
     const deps = { log: commitLog, registry, logger, onPage };
     const reports = await runWorker(config, deps, once, context.signal);
-    if (context.signal.aborted) logger.info('Ended: everything that was read is committed.');
-    return once && reports.some(({ error }) => error !== null) ? 1 : 0;
+    const unfinished = reports.filter(({ complete }) => !complete).map(({ feed }) => feed);
+    if (context.signal.aborted) {
+      const rest = once && unfinished.length > 0 ? ` Not polled to the end: ${unfinished.join(', ')}.` : '';
+      logger.info(`Ended: everything that was read is committed.${rest}`);
+    }
+    return once && unfinished.length > 0 ? 1 : 0;
   } finally {
     await commitLog.close();
   }

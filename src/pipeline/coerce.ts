@@ -27,7 +27,10 @@ export function coercionOf(type: AvroSchema | undefined, emptyIsUnknown: boolean
 
 function text(raw: unknown): unknown {
   if (typeof raw === 'string') return raw.toWellFormed();
-  return typeof raw === 'number' ? String(raw) : DRIFTED;
+  // A longer number has lost digits in JSON already: at least it is not passed off as text.
+  return typeof raw === 'number' && (Number.isSafeInteger(raw) || !Number.isInteger(raw))
+    ? String(raw)
+    : DRIFTED;
 }
 
 /** avsc doubles a long to encode its sign: above this it would lose the last bit and read back as another number. */

@@ -13,13 +13,15 @@ export async function commit(
   session: FeedSession,
 ): Promise<void> {
   await session.commit(batch);
-  pending.settle();
+  pending.settle(true);
 }
 
 /**
  * Whether a page needs a transaction. One without news does not: reading it again costs nothing but the reading. Its
  * position is written now and then, so that a restart does not begin far back and `status` sees that scans complete.
  * @param news events and dead letters of the page
+ * @param before what is stored
+ * @param after what would be
  */
 export function isWorthCommitting(
   news: number,
@@ -28,13 +30,16 @@ export function isWorthCommitting(
   after: SourceOffset,
   everyMs: number,
 ): boolean {
+  const { last_complete_scan_ms: completed } = before;
   return (
     news > 0 ||
     after.snapshot !== before.snapshot ||
     after.page_offset_unit !== before.page_offset_unit ||
     after.page_size !== before.page_size ||
+    after.ordered !== before.ordered ||
     after.last_error !== before.last_error ||
     after.parked !== before.parked ||
+    (page.progress.complete && page.observedAtMs - (completed ?? 0) >= everyMs) ||
     page.observedAtMs - before.ts_ms >= everyMs
   );
 }

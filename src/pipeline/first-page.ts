@@ -27,7 +27,10 @@ export async function behindFirstPage(
   const isShort = page.length > 0 && page.length < asked.pageSize;
   if (isShort) reader.setPaging(withPageSize(asked, page.length));
 
-  const successor = await reader.read(anchor, 1);
+  let successor = await reader.read(anchor, 1);
+  // The end hangs on this answer: an empty one has to come twice.
+  if (successor !== 'page-size-changed' && successor.facts.length === 0)
+    successor = await reader.read(anchor, 1);
   if (successor === 'page-size-changed') return successor;
   const repeated = repeats(successor.facts, page);
   if (successor.facts.length > 0 && !repeated)

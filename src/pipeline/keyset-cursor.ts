@@ -2,7 +2,7 @@ import type { PageFacts } from './page-facts';
 
 /**
  * Where an ordered scan stands: all rows below `anchor` have been read, and the next request asks for `updated >= anchor`.
- * Paging within one anchor is left to `second-walk.ts`. Times are Unix seconds.
+ * Paging within one anchor is left to `page-walk.ts`. Times are Unix seconds.
  */
 export interface KeysetCursor {
   readonly anchor: number;
@@ -41,9 +41,11 @@ export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageCon
     // What the server held at the pin has been read. Rows that moved meanwhile are left to the next poll, which starts
     // below them; but rows dated ahead would stay behind the moving ones for ever.
     if (cursor.leaps >= MOST_LEAPS) return { kind: 'end' };
+    // Each leap goes further, for where rows move in every second the next page is full of them again. What is dated in
+    // between comes with the polls that follow.
     return {
       kind: 'anchor',
-      cursor: { anchor: serverSecond + 1, expectsRows: false, leaps: cursor.leaps + 1 },
+      cursor: { anchor: serverSecond + 10 ** cursor.leaps, expectsRows: false, leaps: cursor.leaps + 1 },
     };
   }
   // A page of one second shows no order. Newest first, re-anchoring at it would leave everything older behind.

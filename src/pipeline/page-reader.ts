@@ -35,7 +35,7 @@ export interface PageReader {
 
 const LEARNING_TRIES = 3;
 /** A smaller cap may be a row that came between two requests: it holds for one scan only. */
-const LEAST_LASTING_CAP = 10;
+const LEAST_LASTING_CAP = 20;
 
 export function pageReader(feed: Feed, source: Source, learned: Paging, signal: AbortSignal): PageReader {
   let paging = learned;
@@ -86,10 +86,10 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
     setPaging(next) {
       paging = next;
     },
-    learned: () =>
-      paging.pageSize < Math.min(LEAST_LASTING_CAP, feed.pageSize)
-        ? withPageSize(paging, feed.pageSize)
-        : paging,
+    learned() {
+      const isLasting = paging.unit !== null && paging.pageSize >= LEAST_LASTING_CAP;
+      return isLasting || paging.pageSize >= feed.pageSize ? paging : withPageSize(paging, feed.pageSize);
+    },
     async learnPaging() {
       for (let attempt = 0; attempt < LEARNING_TRIES; ) {
         const pages = await probe();

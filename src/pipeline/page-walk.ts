@@ -38,9 +38,10 @@ export async function* walkPages(reader: PageReader, window: Window): AsyncGener
     for (let ended = false; !ended; ) {
       if (top * reader.paging().pageSize > window.pagingLimit) throw beyondReach(window);
       const page = await reader.read(window.from, top);
-      if (page === 'page-size-changed') return page;
+      if (page === 'page-size-changed') return 'begin-again';
       ended = take(page);
-      if (older) return 'not-in-order';
+      // In front of the second, a row has become visible late; behind it, the pages are not oldest first.
+      if (older) return top === 0 ? 'begin-again' : 'not-in-order';
       if (!ended) top++;
       yield page;
     }
@@ -48,7 +49,7 @@ export async function* walkPages(reader: PageReader, window: Window): AsyncGener
     if (walk === 0) continue;
     for (let n = top - 1; n >= 0; n--) {
       const page = await reader.read(window.from, n);
-      if (page === 'page-size-changed') return page;
+      if (page === 'page-size-changed') return 'begin-again';
       take(page);
       yield page;
     }
@@ -68,7 +69,7 @@ export interface Window {
 }
 
 /** `not-in-order`: a row older than the one second came behind it, so the pages are not oldest first. */
-export type WalkEnd = 'all-read' | 'not-settled' | 'not-in-order' | 'page-size-changed';
+export type WalkEnd = 'all-read' | 'not-settled' | 'not-in-order' | 'begin-again';
 
 export const MOST_WALKS = 20;
 

@@ -48,6 +48,8 @@ export interface PollResult {
   readonly rows: number;
   readonly changes: number;
   readonly deadLetters: number;
+  /** The scan reached its end; false when the signal came first. */
+  readonly complete: boolean;
 }
 
 /**
@@ -63,9 +65,10 @@ export async function poll(
   signal: AbortSignal,
 ): Promise<PollResult> {
   const { state, session } = deps;
-  const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0 };
+  const start = scanStart(feed, state.offset, wide);
+  const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0, complete: false };
 
-  for await (const page of oneAhead(scan(feed, scanStart(feed, state.offset, wide), deps, signal))) {
+  for await (const page of oneAhead((stop) => scan(feed, start, deps, stop), signal)) {
     const context = pageContext(feed, page, deps);
     const pending = state.begin();
     pending.setOffset(advance(pending.offset, page.progress, page.observedAtMs));
@@ -78,17 +81,18 @@ export async function poll(
     events.push(...buildEvents(diff(confirmed, pending, context), pending, context));
 
     const news = events.length + letters.length;
-    if (isWorthCommitting(news, page, state.offset, pending.offset, feed.pollIntervalMs)) {
+    if (isWorthCommitting(news, page, state.storedOffset, pending.offset, feed.pollIntervalMs)) {
       const batch = encode(events, letters, pending, context);
       await commit(batch, pending, session); // the state moves here, and only here
     } else {
-      pending.settle(); // nothing but the position moved
+      pending.settle(false); // nothing but the position moved
     }
 
     result.pages++;
     result.rows += page.rows.length;
     result.changes += events.length;
     result.deadLetters += letters.length;
+    result.complete = page.progress.complete;
     deps.onPage?.({ feed, page, events, letters, state });
     if (signal.aborted) break;
   }

@@ -16,7 +16,8 @@ export function advance(offset: SourceOffset, progress: ScanProgress, observedAt
     page_size: paging.pageSize,
     longest_page: paging.longestPage,
     ordered: paging.ordered,
-    last_complete_scan_ms: progress.complete ? observedAtMs : offset.last_complete_scan_ms,
+    last_complete_scan_ms:
+      progress.complete && progress.settled ? observedAtMs : offset.last_complete_scan_ms,
     parked: null,
     last_error: progress.complete ? null : offset.last_error,
   };

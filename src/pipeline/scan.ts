@@ -7,6 +7,7 @@ import { afterSecond, type KeysetCursor, nextStep } from './keyset-cursor';
 import { bringsNothingNew, type PageFacts } from './page-facts';
 import { type FetchedPage, type PageReader, pageReader } from './page-reader';
 import { MOST_WALKS, walkPages } from './page-walk';
+import { withPageSize } from './paging';
 
 /** Where a scan begins and what is known before it. Times are Unix seconds. */
 export interface ScanStart {
@@ -36,14 +37,31 @@ export async function* scan(
   deps: ScanDeps,
   signal: AbortSignal,
 ): AsyncGenerator<ScanPage> {
-  const reader = pageReader(feed, deps.source, start.paging, signal);
+  // A smaller page size may have been a passing need: a wide poll tries the full one again.
+  const paging =
+    start.wide && start.paging.pageSize < feed.pageSize
+      ? withPageSize(start.paging, feed.pageSize)
+      : start.paging;
+  const reader = pageReader(feed, deps.source, paging, signal);
   if (start.snapshot && start.highWaterMark === 0 && reader.paging().unit === null)
     await reader.learnPaging();
   const overlap = start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds;
   const from = Math.max(0, start.highWaterMark - overlap);
 
-  const position = { reader, duringSnapshot: start.snapshot, highWaterMark: start.highWaterMark };
-  if (reader.paging().ordered && (yield* scanInOrder(feed, from, start, position, deps)) === 'end') return;
+  const position = {
+    reader,
+    duringSnapshot: start.snapshot,
+    highWaterMark: start.highWaterMark,
+    settled: true,
+  };
+  if (reader.paging().ordered) {
+    const outOfOrder = yield* scanInOrder(feed, from, start, position, deps);
+    if (outOfOrder === null) return;
+    // The mark has moved as if the order were given. It goes back before anything else can fail.
+    reader.setPaging({ ...reader.paging(), ordered: false });
+    position.highWaterMark = start.highWaterMark;
+    yield { ...scanPage(position, outOfOrder, false), rows: [] };
+  }
   yield* scanWithoutOrder(feed, from, start, position, deps);
 }
 
@@ -52,15 +70,18 @@ interface Position {
   readonly reader: PageReader;
   readonly duringSnapshot: boolean;
   highWaterMark: number;
+  /** False once a walk had to be given up: the scan ends, but does not claim to be complete. */
+  settled: boolean;
 }
 
+/** Returns null at the end, or the page at which the rows turned out not to come oldest first. */
 async function* scanInOrder(
   feed: Feed,
   from: number,
   start: ScanStart,
   position: Position,
   deps: ScanDeps,
-): AsyncGenerator<ScanPage, 'end' | 'not-in-order'> {
+): AsyncGenerator<ScanPage, FetchedPage | null> {
   const { reader } = position;
   let cursor: KeysetCursor = {
     anchor: from,
@@ -73,18 +94,20 @@ async function* scanInOrder(
   for (;;) {
     const known = reader.paging().longestPage;
     let page = await first(reader, cursor.anchor);
-    if (page.facts.length === 0 && cursor.expectsRows) page = await first(reader, cursor.anchor);
+    // Where rows were, and wherever a snapshot would end, an empty answer is not believed at once.
+    const isOdd = cursor.expectsRows || start.snapshot;
+    if (page.facts.length === 0 && isOdd) page = await first(reader, cursor.anchor);
     const { facts } = page;
     if (facts.length === 0) {
       yield lastPage(position, page);
-      return 'end';
+      return null;
     }
     // Only a wide poll goes on behind a short page. New rows there show that the server gives shorter pages than before.
     if (previous !== null && previous.length < (known ?? 0) && !bringsNothingNew(facts, previous)) {
       reader.setPaging({ ...reader.paging(), longestPage: Math.max(previous.length, facts.length) });
     }
     previous = facts;
-    if (!facts.ascending || (facts.least !== null && facts.least < cursor.anchor)) return 'not-in-order';
+    if (!facts.ascending || (facts.least !== null && facts.least < cursor.anchor)) return page;
 
     if (start.snapshot) {
       // A snapshot is pinned late: by the first page that comes close to the moment of its own answer.
@@ -101,7 +124,7 @@ async function* scanInOrder(
     const mark = Math.min(facts.last ?? cursor.anchor, page.knownSecond);
     if (cursor.leaps === 0 && step.kind !== 'wide-second') position.highWaterMark = mark;
     yield scanPage(position, page, step.kind === 'end');
-    if (step.kind === 'end') return 'end';
+    if (step.kind === 'end') return null;
     if (step.kind === 'anchor') {
       cursor = step.cursor;
       continue;
@@ -117,13 +140,13 @@ async function* scanInOrder(
         feed: feed.name,
       };
       const end = yield* walk(window, position, deps);
-      if (end === 'not-in-order') return end;
+      if (end === 'not-in-order') return page;
       if (end === 'again') continue;
     }
     if (cursor.leaps === 0) position.highWaterMark = mark;
     if (beyond !== 'more') {
       yield lastPage(position, beyond);
-      return 'end';
+      return null;
     }
     cursor = afterSecond(cursor, step.second);
   }
@@ -141,7 +164,8 @@ async function* scanWithoutOrder(
   position.highWaterMark = start.highWaterMark;
   const window = { from, second: null, pagingLimit: feed.pagingLimit, feed: feed.name };
   for (;;) {
-    const begin = await first(reader, from);
+    let begin = await first(reader, from);
+    if (begin.facts.length === 0) begin = await first(reader, from);
     reader.setPaging({ ...reader.paging(), ordered: isInOrder(begin.facts, from) });
     let greatest = begin.facts.greatest ?? start.highWaterMark;
     yield scanPage(position, begin, false);
@@ -176,6 +200,7 @@ async function* walk(
       continue;
     }
     if (value === 'not-settled') {
+      position.settled = false;
       deps.logger.warn(
         `Feed ${window.feed}: ${MOST_WALKS} walks over the rows from ${window.from} still brought new ones. ` +
           'The scan goes on; what is missing is left to a later wide poll or reconcile.',
@@ -183,7 +208,7 @@ async function* walk(
       );
     }
     if (value === 'not-in-order') return value;
-    return value === 'page-size-changed' ? 'again' : 'done';
+    return value === 'begin-again' ? 'again' : 'done';
   }
 }
 
@@ -211,6 +236,7 @@ function scanPage(position: Position, page: FetchedPage, complete: boolean): Sca
       highWaterMark: position.highWaterMark,
       duringSnapshot: position.duringSnapshot,
       complete,
+      settled: position.settled,
       paging: position.reader.learned(),
     },
     reread: page.reread,

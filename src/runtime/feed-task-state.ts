@@ -13,7 +13,6 @@ import { type ErrorCode, errorKinds } from '../errors';
 export type FeedTaskState = 'starting' | 'polling' | 'waiting' | 'backing-off' | 'parked' | 'stopped';
 export type FeedTaskEvent = 'acquired' | 'polled' | 'due' | 'failed' | 'parked' | 'fenced' | 'stop';
 
-/** Complete on purpose: the compiler asks what each event means in each state; null is a bug of the caller. */
 const never = {
   acquired: null,
   polled: null,

@@ -11,6 +11,8 @@ import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 export interface FeedTaskReport {
   readonly feed: string;
   readonly error: HighwaterError | null;
+  /** The last poll reached the end of what the server showed. */
+  readonly complete: boolean;
 }
 
 /**
@@ -33,6 +35,7 @@ export async function runFeedTask(
   let failures = 0;
   let error: HighwaterError | null = null;
   let lastWide = 0;
+  let complete = false;
 
   try {
     while (!signal.aborted) {
@@ -43,7 +46,9 @@ export async function runFeedTask(
         if (state === 'starting') state = nextState(state, 'acquired');
         // The first poll of an owner looks further back, and so does one now and then.
         const wide = began - lastWide >= feed.widePollEveryMs;
+        complete = false;
         const result = await poll(feed, owned.deps, wide, signal);
+        complete = result.complete;
         if (wide) lastWide = began;
         if (failures > 0 && error !== null)
           logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: error.code });
@@ -63,7 +68,7 @@ export async function runFeedTask(
         logger.error(error.message, {
           feed: feed.name,
           code: error.code,
-          now: once ? 'The poll failed and is not repeated; the other feeds are polled.' : error.now,
+          now: once ? 'The poll failed and is not repeated; other feeds are not concerned.' : error.now,
           remedy: error.remedy,
           ...(once ? {} : { retryInMs: Math.round(pauseMs) }),
         });
@@ -74,7 +79,7 @@ export async function runFeedTask(
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
       if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');
     }
-    return { feed: feed.name, error };
+    return { feed: feed.name, error, complete };
   } finally {
     nextState(state, 'stop');
     await letGo(owned);

@@ -38,5 +38,5 @@ function plain(value: unknown): string | null {
 
 function joined(parts: readonly (string | null)[]): string | null {
   const present = parts.filter((part) => part !== null && part.trim() !== '');
-  return present.length === 0 ? null : present.join(', ');
+  return present.length === 0 ? null : [...new Set(present)].join(', ');
 }

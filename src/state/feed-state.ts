@@ -12,6 +12,8 @@ import type { SourceOffset } from './source-offset';
  */
 export interface FeedState {
   readonly offset: SourceOffset;
+  /** The offset as the log has it; `offset` may be ahead by polls without news. */
+  readonly storedOffset: SourceOffset;
   readonly recordCount: number;
   /** Live images in each partition of the current topic. */
   readonly partitionCounts: readonly number[];
@@ -33,8 +35,11 @@ export interface PendingState {
   setOffset(offset: SourceOffset): void;
   /** Counts as they will be. */
   counts(): { readonly recordCount: number; readonly partitionCounts: readonly number[] };
-  /** The batch is committed: the state becomes this. */
-  settle(): void;
+  /**
+   * The state becomes this.
+   * @param stored the log has it; else nothing but the position may have moved
+   */
+  settle(stored: boolean): void;
 }
 
 /** What restore has read of the log. */
@@ -52,6 +57,7 @@ export function feedState(
 ): FeedState {
   const { images, deadLetters } = restored;
   let { offset } = restored;
+  let storedOffset = offset;
   const counts: number[] = new Array(partitions).fill(0);
   for (const id of images.keys()) counts[partitionOf(id, partitions)]!++;
 
@@ -113,7 +119,7 @@ export function feedState(
         });
         return { recordCount, partitionCounts };
       },
-      settle() {
+      settle(stored) {
         countChanges((id, difference) => {
           counts[partitionOf(id, partitions)]! += difference;
         });
@@ -124,6 +130,7 @@ export function feedState(
         for (const sha256 of letters) deadLetters.add(sha256);
         for (const group of pendingGroups) group.apply();
         offset = pendingOffset;
+        if (stored) storedOffset = pendingOffset;
       },
     };
   }
@@ -131,6 +138,9 @@ export function feedState(
   return {
     get offset() {
       return offset;
+    },
+    get storedOffset() {
+      return storedOffset;
     },
     get recordCount() {
       return images.size;

@@ -50,7 +50,9 @@ function worker(once: boolean, onPage: (report: PageReport) => void = () => {}) 
 }
 
 it('polls every feed once and says how it went', async () => {
-  expect(await worker(true)).toEqual(['insights', 'analysts', 'ipos'].map((feed) => ({ feed, error: null })));
+  expect(await worker(true)).toEqual(
+    ['insights', 'analysts', 'ipos'].map((feed) => ({ feed, error: null, complete: true })),
+  );
 });
 
 it('goes on with the other feeds when one is refused, parks that one, and keeps the reason in the log', async () => {

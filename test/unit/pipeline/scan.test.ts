@@ -272,6 +272,21 @@ describe('order', () => {
     expectEverything('ipos', await scanAll(testFeed('ipos'), { paging }));
   });
 
+  it('that breaks while it is read takes the mark back before anything else can fail', async () => {
+    await simulate({ records: { ipos: 300 }, spreadDays: 0.01 });
+    const paging = { ...unknownPaging(100), unit: 'page' as const };
+    let requests = 0;
+    api.onRequest(() => {
+      if (++requests === 3) api.behave({ order: 'desc' }, 'ipos');
+    });
+    const scanned = await scanAll(testFeed('ipos', { pageSize: 100 }), { paging });
+    expectEverything('ipos', scanned);
+    const marks = scanned.pages.map((page) => page.progress.highWaterMark);
+    expect(marks[1]).toBeGreaterThan(0);
+    expect(marks.slice(2, -1).every((mark) => mark === 0)).toBe(true);
+    expect(scanned.pages[2]).toMatchObject({ rows: [], progress: { paging: { ordered: false } } });
+  });
+
   it('is learned again when it comes back', async () => {
     await simulate({ records: { ipos: 2300 }, spreadDays: 0.02, behaviour: { order: 'desc' } });
     let { progress } = (await scanAll(testFeed('ipos'))).last;
@@ -280,6 +295,24 @@ describe('order', () => {
     progress = (await scanAll(testFeed('ipos'), { ...progress, snapshot: false, wide: true })).last.progress;
     expect(progress.paging.ordered).toBe(true);
     expect((await scanAll(testFeed('ipos'), { ...progress, snapshot: false })).requests).toBe(1);
+  });
+
+  it('is not doubted for a row that becomes visible late in front of a wide second', async () => {
+    await simulate({
+      records: { ipos: 1300 },
+      cluster: { feed: 'ipos', size: 1200, secondsAgo: 1 },
+      newestSecondsAgo: 3600,
+    });
+    const { progress } = (await scanAll(testFeed('ipos'))).last;
+    const [first] = [...api.truth('ipos').values()];
+    let requests = 0;
+    api.onRequest(() => {
+      if (++requests === 3)
+        api.stores.ipos.upsert({ ...first!, id: 'late', updated: progress.highWaterMark - 2 });
+    });
+    const scanned = await scanAll(testFeed('ipos'), { ...progress, snapshot: false });
+    expect(scanned.last.progress.paging.ordered).toBe(true);
+    expect(scanned.seen.has('late')).toBe(true);
   });
 
   it('of one page that holds everything does not matter', async () => {
@@ -398,6 +431,15 @@ describe('answers', () => {
         cluster: { feed: 'ipos', size: 1000 },
         behaviour: { emptyAs },
       });
+      expectEverything('ipos', await scanAll(testFeed('ipos')));
+    },
+  );
+
+  it.each([3, 4, 5, 6, 7, 8, 9, 10, 11, 12])(
+    'an empty one to request %d of a snapshot does not end it',
+    async (request) => {
+      await simulate({ records: { ipos: 1500 }, cluster: { feed: 'ipos', size: 1000, secondsAgo: 86_400 } });
+      api.fault({ fault: { kind: 'short', rows: 0 }, skip: request, times: 1 } as never);
       expectEverything('ipos', await scanAll(testFeed('ipos')));
     },
   );
