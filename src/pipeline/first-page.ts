@@ -37,6 +37,8 @@ export async function behindFirstPage(
     return isShort ? capOrNews(reader, anchor, page, asked) : 'more';
   if (!repeated) {
     reader.setPaging(asked);
+    // Nothing behind a full page: by chance, or the server pages in another way by now.
+    if (!isShort && !odd) return behindFirstPage(feed, reader, anchor, page, true);
     return successor;
   }
   if (asked.unit !== null && !odd) {

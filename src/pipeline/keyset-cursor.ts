@@ -52,8 +52,3 @@ export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageCon
   if (page.least === last || page.last === null) return { kind: 'wide-second', second: last };
   return { kind: 'anchor', cursor: { ...cursor, anchor: last, expectsRows: true } };
 }
-
-/** Past a second that has been read to its end. */
-export function afterSecond(cursor: KeysetCursor, second: number): KeysetCursor {
-  return { ...cursor, anchor: second + 1, expectsRows: false };
-}

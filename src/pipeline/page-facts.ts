@@ -5,6 +5,8 @@ export interface PageFacts {
   readonly length: number;
   /** By position; null where a row has none. */
   readonly ids: readonly (string | null)[];
+  /** The id, or the row's content where it has none: what tells it from another row. */
+  readonly keys: readonly string[];
   readonly updated: readonly (number | null)[];
   /** Least, greatest and last time stamp on the page; null when no row has one. */
   readonly least: number | null;
@@ -16,6 +18,7 @@ export interface PageFacts {
 
 export function pageFacts(rows: readonly unknown[]): PageFacts {
   const ids = rows.map(rowId);
+  const keys = ids.map((id, i) => id ?? `\0${JSON.stringify(rows[i])}`);
   const updated = rows.map(rowUpdated);
   let least: number | null = null;
   let greatest: number | null = null;
@@ -28,13 +31,13 @@ export function pageFacts(rows: readonly unknown[]): PageFacts {
     greatest = Math.max(greatest ?? second, second);
     last = second;
   }
-  return { length: rows.length, ids, updated, least, greatest, last, ascending };
+  return { length: rows.length, ids, keys, updated, least, greatest, last, ascending };
 }
 
 /** No row of `page` is new to someone who knows `earlier`. */
 export function bringsNothingNew(page: PageFacts, earlier: PageFacts): boolean {
-  const known = new Set(earlier.ids);
-  return page.ids.every((id) => id === null || known.has(id));
+  const known = new Set(earlier.keys);
+  return page.keys.every((key) => known.has(key));
 }
 
 /** The server showed the same page again. (A shorter one of known rows may be ties in another order.) */

@@ -9,8 +9,10 @@ import type { FetchedPage, PageReader } from './page-reader';
  * brings no new id and no walk has had more rows than distinct ids are known. (Ties that the server shuffles on each
  * request need several walks.)
  */
-export async function* walkPages(reader: PageReader, window: Window): AsyncGenerator<FetchedPage, WalkEnd> {
+export async function* walkPages(reader: PageReader, window: Window): AsyncGenerator<FetchedPage, Walked> {
   const seen = new Set<string>();
+  const seenWithoutId = new Set<string>();
+  let next: number | null = null;
   let rows = 0;
   let fresh = 0;
   let older = false;
@@ -18,14 +20,23 @@ export async function* walkPages(reader: PageReader, window: Window): AsyncGener
     let inside = 0;
     page.facts.ids.forEach((id, i) => {
       const second = page.facts.updated[i] ?? null;
-      if (second !== null && window.second !== null && second > window.second) return;
+      if (second !== null && window.second !== null && second > window.second) {
+        next = Math.min(next ?? second, second);
+        return;
+      }
       if (second !== null && window.second !== null && second < window.second) older = true;
       inside++;
       rows++;
       if (id !== null && !seen.has(id)) {
         seen.add(id);
         fresh++;
-      } else if (id === null) rows--;
+      } else if (id === null) {
+        // It cannot be counted on as one record, but a new one is news.
+        rows--;
+        const key = page.facts.keys[i]!;
+        if (!seenWithoutId.has(key)) fresh++;
+        seenWithoutId.add(key);
+      }
     });
     // A page with a row behind the window, or an empty one, is the window's end.
     return page.facts.length === 0 || inside < page.facts.length;
@@ -38,10 +49,10 @@ export async function* walkPages(reader: PageReader, window: Window): AsyncGener
     for (let ended = false; !ended; ) {
       if (top * reader.paging().pageSize > window.pagingLimit) throw beyondReach(window);
       const page = await reader.read(window.from, top);
-      if (page === 'page-size-changed') return 'begin-again';
+      if (page === 'page-size-changed') return { end: 'begin-again', next };
       ended = take(page);
       // In front of the second, a row has become visible late; behind it, the pages are not oldest first.
-      if (older) return top === 0 ? 'begin-again' : 'not-in-order';
+      if (older) return { end: top === 0 ? 'begin-again' : 'not-in-order', next };
       if (!ended) top++;
       yield page;
     }
@@ -49,13 +60,13 @@ export async function* walkPages(reader: PageReader, window: Window): AsyncGener
     if (walk === 0) continue;
     for (let n = top - 1; n >= 0; n--) {
       const page = await reader.read(window.from, n);
-      if (page === 'page-size-changed') return 'begin-again';
+      if (page === 'page-size-changed') return { end: 'begin-again', next };
       take(page);
       yield page;
     }
-    if (fresh === 0 && seen.size >= rows) return 'all-read';
+    if (fresh === 0 && seen.size >= rows) return { end: 'all-read', next };
   }
-  return 'not-settled';
+  return { end: 'not-settled', next };
 }
 
 export interface Window {
@@ -70,6 +81,12 @@ export interface Window {
 
 /** `not-in-order`: a row older than the one second came behind it, so the pages are not oldest first. */
 export type WalkEnd = 'all-read' | 'not-settled' | 'not-in-order' | 'begin-again';
+
+export interface Walked {
+  readonly end: WalkEnd;
+  /** The first second behind the window; null when the window reaches to the server's end. */
+  readonly next: number | null;
+}
 
 export const MOST_WALKS = 20;
 

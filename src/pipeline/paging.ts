@@ -7,6 +7,8 @@ export function unknownPaging(pageSize: number): Paging {
 
 /** Value of the paging parameter for page n (from 0) of a walk. */
 export function pageOffset(paging: Paging, n: number): number {
+  // Counting from 1, page 0 was answered like page 1: asking for 0 stays right when the server comes to count from 0.
+  if (n === 0) return 0;
   return paging.firstPage + (paging.unit === 'record' ? n * paging.pageSize : n);
 }
 

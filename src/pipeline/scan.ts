@@ -3,10 +3,10 @@ import type { Logger } from '../logger';
 import type { Source } from '../source/source';
 import type { Paging, ScanPage } from '../types';
 import { behindFirstPage } from './first-page';
-import { afterSecond, type KeysetCursor, nextStep } from './keyset-cursor';
+import { type KeysetCursor, nextStep } from './keyset-cursor';
 import { bringsNothingNew, type PageFacts } from './page-facts';
 import { type FetchedPage, type PageReader, pageReader } from './page-reader';
-import { MOST_WALKS, walkPages } from './page-walk';
+import { MOST_WALKS, type Walked, type Window, walkPages } from './page-walk';
 import { withPageSize } from './paging';
 
 /** Where a scan begins and what is known before it. Times are Unix seconds. */
@@ -54,15 +54,20 @@ export async function* scan(
     highWaterMark: start.highWaterMark,
     settled: true,
   };
+  // Marks that were set while an order was believed in prove nothing: without it, a snapshot begins again.
+  const restart = start.snapshot
+    ? { from: 0, highWaterMark: 0 }
+    : { from, highWaterMark: start.highWaterMark };
   if (reader.paging().ordered) {
     const outOfOrder = yield* scanInOrder(feed, from, start, position, deps);
     if (outOfOrder === null) return;
-    // The mark has moved as if the order were given. It goes back before anything else can fail.
     reader.setPaging({ ...reader.paging(), ordered: false });
-    position.highWaterMark = start.highWaterMark;
+    position.highWaterMark = restart.highWaterMark;
+    // They go back before anything else can fail.
     yield { ...scanPage(position, outOfOrder, false), rows: [] };
   }
-  yield* scanWithoutOrder(feed, from, start, position, deps);
+  position.highWaterMark = restart.highWaterMark;
+  yield* scanWithoutOrder(feed, restart.from, start, position, deps);
 }
 
 /** What a scan moves along: the mark that its pages carry. */
@@ -90,14 +95,18 @@ async function* scanInOrder(
   };
   let pin: number | null = null;
   let previous: PageFacts | null = null;
+  /** When the first page was answered that reaches into the seconds in which rows may still become visible. */
+  let nearSince = Number.POSITIVE_INFINITY;
 
   for (;;) {
-    const known = reader.paging().longestPage;
+    const before = reader.paging();
     let page = await first(reader, cursor.anchor);
     // Where rows were, and wherever a snapshot would end, an empty answer is not believed at once.
     const isOdd = cursor.expectsRows || start.snapshot;
     if (page.facts.length === 0 && isOdd) page = await first(reader, cursor.anchor);
     const { facts } = page;
+    // With fewer records asked for (a body was too large), nothing is known of the pages' length.
+    const known = reader.paging().pageSize === before.pageSize ? before.longestPage : null;
     if (facts.length === 0) {
       yield lastPage(position, page);
       return null;
@@ -121,7 +130,9 @@ async function* scanInOrder(
     });
     // Rows beyond a leap say nothing about those leapt over, and a page of one second nothing about the order: there the
     // mark waits for what is behind the page.
-    const mark = Math.min(facts.last ?? cursor.anchor, page.knownSecond);
+    if ((facts.last ?? 0) >= page.serverSecond - feed.overlapSeconds)
+      nearSince = Math.min(nearSince, page.knownSecond);
+    const mark = Math.min(facts.last ?? cursor.anchor, page.knownSecond, nearSince);
     if (cursor.leaps === 0 && step.kind !== 'wide-second') position.highWaterMark = mark;
     yield scanPage(position, page, step.kind === 'end');
     if (step.kind === 'end') return null;
@@ -132,6 +143,8 @@ async function* scanInOrder(
 
     const beyond = await behindFirstPage(feed, reader, cursor.anchor, facts);
     if (beyond === 'page-size-changed') continue;
+    if (!reader.paging().ordered) return page;
+    let next: number | null = null;
     if (beyond === 'more') {
       const window = {
         from: cursor.anchor,
@@ -139,16 +152,18 @@ async function* scanInOrder(
         pagingLimit: feed.pagingLimit,
         feed: feed.name,
       };
-      const end = yield* walk(window, position, deps);
-      if (end === 'not-in-order') return page;
-      if (end === 'again') continue;
+      const walked = yield* walk(window, position, deps);
+      if (walked.end === 'not-in-order') return page;
+      if (walked.end === 'begin-again') continue;
+      next = walked.next;
     }
     if (cursor.leaps === 0) position.highWaterMark = mark;
-    if (beyond !== 'more') {
-      yield lastPage(position, beyond);
+    if (next === null) {
+      yield lastPage(position, beyond === 'more' ? page : beyond);
       return null;
     }
-    cursor = afterSecond(cursor, step.second);
+    // Not the second that follows: where rows have no time stamp, each of them would show the same rows again.
+    cursor = { ...cursor, anchor: next, expectsRows: true };
   }
 }
 
@@ -161,36 +176,37 @@ async function* scanWithoutOrder(
   deps: ScanDeps,
 ): AsyncGenerator<ScanPage> {
   const { reader } = position;
-  position.highWaterMark = start.highWaterMark;
   const window = { from, second: null, pagingLimit: feed.pagingLimit, feed: feed.name };
   for (;;) {
     let begin = await first(reader, from);
     if (begin.facts.length === 0) begin = await first(reader, from);
-    reader.setPaging({ ...reader.paging(), ordered: isInOrder(begin.facts, from) });
+    let ordered = isInOrder(begin.facts, from);
     let greatest = begin.facts.greatest ?? start.highWaterMark;
     yield scanPage(position, begin, false);
     // One page that holds the whole window needs no order.
     const beyond = await behindFirstPage(feed, reader, from, begin.facts);
     if (beyond === 'page-size-changed') continue;
     if (beyond === 'more') {
-      const end = yield* walk(window, position, deps, (page) => {
+      const { end } = yield* walk(window, position, deps, (page) => {
+        ordered &&= page.facts.ascending;
         greatest = Math.max(greatest, page.facts.greatest ?? 0);
       });
-      if (end === 'again') continue;
+      if (end === 'begin-again') continue;
     }
     // A row that moved while the pages were read may have been missed: it is no older than the first answer.
     position.highWaterMark = Math.min(greatest, begin.knownSecond);
+    reader.setPaging({ ...reader.paging(), ordered });
     yield lastPage(position, begin);
     return;
   }
 }
 
 async function* walk(
-  window: Parameters<typeof walkPages>[1],
+  window: Window,
   position: Position,
   deps: ScanDeps,
   look: (page: FetchedPage) => void = () => {},
-): AsyncGenerator<ScanPage, 'done' | 'again' | 'not-in-order'> {
+): AsyncGenerator<ScanPage, Walked> {
   const pages = walkPages(position.reader, window);
   for (;;) {
     const { done, value } = await pages.next();
@@ -199,7 +215,7 @@ async function* walk(
       yield scanPage(position, value, false);
       continue;
     }
-    if (value === 'not-settled') {
+    if (value.end === 'not-settled') {
       position.settled = false;
       deps.logger.warn(
         `Feed ${window.feed}: ${MOST_WALKS} walks over the rows from ${window.from} still brought new ones. ` +
@@ -207,8 +223,7 @@ async function* walk(
         { feed: window.feed },
       );
     }
-    if (value === 'not-in-order') return value;
-    return value === 'begin-again' ? 'again' : 'done';
+    return value;
   }
 }
 

@@ -34,12 +34,12 @@ export async function runFeedTask(
   let owned: OwnedFeed | null = null;
   let failures = 0;
   let error: HighwaterError | null = null;
-  let lastWide = 0;
+  let lastWide = Number.NEGATIVE_INFINITY;
   let complete = false;
 
   try {
     while (!signal.aborted) {
-      const began = Date.now();
+      const began = performance.now();
       let pauseMs: number;
       try {
         owned ??= await acquireFeed(feed, deps, signal);
@@ -52,11 +52,16 @@ export async function runFeedTask(
         if (wide) lastWide = began;
         if (failures > 0 && error !== null)
           logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: error.code });
-        logger.debug('polled', { feed: feed.name, wide, ms: Date.now() - began, ...result });
+        logger.debug('polled', {
+          feed: feed.name,
+          wide,
+          ms: Math.round(performance.now() - began),
+          ...result,
+        });
         failures = 0;
         error = null;
         state = nextState(state, 'polled');
-        pauseMs = Math.max(0, began + feed.pollIntervalMs - Date.now());
+        pauseMs = Math.max(0, began + feed.pollIntervalMs - performance.now());
       } catch (thrown) {
         if (signal.aborted) break;
         error = asHighwaterError(feed, thrown);
@@ -86,8 +91,11 @@ export async function runFeedTask(
   }
 }
 
+/** What goes wrong in letting go must not hide why, nor end the other feeds: the next owner fences this one anyway. */
 async function letGo(owned: OwnedFeed | null): Promise<null> {
-  await owned?.session.release();
+  await owned?.session.release().catch((error: unknown) => {
+    owned.deps.logger.debug('the feed could not be released', { feed: owned.deps.topics.feed, error });
+  });
   return null;
 }
 

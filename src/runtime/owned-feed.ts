@@ -44,7 +44,8 @@ export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: Abort
     const decode = createDecoder(feed, record);
     return { session, deps: { ...deps, session, state, codec, decode, compare: createComparison(record) } };
   } catch (error) {
-    await session.release();
+    // The first error is the one that tells.
+    await session.release().catch(() => {});
     throw error;
   }
 }
