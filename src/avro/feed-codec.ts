@@ -2,8 +2,15 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics } from '../log/commit-log';
 import type { SourceOffset } from '../state/source-offset';
 import type { Change, EventTail, VendorRecord } from '../types';
-import type { AvroSchema, SchemaRegistry } from './registry';
-import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema, readSchema } from './schemas';
+import type { SchemaRegistry } from './registry';
+import {
+  type FeedSchemas,
+  type FieldSchema,
+  feedSchemas,
+  fullName,
+  type RecordSchema,
+  readSchema,
+} from './schemas';
 import { WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 import { type WireType, wireType } from './wire-type';
 
@@ -30,7 +37,9 @@ export interface DeadLetterValue {
 }
 
 /**
- * Registers the feed's schemas, each under the subject of its topic (TopicNameStrategy), before anything is published.
+ * Registers the feed's schemas, before anything is published: each under the subject of its topic (TopicNameStrategy,
+ * `ipos-value`); where transitions share the topic of the changes, that topic's under one for each type
+ * (TopicRecordNameStrategy, `ipos-marketdata.ipos.Envelope`).
  * @throws HighwaterError SCHEMA_INCOMPATIBLE
  */
 export async function createFeedCodec(
@@ -39,8 +48,13 @@ export async function createFeedCodec(
   registry: SchemaRegistry,
 ): Promise<FeedCodec> {
   const schemas = feedSchemas(feed);
-  const register = async <T>(topic: string, schema: AvroSchema): Promise<WireType<T>> =>
-    wireType<T>(schema, await registry.register(`${topic}-value`, schema));
+  const isShared = topics.transitions.some(({ name }) => name === topics.changes.name);
+  const idOf = (topic: string, schema: RecordSchema): Promise<number> => {
+    const ofMany = isShared && topic === topics.changes.name;
+    return registry.register(`${topic}-${ofMany ? fullName(schema) : 'value'}`, schema);
+  };
+  const register = async <T>(topic: string, schema: RecordSchema): Promise<WireType<T>> =>
+    wireType<T>(schema, await idOf(topic, schema));
 
   const transitions = new Map<string, WireType<Readonly<Record<string, unknown>>>>();
   for (const [i, transition] of feed.transitions.entries()) {
@@ -50,7 +64,7 @@ export async function createFeedCodec(
     );
   }
   const image = await register<VendorRecord>(topics.current.name, schemas.record);
-  const envelopeId = await registry.register(`${topics.changes.name}-value`, schemas.envelope);
+  const envelopeId = await idOf(topics.changes.name, schemas.envelope);
   return {
     schemas,
     image,

@@ -46,11 +46,16 @@ export function feedSchemas(feed: FeedDefinition): FeedSchemas {
   };
 }
 
+/** `marketdata.ipos.Ipo`; the bare name where there is no namespace. */
+export function fullName({ name, namespace }: Pick<RecordSchema, 'name' | 'namespace'>): string {
+  return namespace === undefined || name.includes('.') ? name : `${namespace}.${name}`;
+}
+
 /** The envelope template with the feed's namespace, and its record in place of `Record`. */
 function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
   const template = readSchema('envelope.avsc');
   // Avro defines a named type once, where it is first used, and refers to it by name afterwards.
-  const uses: readonly AvroSchema[] = [record, `${record.namespace}.${record.name}`];
+  const uses: readonly AvroSchema[] = [record, fullName(record)];
   let used = 0;
   const fields = template.fields.map((field) => {
     if (!Array.isArray(field.type) || field.type[1] !== 'Record') return field;

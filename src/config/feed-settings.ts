@@ -42,6 +42,16 @@ const transition: z.ZodType<TransitionDefinition> = z.discriminatedUnion(
   { error: 'a transition with kind field or latest-in-group' },
 );
 
+/** Not a union, which would keep to itself what is wrong inside the list. */
+const transitions = z.unknown().transform((value, context) => {
+  if (value === undefined || value === 'same-topic') return value;
+  const error = 'same-topic or a list of transitions';
+  const parsed = z.array(transition, { error }).safeParse(value);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) context.addIssue({ ...issue });
+  return z.NEVER;
+});
+
 /** What the file may say about one feed. Each member's description is printed in the reference page. */
 export const feedSettings = z
   .strictObject(
@@ -87,9 +97,9 @@ export const feedSettings = z
         .describe(
           'Values by which the vendor says "unknown": `emptyText`, `zero` (fields), `zeroWithout` (field: companion).',
         ),
-      transitions: z
-        .array(transition, { error: 'a list of transitions' })
-        .describe('Moves that are events of their own; replaces the list of the definition.'),
+      transitions: transitions.describe(
+        'Moves that are events of their own: a list that replaces that of the definition, or `same-topic`, which publishes those of the definition onto the topic of the feed.',
+      ),
       pollInterval: duration(10).describe(
         'Time from one poll to the next. Default: the general `pollInterval`.',
       ),
@@ -149,15 +159,21 @@ export function feedOf(
   overrides: FeedSettings,
   pollIntervalMs: number,
 ): Feed {
-  const { pollInterval, overlap, wideOverlap, widePollEvery, parameters, query, unknowns, ...plain } =
+  const { pollInterval, overlap, wideOverlap, widePollEvery, parameters, query, unknowns, ...others } =
     present(overrides);
+  const { transitions: written, ...plain } = others;
   const base = definition ?? { ...newFeed, name, topic: name };
+  const topic = plain.topic ?? base.topic;
   return {
     ...base,
     ...plain,
     parameters: { ...base.parameters, ...present(parameters ?? {}) },
     query: present({ ...base.query, ...query }, null),
     unknowns: { ...base.unknowns, ...present(unknowns ?? {}) },
+    transitions:
+      written === 'same-topic'
+        ? base.transitions.map((one) => ({ ...one, topic }))
+        : (written ?? base.transitions),
     pollIntervalMs: pollInterval ?? pollIntervalMs,
     overlapSeconds: overlap ?? 5,
     wideOverlapSeconds: wideOverlap ?? 3_600,

@@ -138,8 +138,8 @@ function ownSchema(overrides: FeedSettings, filePath: string): FeedSettings {
   return {
     ...others,
     ...(schema === undefined ? {} : { schema: own(schema) }),
-    ...(transitions === undefined
-      ? {}
+    ...(transitions === undefined || transitions === 'same-topic'
+      ? { transitions }
       : { transitions: transitions.map((one) => ({ ...one, schema: own(one.schema) })) }),
   };
 }

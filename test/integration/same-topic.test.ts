@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { loadConfig } from '../../src/config/load-config';
+import type { Feed } from '../../src/feeds/feed';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { ClosableSource } from '../../src/source/client';
+import { testFeed } from '../support/feeds';
+import { testSource } from '../support/source';
+import { type TestPublisher, testPublisher } from '../support/test-publisher';
+
+let api: Simulator;
+let source: ClosableSource;
+let publisher: TestPublisher;
+
+async function start(feed: Feed): Promise<void> {
+  api = await startSimulator({ compress: false, records: { ipos: 3 } });
+  source = testSource(api);
+  publisher = await testPublisher(feed, source);
+}
+
+afterEach(async () => {
+  await publisher.close();
+  source.close();
+  await api.stop();
+});
+
+/** As `highwater.yaml` makes it. */
+function configured(section: string): Feed {
+  const cwd = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
+  try {
+    writeFileSync(path.join(cwd, 'highwater.yaml'), section);
+    return loadConfig({ flags: {}, env: {}, cwd }, 'nothing').feeds.find(({ name }) => name === 'ipos')!;
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
+
+function subjects(): string[] {
+  const found: string[] = [];
+  publisher.log.registry.register = new Proxy(publisher.log.registry.register, {
+    apply(register, self, args: [string, never]) {
+      found.push(args[0]);
+      return Reflect.apply(register, self, args);
+    },
+  });
+  return found;
+}
+
+async function moveStatus(): Promise<void> {
+  await publisher.poll();
+  const [first] = [...api.truth('ipos').values()];
+  const { updated: _updated, ...rest } = api.stores.ipos.get(first!.id as string)!;
+  api.stores.ipos.upsert({ ...rest, deal_status: 'Withdrawn' } as never);
+  await publisher.poll();
+}
+
+it.each([
+  ['transitions: same-topic', () => configured('feeds: {ipos: {transitions: same-topic}}')],
+  [
+    'a topic of both',
+    () =>
+      testFeed('ipos', { transitions: testFeed('ipos').transitions.map((t) => ({ ...t, topic: 'ipos' })) }),
+  ],
+])('%s: both types on one topic, subjects by topic and record', async (_, feed) => {
+  await start(feed());
+  const registered = subjects();
+  await publisher.restart();
+  await moveStatus();
+  const events = await publisher.topic('ipos');
+  expect(events.map(({ headers }) => headers.ce_type)).toEqual([
+    'marketdata.ipos.read',
+    'marketdata.ipos.read',
+    'marketdata.ipos.read',
+    'marketdata.ipos.updated',
+    'marketdata.ipos.deal-status-changed',
+  ]);
+  const [change, transition] = events.slice(-2);
+  expect(change!.decoded).toMatchObject({ op: 'u', after: { deal_status: 'Withdrawn' } });
+  expect(transition!.decoded).toMatchObject({ caused_by: change!.decoded!.event_id, status: 'Withdrawn' });
+  expect(await publisher.topic('ipos.deal-status')).toEqual([]);
+  expect(registered.sort()).toEqual([
+    'ipos-marketdata.ipos.DealStatusChanged',
+    'ipos-marketdata.ipos.Envelope',
+    'ipos.current-value',
+    'ipos.dead-letters-value',
+    'ipos.source-offset-value',
+  ]);
+});
+
+it('by default each topic has one type and one subject', async () => {
+  await start(testFeed('ipos'));
+  const registered = subjects();
+  await publisher.restart();
+  await moveStatus();
+  expect(await publisher.topic('ipos')).toHaveLength(4);
+  expect(await publisher.topic('ipos.deal-status')).toHaveLength(1);
+  expect(registered.sort()).toEqual([
+    'ipos-value',
+    'ipos.current-value',
+    'ipos.dead-letters-value',
+    'ipos.deal-status-value',
+    'ipos.source-offset-value',
+  ]);
+});
