@@ -7,7 +7,7 @@ import { type CommandContext, runCommand } from './command-context';
 import { eventLine } from './format/event-line';
 import { opsValue, wholeNumberValue } from './option-values';
 import { type DecodedRecord, recordDecoder } from './record-decoder';
-import { missingTopicNote } from './tail-topics';
+import { meantTopic, missingTopicNote } from './tail-topics';
 
 interface TailFlags {
   readonly fromBeginning?: true;
@@ -50,7 +50,7 @@ async function tail(name: string, flags: TailFlags, context: CommandContext): Pr
   const { follow, op, key, limit = Infinity } = flags;
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'nothing');
   context.hide(config.secrets);
-  const topic = name.startsWith(config.topicPrefix) ? name : `${config.topicPrefix}${name}`;
+  const topic = meantTopic(name, config);
   const { commitLog, registry } = openLocalLog({ dataDir: config.dataDir });
   try {
     const missing = missingTopicNote(topic, config, follow);

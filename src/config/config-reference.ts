@@ -1,5 +1,5 @@
 import { feedSettings } from './feed-settings';
-import { laterVariables, type Setting, settings } from './settings';
+import { ignoredVariables, refusedVariables, type Setting, settings } from './settings';
 
 /** An example that a test loads. */
 export const exampleFile = `apiUrl: https://api.example.com
@@ -40,9 +40,8 @@ Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64
 |---|---|---|---|---|
 ${Object.entries<Setting>(settings).map(settingRow).join('\n')}
 
-Not in this version: ${Object.keys(laterVariables)
-    .map((name) => `\`${name}\``)
-    .join(', ')}. Setting one of them is a mistake, so that nobody believes it works.
+Not in this version: ${codes(Object.keys(refusedVariables))}, which is a mistake when it is set, so that nobody looks for
+events where none arrive; ${codes(ignoredVariables.flatMap(({ names }) => names))}, which have no effect, as \`run\` says.
 
 ## Feeds
 
@@ -70,6 +69,10 @@ function settingRow([key, { env, flag, default: fallback, doc }]: [string, Setti
   const written = fallback === null || fallback === '' ? '' : `\`${fallback}\``;
   const option = flag === null ? 'none' : `\`${flag}\``;
   return `| \`${key}\` | \`${env}\` | ${option} | ${written} | ${cell(doc)} |`;
+}
+
+function codes(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 function cell(text: string): string {

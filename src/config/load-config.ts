@@ -9,8 +9,8 @@ import type { RequestBudgetOptions } from '../source/request-budget';
 import { readConfigFile } from './config-file';
 import { loadFeeds } from './load-feeds';
 import { configError, type Mistake } from './mistake';
-import { findUnknown, readSettings } from './raw-settings';
-import type { SettingValues } from './settings';
+import { concerns, findIgnored, findUnknown, readSettings } from './raw-settings';
+import type { SettingKey, SettingValues } from './settings';
 import { readToken } from './token';
 
 export interface ApiConfig {
@@ -30,6 +30,8 @@ export interface Config {
   readonly log: { readonly level: 'error' | 'warn' | 'info' | 'debug'; readonly format: 'pretty' | 'json' };
   /** Never to be seen: for the logger. */
   readonly secrets: readonly string[];
+  /** What is set and has no effect in this version, each with the reason: a sentence without its stop, for a warning. */
+  readonly ignored: readonly string[];
   /** Null when address or token are not set, for commands that don't read the API. */
   readonly api: ApiConfig | null;
 }
@@ -48,10 +50,14 @@ export interface LoadConfigInput {
 
 const defaultFile = 'highwater.yaml';
 
+/** What a command that only reads the log depends on. */
+const usedByReaders: readonly SettingKey[] = ['dataDir', 'topicPrefix', 'logLevel', 'logFormat'];
+
 /**
  * Flags over environment over `highwater.yaml` over defaults.
- * @param needs `api`: address and token must be set; `nothing`: the command does without them
- * @throws HighwaterError CONFIG_INVALID with every mistake, each naming where it was set
+ * @param needs `api`: address and token must be set; `nothing`: the command only reads the log, and mistakes elsewhere
+ * do not keep it from that (what is wrong is then at its default, or left out)
+ * @throws HighwaterError CONFIG_INVALID with every mistake that matters, each naming where it was set
  */
 export function loadConfig(input: LoadConfigInput, needs?: 'api'): ConfigWithApi;
 export function loadConfig(input: LoadConfigInput, needs: 'nothing'): Config;
@@ -71,13 +77,14 @@ export function loadConfig(input: LoadConfigInput, needs: 'api' | 'nothing' = 'a
     enabledWhere: origins.get('enabledFeeds')?.where ?? null,
     pollIntervalMs: values.pollInterval,
   });
-  const mistakes = [
+  const all = [
     ...file.mistakes,
     ...findUnknown(sources),
     ...settings.mistakes,
     ...token.mistakes,
     ...feedMistakes,
   ];
+  const mistakes = needs === 'api' ? all : all.filter((mistake) => concerns(mistake, usedByReaders));
   if (needs === 'api') {
     const tokenSet = origins.has('apiToken') || origins.has('apiTokenFile');
     mistakes.push(...missingApi(origins.has('apiUrl'), tokenSet));
@@ -90,6 +97,7 @@ export function loadConfig(input: LoadConfigInput, needs: 'api' | 'nothing' = 'a
     appId: values.appId,
     log: { level: values.logLevel, format: values.logFormat },
     secrets,
+    ignored: findIgnored(env),
     api: apiConfig(values, token.token),
   };
 }

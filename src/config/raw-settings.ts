@@ -3,7 +3,8 @@ import { didYouMean } from './did-you-mean';
 import { type Mistake, unexpected } from './mistake';
 import {
   flagName,
-  laterVariables,
+  ignoredVariables,
+  refusedVariables,
   type Setting,
   type SettingKey,
   type SettingValues,
@@ -86,15 +87,37 @@ export function findUnknown({ env, file }: SettingSources): Mistake[] {
   }
   const variables: string[] = settingKeys.map((key) => settings[key].env);
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || value === '') continue;
-    const later = laterVariables[name];
-    if (later !== undefined)
-      mistakes.push({ key: name, where: 'environment', problem: `cannot be used: ${later}; unset it` });
+    if (value === undefined || value === '' || ignoredFor(name) !== null) continue;
+    const refused = refusedVariables[name];
+    if (refused !== undefined)
+      mistakes.push({ key: name, where: 'environment', problem: `cannot be used: ${refused}; unset it` });
     // Only what is near to a setting: Kubernetes sets HIGHWATER_SERVICE_HOST and the like on its own.
-    if (!name.startsWith('HIGHWATER_') || variables.includes(name) || later !== undefined) continue;
+    if (!name.startsWith('HIGHWATER_') || variables.includes(name)) continue;
     const near = didYouMean(name, variables);
     if (near !== null)
       mistakes.push({ key: name, where: 'environment', problem: `is no setting; did you mean ${near}?` });
   }
   return mistakes;
+}
+
+/** Variables that are set and have no effect, each with the reason: `HIGHWATER_HTTP_PORT has no effect: …`. */
+export function findIgnored(env: SettingSources['env']): string[] {
+  return Object.entries(env).flatMap(([name, value]) => {
+    const reason = value === undefined || value === '' ? null : ignoredFor(name);
+    return reason === null ? [] : [`${name} has no effect: ${reason}`];
+  });
+}
+
+function ignoredFor(variable: string): string | null {
+  return ignoredVariables.find(({ pattern }) => pattern.test(variable))?.reason ?? null;
+}
+
+/** Whether a mistake is, or was meant to be, about one of these settings. The file itself and the log count as all of them. */
+export function concerns({ key }: Mistake, used: readonly SettingKey[]): boolean {
+  if (key === 'config' || Object.hasOwn(refusedVariables, key)) return true;
+  const meant = didYouMean(
+    key,
+    settingKeys.flatMap((one) => [one, settings[one].env]),
+  );
+  return used.some((one) => key === one || meant === one || meant === settings[one].env);
 }

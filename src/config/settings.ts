@@ -168,13 +168,31 @@ export type SettingValues = {
 
 export const settingKeys = Object.keys(settings) as readonly SettingKey[];
 
-/** Variables that the design knows and this version does not: set, they must not pass for working. */
-export const laterVariables: Readonly<Record<string, string>> = {
-  KAFKA_BROKERS: 'this version publishes to the embedded log only',
-  HIGHWATER_COMPRESSION: 'this version publishes to the embedded log only',
-  HIGHWATER_HTTP_PORT: 'this version serves no metrics, health or dashboard',
-  HIGHWATER_HTTP_HOST: 'this version serves no metrics, health or dashboard',
-};
+const embeddedLogOnly = 'this version publishes to the embedded log only';
+const noHttp = 'this version serves no metrics, health or dashboard';
+
+/** Set, this variable must not pass for working: what is published would be missed where it is looked for. */
+export const refusedVariables: Readonly<Record<string, string>> = { KAFKA_BROKERS: embeddedLogOnly };
+
+/** Variables of later versions that change nothing by themselves: pattern, how the reference names them, and why. */
+export const ignoredVariables: readonly {
+  readonly pattern: RegExp;
+  readonly names: readonly string[];
+  readonly reason: string;
+}[] = [
+  {
+    pattern: /^HIGHWATER_HTTP_(PORT|HOST)$/,
+    names: ['HIGHWATER_HTTP_PORT', 'HIGHWATER_HTTP_HOST'],
+    reason: noHttp,
+  },
+  { pattern: /^HIGHWATER_COMPRESSION$/, names: ['HIGHWATER_COMPRESSION'], reason: embeddedLogOnly },
+  {
+    // Kubernetes sets KAFKA_SERVICE_HOST, KAFKA_PORT_9092_TCP and the like on its own.
+    pattern: /^(KAFKA|SCHEMA_REGISTRY)_(?!.*(SERVICE_|PORT))(?!BROKERS$)/,
+    names: ['KAFKA_*', 'SCHEMA_REGISTRY_*'],
+    reason: embeddedLogOnly,
+  },
+];
 
 /** A flag's name among the options that the command line parser returns: `--api-url <url>` → `apiUrl`. */
 export function flagName(flag: string): string {

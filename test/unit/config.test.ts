@@ -172,11 +172,6 @@ describe('mistakes', () => {
       'KAFKA_BROKERS (environment): cannot be used: this version publishes to the embedded log only; unset it',
     ],
     [
-      'a port',
-      { env: { ...api, HIGHWATER_HTTP_PORT: '0' } },
-      /^HIGHWATER_HTTP_PORT \(environment\): cannot be used: this version serves no metrics/,
-    ],
-    [
       'a list of feeds in the file',
       { file: 'feeds: [ipos]' },
       /^feeds \(highwater.yaml, line 1\): found \["ipos"\], expected a section for each feed; .* enabledFeeds/,
@@ -232,6 +227,54 @@ describe('mistakes', () => {
   it('are not seen in variables that Kubernetes sets for a service of this name', () => {
     const env = { ...api, HIGHWATER_SERVICE_HOST: '10.0.0.1', HIGHWATER_PORT: 'tcp://10.0.0.1:80' };
     expect(mistakesOf({ env })).toEqual([]);
+  });
+});
+
+describe('variables of later versions', () => {
+  it('have no effect but a reason to warn, and show nothing of their values', () => {
+    const later = {
+      HIGHWATER_HTTP_PORT: '0',
+      HIGHWATER_HTTP_HOST: 'h',
+      HIGHWATER_COMPRESSION: 'gzip',
+      KAFKA_SASL_PASSWORD: 'SECRET',
+      SCHEMA_REGISTRY_URL: 'http://me:SECRET@r',
+      KAFKA_SSL: '',
+      KAFKA_PORT_9092_TCP: 'tcp://10.0.0.1:9092',
+    };
+    const noHttp = 'this version serves no metrics, health or dashboard';
+    const noKafka = 'this version publishes to the embedded log only';
+    expect(load({ env: { ...api, ...later } }).ignored).toEqual([
+      `HIGHWATER_HTTP_PORT has no effect: ${noHttp}`,
+      `HIGHWATER_HTTP_HOST has no effect: ${noHttp}`,
+      `HIGHWATER_COMPRESSION has no effect: ${noKafka}`,
+      `KAFKA_SASL_PASSWORD has no effect: ${noKafka}`,
+      `SCHEMA_REGISTRY_URL has no effect: ${noKafka}`,
+    ]);
+    expect(load().ignored).toEqual([]);
+  });
+});
+
+describe('a command that only reads the log', () => {
+  const read = (env: Record<string, string>, file: string) => {
+    writeFileSync(join(cwd, 'highwater.yaml'), file);
+    return loadConfig({ flags: {}, env, cwd, definitions }, 'nothing');
+  };
+
+  it('is not kept from it by mistakes elsewhere', () => {
+    const file = 'pollInterval: x\napiUrl: y\nnonsense: 1\ndataDir: there\nfeeds: {ipos: {pageSize: many}}';
+    expect(read({ HIGHWATER_API_TOKEN: 'two words', HIGHWATER_FEEDS: 'none' }, file)).toMatchObject({
+      dataDir: join(cwd, 'there'),
+      api: null,
+    });
+  });
+
+  it.each([
+    ['a misspelt variable that it uses', { HIGHWATER_DATADIR: 'x' }, ''],
+    ['a wrong prefix', {}, 'topicPrefix: a b'],
+    ['another log', { KAFKA_BROKERS: 'b:9092' }, ''],
+    ['a broken file', {}, 'feeds: ['],
+  ])('is kept from it by %s', (_, env, file) => {
+    expect(() => read(env as Record<string, string>, file)).toThrow(/^One setting is wrong/);
   });
 });
 

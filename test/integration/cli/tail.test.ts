@@ -134,6 +134,14 @@ it('puts the prefix before a name that lacks it', async () => {
   }
 });
 
+it('puts it before a name that only begins alike, and whatever else is set wrong', async () => {
+  await published('--feeds', 'ipos', '--topic-prefix', 'i');
+  const args = ['tail', 'ipos', '--topic-prefix', 'i', '--no-follow', '--limit', '1', '--json'];
+  const reader = cli(args, { cwd: folder(), env: { HIGHWATER_POLL_INTERVAL: 'often' } });
+  expect(await reader.ended()).toEqual({ code: 0, signal: null });
+  expect(JSON.parse(reader.stdout())).toMatchObject({ topic: 'iipos' });
+});
+
 it('ends quietly when nobody reads on', async () => {
   await published('--feeds', 'analysts');
   const piped = tail('analysts', '--from-beginning', '--json');
