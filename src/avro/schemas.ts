@@ -30,11 +30,12 @@ export interface FeedSchemas {
   readonly transitions: ReadonlyMap<string, RecordSchema>;
 }
 
-const folder = path.join(__dirname, '..', '..', 'schemas');
+/** The schemas that come with highwater. */
+export const schemaFolder = path.join(__dirname, '..', '..', 'schemas');
 
 /** Reads one schema: a file name below `schemas/`, or an absolute path for a feed that is declared outside. */
 export function readSchema(file: string): RecordSchema {
-  return JSON.parse(readFileSync(path.resolve(folder, file), 'utf8')) as RecordSchema;
+  return JSON.parse(readFileSync(path.resolve(schemaFolder, file), 'utf8')) as RecordSchema;
 }
 
 export function feedSchemas(feed: FeedDefinition): FeedSchemas {
@@ -52,7 +53,7 @@ export function fullName({ name, namespace }: Pick<RecordSchema, 'name' | 'names
 }
 
 /** The envelope template with the feed's namespace, and its record in place of `Record`. */
-function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
+export function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
   const template = readSchema('envelope.avsc');
   // Avro defines a named type once, where it is first used, and refers to it by name afterwards.
   const uses: readonly AvroSchema[] = [record, fullName(record)];

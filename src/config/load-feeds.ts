@@ -3,10 +3,12 @@ import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
+import { checkFeed } from './check-feed';
 import type { ConfigFile } from './config-file';
 import { didYouMean } from './did-you-mean';
 import { type FeedSettings, feedOf, feedSettings, missingForNewFeed, valueAt } from './feed-settings';
 import { type Mistake, unexpected } from './mistake';
+import { topicClashes } from './topic-clashes';
 
 export interface LoadFeedsInput {
   readonly definitions: readonly FeedDefinition[];
@@ -39,7 +41,12 @@ export function loadFeeds(input: LoadFeedsInput): {
     if (mistakes.length > before) continue;
     feeds.push(feedOf(name, definition, ownSchema(overrides, input.filePath), input.pollIntervalMs));
   }
-  mistakes.push(...sharedTopics(feeds, file));
+  const isWritten = (feed: string, path: readonly PropertyKey[]) =>
+    valueAt(sections, [feed, ...path]) !== undefined;
+  for (const { feed, path, problem } of [...feeds.flatMap(checkFeed), ...topicClashes(feeds, isWritten)]) {
+    const full = ['feeds', feed, ...path];
+    mistakes.push({ key: full.join('.'), where: file.where(full), problem });
+  }
   for (const name of enabled ?? []) {
     if (names.includes(name)) continue;
     const near = didYouMean(name, names);
@@ -142,21 +149,4 @@ function ownSchema(overrides: FeedSettings, filePath: string): FeedSettings {
       ? { transitions }
       : { transitions: transitions.map((one) => ({ ...one, schema: own(one.schema) })) }),
   };
-}
-
-function sharedTopics(feeds: readonly Feed[], file: ConfigFile): Mistake[] {
-  const owners = new Map<string, string>();
-  const mistakes: Mistake[] = [];
-  for (const { name, topic } of feeds) {
-    const owner = owners.get(topic);
-    const path = ['feeds', name, 'topic'];
-    if (owner === undefined) owners.set(topic, name);
-    else
-      mistakes.push({
-        key: path.join('.'),
-        where: file.where(path),
-        problem: `"${topic}" is the topic of ${owner} already`,
-      });
-  }
-  return mistakes;
 }

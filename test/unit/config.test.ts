@@ -8,6 +8,7 @@ import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
 import { HighwaterError } from '../../src/errors';
 import type { FeedDefinition } from '../../src/feeds/definition';
 import { scopeFingerprint } from '../../src/feeds/scope';
+import { avroEvent, avroRecord } from '../support/avro';
 import { keptPage } from '../support/kept-page';
 import { feed as ipos } from './source/client-fixture';
 
@@ -406,7 +407,11 @@ feeds:
 
   it('can be added, with transitions, and a schema beside the file', () => {
     mkdirSync(join(cwd, 'conf'));
-    writeFileSync(join(cwd, 'conf', 'dividend.avsc'), '{}');
+    writeFileSync(join(cwd, 'conf', 'dividend.avsc'), avroRecord('Dividend', { confirmed: 'boolean' }));
+    writeFileSync(
+      join(cwd, 'conf', 'confirmed.avsc'),
+      avroEvent('Confirmed', { id: 'string', was: 'boolean' }),
+    );
     const file = `
 feeds:
   dividends:
@@ -438,7 +443,7 @@ feeds:
       pagingLimit: 100_000,
       symbolField: null,
       unknowns: { emptyText: false, zero: [], zeroWithout: {} },
-      transitions: [expect.objectContaining({ kind: 'field', schema: 'confirmed.avsc' })],
+      transitions: [expect.objectContaining({ kind: 'field', schema: join(cwd, 'conf', 'confirmed.avsc') })],
       pollIntervalMs: 60_000,
       overlapSeconds: 5,
       wideOverlapSeconds: 3_600,
@@ -497,6 +502,7 @@ describe('help and reference', () => {
 
   it('the example of the reference loads', () => {
     writeFileSync(join(cwd, 'token'), 'x');
+    writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend'));
     const config = load({ env: {}, file: exampleFile.replace('/run/secrets/api-token', 'token') });
     expect(config.feeds.map(({ name }) => name)).toEqual(['insights', 'ipos', 'dividends']);
   });

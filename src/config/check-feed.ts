@@ -1,0 +1,120 @@
+import { types } from 'avsc';
+import { envelopeOf } from '../avro/schemas';
+import type { FeedDefinition, TransitionDefinition } from '../feeds/definition';
+import {
+  avroType,
+  type DeclaredSchema,
+  declaredSchema,
+  type RecordPaths,
+  recordPaths,
+} from './declared-schema';
+import { didYouMean } from './did-you-mean';
+import { shown } from './mistake';
+import type { FeedMistake } from './topic-clashes';
+
+type Add = (path: readonly PropertyKey[], problem: string) => void;
+
+/** What every event has without being declared. */
+const alwaysFilled = ['event_id', 'caused_by', 'origin', 'ts_ms'];
+
+/** Whether a definition holds together with its schemas, so that nothing of it fails in the middle of a poll. */
+export function checkFeed(feed: FeedDefinition): FeedMistake[] {
+  const mistakes: FeedMistake[] = [];
+  const add: Add = (path, problem) => mistakes.push({ feed: feed.name, path, problem });
+  const record = declaredSchema(feed.schema);
+  const problem = 'problem' in record ? record.problem : recordProblem(feed, record);
+  if (problem !== null) add(['schema'], problem);
+  // Without a record there is nothing that a path could be looked up in.
+  const paths = 'problem' in record ? null : recordPaths(record.schema);
+  if (paths !== null) checkPaths(feed, paths, add);
+  for (const [index, transition] of feed.transitions.entries()) {
+    const at: Add = (path, what) => add(['transitions', index, ...path], what);
+    if (feed.transitions.findIndex(({ type }) => type === transition.type) < index)
+      at(['type'], `${shown(transition.type)} is declared twice`);
+    if (paths !== null) checkTransitionPaths(transition, paths, at);
+    checkEvent(transition, at);
+  }
+  return mistakes;
+}
+
+function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredSchema, { problem: string }>) {
+  const typeOf = (name: string) => type.fields.find((field) => field.name === name)?.type;
+  const extra = typeOf('extra');
+  const missing = [
+    ...(typeOf('id')?.typeName === 'string' ? [] : ['id (string)']),
+    ...(typeOf('updated')?.typeName === 'long' ? [] : ['updated (long)']),
+    ...(extra instanceof types.MapType && extra.valuesType.typeName === 'string'
+      ? []
+      : ['extra (map of string)']),
+  ];
+  const which = `the file ${shown(feed.schema)}`;
+  if (missing.length > 0) return `${which} lacks ${missing.join(', ')}`;
+  const envelope = avroType(envelopeOf(feed.name, schema));
+  return typeof envelope === 'string' ? `${which} does not fit into a change event: ${envelope}` : null;
+}
+
+function checkPaths(
+  { symbolField, unknowns }: FeedDefinition,
+  { avro, vendor }: RecordPaths,
+  add: Add,
+): void {
+  const vendorPaths = [...vendor.keys()];
+  if (symbolField !== null) expectOneOf(avro, symbolField, ['symbolField'], add);
+  for (const [index, path] of unknowns.zero.entries())
+    expectOneOf(vendorPaths, path, ['unknowns', 'zero', index], add);
+  for (const [path, companion] of Object.entries(unknowns.zeroWithout)) {
+    const at = ['unknowns', 'zeroWithout', path];
+    const siblings = vendor.get(path);
+    if (siblings === undefined) expectOneOf(vendorPaths, path, at, add);
+    else expectOneOf(siblings, companion, at, add);
+  }
+}
+
+function checkTransitionPaths(transition: TransitionDefinition, { avro }: RecordPaths, add: Add): void {
+  const ofBoth = ['before', 'after'].flatMap((side) => avro.map((path) => `${side}.${path}`));
+  for (const [field, from] of Object.entries(transition.fields))
+    expectOneOf(ofBoth, from, ['fields', field], add);
+  if (transition.kind === 'field') {
+    expectOneOf(avro, transition.field, ['field'], add);
+    return;
+  }
+  for (const list of ['group', 'newestBy', 'differs'] as const) {
+    for (const [index, path] of transition[list].entries()) expectOneOf(avro, path, [list, index], add);
+  }
+  for (const [field, path] of Object.entries(transition.same)) expectOneOf(avro, path, ['same', field], add);
+}
+
+/** The event's own schema: all that is filled is in it, and all that it demands is filled. */
+function checkEvent(transition: TransitionDefinition, add: Add): void {
+  const event = declaredSchema(transition.schema);
+  if ('problem' in event) {
+    add(['schema'], event.problem);
+    return;
+  }
+  const names = event.type.fields.map(({ name }) => name);
+  const same = transition.kind === 'latest-in-group' ? Object.keys(transition.same) : [];
+  const fields = Object.keys(transition.fields);
+  for (const name of fields) expectOneOf(names, name, ['fields', name], add, 'event');
+  for (const name of same) expectOneOf(names, name, ['same', name], add, 'event');
+  const filled = [...alwaysFilled, ...fields, ...same];
+  const empty = event.type.fields.filter(
+    (field) => !filled.includes(field.name) && field.defaultValue() === undefined,
+  );
+  if (empty.length > 0)
+    add(
+      ['fields'],
+      `nothing fills ${empty.map(({ name }) => name).join(', ')}, which ${shown(transition.schema)} has without default`,
+    );
+}
+
+function expectOneOf(
+  known: readonly string[],
+  path: string,
+  at: readonly PropertyKey[],
+  add: Add,
+  of: 'record' | 'event' = 'record',
+): void {
+  if (known.includes(path)) return;
+  const near = didYouMean(path, known);
+  add(at, `${shown(path)} is no field of the ${of}${near === null ? '' : `; did you mean ${near}?`}`);
+}

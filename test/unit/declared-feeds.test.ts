@@ -1,0 +1,212 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { checkFeed } from '../../src/config/check-feed';
+import { loadConfig } from '../../src/config/load-config';
+import { feedDefinitions } from '../../src/feeds';
+import { avroEvent, avroRecord } from '../support/avro';
+import { testPipeline } from '../support/pipeline';
+
+type Section = Record<string, unknown>;
+let cwd: string;
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
+  const share = { type: 'record', name: 'Share', fields: [{ name: 'symbol', type: 'string' }] };
+  const fields = { share: ['null', share], paid: 'long', state: 'string' };
+  writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend', fields));
+  writeFileSync(join(cwd, 'moved.avsc'), avroEvent('Moved', { id: 'string', again: 'boolean' }));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const transition = {
+  kind: 'latest-in-group',
+  group: ['share.symbol'],
+  newestBy: ['updated'],
+  differs: ['state'],
+  same: { again: 'state' },
+  type: 'Moved',
+  schema: 'moved.avsc',
+  topic: 'dividends.moves',
+  eventType: 'marketdata.dividends.moved',
+  idSuffix: ':moved',
+  fields: { id: 'after.id' },
+};
+
+const dividends = {
+  path: '/dividends',
+  responseKey: 'dividends',
+  schema: 'dividend.avsc',
+  parameters: { page: 'page', pageSize: 'size', updatedSince: 'updated' },
+  symbolField: 'share.symbol',
+  unknowns: { zero: ['paid'], zeroWithout: { paid: 'state' } },
+};
+
+function load(feeds: Record<string, Section>) {
+  writeFileSync(join(cwd, 'highwater.yaml'), stringify({ feeds }));
+  const env = { HIGHWATER_API_URL: 'http://127.0.0.1:1', HIGHWATER_API_TOKEN: 'T0KEN' };
+  return loadConfig({ flags: {}, env, cwd });
+}
+
+/** Without the folder of the test. */
+function mistakes(feeds: Record<string, Section>): string[] {
+  try {
+    load(feeds);
+    return [];
+  } catch (error) {
+    const [, ...lines] = (error as Error).message.replaceAll(`${cwd}/`, '').split('\n');
+    return lines.map((line) => line.trim());
+  }
+}
+
+const declared = (change: Section, move: Section = {}) => ({
+  dividends: { ...dividends, transitions: [{ ...transition, ...move }], ...change },
+});
+
+it.each(feedDefinitions.map((feed) => [feed.name, feed] as const))('%s is without mistake', (_, feed) => {
+  expect(checkFeed(feed)).toEqual([]);
+});
+
+it('a feed of one’s own, whose schemas name no namespace, runs', async () => {
+  const feed = load(declared({})).feeds.at(-1)!;
+  const pipeline = await testPipeline(feed);
+  const row = { id: 'a', updated: 1, share: { symbol: 'S' }, paid: 1, state: 'open' };
+  expect(pipeline.page([row])).toHaveLength(1);
+});
+
+describe('of schemas', () => {
+  it.each([
+    ['nothing', null, 'the file "dividend.avsc" cannot be read (ENOENT), expected one beside'],
+    ['no JSON', '{', 'the file "dividend.avsc" is not JSON'],
+    ['no Avro', '{"type":"recrod"}', 'the file "dividend.avsc" is no valid Avro schema: '],
+    ['no record', '"string"', 'the file "dividend.avsc" holds no Avro record with a name'],
+    [
+      'what no record can do without',
+      avroRecord('D', { id: 'long', updated: ['null', 'long'], extra: undefined }),
+      'the file "dividend.avsc" lacks id (string), updated (long), extra (map of string)',
+    ],
+    [
+      'a record called as the envelope is',
+      avroRecord('Envelope'),
+      'the file "dividend.avsc" does not fit into a change event: ',
+    ],
+  ])('%s is told from a record', (_, text, problem) => {
+    rmSync(join(cwd, 'dividend.avsc'));
+    if (text !== null) writeFileSync(join(cwd, 'dividend.avsc'), text);
+    const found = mistakes({ dividends: { ...dividends, symbolField: null, unknowns: {} } });
+    expect(found).toEqual([
+      expect.stringContaining(`feeds.dividends.schema (highwater.yaml, line 5): ${problem}`),
+    ]);
+  });
+
+  it('those of transitions are read too', () => {
+    const found = mistakes(declared({}, { schema: 'other.avsc' }));
+    const written = readFileSync(join(cwd, 'highwater.yaml'), 'utf8').split('\n');
+    const line = written.findIndex((text) => text.includes('other.avsc')) + 1;
+    expect(found).toEqual([
+      expect.stringContaining(
+        `feeds.dividends.transitions.0.schema (highwater.yaml, line ${line}): the file "other.avsc" cannot be read`,
+      ),
+    ]);
+  });
+});
+
+it('every path that leads nowhere is told, all at once, with its place', () => {
+  const found = mistakes(
+    declared(
+      {
+        symbolField: 'share.symbl',
+        unknowns: { zero: ['paid', 'payed'], zeroWithout: { pade: 'state', paid: 'share.symbol' } },
+      },
+      {
+        group: ['share.symbol', 'nope'],
+        newestBy: ['date'],
+        differs: ['extra.x'],
+        same: { again: 'stat', agian: 'state' },
+        fields: { id: 'after.ids', idd: 'before.id' },
+      },
+    ),
+  );
+  expect(found.map((line) => line.replace(/ \(highwater.yaml, line \d+\)/, ''))).toEqual([
+    'feeds.dividends.symbolField: "share.symbl" is no field of the record; did you mean share.symbol?',
+    'feeds.dividends.unknowns.zero.1: "payed" is no field of the record',
+    'feeds.dividends.unknowns.zeroWithout.pade: "pade" is no field of the record',
+    'feeds.dividends.unknowns.zeroWithout.paid: "share.symbol" is no field of the record',
+    'feeds.dividends.transitions.0.fields.id: "after.ids" is no field of the record; did you mean after.id?',
+    'feeds.dividends.transitions.0.group.1: "nope" is no field of the record',
+    'feeds.dividends.transitions.0.newestBy.0: "date" is no field of the record',
+    'feeds.dividends.transitions.0.differs.0: "extra.x" is no field of the record; did you mean extra?',
+    'feeds.dividends.transitions.0.same.again: "stat" is no field of the record; did you mean state?',
+    'feeds.dividends.transitions.0.fields.idd: "idd" is no field of the event; did you mean id?',
+    'feeds.dividends.transitions.0.same.agian: "agian" is no field of the event',
+  ]);
+  expect(found.every((line) => /\(highwater.yaml, line \d+\)/.test(line))).toBe(true);
+});
+
+it('the field of a field transition is looked up', () => {
+  const { group, newestBy, differs, same, ...common } = transition;
+  const moves = [{ ...common, kind: 'field', field: 'stat', fields: { id: 'after.id', again: 'after.id' } }];
+  expect(mistakes({ dividends: { ...dividends, transitions: moves } })).toEqual([
+    expect.stringMatching(/^feeds.dividends.transitions.0.field \(.*\): "stat" is no field of the record/),
+  ]);
+});
+
+it('what an event demands must be filled', () => {
+  expect(mistakes(declared({}, { fields: {}, same: {} }))).toEqual([
+    expect.stringMatching(/^feeds.dividends.transitions.0.fields \(.*\): nothing fills id, again, which /),
+  ]);
+});
+
+it('an event type is declared once', () => {
+  const twice = [transition, { ...transition, topic: 'dividends.more' }];
+  expect(mistakes({ dividends: { ...dividends, transitions: twice } })).toEqual([
+    expect.stringMatching(/^feeds.dividends.transitions.1.type \(.*\): "Moved" is declared twice/),
+  ]);
+});
+
+it('mistakes inside a list of transitions are told as before', () => {
+  expect(mistakes(declared({}, { topic: 'a b', idSufix: 'x' }))).toEqual([
+    expect.stringMatching(/^feeds.dividends.transitions.0.topic \(.*\): found "a b", expected letters/),
+    expect.stringMatching(
+      /^feeds.dividends.transitions.0.idSufix \(.*\): is no setting of a feed; did you mean/,
+    ),
+  ]);
+  expect(mistakes({ ipos: { transitions: 'sametopic' } })).toEqual([
+    expect.stringMatching(/^feeds.ipos.transitions \(.*\): found "sametopic", expected same-topic or a list/),
+  ]);
+});
+
+describe('topics', () => {
+  it.each([
+    ['that of another feed', { insights: { topic: 'ipos' } }, 'insights.topic', 'ipos" is the topic of ipos'],
+    ['an image topic', { ipos: { topic: 'ipos.current' } }, 'ipos.topic', 'ipos.current" is a topic of ipos'],
+    [
+      'dead letters of a feed that comes later',
+      { insights: { topic: 'ipos.dead-letters' } },
+      'insights.topic',
+      'ipos.dead-letters" is a topic of ipos',
+    ],
+    [
+      'a transition’s',
+      { analysts: { topic: 'ipos.deal-status' } },
+      'analysts.topic',
+      'ipos.deal-status" is a topic of ipos',
+    ],
+    [
+      'another feed’s for a transition',
+      declared({}, { topic: 'ipos' }),
+      'dividends.transitions.0.topic',
+      'ipos" is the topic of ipos',
+    ],
+  ])('%s cannot be taken', (_, feeds, key, problem) => {
+    expect(mistakes(feeds as Record<string, Section>)).toEqual([
+      expect.stringMatching(new RegExp(`^feeds.${key} \\(highwater.yaml, line \\d+\\): "${problem} already`)),
+    ]);
+  });
+
+  it('a transition may have that of its own feed', () => {
+    expect(mistakes(declared({}, { topic: 'dividends' }))).toEqual([]);
+    expect(mistakes({ ipos: { transitions: 'same-topic', topic: 'my.ipos' } })).toEqual([]);
+  });
+});
