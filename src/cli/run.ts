@@ -38,6 +38,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const logger = createLogger({ ...config.log, secrets: config.secrets });
   const { commitLog, registry } = openLocalLog({ dataDir: config.dataDir, logger, instance: instanceName() });
   introduce(config, once, logger);
+  for (const variable of config.ignored) logger.warn(variable);
   const onPage = pageTeller(logger);
   try {
     const deps = { log: commitLog, registry, logger, onPage };
