@@ -86,7 +86,10 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
       Date.now() - began < (options.killUntilMs ?? Number.POSITIVE_INFINITY)
     ) {
       const moment = drawMoment(random, kills.length < options.earlyKills);
-      await killAt(moment, start(), { sim: market.sim, dataDir });
+      const publisher = start();
+      // However slow the machine: one life gets past the first snapshots, so that the later kills hit polls.
+      if (kills.length === options.earlyKills) await until(() => hasSnapshots(file), 60_000);
+      await killAt(moment, publisher, { sim: market.sim, dataDir });
       const tornCommit = hasTornCommit(`${file}-wal`);
       const after = observe(file, feedNames);
       const kill: Kill = {
@@ -123,6 +126,11 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
     await cli.killAll();
     await market.stop();
   }
+}
+
+function hasSnapshots(file: string): boolean {
+  const seen = observe(file, feedNames);
+  return feedNames.every((feed) => seen[feed]?.snapshot === 'complete');
 }
 
 function totalCommits(observation: Observation): number {
