@@ -4,25 +4,25 @@ import path from 'node:path';
 import { loadConfig } from '../../src/config/load-config';
 import type { Feed } from '../../src/feeds/feed';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import type { ClosableSource } from '../../src/source/client';
 import { testFeed } from '../support/feeds';
 import { testSource } from '../support/source';
 import { type TestPublisher, testPublisher } from '../support/test-publisher';
 
 let api: Simulator;
-let source: ClosableSource;
 let publisher: TestPublisher;
+const opened: (() => unknown)[] = [];
 
 async function start(feed: Feed): Promise<void> {
   api = await startSimulator({ compress: false, records: { ipos: 3 } });
-  source = testSource(api);
+  opened.unshift(() => api.stop());
+  const source = testSource(api);
+  opened.unshift(() => source.close());
   publisher = await testPublisher(feed, source);
+  opened.unshift(() => publisher.close());
 }
 
 afterEach(async () => {
-  await publisher.close();
-  source.close();
-  await api.stop();
+  for (const close of opened.splice(0)) await close();
 });
 
 /** As `highwater.yaml` makes it. */
