@@ -1,4 +1,5 @@
-import type { SchemaRegistry } from '../avro/registry';
+import type { AvroSchema, SchemaRegistry } from '../avro/registry';
+import { fullName, type RecordSchema } from '../avro/schemas';
 import { readSchemaId } from '../avro/wire';
 import { type WireType, wireType } from '../avro/wire-type';
 import type { LogRecord } from '../log/commit-log';
@@ -22,16 +23,15 @@ export function recordDecoder(registry: SchemaRegistry): (record: LogRecord) => 
     let writer = known.get(id);
     if (writer === undefined) {
       const schema = await registry.schemaById(id);
-      writer = { name: fullName(schema), wire: wireType(schema, id) };
+      writer = { name: typeName(schema), wire: wireType(schema, id) };
       known.set(id, writer);
     }
     return { ...record, type: writer.name, value: writer.wire.decode(record.value) };
   };
 }
 
-function fullName(schema: unknown): string {
+function typeName(schema: AvroSchema): string {
   if (typeof schema === 'string') return schema;
-  const { name, namespace, type } = schema as { name?: string; namespace?: string; type?: string };
-  if (name === undefined) return String(type);
-  return namespace === undefined || name.includes('.') ? name : `${namespace}.${name}`;
+  const named = schema as Partial<RecordSchema>;
+  return named.name === undefined ? String(named.type) : fullName(named as RecordSchema);
 }
