@@ -20,7 +20,7 @@ module.exports = {
       'pipeline-imports-ports',
       'The pipeline knows ports, not who stands behind them, and nothing of those who run it.',
       { path: '^src/pipeline/' },
-      { path: '^src/(cli|runtime|config|simulator|log/local|avro/local-)' },
+      { path: '^src/(cli|runtime|config|simulator|log/local|log/kafka|avro/(local|confluent)-)' },
     ),
     forbid(
       'pipeline-knows-the-source-by-its-port',
@@ -43,7 +43,7 @@ module.exports = {
     forbid(
       'adapters-import-ports',
       'An adapter of the log knows its port.',
-      { path: '^src/log/local/' },
+      { path: '^src/log/(local|kafka)/' },
       { path: '^src/(pipeline|runtime|cli|config|simulator|source|state)/' },
     ),
     forbid(
@@ -69,6 +69,12 @@ module.exports = {
       'SQLite is one log among others.',
       { path: '^src/', pathNot: '^src/log/local/' },
       { path: 'node_modules/libsql' },
+    ),
+    forbid(
+      'kafkajs-in-its-adapter',
+      'Its faults are answered in one place.',
+      { path: '^src/', pathNot: '^src/log/kafka/' },
+      { path: 'node_modules/kafkajs' },
     ),
     forbid(
       'axios-in-the-source',

@@ -131,6 +131,76 @@ export const errorKinds = {
     now: 'The record cannot be decoded.',
     remedy: 'Point to the registry or data folder that the record was written with.',
   },
+  LOG_OUTCOME_UNKNOWN: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'Nothing more is written under this ownership; the feed is acquired again, and what was committed is read back first.',
+    remedy:
+      'Nothing, when it passes. Else look at the brokers: their answer to a commit was lost and they cannot be asked.',
+  },
+  LOG_RESTORE_STALLED: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The feed is not polled before its state is read back; that is tried again.',
+    remedy:
+      'Look for a transaction that stays open on the partition (kafka-transactions.sh find-hanging): nobody but highwater may write to this topic.',
+  },
+  KAFKA_UNREACHABLE: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'Nothing of the batch was written; it is tried again.',
+    remedy:
+      'Check the addresses (KAFKA_BROKERS), the network, whether the brokers run, and whether they expect TLS (KAFKA_SSL).',
+  },
+  KAFKA_UNAUTHENTICATED: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'Nothing is published; it is tried again slowly.',
+    remedy:
+      'Check user, password and mechanism (KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD, KAFKA_SASL_MECHANISM) or the certificate (KAFKA_SSL_CERT_FILE).',
+  },
+  KAFKA_FORBIDDEN: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'Nothing of the feed is published; it is tried again slowly.',
+    remedy: 'Allow the user the operation named above (kafka-acls.sh --add).',
+  },
+  REGISTRY_UNREACHABLE: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'Nothing is published without a known schema id; the registry is asked again.',
+    remedy: 'Check the address (SCHEMA_REGISTRY_URL), the network, and whether the registry runs.',
+  },
+  REGISTRY_UNAUTHORIZED: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'Nothing of the feed is published; the registry is asked again slowly.',
+    remedy:
+      'Check user and password (SCHEMA_REGISTRY_USERNAME, SCHEMA_REGISTRY_PASSWORD) and what the user may do.',
+  },
+  REGISTRY_REFUSED: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'Nothing of the feed is published; the registry is asked again slowly.',
+    remedy:
+      "Act on the registry's message; check that SCHEMA_REGISTRY_URL is the base of a Confluent-compatible API.",
+  },
+  SCHEMA_UNREGISTERED: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'Nothing of the feed is published; the registry is asked again slowly.',
+    remedy:
+      'Register the schemas (`highwater schemas register`), or let the publisher do it (HIGHWATER_SCHEMA_REGISTRATION=register).',
+  },
   SOURCE_UNREACHABLE: {
     exit: 1,
     retriable: true,

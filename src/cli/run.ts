@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { configOptions, variablesWithoutFlag } from '../config/command-options';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
-import { openLocalLog } from '../log/local/local-log';
 import { createLogger, type Logger } from '../logger';
 import type { PageReport } from '../pipeline/poll';
 import { instanceName, runWorker } from '../runtime/worker';
 import { type CommandContext, runCommand } from './command-context';
+import { openLog } from './open-log';
 import { snapshotProgress } from './snapshot-progress';
 
 export function runWorkerCommand(): Command {
@@ -36,8 +36,8 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'api');
   context.hide(config.secrets);
   const logger = createLogger({ ...config.log, secrets: config.secrets });
-  const { commitLog, registry } = openLocalLog({ dataDir: config.dataDir, logger, instance: instanceName() });
-  introduce(config, once, logger);
+  const { commitLog, registry, place } = openLog(config, { logger, instance: instanceName() });
+  introduce(config, place, once, logger);
   for (const variable of config.ignored) logger.warn(variable);
   const onPage = pageTeller(logger);
   try {
@@ -54,13 +54,13 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   }
 }
 
-function introduce({ feeds, api, dataDir }: ConfigWithApi, once: boolean, logger: Logger): void {
+function introduce({ feeds, api }: ConfigWithApi, place: string, once: boolean, logger: Logger): void {
   const every = feeds
     .map(({ name, pollIntervalMs }) => `${name} every ${pollIntervalMs / 1000} s`)
     .join(', ');
   const names = feeds.map(({ name }) => name).join(', ');
   logger.info(`Reading ${api.baseUrl}: ${once ? `${names}, once` : every}.`);
-  logger.info(`Writing to ${dataDir}/highwater.db.`);
+  logger.info(`Writing to ${place}.`);
 }
 
 function pageTeller(logger: Logger): (report: PageReport) => void {

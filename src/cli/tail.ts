@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { configOptions } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
-import { openLocalLog } from '../log/local/local-log';
-import { wantsColor } from '../logger';
+import { createLogger, wantsColor } from '../logger';
 import { type CommandContext, runCommand } from './command-context';
 import { eventLine } from './format/event-line';
+import { openLog } from './open-log';
 import { opsValue, wholeNumberValue } from './option-values';
 import { type DecodedRecord, recordDecoder } from './record-decoder';
 import { meantTopic, missingTopicNote } from './tail-topics';
@@ -50,10 +50,13 @@ async function tail(name: string, flags: TailFlags, context: CommandContext): Pr
   const { follow, op, key, limit = Infinity } = flags;
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'nothing');
   context.hide(config.secrets);
-  const topic = meantTopic(name, config);
-  const { commitLog, registry } = openLocalLog({ dataDir: config.dataDir });
+  const { commitLog, registry, place } = openLog(config, {
+    logger: createLogger({ ...config.log, level: 'error', secrets: config.secrets }),
+  });
   try {
-    const missing = missingTopicNote(topic, config, follow);
+    const inLog = await commitLog.topicNames();
+    const topic = meantTopic(name, config, inLog);
+    const missing = missingTopicNote(topic, config, { follow, inLog, place });
     if (missing !== null) context.note(`highwater: ${missing}\n`);
     const decode = recordDecoder(registry);
     const text = flags.json === true ? jsonLine : lineForPeople;

@@ -1,5 +1,5 @@
 import { feedSettings } from './feed-settings';
-import { ignoredVariables, refusedVariables, type Setting, settings } from './settings';
+import { ignoredVariables, type Setting, settings } from './settings';
 
 /** An example that a test loads. */
 export const exampleFile = `apiUrl: https://api.example.com
@@ -40,8 +40,7 @@ Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64
 |---|---|---|---|---|
 ${Object.entries<Setting>(settings).map(settingRow).join('\n')}
 
-Not in this version: ${codes(Object.keys(refusedVariables))}, which is a mistake when it is set, so that nobody looks for
-events where none arrive; ${codes(ignoredVariables.flatMap(({ names }) => names))}, which have no effect, as \`run\` says.
+Not in this version: ${codes(ignoredVariables.flatMap(({ names }) => names))}, which have no effect, as \`run\` says.
 
 ## Feeds
 

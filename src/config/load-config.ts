@@ -3,10 +3,12 @@ import { unescape as decodePercent } from 'node:querystring';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
+import type { KafkaConfig } from '../log/kafka/client';
 import { createRedactor } from '../redaction';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
 import { readConfigFile } from './config-file';
+import { logSettings, readKafka, type SchemaRegistryConfig } from './kafka';
 import { loadFeeds } from './load-feeds';
 import { configError, type Mistake } from './mistake';
 import { concerns, findIgnored, findUnknown, readSettings } from './raw-settings';
@@ -23,8 +25,12 @@ export interface ApiConfig {
 
 export interface Config {
   readonly feeds: readonly Feed[];
-  /** Absolute. */
+  /** Absolute. Of the embedded log, which is used when there is no Kafka. */
   readonly dataDir: string;
+  /** Null when no brokers are set. */
+  readonly kafka: KafkaConfig | null;
+  /** Set together with Kafka; may be set alone, for commands about schemas. */
+  readonly schemaRegistry: SchemaRegistryConfig | null;
   readonly topicPrefix: string;
   readonly appId: string;
   readonly log: { readonly level: 'error' | 'warn' | 'info' | 'debug'; readonly format: 'pretty' | 'json' };
@@ -51,7 +57,7 @@ export interface LoadConfigInput {
 const defaultFile = 'highwater.yaml';
 
 /** What a command that only reads the log depends on. */
-const usedByReaders: readonly SettingKey[] = ['dataDir', 'topicPrefix', 'logLevel', 'logFormat'];
+const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'logLevel', 'logFormat'];
 
 /**
  * Flags over environment over `highwater.yaml` over defaults.
@@ -70,7 +76,10 @@ export function loadConfig(input: LoadConfigInput, needs: 'api' | 'nothing' = 'a
   const settings = readSettings(sources);
   const { values, origins } = settings;
   const token = readToken(settings, cwd);
-  const secrets = [...(token.token === null ? [] : [token.token]), ...proxyPasswords(env)];
+  const kafka = readKafka(settings, cwd);
+  const { kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword } = values;
+  const passwords = [token.token, kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword];
+  const secrets = [...passwords.filter((one) => one !== null), ...proxyPasswords(env)];
   const { feeds, mistakes: feedMistakes } = loadFeeds({
     ...{ definitions, file, filePath },
     enabled: values.enabledFeeds,
@@ -82,6 +91,7 @@ export function loadConfig(input: LoadConfigInput, needs: 'api' | 'nothing' = 'a
     ...findUnknown(sources),
     ...settings.mistakes,
     ...token.mistakes,
+    ...kafka.mistakes,
     ...feedMistakes,
   ];
   const mistakes = needs === 'api' ? all : all.filter((mistake) => concerns(mistake, usedByReaders));
@@ -93,6 +103,8 @@ export function loadConfig(input: LoadConfigInput, needs: 'api' | 'nothing' = 'a
   return {
     feeds,
     dataDir: resolve(cwd, values.dataDir),
+    kafka: kafka.kafka,
+    schemaRegistry: kafka.schemaRegistry,
     topicPrefix: values.topicPrefix,
     appId: values.appId,
     log: { level: values.logLevel, format: values.logFormat },

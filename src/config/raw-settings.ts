@@ -4,7 +4,6 @@ import { type Mistake, unexpected } from './mistake';
 import {
   flagName,
   ignoredVariables,
-  refusedVariables,
   type Setting,
   type SettingKey,
   type SettingValues,
@@ -88,11 +87,8 @@ export function findUnknown({ env, file }: SettingSources): Mistake[] {
   const variables: string[] = settingKeys.map((key) => settings[key].env);
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || value === '' || ignoredFor(name) !== null) continue;
-    const refused = refusedVariables[name];
-    if (refused !== undefined)
-      mistakes.push({ key: name, where: 'environment', problem: `cannot be used: ${refused}; unset it` });
-    // Only what is near to a setting: Kubernetes sets HIGHWATER_SERVICE_HOST and the like on its own.
-    if (!name.startsWith('HIGHWATER_') || variables.includes(name)) continue;
+    // Only what is near to a setting: Kubernetes sets HIGHWATER_SERVICE_HOST, KAFKA_PORT and the like on its own.
+    if (!/^(HIGHWATER|KAFKA|SCHEMA_REGISTRY)_/.test(name) || variables.includes(name)) continue;
     const near = didYouMean(name, variables);
     if (near !== null)
       mistakes.push({ key: name, where: 'environment', problem: `is no setting; did you mean ${near}?` });
@@ -114,7 +110,7 @@ function ignoredFor(variable: string): string | null {
 
 /** Whether a mistake is, or was meant to be, about one of these settings. The file itself and the log count as all of them. */
 export function concerns({ key }: Mistake, used: readonly SettingKey[]): boolean {
-  if (key === 'config' || Object.hasOwn(refusedVariables, key)) return true;
+  if (key === 'config') return true;
   const meant = didYouMean(
     key,
     settingKeys.flatMap((one) => [one, settings[one].env]),

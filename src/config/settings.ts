@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  addresses,
   bareUrl,
   byteSize,
   duration,
@@ -9,6 +10,7 @@ import {
   oneOf,
   text,
   wholeNumber,
+  yesOrNo,
 } from './value-types';
 
 /** One setting of the program. Its key in `highwater.yaml` is its name in the table. */
@@ -73,6 +75,118 @@ export const settings = {
     schema: text('the path of a folder'),
     default: './data',
     doc: 'Folder of the embedded log; relative to the working directory.',
+    secret: false,
+  },
+  kafkaBrokers: {
+    env: 'KAFKA_BROKERS',
+    flag: '--kafka-brokers <list>',
+    schema: addresses('addresses such as broker-1:9092,broker-2:9092'),
+    default: null,
+    doc: 'Brokers to begin with. Set, everything is published to this Kafka cluster instead of the embedded log.',
+    secret: false,
+  },
+  kafkaSsl: {
+    env: 'KAFKA_SSL',
+    flag: '--kafka-ssl <yes|no>',
+    schema: yesOrNo(),
+    default: 'no',
+    doc: 'Encrypt connections to the brokers. Setting any of the files below means yes.',
+    secret: false,
+  },
+  kafkaSslCaFile: {
+    env: 'KAFKA_SSL_CA_FILE',
+    flag: '--kafka-ssl-ca-file <file>',
+    schema: text('the path of a file'),
+    default: null,
+    doc: 'Certificates (PEM) to trust instead of those that Node.js knows.',
+    secret: false,
+  },
+  kafkaSslCertFile: {
+    env: 'KAFKA_SSL_CERT_FILE',
+    flag: '--kafka-ssl-cert-file <file>',
+    schema: text('the path of a file'),
+    default: null,
+    doc: 'Certificate (PEM) of this client, for brokers that ask for one; with its key.',
+    secret: false,
+  },
+  kafkaSslKeyFile: {
+    env: 'KAFKA_SSL_KEY_FILE',
+    flag: '--kafka-ssl-key-file <file>',
+    schema: text('the path of a file'),
+    default: null,
+    doc: 'Key (PEM) of the certificate.',
+    secret: false,
+  },
+  kafkaSslKeyPassword: {
+    env: 'KAFKA_SSL_KEY_PASSWORD',
+    flag: null,
+    schema: text('a password'),
+    default: null,
+    doc: 'Password of an encrypted key.',
+    secret: true,
+  },
+  kafkaSaslMechanism: {
+    env: 'KAFKA_SASL_MECHANISM',
+    flag: '--kafka-sasl-mechanism <name>',
+    schema: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']),
+    default: 'plain',
+    doc: 'How to log in to the brokers, when a user is set: `plain`, `scram-sha-256` or `scram-sha-512`.',
+    secret: false,
+  },
+  kafkaSaslUsername: {
+    env: 'KAFKA_SASL_USERNAME',
+    flag: '--kafka-sasl-username <name>',
+    schema: text('the name of a user'),
+    default: null,
+    doc: 'User to log in as.',
+    secret: false,
+  },
+  kafkaSaslPassword: {
+    env: 'KAFKA_SASL_PASSWORD',
+    flag: null,
+    schema: text('a password'),
+    default: null,
+    doc: 'Password of the user. No flag, since other users of the machine could read it there.',
+    secret: true,
+  },
+  compression: {
+    env: 'HIGHWATER_COMPRESSION',
+    flag: '--compression <codec>',
+    schema: oneOf(['gzip', 'none', 'lz4', 'zstd']),
+    default: 'gzip',
+    doc: 'Codec of what is written to Kafka: `gzip`, `none`, `lz4` or `zstd`. A stock kafkajs consumer reads the first two only; other clients read all.',
+    secret: false,
+  },
+  schemaRegistryUrl: {
+    env: 'SCHEMA_REGISTRY_URL',
+    flag: '--schema-registry-url <url>',
+    schema: bareUrl(),
+    default: null,
+    doc: 'Base address of the Confluent-compatible registry; needed with Kafka.',
+    secret: false,
+  },
+  schemaRegistryUsername: {
+    env: 'SCHEMA_REGISTRY_USERNAME',
+    flag: '--schema-registry-username <name>',
+    schema: text('the name of a user'),
+    default: null,
+    doc: 'User at the registry (HTTP basic authentication).',
+    secret: false,
+  },
+  schemaRegistryPassword: {
+    env: 'SCHEMA_REGISTRY_PASSWORD',
+    flag: null,
+    schema: text('a password'),
+    default: null,
+    doc: 'Password of the user at the registry.',
+    secret: true,
+  },
+  schemaRegistration: {
+    env: 'HIGHWATER_SCHEMA_REGISTRATION',
+    flag: '--schema-registration <way>',
+    schema: oneOf(['register', 'lookup']),
+    default: 'register',
+    doc: '`register`: schemas that are new are registered at the start. `lookup`: they must be there already, such as from `highwater schemas register` in a deployment.',
     secret: false,
   },
   topicPrefix: {
@@ -168,11 +282,7 @@ export type SettingValues = {
 
 export const settingKeys = Object.keys(settings) as readonly SettingKey[];
 
-const embeddedLogOnly = 'this version publishes to the embedded log only';
 const noHttp = 'this version serves no metrics, health or dashboard';
-
-/** Set, this variable must not pass for working: what is published would be missed where it is looked for. */
-export const refusedVariables: Readonly<Record<string, string>> = { KAFKA_BROKERS: embeddedLogOnly };
 
 /** Variables of later versions that change nothing by themselves: pattern, how the reference names them, and why. */
 export const ignoredVariables: readonly {
@@ -185,12 +295,10 @@ export const ignoredVariables: readonly {
     names: ['HIGHWATER_HTTP_PORT', 'HIGHWATER_HTTP_HOST'],
     reason: noHttp,
   },
-  { pattern: /^HIGHWATER_COMPRESSION$/, names: ['HIGHWATER_COMPRESSION'], reason: embeddedLogOnly },
   {
-    // Kubernetes sets KAFKA_SERVICE_HOST, KAFKA_PORT_9092_TCP and the like on its own.
-    pattern: /^(KAFKA|SCHEMA_REGISTRY)_(?!.*(SERVICE_|PORT))(?!BROKERS$)/,
-    names: ['KAFKA_*', 'SCHEMA_REGISTRY_*'],
-    reason: embeddedLogOnly,
+    pattern: /^KAFKA_SESSION_TIMEOUT$/,
+    names: ['KAFKA_SESSION_TIMEOUT'],
+    reason: 'instances of this version form no group: the last one that starts takes over',
   },
 ];
 

@@ -81,6 +81,25 @@ export function list(error: string) {
     .pipe(z.array(z.string()).min(1, { error }));
 }
 
+/** `host:port` of servers, separated by commas or as a YAML list. */
+export function addresses(error: string) {
+  return list(error).pipe(
+    z.array(z.string().regex(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, { error })),
+  );
+}
+
+/** `yes` or `no`, or as YAML and other programs have it: `true`, `false`. */
+export function yesOrNo() {
+  const error = 'yes or no';
+  return z.union([z.boolean(), z.string()], { error }).transform((value, context) => {
+    const word = String(value).trim().toLowerCase();
+    if (['yes', 'true', '1', 'on'].includes(word)) return true;
+    if (['no', 'false', '0', 'off'].includes(word)) return false;
+    context.addIssue({ code: 'custom', message: error });
+    return z.NEVER;
+  });
+}
+
 /** An http or https address that carries nothing but a place, without its closing slashes. */
 export function bareUrl() {
   const error =

@@ -6,8 +6,9 @@ export interface CommitLog {
   /**
    * Makes this process the owner of a feed and fences whoever owned it before: nothing of an earlier owner can be
    * committed after this resolves. Creates missing topics; one that exists keeps its number of partitions.
+   * @param signal ends waiting for the log, here and in what the session does later
    * @throws HighwaterError LOG_OWNED when a live owner holds it and the log can tell; LOG_TOPIC_MISMATCH when a topic that
-   * exists is kept in another way (compacted or not) than the feed needs; another LOG_* when the log cannot be opened
+   * exists is kept in another way (compacted or not) than the feed needs; another LOG_* or KAFKA_* when the log cannot be used
    */
   acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession>;
   /**
@@ -15,6 +16,8 @@ export interface CommitLog {
    * which it ends without an error. Where it begins is settled by the call. A topic that nobody has written yet is empty.
    */
   read(topics: readonly string[], options: ReadOptions): AsyncIterable<LogRecord>;
+  /** Names of the topics that the log has, sorted; null while there is no log to have any. */
+  topicNames(): Promise<readonly string[] | null>;
   close(): Promise<void>;
 }
 
@@ -22,16 +25,22 @@ export interface CommitLog {
 export interface FeedSession {
   /** Random id of this ownership; every source offset that it commits carries it. */
   readonly ownerEpoch: string;
+  /** Size of the largest record that the log takes, key, value and headers together. Infinity: any. */
+  readonly maxRecordBytes: number;
+  /** How many partitions one of the feed's topics has: what was asked for, or what an existing topic has. */
+  partitionsOf(topic: string): number;
   /**
-   * The latest committed record of each key of one of the feed's compacted topics, tombstones left out.
-   * @throws the signal's reason: half of a state must not pass for the whole
+   * What is kept of one of the feed's compacted topics, in log order per key: of each key at least the latest committed
+   * record. Earlier ones may come before it, tombstones too: who reads folds them.
+   * @throws the signal's reason: half of a state must not pass for the whole. LOG_RESTORE_STALLED
    */
   restore(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
   /**
-   * All records of the batch or none. Resolves when they are committed. After any error but LOG_FENCED and LOG_CLOSED
-   * nothing was written, and the same batch can be committed again.
+   * All records of the batch or none. Resolves when they are committed. After any error but those named below nothing was
+   * written, and the same batch can be committed again.
    * @throws HighwaterError LOG_FENCED when another owner took the feed, or the batch's position names another ownership than
-   * this one: nothing was written, state must be restored. LOG_CLOSED after release or close
+   * this one: nothing was written, state must be restored. LOG_OUTCOME_UNKNOWN when it cannot be learned whether the batch
+   * was committed: the session is of no more use, state must be restored. LOG_CLOSED after release or close
    */
   commit(batch: TransactionBatch): Promise<void>;
   /** Lets others have the feed. May be called again. */
@@ -54,12 +63,23 @@ export interface TopicSpec {
   readonly cleanup: 'delete' | 'compact' | 'compact,delete';
 }
 
-/** One transaction: the events of a page, the new images, the dead letters and the source offset. */
+/** One transaction: the events of one page or a few, the new images, the dead letters, and last the source offset. */
 export interface TransactionBatch {
   readonly feed: string;
   readonly records: readonly ProducerRecord[];
-  /** Identity of the transaction, also inside the source offset: tells later whether exactly this was committed. */
-  readonly position: { readonly incarnation: string; readonly ownerEpoch: string; readonly commit: number };
+  /** Identity of the transaction, also in the headers of the source offset: tells later whether exactly this was committed. */
+  readonly position: BatchPosition;
+}
+
+export interface BatchPosition {
+  readonly incarnation: string;
+  readonly ownerEpoch: string;
+  readonly commit: number;
+}
+
+/** The headers of a source offset, by which a log knows the batch that it ends. */
+export function positionHeaders({ incarnation, ownerEpoch, commit }: BatchPosition): Record<string, string> {
+  return { incarnation, owner_epoch: ownerEpoch, commit: String(commit) };
 }
 
 export interface ProducerRecord {

@@ -1,6 +1,11 @@
 import type { FeedCodec } from '../avro/feed-codec';
 import type { FeedDefinition } from '../feeds/definition';
-import type { FeedTopics, ProducerRecord, TransactionBatch } from '../log/commit-log';
+import {
+  type FeedTopics,
+  type ProducerRecord,
+  positionHeaders,
+  type TransactionBatch,
+} from '../log/commit-log';
 import type { PendingState } from '../state/feed-state';
 import type { ChangeEvents, DeadLetter } from '../types';
 import { eventHeaders, transitionHeaders } from './headers';
@@ -42,15 +47,16 @@ export function encode(
     ts_ms: context.observedAtMs,
   };
   pending.setOffset(offset);
+  const { incarnation, commit } = offset;
+  const position = { incarnation, ownerEpoch: context.ownerEpoch, commit };
   records.push({
     topic: topics.sourceOffset.name,
     key: feed.name,
     value: context.codec.sourceOffset.encode(offset),
-    headers: {},
+    headers: positionHeaders(position),
     timestamp: context.observedAtMs,
   });
-  const { incarnation, commit } = offset;
-  return { feed: feed.name, records, position: { incarnation, ownerEpoch: context.ownerEpoch, commit } };
+  return { feed: feed.name, records, position };
 }
 
 function pushEvent(records: ProducerRecord[], event: ChangeEvents, context: EncodeContext): void {

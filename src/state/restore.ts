@@ -34,15 +34,24 @@ export async function restore(
   const { session, topics, codec } = deps;
   const offset = await restoreOffset(feed, deps, signal);
   const images = new Map<string, Buffer>();
-  const counts: number[] = new Array(topics.current.partitions).fill(0);
+  const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
+  /** Of another incarnation, and not yet overwritten or removed by what follows. */
+  const foreign = new Map<string, LogRecord>();
   for await (const record of session.restore(topics.current.name, signal)) {
-    if (offset === null || record.headers.incarnation !== offset.incarnation)
-      throw foreignImage(feed, record, offset);
+    const { key, value, partition } = record;
+    const difference = (value === null ? 0 : 1) - (images.has(key) ? 1 : 0);
+    counts[partition] = (counts[partition] ?? 0) + difference;
+    foreign.delete(key);
+    if (value === null) {
+      images.delete(key);
+      continue;
+    }
+    if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
     await learnWriter(codec.image, record, deps);
     // A copy: what the log hands out has memory of its own for each value, or pins a whole answer.
-    images.set(record.key, Buffer.from(record.value!));
-    counts[record.partition] = (counts[record.partition] ?? 0) + 1;
+    images.set(key, Buffer.from(value));
   }
+  for (const record of foreign.values()) throw foreignImage(feed, record, offset);
   // A topic that was lost, cut or partitioned otherwise: what is missing would be published as created, or out of order.
   if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts])) {
     throw new HighwaterError(
@@ -51,10 +60,12 @@ export async function restore(
     );
   }
   const deadLetters = new Set<string>();
-  for await (const record of session.restore(topics.deadLetters.name, signal)) deadLetters.add(record.key);
+  for await (const { key, value } of session.restore(topics.deadLetters.name, signal)) {
+    if (value !== null) deadLetters.add(key);
+  }
 
   const restored = { offset: inScope(offset ?? newOffset(feed, deps), deps.scope), images, deadLetters };
-  return feedState(feed, codec.image, restored, topics.current.partitions);
+  return feedState(feed, codec.image, restored, counts.length);
 }
 
 async function restoreOffset(
@@ -65,9 +76,9 @@ async function restoreOffset(
   const { session, topics, codec } = deps;
   let offset: SourceOffset | null = null;
   for await (const record of session.restore(topics.sourceOffset.name, signal)) {
-    if (record.key !== feed.name) continue;
+    if (record.key !== feed.name || record.value === null) continue;
     await learnWriter(codec.sourceOffset, record, deps);
-    offset = codec.sourceOffset.decode(record.value!);
+    offset = codec.sourceOffset.decode(record.value);
   }
   return offset;
 }

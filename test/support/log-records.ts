@@ -1,10 +1,11 @@
-import type {
-  CommitLog,
-  FeedSession,
-  FeedTopics,
-  LogRecord,
-  ProducerRecord,
-  TransactionBatch,
+import {
+  type CommitLog,
+  type FeedSession,
+  type FeedTopics,
+  type LogRecord,
+  type ProducerRecord,
+  positionHeaders,
+  type TransactionBatch,
 } from '../../src/log/commit-log';
 
 const DEADLINE_MS = 20_000;
@@ -27,11 +28,9 @@ export function batch(
   commit = 1,
 ): TransactionBatch {
   const { feed, sourceOffset } = topics;
-  return {
-    feed,
-    records: [...records, record(sourceOffset.name, feed, `commit ${commit}`)],
-    position: { incarnation: 'i1', ownerEpoch: session.ownerEpoch, commit },
-  };
+  const position = { incarnation: 'i1', ownerEpoch: session.ownerEpoch, commit };
+  const offset = record(sourceOffset.name, feed, `commit ${commit}`, { headers: positionHeaders(position) });
+  return { feed, records: [...records, offset], position };
 }
 
 export function plain({ topic, key, value, headers, timestamp }: LogRecord): ProducerRecord {
@@ -79,6 +78,10 @@ export function readAll(log: CommitLog, topics: readonly string[]): Promise<LogR
 
 /** Key → value as text. */
 export async function restored(session: FeedSession, topic: string): Promise<Record<string, string>> {
-  const records = await collect(session.restore(topic, deadline()));
-  return Object.fromEntries(records.map(({ key, value }) => [key, value!.toString()]));
+  const latest = new Map<string, string>();
+  for await (const { key, value } of session.restore(topic, deadline())) {
+    if (value === null) latest.delete(key);
+    else latest.set(key, value.toString());
+  }
+  return Object.fromEntries(latest);
 }

@@ -170,7 +170,27 @@ describe('mistakes', () => {
     [
       'brokers',
       { env: { ...api, KAFKA_BROKERS: 'b:9092' } },
-      'KAFKA_BROKERS (environment): cannot be used: this version publishes to the embedded log only; unset it',
+      'schemaRegistryUrl: is not set, expected SCHEMA_REGISTRY_URL, since KAFKA_BROKERS is set',
+    ],
+    [
+      'a broker without a port',
+      { env: { ...api, KAFKA_BROKERS: 'a:9092,b', SCHEMA_REGISTRY_URL: 'http://r' } },
+      'kafkaBrokers (KAFKA_BROKERS): found "a:9092,b", expected addresses such as broker-1:9092,broker-2:9092',
+    ],
+    [
+      'a misspelt variable of Kafka',
+      { env: { ...api, KAFKA_BROKER: 'b:9092' } },
+      'KAFKA_BROKER (environment): is no setting; did you mean KAFKA_BROKERS?',
+    ],
+    [
+      'a user without a password',
+      { env: { ...api, KAFKA_SASL_USERNAME: 'me' } },
+      'kafkaSaslPassword: is not set, expected KAFKA_SASL_PASSWORD, since KAFKA_SASL_USERNAME is set',
+    ],
+    [
+      'a certificate that is not there',
+      { env: { ...api, KAFKA_SSL_CA_FILE: 'ca.pem' } },
+      'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" cannot be read (ENOENT)',
     ],
     [
       'a list of feeds in the file',
@@ -236,22 +256,49 @@ describe('variables of later versions', () => {
     const later = {
       HIGHWATER_HTTP_PORT: '0',
       HIGHWATER_HTTP_HOST: 'h',
-      HIGHWATER_COMPRESSION: 'gzip',
-      KAFKA_SASL_PASSWORD: 'SECRET',
-      SCHEMA_REGISTRY_URL: 'http://me:SECRET@r',
+      KAFKA_SESSION_TIMEOUT: '10s',
       KAFKA_SSL: '',
       KAFKA_PORT_9092_TCP: 'tcp://10.0.0.1:9092',
     };
     const noHttp = 'this version serves no metrics, health or dashboard';
-    const noKafka = 'this version publishes to the embedded log only';
+    const noGroup = 'instances of this version form no group: the last one that starts takes over';
     expect(load({ env: { ...api, ...later } }).ignored).toEqual([
       `HIGHWATER_HTTP_PORT has no effect: ${noHttp}`,
       `HIGHWATER_HTTP_HOST has no effect: ${noHttp}`,
-      `HIGHWATER_COMPRESSION has no effect: ${noKafka}`,
-      `KAFKA_SASL_PASSWORD has no effect: ${noKafka}`,
-      `SCHEMA_REGISTRY_URL has no effect: ${noKafka}`,
+      `KAFKA_SESSION_TIMEOUT has no effect: ${noGroup}`,
     ]);
     expect(load().ignored).toEqual([]);
+  });
+});
+
+describe('Kafka', () => {
+  const kafka = { KAFKA_BROKERS: 'a:9092, b:9093', SCHEMA_REGISTRY_URL: 'http://registry:8081/' };
+
+  it('is where records go once brokers are set', () => {
+    expect(load({ env: { ...api, ...kafka } })).toMatchObject({
+      kafka: { brokers: ['a:9092', 'b:9093'], ssl: null, sasl: null, compression: 'gzip' },
+      schemaRegistry: { url: 'http://registry:8081', auth: null, registration: 'register' },
+    });
+    expect(load()).toMatchObject({ kafka: null, schemaRegistry: null });
+  });
+
+  it('is logged in to as the settings say', () => {
+    writeFileSync(join(cwd, 'ca.pem'), 'CERTIFICATE');
+    const env = {
+      ...{ ...api, ...kafka, KAFKA_SSL_CA_FILE: 'ca.pem', KAFKA_SASL_MECHANISM: 'scram-sha-512' },
+      ...{ KAFKA_SASL_USERNAME: 'me', KAFKA_SASL_PASSWORD: 'SECRET-1' },
+      ...{ SCHEMA_REGISTRY_USERNAME: 'you', SCHEMA_REGISTRY_PASSWORD: 'SECRET-2' },
+    };
+    const config = load({ env });
+
+    expect(config).toMatchObject({
+      kafka: {
+        ssl: { ca: 'CERTIFICATE', cert: null, key: null, passphrase: null },
+        sasl: { mechanism: 'scram-sha-512', username: 'me', password: 'SECRET-1' },
+      },
+      schemaRegistry: { auth: { username: 'you', password: 'SECRET-2' } },
+    });
+    expect(config.secrets).toEqual(expect.arrayContaining(['SECRET-1', 'SECRET-2']));
   });
 });
 

@@ -99,6 +99,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       return session;
     },
     read: (topics, readOptions) => read(topics, readOptions, reading),
+    topicNames: async () => reading.reader()?.topicNames() ?? null,
     async close() {
       if (isClosed) return;
       for (const session of [...sessions]) await session.release();

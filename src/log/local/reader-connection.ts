@@ -25,6 +25,7 @@ export interface ReaderConnection {
   topic(name: string): TopicSpec | null;
   /** The offset after the last one; 0 for an empty partition. */
   endOffset(topic: string, partition: number): number;
+  topicNames(): string[];
   records(topic: string, partition: number, fromOffset: number, limit: number): StoredRecord[];
   schemaById(id: number): AvroSchema | null;
   owner(): FolderOwner | null;
@@ -54,6 +55,7 @@ export function openReaderConnection(file: string, busyTimeoutMs: number): Reade
 function readerConnection(db: Connection, file: string): ReaderConnection {
   const dataVersion = prepare(db, 'PRAGMA data_version');
   const topic = prepare(db, 'SELECT partitions, cleanup FROM topics WHERE topic = ?');
+  const topicNames = prepare(db, 'SELECT topic FROM topics ORDER BY topic');
   const endOffset = endOffsetQuery(db);
   // Read as text a key would end at its first NUL character.
   const records = prepare(
@@ -76,6 +78,7 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
       const [row] = topic.all(name) as [number, TopicSpec['cleanup']][];
       return row === undefined ? null : { name, partitions: row[0], cleanup: row[1] };
     }),
+    topicNames: named(() => (topicNames.all() as [string][]).map(([name]) => name)),
     endOffset: named(endOffset),
     records: named((name, partition, fromOffset, limit) =>
       (records.all(name, partition, fromOffset, limit) as Row[]).map(stored),

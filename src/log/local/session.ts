@@ -21,6 +21,12 @@ export function openSession(topics: FeedTopics, ownerEpoch: string, deps: Sessio
 
   const session: FeedSession = {
     ownerEpoch,
+    maxRecordBytes: Infinity,
+    partitionsOf(topic) {
+      const spec = owned.get(topic);
+      if (spec === undefined) throw new RangeError(`${topic} is no topic of the feed ${feed}`);
+      return spec.partitions;
+    },
     restore(topic, signal) {
       const spec = owned.get(topic);
       if (spec === undefined || !isCompacted(spec)) {

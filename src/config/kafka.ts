@@ -1,0 +1,82 @@
+import { resolve } from 'node:path';
+import type { KafkaConfig } from '../log/kafka/client';
+import { type Mistake, shown } from './mistake';
+import type { ReadSettings } from './raw-settings';
+import { readText } from './read-text';
+import { type SettingKey, settings } from './settings';
+
+export interface SchemaRegistryConfig {
+  /** Without a closing slash. */
+  readonly url: string;
+  readonly auth: { readonly username: string; readonly password: string } | null;
+  /** `lookup`: nothing is registered by a publisher. */
+  readonly registration: 'register' | 'lookup';
+}
+
+/** The settings on which it depends where records are written to and read from. */
+export const logSettings = [
+  ...['dataDir', 'kafkaBrokers', 'kafkaSsl', 'kafkaSslCaFile', 'kafkaSslCertFile', 'kafkaSslKeyFile'],
+  ...['kafkaSslKeyPassword', 'kafkaSaslMechanism', 'kafkaSaslUsername', 'kafkaSaslPassword'],
+  ...['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistryPassword'],
+] as readonly SettingKey[];
+
+export interface ReadKafka {
+  readonly kafka: KafkaConfig | null;
+  readonly schemaRegistry: SchemaRegistryConfig | null;
+  readonly mistakes: readonly Mistake[];
+}
+
+/** Brokers, how to log in to them, and the registry that belongs to them. */
+export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
+  const { values, origins } = read;
+  const mistakes: Mistake[] = [];
+  const missing = (key: SettingKey, since: SettingKey): void => {
+    const { env } = settings[key];
+    const problem = `is not set, expected ${env}, since ${settings[since].env} is set`;
+    mistakes.push({ key, where: null, problem });
+  };
+  const pem = (key: 'kafkaSslCaFile' | 'kafkaSslCertFile' | 'kafkaSslKeyFile'): string | null => {
+    const file = values[key];
+    if (file === null) return null;
+    const content = readText(resolve(cwd, file));
+    if ('text' in content) return content.text;
+    const problem = `the file ${shown(file)} cannot be read (${content.failure})`;
+    mistakes.push({ key, where: origins.get(key)?.where ?? null, problem });
+    return null;
+  };
+  const both = (a: SettingKey, b: SettingKey): void => {
+    if (origins.has(a) && !origins.has(b)) missing(b, a);
+    if (origins.has(b) && !origins.has(a)) missing(a, b);
+  };
+  if (origins.has('kafkaBrokers') && !origins.has('schemaRegistryUrl')) {
+    missing('schemaRegistryUrl', 'kafkaBrokers');
+  }
+  both('kafkaSaslUsername', 'kafkaSaslPassword');
+  both('kafkaSslCertFile', 'kafkaSslKeyFile');
+  both('schemaRegistryUsername', 'schemaRegistryPassword');
+
+  const [ca, cert, key] = [pem('kafkaSslCaFile'), pem('kafkaSslCertFile'), pem('kafkaSslKeyFile')];
+  const ssl = values.kafkaSsl || ca !== null || cert !== null;
+  const { kafkaSaslUsername: username, kafkaSaslPassword: password } = values;
+  const brokers = values.kafkaBrokers;
+  const kafka: KafkaConfig | null = brokers && {
+    brokers,
+    ssl: ssl ? { ca, cert, key, passphrase: values.kafkaSslKeyPassword } : null,
+    sasl:
+      username === null || password === null
+        ? null
+        : { mechanism: values.kafkaSaslMechanism, username, password },
+    compression: values.compression,
+  };
+  return { kafka, schemaRegistry: schemaRegistry(read), mistakes };
+}
+
+function schemaRegistry({ values }: ReadSettings): SchemaRegistryConfig | null {
+  const { schemaRegistryUrl: url, schemaRegistryUsername, schemaRegistryPassword } = values;
+  if (url === null) return null;
+  const auth =
+    schemaRegistryUsername === null || schemaRegistryPassword === null
+      ? null
+      : { username: schemaRegistryUsername, password: schemaRegistryPassword };
+  return { url, auth, registration: values.schemaRegistration };
+}

@@ -1,0 +1,63 @@
+import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
+import type { Logger } from '../../logger';
+
+/** Where and how to reach the brokers. */
+export interface KafkaConfig {
+  /** `host:port` */
+  readonly brokers: readonly string[];
+  /** Null: connections are not encrypted. PEM texts; null where none is set. */
+  readonly ssl: {
+    readonly ca: string | null;
+    readonly cert: string | null;
+    readonly key: string | null;
+    readonly passphrase: string | null;
+  } | null;
+  readonly sasl: {
+    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+    readonly username: string;
+    readonly password: string;
+  } | null;
+  readonly compression: 'gzip' | 'none' | 'lz4' | 'zstd';
+}
+
+/**
+ * Given in full wherever kafkajs takes retries: what is left out it fills with defaults of its own, others under
+ * NODE_ENV=test. Five tries end within about six seconds; who calls knows better whether to go on.
+ */
+export const clientRetry: RetryOptions = {
+  initialRetryTime: 100,
+  maxRetryTime: 2_000,
+  factor: 0.2,
+  multiplier: 2,
+  retries: 5,
+};
+
+/** How a broker that accepts a connection and says nothing is given up, in ms. */
+const requestTimeout = 10_000;
+
+/**
+ * The connection settings of every producer, reader and admin client.
+ * @param logger what kafkajs says goes there as `debug`: what matters of it comes back as an error, which is reported once
+ */
+export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logger): Kafka {
+  const { ssl, sasl } = config;
+  const given = <T extends object>(values: T) =>
+    Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Partial<{
+      [Key in keyof T]: NonNullable<T[Key]>;
+    }>;
+  return new Kafka({
+    clientId,
+    brokers: [...config.brokers],
+    ssl: ssl === null ? false : given(ssl),
+    ...(sasl === null ? {} : { sasl: sasl as SASLOptions }),
+    connectionTimeout: 5_000,
+    authenticationTimeout: 10_000,
+    requestTimeout,
+    retry: clientRetry,
+    logLevel: logLevel.INFO,
+    logCreator:
+      () =>
+      ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
+        logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
+  });
+}

@@ -1,0 +1,83 @@
+import {
+  KafkaJSBrokerNotFound,
+  KafkaJSConnectionError,
+  KafkaJSError,
+  KafkaJSLockTimeout,
+  KafkaJSProtocolError,
+  KafkaJSRequestTimeoutError,
+  KafkaJSSASLAuthenticationError,
+} from 'kafkajs';
+import { HighwaterError } from '../../errors';
+
+/**
+ * A failure of Kafka as a person meets it.
+ * @param doing what was tried, with the names of what it was tried on: `writing a page of feed ipos`
+ * @returns KAFKA_UNREACHABLE, KAFKA_UNAUTHENTICATED, KAFKA_FORBIDDEN, or LOG_FAILED; an error that is none of Kafka's as it is
+ */
+export function kafkaFailure(error: unknown, doing: string): unknown {
+  if (error instanceof HighwaterError) return error;
+  const chain = causes(error);
+  if (!chain.some((one) => one instanceof KafkaJSError)) return error;
+  const says = chain.at(-1)!.message;
+  if (chain.some((one) => one instanceof KafkaJSSASLAuthenticationError)) {
+    return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${says}`, { cause: error });
+  }
+  const type = protocolType(error);
+  if (type !== null && /_AUTHORIZATION_FAILED$/.test(type)) {
+    return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: ${type}`, { cause: error });
+  }
+  if (chain.some(isOfConnection)) {
+    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${says}`, { cause: error });
+  }
+  return new HighwaterError('LOG_FAILED', `${doing}: ${type === null ? '' : `${type}: `}${says}`, {
+    cause: error,
+    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+  });
+}
+
+/** Kafka's name of a protocol error anywhere in the chain of causes: `INVALID_PRODUCER_EPOCH`. */
+export function protocolType(error: unknown): string | null {
+  for (const one of causes(error)) {
+    if (one instanceof KafkaJSProtocolError) return one.type;
+  }
+  return null;
+}
+
+/**
+ * The producer was refused because it is not, or no longer, the latest of its transactional id: another one took over, or
+ * its transaction ran into its timeout. The broker says the same of both.
+ */
+export function isRefusedProducer(error: unknown): boolean {
+  return refusedProducer.has(protocolType(error) ?? '');
+}
+
+const refusedProducer = new Set([
+  'INVALID_PRODUCER_EPOCH',
+  'PRODUCER_FENCED',
+  'INVALID_PRODUCER_ID_MAPPING',
+  'TRANSACTION_COORDINATOR_FENCED',
+]);
+
+function isOfConnection(error: Error): boolean {
+  return (
+    error instanceof KafkaJSConnectionError ||
+    error instanceof KafkaJSRequestTimeoutError ||
+    error instanceof KafkaJSBrokerNotFound ||
+    error instanceof KafkaJSLockTimeout ||
+    // kafkajs wraps what the socket says in errors of other names, and keeps the words.
+    /^(Connection error|Connection timeout|Closed connection|Failed to connect|Failed to find group coordinator)/.test(
+      error.message,
+    )
+  );
+}
+
+/** The error and what caused it, outermost first; of several errors at once the first. */
+function causes(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let one = error; one instanceof Error && chain.length < 10 && !chain.includes(one); ) {
+    chain.push(one);
+    const { errors } = one as { errors?: unknown[] };
+    one = one.cause ?? errors?.[0];
+  }
+  return chain;
+}
