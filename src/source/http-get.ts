@@ -1,11 +1,11 @@
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
-import { types } from 'node:util';
 import axios, { type AxiosResponse } from 'axios';
+import { excerpt } from '../excerpt';
+import { networkReason } from '../network-reason';
 import type { Redact } from '../redaction';
 import { version } from '../version';
-import { excerpt } from './excerpt';
 import { failure, mayHoldPage, type RawResponse, type SourceFailure } from './response-policy';
 
 export interface HttpLimits {
@@ -141,13 +141,8 @@ function plainHeaders(headers: object): RawResponse['headers'] {
   return plain;
 }
 
-/** Of the error only its code and message are taken, never the error itself. */
 function transportFailure(error: unknown, phase: 'headers' | 'body', get: HttpGet): SourceFailure {
-  const { code, message } = innermost(error);
-  const reason = excerpt(
-    code === undefined || message.includes(code) ? message : `${code}: ${message}`,
-    get.redact,
-  );
+  const reason = excerpt(networkReason(error), get.redact);
   if (phase === 'body') {
     return failure(
       'SOURCE_BODY_TRUNCATED',
@@ -155,15 +150,4 @@ function transportFailure(error: unknown, phase: 'headers' | 'body', get: HttpGe
     );
   }
   return failure('SOURCE_UNREACHABLE', `${get.request} got no answer (${reason})`);
-}
-
-function innermost(error: unknown): { readonly code: string | undefined; readonly message: string } {
-  if (!types.isNativeError(error)) return { code: undefined, message: 'unknown reason' };
-  // Several addresses were tried (IPv6 and IPv4): the reasons are in the parts, the whole has no message.
-  const first: unknown = 'errors' in error && Array.isArray(error.errors) ? error.errors[0] : undefined;
-  if (types.isNativeError(first)) return innermost(first);
-  if (axios.isAxiosError(error) && types.isNativeError(error.cause) && error.cause !== error)
-    return innermost(error.cause);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  return { code, message: error.message || 'no reason given' };
 }

@@ -1,7 +1,8 @@
 import type { ErrorCode } from '../errors';
+import { excerpt } from '../excerpt';
 import type { Redact } from '../redaction';
-import { excerpt, vendorMessage } from './excerpt';
 import { retryAfterMs } from './retry-after';
+import { vendorMessage } from './vendor-message';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
 export interface RawResponse {

@@ -1,18 +1,5 @@
+import { excerpt } from '../excerpt';
 import type { Redact } from '../redaction';
-
-const maxCharacters = 120;
-
-/**
- * The beginning of somebody else's text, fit for one line of an error: secrets are removed before it is cut (a half token
- * would not be recognised), control and format characters become spaces.
- */
-export function excerpt(text: string, redact: Redact): string {
-  const clean = redact(text)
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim();
-  const characters = Array.from(clean.slice(0, maxCharacters * 2 + 2));
-  return characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('')}…` : clean;
-}
 
 /** The message in any of the shapes in which the vendor reports an error; null when there is none. */
 export function vendorMessage(value: unknown, redact: Redact): string | null {
