@@ -1,0 +1,3 @@
+import { listen } from './shared-servers';
+
+export default listen;

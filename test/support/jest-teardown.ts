@@ -1,0 +1,3 @@
+import { stop } from './shared-servers';
+
+export default stop;
