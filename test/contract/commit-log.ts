@@ -35,7 +35,11 @@ export interface CommitLogHarness {
 }
 
 /** Everything that `src/log/commit-log.ts` promises, for any adapter. */
-export function commitLogContract(name: string, makeHarness: () => Promise<CommitLogHarness>): void {
+export function commitLogContract(
+  name: string,
+  makeHarness: () => Promise<CommitLogHarness>,
+  { modelRuns = 25 }: { readonly modelRuns?: number } = {},
+): void {
   describe(`${name} as a commit log`, () => {
     let harness: CommitLogHarness;
     let log: CommitLog;
@@ -364,7 +368,7 @@ export function commitLogContract(name: string, makeHarness: () => Promise<Commi
           await log.close();
           log = await runAgainstModel(sequence, topicsOf(`model-${++run}`), { harness, open });
         }),
-        { numRuns: 25 },
+        { numRuns: modelRuns },
       );
     });
   });

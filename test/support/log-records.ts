@@ -29,7 +29,9 @@ export function batch(
 ): TransactionBatch {
   const { feed, sourceOffset } = topics;
   const position = { incarnation: 'i1', ownerEpoch: session.ownerEpoch, commit };
-  const offset = record(sourceOffset.name, feed, `commit ${commit}`, { headers: positionHeaders(position) });
+  // Larger than a fence, so that a log can be told to refuse the one and take the other.
+  const headers = { ...positionHeaders(position), padding: 'x'.repeat(500) };
+  const offset = record(sourceOffset.name, feed, `commit ${commit}`, { headers });
   return { feed, records: [...records, offset], position };
 }
 

@@ -1,0 +1,93 @@
+import type { Kafka, PartitionMetadata } from 'kafkajs';
+import { clientRetry } from './client';
+
+/**
+ * What kafkajs uses inside its consumers, as far as it is needed here. It is not part of its published types; the version
+ * is pinned to one minor release for that reason, and the contract suite runs against it.
+ */
+export interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  /** Of all topics, when none are named. */
+  metadata(of: { readonly topics: readonly string[] }): Promise<{ topicMetadata: { topic: string }[] }>;
+  findTopicPartitionMetadata(topic: string): PartitionMetadata[];
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
+  findBroker(node: { readonly nodeId: string }): Promise<Broker>;
+  fetchTopicsOffset(
+    topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number }[];
+      readonly fromBeginning: boolean;
+    }[],
+  ): Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>;
+}
+
+export interface Broker {
+  fetch(request: {
+    readonly isolationLevel: 0 | 1;
+    readonly maxWaitTime: number;
+    readonly minBytes: number;
+    readonly maxBytes: number;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly {
+        readonly partition: number;
+        readonly fetchOffset: string;
+        readonly maxBytes: number;
+      }[];
+    }[];
+  }): Promise<{ responses: { topicName: string; partitions: FetchedPartition[] }[] }>;
+}
+
+export interface FetchedPartition {
+  readonly partition: number;
+  readonly lastStableOffset: string;
+  /** Transactions that were aborted and have records in this answer, by their first offset. */
+  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[];
+  readonly messages: readonly FetchedMessage[];
+}
+
+export interface FetchedMessage {
+  readonly offset: string;
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, Buffer | Buffer[] | undefined>>;
+  readonly isControlRecord: boolean;
+  readonly batchContext: {
+    readonly firstOffset: string;
+    readonly lastOffsetDelta: number;
+    readonly producerId: string;
+    readonly inTransaction: boolean;
+  };
+}
+
+/**
+ * A cluster to read from without a consumer group: kafkajs has no `assign()`, but hands its cluster to the assigner of a
+ * consumer that is made and never run. Nothing joins, so no group comes to be on the broker.
+ */
+export function readingCluster(kafka: Kafka): Cluster {
+  let cluster: Cluster | null = null;
+  kafka.consumer({
+    groupId: 'never-joined',
+    readUncommitted: false,
+    allowAutoTopicCreation: false,
+    metadataMaxAge: 30_000,
+    retry: clientRetry,
+    partitionAssigners: [
+      (given) => {
+        cluster = given.cluster as unknown as Cluster;
+        return {
+          name: 'none',
+          version: 0,
+          assign: async () => [],
+          protocol: () => ({ name: 'none', metadata: Buffer.alloc(0) }),
+        };
+      },
+    ],
+  });
+  if (cluster === null) throw new Error('kafkajs gave no cluster to the assigner');
+  return cluster;
+}

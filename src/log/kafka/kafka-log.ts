@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { HighwaterError } from '../../errors';
+import type { Logger } from '../../logger';
+import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
+import { allTopics, isCompacted } from '../topics';
+import { type KafkaConfig, kafkaClient } from './client';
+import { readingCluster } from './cluster';
+import { compressionType } from './compression';
+import { kafkaFailure } from './kafka-failure';
+import { read, topicNames } from './read';
+import { openSession, type SessionLimits } from './session';
+import { prepareTopics, type TopicLayout } from './topic-settings';
+import { unlessAborted } from './wait';
+
+export interface KafkaLogOptions {
+  readonly kafka: KafkaConfig;
+  /** Name of the installation. With the prefix it makes the transactional ids: two installations never meet. */
+  readonly appId: string;
+  readonly topicPrefix: string;
+  readonly logger: Logger;
+  readonly limits?: Partial<SessionLimits>;
+}
+
+const defaultLimits: SessionLimits = { outcomeMs: 60_000, stallMs: 60_000 };
+
+/** The log on Kafka. Opens no connection before the first call that needs one. */
+export function openKafkaLog(options: KafkaLogOptions): CommitLog {
+  const { appId, topicPrefix, logger } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const kafka = kafkaClient(options.kafka, appId, logger);
+  const closing = new AbortController();
+  const sessions = new Set<FeedSession>();
+  /** Risky settings of topics that were told of already: a feed may be acquired often. */
+  const warned = new Set<string>();
+
+  async function acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession> {
+    const { feed } = topics;
+    const compacted = allTopics(topics).filter(isCompacted);
+    const layouts = await prepare(topics, signal);
+    const partitions = new Map([...layouts].map(([name, layout]) => [name, layout.partitions]));
+    signal.throwIfAborted();
+    const cluster = readingCluster(kafka);
+    try {
+      await cluster.connect();
+      await cluster.addMultipleTargetTopics([...partitions.keys()]);
+      signal.throwIfAborted();
+      const session = await openSession({
+        ...{ kafka, cluster, topics, feed, partitions, logger, limits, signal },
+        compacted: new Map(compacted.map(({ name }) => [name, partitions.get(name)!])),
+        transactionalId: `${appId}.${topicPrefix}${feed}`,
+        ownerEpoch: randomUUID(),
+        sourceOffsetTopic: topics.sourceOffset.name,
+        maxRecordBytes: largestRecord(topics, layouts),
+        compression: compressionType(options.kafka.compression),
+        released: (released) => void sessions.delete(released),
+      });
+      sessions.add(session);
+      return session;
+    } catch (error) {
+      cluster.disconnect().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async function prepare(topics: FeedTopics, signal: AbortSignal): Promise<ReadonlyMap<string, TopicLayout>> {
+    const admin = kafka.admin();
+    try {
+      await admin.connect();
+      return await prepareTopics(topics, { admin, cluster: options.kafka, signal, logger, warned });
+    } finally {
+      admin.disconnect().catch(() => undefined);
+    }
+  }
+
+  function assertOpen(): void {
+    if (closing.signal.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
+  }
+
+  return {
+    async acquire(topics, signal) {
+      signal.throwIfAborted();
+      assertOpen();
+      const acquiring = acquire(topics, signal);
+      try {
+        return await unlessAborted(acquiring, signal, (session) => session.release());
+      } catch (error) {
+        throw kafkaFailure(error, `taking over feed ${topics.feed}`);
+      }
+    },
+    read: (topics, readOptions) => read(kafka, topics, readOptions, { closing: closing.signal, logger }),
+    async topicNames() {
+      assertOpen();
+      return topicNames(kafka);
+    },
+    async close() {
+      if (closing.signal.aborted) return;
+      closing.abort();
+      await Promise.all([...sessions].map((session) => session.release()));
+    },
+  };
+}
+
+/** The limits of the topics that take what the vendor sends; a source offset is small. */
+function largestRecord(topics: FeedTopics, layouts: ReadonlyMap<string, TopicLayout>): number {
+  const { changes, current, deadLetters, transitions } = topics;
+  const names = [changes, current, deadLetters, ...transitions].map(({ name }) => name);
+  return Math.min(...names.map((name) => layouts.get(name)!.maxRecordBytes));
+}

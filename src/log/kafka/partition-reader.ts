@@ -1,0 +1,124 @@
+import type { LogRecord } from '../commit-log';
+import type { Cluster, FetchedPartition } from './cluster';
+import { committedMessages, logRecord, nextOffset } from './committed';
+
+/** One partition that is being read, and how far it has been. */
+export interface PartitionPosition {
+  readonly topic: string;
+  readonly partition: number;
+  /** Offset of the record to come. */
+  next: bigint;
+  /** Reading ends here; null: never. */
+  end: bigint | null;
+}
+
+const BYTES_PER_PARTITION = 4 * 1_048_576;
+const BYTES_PER_ANSWER = 32 * 1_048_576;
+
+/**
+ * One round over all positions that have not come to their end. What has been committed since is returned, in log order per
+ * partition, and the positions move on.
+ * @param maxWaitMs how long a broker waits for records where there are none
+ * @throws errors of kafkajs; positions that were not read have not moved, so the round can be tried again
+ */
+export async function fetchRound(
+  cluster: Cluster,
+  positions: readonly PartitionPosition[],
+  maxWaitMs: number,
+): Promise<LogRecord[]> {
+  const byLeader = new Map<string, PartitionPosition[]>();
+  for (const position of positions) {
+    if (isAtEnd(position)) continue;
+    const leaders = cluster.findLeaderForPartitions(position.topic, [position.partition]);
+    const [leader] = Object.keys(leaders);
+    if (leader === undefined) throw missingPartition(position);
+    byLeader.set(leader, [...(byLeader.get(leader) ?? []), position]);
+  }
+  const rounds = await Promise.all(
+    [...byLeader].map(([nodeId, own]) => fetchFrom(cluster, nodeId, own, maxWaitMs)),
+  );
+  return rounds.flat();
+}
+
+export function isAtEnd({ next, end }: PartitionPosition): boolean {
+  return end !== null && next >= end;
+}
+
+async function fetchFrom(
+  cluster: Cluster,
+  nodeId: string,
+  positions: readonly PartitionPosition[],
+  maxWaitMs: number,
+): Promise<LogRecord[]> {
+  const fetched = await fetchPartitions(cluster, nodeId, positions, maxWaitMs);
+  const records: LogRecord[] = [];
+  for (const position of positions) {
+    const { topic, partition, next } = position;
+    let answer = fetched.get(`${topic} ${partition}`);
+    if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
+      // Left out of a full answer, or a batch that compaction has emptied: asked for alone, it cannot be left out.
+      const alone = await fetchPartitions(cluster, nodeId, [position], maxWaitMs);
+      answer = alone.get(`${topic} ${partition}`);
+    }
+    if (answer === undefined) continue;
+    for (const message of committedMessages(answer, next)) {
+      if (position.end !== null && BigInt(message.offset) >= position.end) break;
+      records.push(logRecord(topic, partition, message));
+    }
+    // A batch without records tells nothing of its size: step through it. Without this step its reader would stand still.
+    position.next = isBehind(answer, next) ? next + 1n : nextOffset(answer, next);
+  }
+  return records;
+}
+
+/** Something stable is there, and no record of it came. */
+function isBehind({ lastStableOffset, messages }: FetchedPartition, next: bigint): boolean {
+  return messages.length === 0 && BigInt(lastStableOffset) > next;
+}
+
+async function fetchPartitions(
+  cluster: Cluster,
+  nodeId: string,
+  positions: readonly PartitionPosition[],
+  maxWaitMs: number,
+): Promise<Map<string, FetchedPartition>> {
+  const broker = await cluster.findBroker({ nodeId });
+  const { responses } = await broker.fetch({
+    isolationLevel: 1,
+    maxWaitTime: maxWaitMs,
+    minBytes: 1,
+    maxBytes: BYTES_PER_ANSWER,
+    topics: positions.map(({ topic, partition, next }) => ({
+      topic,
+      partitions: [{ partition, fetchOffset: String(next), maxBytes: BYTES_PER_PARTITION }],
+    })),
+  });
+  const found = new Map<string, FetchedPartition>();
+  for (const { topicName, partitions } of responses) {
+    for (const fetched of partitions) found.set(`${topicName} ${fetched.partition}`, fetched);
+  }
+  return found;
+}
+
+function missingPartition({ topic, partition }: PartitionPosition): Error {
+  return new Error(`partition ${partition} of ${topic} has no leader, or is not there any more`);
+}
+
+/** Offsets of the partitions of topics: of the first retained record, or after the last committed one. */
+export async function partitionOffsets(
+  cluster: Cluster,
+  topics: readonly string[],
+  at: 'beginning' | 'end',
+): Promise<PartitionPosition[]> {
+  const wanted = topics.map((topic) => ({
+    topic,
+    partitions: cluster
+      .findTopicPartitionMetadata(topic)
+      .map(({ partitionId: partition }) => ({ partition })),
+    fromBeginning: at === 'beginning',
+  }));
+  const found = await cluster.fetchTopicsOffset(wanted);
+  return found.flatMap(({ topic, partitions }) =>
+    partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
+  );
+}

@@ -1,0 +1,128 @@
+import { HighwaterError } from '../../errors';
+import type { LogRecord } from '../commit-log';
+import type { Cluster } from './cluster';
+import { isFence } from './fence';
+import { kafkaFailure } from './kafka-failure';
+import { fetchRound, isAtEnd, type PartitionPosition, partitionOffsets } from './partition-reader';
+import { pause, unlessAborted } from './wait';
+
+const MAX_WAIT_MS = 500;
+const PAUSE_MS = 100;
+
+export interface RestoreOptions {
+  /** By partition: the offset of the last record to be read, such as the fence. It may be gone by then, compacted away. */
+  readonly through: ReadonlyMap<number, bigint>;
+  readonly signal: AbortSignal;
+  /** Without any progress for so long it is given up, in ms. */
+  readonly stallMs: number;
+}
+
+/**
+ * All committed records of a topic from the beginning through given offsets. It ends by positions, not by what it meets:
+ * neither transaction markers, nor compaction, nor other programs' records can hide the end from it.
+ * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*; the signal's reason
+ */
+export async function* readThrough(
+  cluster: Cluster,
+  topic: string,
+  { through, signal, stallMs }: RestoreOptions,
+): AsyncGenerator<LogRecord> {
+  signal.throwIfAborted();
+  const positions = await begin(cluster, topic, through, stallMs, signal);
+  const round = () => nextRound(cluster, positions, stallMs, signal);
+  let fetching = round();
+  for (;;) {
+    const records = await fetching;
+    const done = positions.every(isAtEnd);
+    if (!done) {
+      // The next answer is on its way while the caller works on this one.
+      fetching = round();
+      fetching.catch(() => undefined);
+    }
+    for (const record of records) {
+      if (isFence(record)) continue;
+      signal.throwIfAborted();
+      yield record;
+    }
+    if (done) return;
+  }
+}
+
+async function begin(
+  cluster: Cluster,
+  topic: string,
+  through: ReadonlyMap<number, bigint>,
+  stallMs: number,
+  signal: AbortSignal,
+): Promise<PartitionPosition[]> {
+  const positions = await persistently(async () => partitionOffsets(cluster, [topic], 'beginning'), {
+    cluster,
+    doing: `reading ${topic}`,
+    forMs: stallMs,
+    signal,
+  });
+  return positions.map((position) => ({ ...position, end: (through.get(position.partition) ?? -1n) + 1n }));
+}
+
+/** One round that brings progress, however many it takes. */
+async function nextRound(
+  cluster: Cluster,
+  positions: readonly PartitionPosition[],
+  stallMs: number,
+  signal: AbortSignal,
+): Promise<LogRecord[]> {
+  const began = performance.now();
+  const topic = positions[0]?.topic;
+  const sum = () => positions.reduce((total, { next }) => total + next, 0n);
+  const before = sum();
+  while (!positions.every(isAtEnd)) {
+    const records = await persistently(() => fetchRound(cluster, positions, MAX_WAIT_MS), {
+      cluster,
+      doing: `reading ${topic}`,
+      forMs: stallMs,
+      signal,
+    });
+    if (sum() > before) return records;
+    if (performance.now() - began >= stallMs) throw stalled(positions, stallMs);
+  }
+  return [];
+}
+
+function stalled(positions: readonly PartitionPosition[], stallMs: number): HighwaterError {
+  const where = positions
+    .filter((position) => !isAtEnd(position))
+    .map(({ topic, partition, next, end }) => `${topic}/${partition} stands at offset ${next} of ${end}`);
+  return new HighwaterError(
+    'LOG_RESTORE_STALLED',
+    `Nothing could be read for ${stallMs / 1000} s although there is more: ${where.join('; ')}. A transaction of another program is open there.`,
+  );
+}
+
+export interface Persistence {
+  readonly cluster: Cluster;
+  readonly doing: string;
+  readonly forMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Tries again while leaders move and brokers come back. @throws HighwaterError KAFKA_*, LOG_FAILED; the signal's reason */
+export async function persistently<T>(
+  work: () => Promise<T>,
+  { cluster, doing, forMs, signal }: Persistence,
+): Promise<T> {
+  const began = performance.now();
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await unlessAborted(work(), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = kafkaFailure(error, doing);
+      const { retriable } = failure instanceof HighwaterError ? failure.kind : { retriable: false };
+      if (!retriable || performance.now() - began >= forMs) throw failure;
+    }
+    await pause(PAUSE_MS, signal);
+    // What is known of the leaders may be what was wrong.
+    await unlessAborted(cluster.refreshMetadata(), signal).catch(() => undefined);
+  }
+}

@@ -1,0 +1,160 @@
+import type { CompressionTypes, Producer, TopicMessages } from 'kafkajs';
+import { HighwaterError } from '../../errors';
+import type { Logger } from '../../logger';
+import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
+import { isRefusedProducer, kafkaFailure } from './kafka-failure';
+import { sends } from './messages';
+import { isCommitted, type OwnershipDeps, takeOver } from './ownership';
+import { drop } from './producer';
+import { readThrough } from './restore';
+import { type WrittenOffsets, writeTransaction } from './transaction';
+import { pause } from './wait';
+
+export interface SessionDeps extends OwnershipDeps {
+  readonly topics: FeedTopics;
+  /** By topic: how many partitions it has. */
+  readonly partitions: ReadonlyMap<string, number>;
+  /** By topic, of those that are compacted: how many partitions it has. */
+  readonly compacted: ReadonlyMap<string, number>;
+  readonly maxRecordBytes: number;
+  readonly compression: CompressionTypes;
+  readonly logger: Logger;
+  readonly limits: SessionLimits;
+  /** The session holds nothing any more. */
+  released(session: FeedSession): void;
+}
+
+export interface SessionLimits {
+  /** How long the brokers are asked for the outcome of a commit, in ms. */
+  readonly outcomeMs: number;
+  /** How long a restore may go without progress, in ms. */
+  readonly stallMs: number;
+}
+
+/** A batch that the brokers refuse is written so many times before the poll fails. */
+const ATTEMPTS = 3;
+
+/**
+ * One ownership of one feed: a producer with the feed's transactional id, from the fence that it wrote first to the fence of
+ * the next owner. A producer that failed is never used again; the ownership goes on with a new one.
+ */
+export async function openSession(deps: SessionDeps): Promise<FeedSession> {
+  const { topics, partitions, compacted, ownerEpoch, logger, limits } = deps;
+  const { feed } = topics;
+  const written: WrittenOffsets = new Map();
+  let producer: Producer | null = await takeOver(deps, compacted, written);
+  /** Why the session is over, once it is. */
+  let over: HighwaterError | null = null;
+  /** In the source offset topic: nothing before it needs to be looked at again. */
+  let known = behindLast();
+
+  function behindLast(): bigint {
+    return written.get(topics.sourceOffset.name)!.get(0)! + 1n;
+  }
+
+  function partitionsOf(topic: string): number {
+    const count = partitions.get(topic);
+    if (count === undefined) throw new RangeError(`${topic} is no topic of the feed ${feed}`);
+    return count;
+  }
+
+  function end(error: HighwaterError): HighwaterError {
+    over = error;
+    if (producer !== null) drop(producer);
+    producer = null;
+    return error;
+  }
+
+  /** @returns null when it is committed, else what went wrong before it was */
+  async function write(prepared: readonly TopicMessages[][], position: BatchPosition): Promise<unknown> {
+    try {
+      await writeTransaction(producer!, prepared, deps.compression, written);
+      return null;
+    } catch (error) {
+      logger.debug('a transaction failed; its outcome is looked up', { feed, error });
+      return (await learnOutcome(position, error)) ? null : error;
+    }
+  }
+
+  /**
+   * After an error nobody knows whether the commit came through. A new producer ends the old one's transaction for good;
+   * then the log itself tells.
+   * @returns whether the batch is committed
+   * @throws HighwaterError LOG_FENCED, LOG_OUTCOME_UNKNOWN
+   */
+  async function learnOutcome(position: BatchPosition, error: unknown): Promise<boolean> {
+    const giveUpAt = performance.now() + limits.outcomeMs;
+    let cause = error;
+    for (let tries = 0; ; tries++) {
+      if (producer !== null) drop(producer);
+      producer = null;
+      try {
+        // The same error tells a producer that was fenced and one whose transaction took too long. To take the feed back
+        // unasked would fence a rightful successor, so its fence is looked for first.
+        if (isRefusedProducer(cause)) await isCommitted(deps, position, known, null);
+        producer = await takeOver(deps, sourceOffsetOnly, written);
+        const committed = await isCommitted(deps, position, known, behindLast() - 1n);
+        known = behindLast();
+        return committed;
+      } catch (failure) {
+        cause = failure;
+        if (failure instanceof HighwaterError && failure.code === 'LOG_FENCED') throw end(failure);
+      }
+      if (deps.signal.aborted || over !== null || performance.now() >= giveUpAt) {
+        const what = `the outcome of commit ${position.commit} of feed ${feed} could not be learned`;
+        throw end(new HighwaterError('LOG_OUTCOME_UNKNOWN', what, { cause }));
+      }
+      await pause(Math.min(2_000, 50 * 2 ** tries), deps.signal);
+    }
+  }
+  const sourceOffsetOnly = new Map([[topics.sourceOffset.name, 1]]);
+
+  const session: FeedSession = {
+    ownerEpoch,
+    maxRecordBytes: deps.maxRecordBytes,
+    partitionsOf,
+    restore(topic, signal) {
+      if (!compacted.has(topic)) throw new RangeError(`${topic} is no compacted topic of the feed ${feed}`);
+      return readThrough(deps.cluster, topic, {
+        through: written.get(topic)!,
+        signal,
+        stallMs: limits.stallMs,
+      });
+    },
+    async commit(batch) {
+      if (over !== null) throw over;
+      if (batch.feed !== feed) throw new RangeError(`a batch of ${batch.feed} in a session of ${feed}`);
+      const { position } = batch;
+      if (position.ownerEpoch !== ownerEpoch) {
+        throw new HighwaterError(
+          'LOG_FENCED',
+          `the batch of ${feed} was made under the ownership ${position.ownerEpoch}, which has ended`,
+        );
+      }
+      // All of it before the transaction begins.
+      const prepared = [...sends(batch.records, partitionsOf, deps.maxRecordBytes)];
+      for (let attempt = 1; ; attempt++) {
+        const error = await write(prepared, position);
+        if (error === null) break;
+        const failure = kafkaFailure(error, `writing a page of feed ${feed}`);
+        const retriable = failure instanceof HighwaterError && failure.kind.retriable;
+        if (!retriable || attempt >= ATTEMPTS) throw failure;
+      }
+      known = behindLast();
+    },
+    async release() {
+      if (over?.code === 'LOG_CLOSED') return;
+      const last = producer;
+      producer = null;
+      over = new HighwaterError('LOG_CLOSED', `the feed ${feed} was released`);
+      try {
+        await Promise.all([last?.disconnect(), deps.cluster.disconnect()]);
+      } catch (error) {
+        logger.debug('a connection could not be closed', { feed, error });
+      } finally {
+        deps.released(session);
+      }
+    },
+  };
+  return session;
+}

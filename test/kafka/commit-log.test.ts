@@ -1,0 +1,59 @@
+import { Kafka, logLevel } from 'kafkajs';
+import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import { commitLogContract } from '../contract/commit-log';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+commitLogContract(
+  'Kafka',
+  async () => {
+    const { brokers } = await sharedServers();
+    const prefix = uniquePrefix();
+    const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
+    const admin = kafka.admin();
+    await admin.connect();
+
+    const own = async () => (await admin.listTopics()).filter((name) => name.startsWith(prefix));
+
+    /** Below the size of a source offset and above that of a fence, so that the broker refuses a batch at its last record. */
+    async function limitSourceOffsets(bytes: number): Promise<void> {
+      const resources = (await own())
+        .filter((name) => name.endsWith('.source-offset'))
+        .map((name) => ({ type: 2, name }));
+      const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: resources.map((resource) => ({ ...resource, configEntries })),
+      });
+      await until(async () => {
+        const { resources: described } = await admin.describeConfigs({ includeSynonyms: false, resources });
+        return described.every(({ configEntries: entries }) =>
+          entries.some(
+            ({ configName, configValue }) =>
+              configName === 'max.message.bytes' && configValue === String(bytes),
+          ),
+        );
+      });
+    }
+
+    return {
+      prefix,
+      open: async () =>
+        openKafkaLog({
+          kafka: { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' },
+          appId: 'test',
+          topicPrefix: prefix,
+          logger: quietLogger(),
+        }),
+      breakCommits: () => limitSourceOffsets(400),
+      mendCommits: () => limitSourceOffsets(1_000_000),
+      secondInstance: 'fences the first',
+      async close() {
+        await admin.deleteTopics({ topics: await own() });
+        await admin.disconnect();
+      },
+    };
+  },
+  { modelRuns: 5 },
+);
