@@ -1,6 +1,6 @@
 import { type Schema, Type, types } from 'avsc';
 import { HighwaterError } from '../errors';
-import type { AvroSchema } from './registry';
+import type { AvroSchema, Incompatibility } from './registry';
 
 export interface SchemaVersion {
   readonly version: number;
@@ -17,35 +17,50 @@ export function assertCompatible(
   schema: AvroSchema,
   earlier: readonly SchemaVersion[],
 ): void {
-  const next = parse(subject, 'the new schema', schema);
+  const reason = incompatibility(schema, earlier);
+  if (reason !== null) throw incompatible(subject, reason);
+}
+
+/** Why a schema cannot follow these versions; null when it can. */
+export function incompatibility(
+  schema: AvroSchema,
+  earlier: readonly SchemaVersion[],
+): Incompatibility | null {
+  const next = parse(schema);
+  if (typeof next === 'string') {
+    return { version: null, field: '', problem: `it is no Avro schema: ${next}` };
+  }
   for (const { version, schema: earlierSchema } of earlier) {
-    const previous = parse(subject, `version ${version}`, earlierSchema);
+    const previous = parse(earlierSchema);
+    if (typeof previous === 'string') {
+      return { version, field: '', problem: `version ${version} is no Avro schema: ${previous}` };
+    }
     const forward = misread(previous, next);
     if (forward !== null)
-      refuse(subject, `readers of version ${version} cannot read what it writes`, forward);
+      return broken(version, `readers of version ${version} cannot read what it writes`, forward);
     const backward = misread(next, previous);
-    if (backward !== null) refuse(subject, `it cannot read what version ${version} wrote`, backward);
+    if (backward !== null) return broken(version, `it cannot read what version ${version} wrote`, backward);
   }
+  return null;
 }
 
-function refuse(subject: string, what: string, { field, reason }: Misread): never {
+function broken(version: number, what: string, { field, reason }: Misread): Incompatibility {
   const place = field === '' ? 'the whole schema' : `field ${field}`;
-  throw new HighwaterError('SCHEMA_INCOMPATIBLE', `new schema for ${subject}: ${what}: ${place}: ${reason}`);
+  return { version, field, problem: `${what}: ${place}: ${reason}` };
 }
 
-function parse(subject: string, which: string, schema: AvroSchema): Type {
+export function incompatible(subject: string, { field, problem }: Incompatibility): HighwaterError {
+  const details = field === '' ? { remedy: 'Correct the schema.' } : {};
+  return new HighwaterError('SCHEMA_INCOMPATIBLE', `new schema for ${subject}: ${problem}`, details);
+}
+
+/** What is wrong with it, when it is no schema. */
+function parse(schema: AvroSchema): Type | string {
   try {
     // A registry of names of its own: by default avsc would let one schema refer to another's types.
     return Type.forSchema(schema as Schema, { registry: {} });
-  } catch (cause) {
-    throw new HighwaterError(
-      'SCHEMA_INCOMPATIBLE',
-      `${which} of ${subject} is no Avro schema: ${(cause as Error).message}`,
-      {
-        remedy: 'Correct the schema.',
-        cause,
-      },
-    );
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 

@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import { HighwaterError } from '../errors';
-import { assertCompatible } from './compatibility';
-import type { AvroSchema, SchemaRegistry } from './registry';
+import { incompatible } from './compatibility';
+import { type AvroSchema, FULL_TRANSITIVE, type SchemaRegistry } from './registry';
+import { isSameSchema, type RegisteredVersion, schemaStanding } from './schema-standing';
 
 /** One version of a subject, as it is stored. The same id may stand under several subjects. */
 export interface SchemaRow {
@@ -16,6 +16,8 @@ export interface SchemaRow {
 /** What the registry needs of the file that it shares with the embedded log. */
 export interface SchemaTable {
   schemaById(id: number): AvroSchema | null;
+  /** As committed, without waiting for anybody; none while there is no file. */
+  rows(): SchemaRow[];
   /** Nobody else, in this or another process, registers anything while `work` runs. */
   transact<T>(work: (rows: { all(): SchemaRow[]; add(row: SchemaRow): void }) => T): T;
 }
@@ -27,24 +29,24 @@ export function localRegistry(table: SchemaTable): SchemaRegistry {
   return {
     async register(subject, schema) {
       const id = table.transact((rows) => {
-        const all = rows.all().map((row) => ({ ...row, parsed: JSON.parse(row.schema) as AvroSchema }));
-        const versions = all.filter((row) => row.subject === subject);
-        // The order of attributes says nothing in JSON, so it makes no other schema.
-        const isSame = (row: { parsed: AvroSchema }) => isDeepStrictEqual(row.parsed, schema);
-        const registered = versions.find(isSame);
-        if (registered !== undefined) return registered.id;
-        assertCompatible(
-          subject,
-          schema,
-          versions.map(({ version, parsed }) => ({ version, schema: parsed })),
-        );
-        const newId = all.find(isSame)?.id ?? Math.max(0, ...all.map((row) => row.id)) + 1;
-        const version = Math.max(0, ...versions.map((row) => row.version)) + 1;
+        const all = rows.all().map(parsed);
+        const versions = ofSubject(all, subject);
+        const standing = schemaStanding(schema, versions);
+        if (standing.state === 'registered') return standing.id;
+        if (standing.state === 'incompatible') throw incompatible(subject, standing.reason);
+        const newId =
+          all.find((row) => isSameSchema(row.schema, schema))?.id ??
+          Math.max(0, ...all.map((row) => row.id)) + 1;
+        const version = (versions.at(-1)?.version ?? 0) + 1;
         rows.add({ id: newId, subject, version, schema: JSON.stringify(schema) });
         return newId;
       });
       known.set(id, schema);
       return id;
+    },
+    async inspect(subject, schema) {
+      const versions = ofSubject(table.rows().map(parsed), subject);
+      return { ...schemaStanding(schema, versions), level: versions.length === 0 ? null : FULL_TRANSITIVE };
     },
     async schemaById(id) {
       const schema = known.get(id) ?? table.schemaById(id);
@@ -54,4 +56,14 @@ export function localRegistry(table: SchemaTable): SchemaRegistry {
       return schema;
     },
   };
+}
+
+type ParsedRow = RegisteredVersion & { readonly subject: string };
+
+function parsed(row: SchemaRow): ParsedRow {
+  return { ...row, schema: JSON.parse(row.schema) as AvroSchema };
+}
+
+function ofSubject(rows: readonly ParsedRow[], subject: string): ParsedRow[] {
+  return rows.filter((row) => row.subject === subject).sort((a, b) => a.version - b.version);
 }

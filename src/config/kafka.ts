@@ -1,17 +1,10 @@
 import { resolve } from 'node:path';
+import type { SchemaRegistryConfig } from '../avro/confluent-registry';
 import type { KafkaConfig } from '../log/kafka/client';
 import { type Mistake, shown } from './mistake';
 import type { ReadSettings } from './raw-settings';
 import { readText } from './read-text';
 import { type SettingKey, settings } from './settings';
-
-export interface SchemaRegistryConfig {
-  /** Without a closing slash. */
-  readonly url: string;
-  readonly auth: { readonly username: string; readonly password: string } | null;
-  /** `lookup`: nothing is registered by a publisher. */
-  readonly registration: 'register' | 'lookup';
-}
 
 /** The settings on which it depends where records are written to and read from. */
 export const logSettings = [

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { unescape as decodePercent } from 'node:querystring';
+import type { SchemaRegistryConfig } from '../avro/confluent-registry';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
@@ -8,7 +9,7 @@ import { createRedactor } from '../redaction';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
 import { readConfigFile } from './config-file';
-import { logSettings, readKafka, type SchemaRegistryConfig } from './kafka';
+import { logSettings, readKafka } from './kafka';
 import { loadFeeds } from './load-feeds';
 import { configError, type Mistake } from './mistake';
 import { concerns, findIgnored, findUnknown, readSettings } from './raw-settings';

@@ -1,4 +1,4 @@
-import type { AvroSchema, SchemaRegistry } from '../../src/avro/registry';
+import { type AvroSchema, FULL_TRANSITIVE, type SchemaRegistry } from '../../src/avro/registry';
 
 /** A registry in memory, for tests below the log. */
 export function memoryRegistry(): SchemaRegistry {
@@ -10,6 +10,13 @@ export function memoryRegistry(): SchemaRegistry {
       const id = ids.get(text) ?? schemas.push(schema);
       ids.set(text, id);
       return id;
+    },
+    async inspect(_subject, schema) {
+      const id = ids.get(JSON.stringify(schema));
+      const level = FULL_TRANSITIVE;
+      return id === undefined
+        ? { state: 'new', level: null }
+        : { state: 'registered', id, version: 1, level };
     },
     async schemaById(id) {
       return schemas[id - 1]!;

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type { SchemaRow } from '../../avro/local-registry';
 import type { AvroSchema } from '../../avro/registry';
 import type { TopicSpec } from '../commit-log';
 import { hasTables } from './file-format';
@@ -28,6 +29,7 @@ export interface ReaderConnection {
   topicNames(): string[];
   records(topic: string, partition: number, fromOffset: number, limit: number): StoredRecord[];
   schemaById(id: number): AvroSchema | null;
+  schemas(): SchemaRow[];
   owner(): FolderOwner | null;
   close(): void;
 }
@@ -87,6 +89,7 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
       const [row] = schema.all(id) as [string][];
       return row === undefined ? null : (JSON.parse(row[0]) as AvroSchema);
     }),
+    schemas: named(schemaQuery(db)),
     owner: named(() => {
       const [row] = owner.all() as [number, string, string, number][];
       if (row === undefined) return null;
@@ -104,6 +107,18 @@ export function endOffsetQuery(db: Connection): (topic: string, partition: numbe
     const [row] = last.all(topic, partition) as [number | null][];
     return (row?.[0] ?? -1) + 1;
   };
+}
+
+/** @returns asks for all versions of all subjects */
+export function schemaQuery(db: Connection): () => SchemaRow[] {
+  const rows = prepare(db, 'SELECT id, subject, version, schema FROM schemas ORDER BY id, subject');
+  return () =>
+    (rows.all() as [number, string, number, string][]).map(([id, subject, version, schema]) => ({
+      id,
+      subject,
+      version,
+      schema,
+    }));
 }
 
 type Row = [number, number, number, Buffer, string, Buffer | null];

@@ -1,5 +1,6 @@
-import type { SchemaRow, SchemaTable } from '../../avro/local-registry';
+import type { SchemaTable } from '../../avro/local-registry';
 import type { ReadDeps } from './read';
+import { schemaQuery } from './reader-connection';
 import { prepare } from './sqlite';
 import type { Writer } from './writer';
 
@@ -7,15 +8,11 @@ import type { Writer } from './writer';
 export function schemaTable(deps: { reading: ReadDeps; openedWriter(): Writer }): SchemaTable {
   return {
     schemaById: (id) => deps.reading.reader()?.schemaById(id) ?? null,
+    rows: () => deps.reading.reader()?.schemas() ?? [],
     transact: (work) =>
       deps.openedWriter().transact((db) =>
         work({
-          all() {
-            const rows = prepare(db, 'SELECT id, subject, version, schema FROM schemas ORDER BY id, subject');
-            return (rows.all() as [number, string, number, string][]).map(
-              ([id, subject, version, schema]): SchemaRow => ({ id, subject, version, schema }),
-            );
-          },
+          all: schemaQuery(db),
           add({ id, subject, version, schema }) {
             prepare(db, 'INSERT INTO schemas VALUES (?, ?, ?, ?)').run([id, subject, version, schema]);
           },
