@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { artefacts } from '../../../tools/servers/artefacts';
+import { findJava } from '../../../tools/servers/java';
+
+/** A committed record as Kafka's own consumer sees it. */
+export interface ForeignRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  /** ms */
+  readonly timestamp: number;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: Buffer | null;
+}
+
+/**
+ * Kafka's own consumer (`ReadTopics.java`) in a process of its own: it shares no code with the project. It reads what is
+ * committed, without a group, so the broker never hears of it.
+ */
+export interface ForeignReader {
+  /**
+   * Reads on to the ends of the topics as they are now: of a partition with an open transaction to the begin of that one.
+   * @param topics `name`, or `prefix*`; one that is not there is empty
+   * @returns all records of these topics, those of earlier reads too; in the order of the log per partition
+   * @throws Error when the brokers do not answer in time; what was read until then is kept, and the next read goes on
+   */
+  read(...topics: string[]): Promise<readonly ForeignRecord[]>;
+  /** Forgets what was read: the next read begins at the beginning. */
+  rewind(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface JsonRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestamp: number;
+  readonly key: string | null;
+  readonly headers: readonly (readonly [string, string | null])[];
+  readonly value: string | null;
+}
+
+const program = path.join(__dirname, 'ReadTopics.java');
+const quickStart = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xshare:auto', '-Xmx512m'];
+
+/** @param commandMs how long one read may take */
+export async function startForeignReader(
+  brokers: string,
+  { commandMs = 20_000 } = {},
+): Promise<ForeignReader> {
+  const [java, { kafka }] = [await findJava(), await artefacts()];
+  const log = '-Dorg.slf4j.simpleLogger.defaultLogLevel=error';
+  const args = [...quickStart, log, '-cp', path.join(kafka, '*'), program, brokers, String(commandMs)];
+  // It ends with its stdin, so never later than this process.
+  const child = spawn(java, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  let complaints = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints = (complaints + text).slice(-4_000);
+  });
+  child.stdin.on('error', () => undefined);
+  const exited = once(child, 'exit');
+
+  let records: ForeignRecord[] = [];
+  let answered: (error: Error | null) => void = () => undefined;
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const told = JSON.parse(line) as JsonRecord | { end: number } | { error: string };
+    if ('end' in told) answered(null);
+    else if ('error' in told) answered(new Error(Buffer.from(told.error, 'base64').toString()));
+    else records.push(recordOf(told));
+  });
+  child.once('exit', (code) => answered(new Error(`the foreign reader ended with ${code}: ${complaints}`)));
+
+  let queue: Promise<unknown> = Promise.resolve();
+  /** One at a time: the answers come in the order of the commands. */
+  function command(...words: string[]): Promise<void> {
+    const done = queue.then(
+      () =>
+        new Promise<void>((resolve, reject) => {
+          if (child.exitCode !== null || child.signalCode !== null)
+            throw new Error(`the foreign reader has ended: ${complaints}`);
+          answered = (error) => (error === null ? resolve() : reject(error));
+          child.stdin.write(`${words.join('\t')}\n`);
+        }),
+    );
+    queue = done.catch(() => undefined);
+    return done;
+  }
+
+  return {
+    async read(...topics) {
+      await command('read', ...topics);
+      return records.filter(({ topic }) => topics.some((wanted) => isMeant(topic, wanted)));
+    },
+    async rewind() {
+      await command('rewind');
+      records = [];
+    },
+    async stop() {
+      child.stdin.end();
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** All that is committed in the topics as of now. */
+export async function readTopics(brokers: string, ...topics: string[]): Promise<readonly ForeignRecord[]> {
+  const reader = await startForeignReader(brokers);
+  try {
+    return await reader.read(...topics);
+  } finally {
+    await reader.stop();
+  }
+}
+
+function isMeant(topic: string, wanted: string): boolean {
+  return wanted.endsWith('*') ? topic.startsWith(wanted.slice(0, -1)) : topic === wanted;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function recordOf({ key, headers, value, ...rest }: JsonRecord): ForeignRecord {
+  const named: Record<string, string> = {};
+  for (const [name, content] of headers.map((pair) => pair.map((part) => part && text(part)))) {
+    if (name! in named)
+      throw new Error(`${rest.topic}/${rest.partition}@${rest.offset} has header ${name} twice`);
+    named[name!] = content ?? '';
+  }
+  return {
+    ...rest,
+    key: key === null ? null : text(key),
+    headers: named,
+    value: value === null ? null : Buffer.from(value, 'base64'),
+  };
+}
+
+/** @throws TypeError when it is no UTF-8 */
+function text(base64: string): string {
+  return utf8.decode(Buffer.from(base64, 'base64'));
+}

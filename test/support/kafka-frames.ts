@@ -1,0 +1,77 @@
+import type { Socket } from 'node:net';
+
+/** The requests of Kafka's protocol that tests speak of, by their numbers: https://kafka.apache.org/protocol#protocol_api_keys */
+export const apiKeys = {
+  Produce: 0,
+  Fetch: 1,
+  ListOffsets: 2,
+  Metadata: 3,
+  FindCoordinator: 10,
+  JoinGroup: 11,
+  Heartbeat: 12,
+  SaslHandshake: 17,
+  ApiVersions: 18,
+  CreateTopics: 19,
+  InitProducerId: 22,
+  AddPartitionsToTxn: 24,
+  AddOffsetsToTxn: 25,
+  EndTxn: 26,
+  TxnOffsetCommit: 28,
+  DescribeConfigs: 32,
+} as const;
+
+export type KafkaApi = keyof typeof apiKeys;
+
+export interface RequestHeader {
+  readonly apiKey: number;
+  readonly apiVersion: number;
+  readonly correlationId: number;
+}
+
+const SIZE_BYTES = 4;
+/** EndTxn carries tagged fields at its end from this version on. */
+const FLEXIBLE_END_TXN = 3;
+
+/** What comes in on a connection, one message at a time, each with the four bytes of its size. @throws the socket's errors */
+export async function* frames(socket: Socket): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  let chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    // A large message comes in many chunks: joined only when there are enough of them.
+    if (rest.length >= SIZE_BYTES && rest.length + length < SIZE_BYTES + rest.readInt32BE(0)) continue;
+    rest = Buffer.concat([rest, ...chunks]);
+    chunks = [];
+    length = 0;
+    while (rest.length >= SIZE_BYTES && rest.length >= SIZE_BYTES + rest.readInt32BE(0)) {
+      const end = SIZE_BYTES + rest.readInt32BE(0);
+      yield rest.subarray(0, end);
+      rest = rest.subarray(end);
+    }
+  }
+}
+
+export function requestHeader(frame: Buffer): RequestHeader {
+  return {
+    apiKey: frame.readInt16BE(SIZE_BYTES),
+    apiVersion: frame.readInt16BE(SIZE_BYTES + 2),
+    correlationId: frame.readInt32BE(SIZE_BYTES + 4),
+  };
+}
+
+/** Which request an answer belongs to. */
+export function answeredId(frame: Buffer): number {
+  return frame.readInt32BE(SIZE_BYTES);
+}
+
+/** Whether an EndTxn request wants a commit rather than an abort: the last thing it says. */
+export function wantsCommit(frame: Buffer, apiVersion: number): boolean {
+  return frame[frame.length - (apiVersion >= FLEXIBLE_END_TXN ? 2 : 1)] === 1;
+}
+
+/** Kafka's error code in the answer to an EndTxn request; 0: carried out. It follows the correlation id and the throttle time. */
+export function endTxnError(frame: Buffer, apiVersion: number): number {
+  return frame.readInt16BE(SIZE_BYTES + 8 + (apiVersion >= FLEXIBLE_END_TXN ? 1 : 0));
+}
