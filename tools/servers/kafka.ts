@@ -49,6 +49,8 @@ export interface Kafka {
   /** Addresses of all brokers, as KAFKA_BROKERS takes them. */
   readonly bootstrap: string;
   readonly brokers: readonly Broker[];
+  /** Holds the data, and what the brokers write to `broker-ID/broker.out`. */
+  readonly folder: string;
   /** Null unless secured. */
   readonly users: Users | null;
   /** Stops the brokers and removes their data, unless `dataDir` was given. */
@@ -115,7 +117,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
     throw error;
   }
   const bootstrap = started.map(({ address }) => address).join(',');
-  return { bootstrap, brokers: started, users, stop };
+  return { bootstrap, brokers: started, folder, users, stop };
 }
 
 interface StartedBroker extends Broker {

@@ -6,13 +6,22 @@ import { findJava } from './java';
 import { freePort } from './ports';
 import { ready, startProcess } from './server-process';
 
-/** A Confluent-compatible schema registry that keeps everything in memory. */
+export interface RegistryOptions {
+  /** A free one by default. */
+  readonly port?: number;
+  /** Where its schemas are kept; in memory by default. */
+  readonly dataDir?: string;
+}
+
+/** A Confluent-compatible schema registry on 127.0.0.1. */
 export interface Registry {
   /** Base address of its Confluent-compatible API: `http://127.0.0.1:PORT/apis/ccompat/v7`. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** SIGKILL; what it held is gone. */
+  /** What it writes is in `registry.out` there. */
+  readonly folder: string;
+  /** SIGKILL; what it held in memory is gone. */
   kill(): Promise<void>;
   /** SIGSTOP: it accepts connections and never answers. */
   freeze(): void;
@@ -23,8 +32,11 @@ export interface Registry {
 
 const START_MS = 60_000;
 
-/** Starts a registry on 127.0.0.1, on a free port unless one is given. */
-export async function startRegistry(options: { readonly port?: number } = {}): Promise<Registry> {
+/**
+ * Starts a registry, and resolves when it answers.
+ * @throws MissingToolError without Java or Maven; Error with what it wrote when it doesn't start within a minute
+ */
+export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
   const [java, { registry }] = [await findJava(), await artefacts()];
   const port = options.port ?? (await freePort());
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-registry-'));
@@ -35,7 +47,12 @@ export async function startRegistry(options: { readonly port?: number } = {}): P
     command: java,
     args: ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-jar', path.join(registry, jar)],
     cwd: folder,
-    env: { ...process.env, QUARKUS_HTTP_HOST: '127.0.0.1', QUARKUS_HTTP_PORT: String(port) },
+    env: {
+      ...process.env,
+      QUARKUS_HTTP_HOST: '127.0.0.1',
+      QUARKUS_HTTP_PORT: String(port),
+      ...(options.dataDir === undefined ? {} : storedIn(options.dataDir)),
+    },
     output: path.join(folder, 'registry.out'),
     folder,
   });
@@ -50,7 +67,14 @@ export async function startRegistry(options: { readonly port?: number } = {}): P
     await stop();
     throw error;
   }
-  return { url, port, pid: server.pid, kill: server.kill, freeze: server.freeze, thaw: server.thaw, stop };
+  const { pid, kill, freeze, thaw } = server;
+  return { url, port, pid, folder, kill, freeze, thaw, stop };
+}
+
+/** Of its two data sources both are asked for. */
+function storedIn(dataDir: string): NodeJS.ProcessEnv {
+  const url = `jdbc:h2:file:${path.resolve(dataDir, 'registry')}`;
+  return { QUARKUS_DATASOURCE_JDBC_URL: url, REGISTRY_DATASOURCE_URL: url };
 }
 
 async function answers(url: string): Promise<void> {
