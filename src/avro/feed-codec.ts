@@ -2,15 +2,9 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics } from '../log/commit-log';
 import type { SourceOffset } from '../state/source-offset';
 import type { Change, EventTail, VendorRecord } from '../types';
+import { feedSubjects, type Subject } from './feed-subjects';
 import type { SchemaRegistry } from './registry';
-import {
-  type FeedSchemas,
-  type FieldSchema,
-  feedSchemas,
-  fullName,
-  type RecordSchema,
-  readSchema,
-} from './schemas';
+import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from './schemas';
 import { WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 import { type WireType, wireType } from './wire-type';
 
@@ -37,10 +31,8 @@ export interface DeadLetterValue {
 }
 
 /**
- * Registers the feed's schemas, before anything is published: each under the subject of its topic (TopicNameStrategy,
- * `ipos-value`); where transitions share the topic of the changes, that topic's under one for each type
- * (TopicRecordNameStrategy, `ipos-marketdata.ipos.Envelope`).
- * @throws HighwaterError SCHEMA_INCOMPATIBLE
+ * Registers the feed's schemas, or looks them up, before anything is published.
+ * @throws HighwaterError SCHEMA_INCOMPATIBLE, SCHEMA_UNREGISTERED, REGISTRY_*
  */
 export async function createFeedCodec(
   feed: FeedDefinition,
@@ -48,30 +40,21 @@ export async function createFeedCodec(
   registry: SchemaRegistry,
 ): Promise<FeedCodec> {
   const schemas = feedSchemas(feed);
-  const isShared = topics.transitions.some(({ name }) => name === topics.changes.name);
-  const idOf = (topic: string, schema: RecordSchema): Promise<number> => {
-    const ofMany = isShared && topic === topics.changes.name;
-    return registry.register(`${topic}-${ofMany ? fullName(schema) : 'value'}`, schema);
-  };
-  const register = async <T>(topic: string, schema: RecordSchema): Promise<WireType<T>> =>
-    wireType<T>(schema, await idOf(topic, schema));
+  const subjects = feedSubjects(feed, topics, schemas);
+  const idOf = ({ subject, schema }: Subject): Promise<number> => registry.register(subject, schema);
+  const typeOf = async <T>(subject: Subject): Promise<WireType<T>> =>
+    wireType<T>(subject.schema, await idOf(subject));
 
   const transitions = new Map<string, WireType<Readonly<Record<string, unknown>>>>();
-  for (const [i, transition] of feed.transitions.entries()) {
-    transitions.set(
-      transition.type,
-      await register(topics.transitions[i]!.name, schemas.transitions.get(transition.type)!),
-    );
-  }
-  const image = await register<VendorRecord>(topics.current.name, schemas.record);
-  const envelopeId = await idOf(topics.changes.name, schemas.envelope);
+  for (const [type, subject] of subjects.transitions) transitions.set(type, await typeOf(subject));
+  const image = await typeOf<VendorRecord>(subjects.image);
   return {
     schemas,
     image,
     transitions,
-    sourceOffset: await register<SourceOffset>(topics.sourceOffset.name, readSchema('source-offset.avsc')),
-    deadLetter: await register<DeadLetterValue>(topics.deadLetters.name, readSchema('dead-letter.avsc')),
-    encodeEnvelope: envelopeEncoder(schemas.envelope, envelopeId, image),
+    sourceOffset: await typeOf<SourceOffset>(subjects.sourceOffset),
+    deadLetter: await typeOf<DeadLetterValue>(subjects.deadLetter),
+    encodeEnvelope: envelopeEncoder(schemas.envelope, await idOf(subjects.envelope), image),
   };
 }
 
