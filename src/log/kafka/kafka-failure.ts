@@ -8,13 +8,23 @@ import {
   KafkaJSSASLAuthenticationError,
 } from 'kafkajs';
 import { HighwaterError } from '../../errors';
+import { type Access, aclCommand, type CommandTarget } from './admin-commands';
+
+/** What was asked of the brokers, so that a refusal can be named. */
+export interface Asked {
+  readonly operation: Access['operation'];
+  readonly topics: readonly string[];
+  readonly transactionalId?: string;
+  readonly cluster: CommandTarget;
+}
 
 /**
  * A failure of Kafka as a person meets it.
  * @param doing what was tried, with the names of what it was tried on: `writing a page of feed ipos`
+ * @param asked names what was refused, where the brokers' answer does not
  * @returns KAFKA_UNREACHABLE, KAFKA_UNAUTHENTICATED, KAFKA_FORBIDDEN, or LOG_FAILED; an error that is none of Kafka's as it is
  */
-export function kafkaFailure(error: unknown, doing: string): unknown {
+export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unknown {
   if (error instanceof HighwaterError) return error;
   const chain = causes(error);
   if (!chain.some((one) => one instanceof KafkaJSError)) return error;
@@ -23,7 +33,9 @@ export function kafkaFailure(error: unknown, doing: string): unknown {
     return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${says}`, { cause: error });
   }
   const type = protocolType(error);
-  if (type !== null && /_AUTHORIZATION_FAILED$/.test(type)) {
+  if (type !== null && isForbidden(error)) {
+    const access = asked === undefined ? null : refusedAccess(type, asked);
+    if (access !== null) return forbidden(doing, access, asked!.cluster, error);
     return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: ${type}`, { cause: error });
   }
   if (chain.some(isOfConnection)) {
@@ -33,6 +45,44 @@ export function kafkaFailure(error: unknown, doing: string): unknown {
     cause: error,
     remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
   });
+}
+
+/** Whether the brokers do not allow this user what was asked. */
+export function isForbidden(error: unknown): boolean {
+  return protocolType(error)?.endsWith('_AUTHORIZATION_FAILED') === true;
+}
+
+/** What this user may not do, on which topics or ids, and the command that allows it. */
+export function forbidden(
+  doing: string,
+  access: Access,
+  cluster: CommandTarget,
+  cause?: unknown,
+): HighwaterError {
+  const { operation, resource, names } = access;
+  const on = resource === 'cluster' ? 'the cluster' : `${resourceNames[resource]} ${names.join(', ')}`;
+  return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: the brokers do not allow ${operation} on ${on}`, {
+    cause,
+    remedy: `Allow it:\n${aclCommand(cluster, access)}`,
+  });
+}
+
+const resourceNames = { topic: 'topic', 'transactional-id': 'transactional id', group: 'consumer group' };
+
+/** Null where the answer is about something that was not asked for by name. */
+function refusedAccess(type: string, { operation, topics, transactionalId }: Asked): Access | null {
+  switch (type) {
+    case 'TOPIC_AUTHORIZATION_FAILED':
+      return topics.length === 0 ? null : { operation, resource: 'topic', names: topics };
+    case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
+      // Beginning a transaction and ending it are both a WRITE on its id, whatever was sent in it.
+      if (transactionalId === undefined) return null;
+      return { operation: 'WRITE', resource: 'transactional-id', names: [transactionalId] };
+    case 'CLUSTER_AUTHORIZATION_FAILED':
+      return { operation, resource: 'cluster', names: [] };
+    default:
+      return null;
+  }
 }
 
 /** Kafka's name of a protocol error anywhere in the chain of causes: `INVALID_PRODUCER_EPOCH`. */
