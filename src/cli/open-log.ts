@@ -1,7 +1,9 @@
 import path from 'node:path';
+import { confluentRegistry } from '../avro/confluent-registry';
 import type { SchemaRegistry } from '../avro/registry';
 import type { Config } from '../config/load-config';
 import type { CommitLog } from '../log/commit-log';
+import { openKafkaLog } from '../log/kafka/kafka-log';
 import { openLocalLog } from '../log/local/local-log';
 import type { Logger } from '../logger';
 
@@ -14,8 +16,17 @@ export interface OpenLog {
 
 /** The log and the registry that the configuration names: Kafka where brokers are set, else the embedded log. */
 export function openLog(
-  { dataDir }: Config,
+  config: Config,
   { logger, instance = 'highwater' }: { readonly logger: Logger; readonly instance?: string },
 ): OpenLog {
-  return { ...openLocalLog({ dataDir, logger, instance }), place: path.join(dataDir, 'highwater.db') };
+  const { dataDir, kafka, schemaRegistry, appId, topicPrefix } = config;
+  // The configuration has the one with the other.
+  if (kafka === null || schemaRegistry === null) {
+    return { ...openLocalLog({ dataDir, logger, instance }), place: path.join(dataDir, 'highwater.db') };
+  }
+  return {
+    commitLog: openKafkaLog({ kafka, appId, topicPrefix, logger }),
+    registry: confluentRegistry(schemaRegistry, { logger }),
+    place: `Kafka at ${kafka.brokers.join(', ')}`,
+  };
 }

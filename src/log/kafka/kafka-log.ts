@@ -36,7 +36,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   async function acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession> {
     const { feed } = topics;
     const compacted = allTopics(topics).filter(isCompacted);
-    const layouts = await prepare(topics, signal);
+    const layouts = await prepareTopics(topics, { kafka, cluster: options.kafka, signal, logger, warned });
     const partitions = new Map([...layouts].map(([name, layout]) => [name, layout.partitions]));
     signal.throwIfAborted();
     const cluster = readingCluster(kafka);
@@ -59,16 +59,6 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     } catch (error) {
       cluster.disconnect().catch(() => undefined);
       throw error;
-    }
-  }
-
-  async function prepare(topics: FeedTopics, signal: AbortSignal): Promise<ReadonlyMap<string, TopicLayout>> {
-    const admin = kafka.admin();
-    try {
-      await admin.connect();
-      return await prepareTopics(topics, { admin, cluster: options.kafka, signal, logger, warned });
-    } finally {
-      admin.disconnect().catch(() => undefined);
     }
   }
 

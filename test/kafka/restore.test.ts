@@ -1,0 +1,195 @@
+import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
+import { ipos } from '../../src/feeds/ipos';
+import type { CommitLog, FeedSession, LogRecord, ProducerRecord } from '../../src/log/commit-log';
+import type { KafkaConfig } from '../../src/log/kafka/client';
+import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import type { SessionLimits } from '../../src/log/kafka/session';
+import { feedTopics } from '../../src/log/topics';
+import { batch, collect, deadline, record, restored } from '../support/log-records';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+let kafka: Kafka;
+let admin: Admin;
+let config: KafkaConfig;
+let prefix: string;
+const logs: CommitLog[] = [];
+const producers: Producer[] = [];
+
+const topics = () => feedTopics(ipos, prefix);
+const current = () => topics().current.name;
+
+beforeAll(async () => {
+  const { brokers } = await sharedServers();
+  config = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' };
+  kafka = new Kafka({ brokers: [...config.brokers], logLevel: logLevel.NOTHING });
+  admin = kafka.admin();
+  await admin.connect();
+});
+
+beforeEach(() => {
+  prefix = uniquePrefix();
+});
+
+afterEach(async () => {
+  for (const log of logs.splice(0)) await log.close();
+  for (const producer of producers.splice(0)) await producer.disconnect();
+  await admin.deleteTopics({ topics: (await admin.listTopics()).filter((name) => name.startsWith(prefix)) });
+});
+
+afterAll(() => admin?.disconnect());
+
+function acquire(limits: Partial<SessionLimits> = {}): Promise<FeedSession> {
+  const log = openKafkaLog({
+    kafka: config,
+    appId: 'test',
+    topicPrefix: prefix,
+    logger: quietLogger(),
+    limits,
+  });
+  logs.push(log);
+  return log.acquire(topics(), deadline());
+}
+
+/** Some other program's transaction on the topics. */
+async function foreignTransaction(records: readonly ProducerRecord[], id = 'foreign') {
+  const producer = kafka.producer({ transactionalId: `${prefix}${id}`, transactionTimeout: 60_000 });
+  producers.push(producer);
+  await producer.connect();
+  const transaction = await producer.transaction();
+  for (const { topic, ...message } of records) {
+    await transaction.send({ topic, messages: [{ ...message, timestamp: String(message.timestamp) }] });
+  }
+  return transaction;
+}
+
+const images = (count: number, value = 'x') =>
+  Array.from({ length: count }, (_, i) => record(current(), `key ${i}`, `${value} ${i}`));
+
+it('is empty for a feed that nobody has published yet', async () => {
+  const session = await acquire();
+
+  expect(await collect(session.restore(current(), deadline()))).toEqual([]);
+  expect(await collect(session.restore(topics().sourceOffset.name, deadline()))).toEqual([]);
+});
+
+it('ends where the fence is, whatever others write behind it', async () => {
+  const session = await acquire();
+  await session.commit(batch(session, topics(), images(20)));
+  const late = await foreignTransaction([record(current(), 'late', 'foreign')]);
+  await late.commit();
+
+  expect(Object.keys(await restored(session, current())).sort()).toEqual(
+    images(20)
+      .map(({ key }) => key)
+      .sort(),
+  );
+});
+
+it('does not see what the owner before left open, and does not wait for it', async () => {
+  const first = await acquire();
+  await first.commit(batch(first, topics(), images(5, 'committed')));
+  // As the owner before would: under the feed's transactional id.
+  const producer = kafka.producer({ transactionalId: `test.${prefix}ipos`, transactionTimeout: 60_000 });
+  producers.push(producer);
+  await producer.connect();
+  const open = await producer.transaction();
+  await open.send({
+    topic: current(),
+    messages: images(5, 'open').map(({ key, value }) => ({ key, value })),
+  });
+
+  const second = await acquire();
+
+  expect(
+    Object.values(await restored(second, current())).every((value) => value.startsWith('committed')),
+  ).toBe(true);
+});
+
+it('leaves out what was aborted, also where several transactions of several producers lie in one another', async () => {
+  const session = await acquire();
+  await session.commit(batch(session, topics(), images(3, 'old')));
+  // A key of four zero bytes is what kafkajs's own filter takes for the end of an aborted transaction.
+  const aborted = [record(current(), '\0\0\0\0', 'aborted'), ...images(3, 'aborted')];
+  const one = await foreignTransaction(aborted, 'one');
+  const two = await foreignTransaction(aborted, 'two');
+  await one.abort();
+  await two.abort();
+
+  const again = await acquire();
+
+  expect(await restored(again, current())).toEqual({ 'key 0': 'old 0', 'key 1': 'old 1', 'key 2': 'old 2' });
+});
+
+it('waits for a foreign transaction that is open, and comes through when it ends', async () => {
+  const first = await acquire();
+  await first.commit(batch(first, topics(), images(3)));
+  const open = await foreignTransaction([record(current(), 'key 0', 'foreign')]);
+  const session = await acquire();
+  const seen: LogRecord[] = [];
+  const restoring = (async () => {
+    for await (const each of session.restore(current(), deadline())) seen.push(each);
+  })();
+  await until(() => seen.length > 0);
+  await open.abort();
+  await restoring;
+
+  expect(Object.fromEntries(seen.map(({ key, value }) => [key, value?.toString()]))).toMatchObject({
+    'key 0': 'x 0',
+    'key 1': 'x 1',
+    'key 2': 'x 2',
+  });
+});
+
+it('gives up on a foreign transaction that stays open, naming the partition', async () => {
+  await acquire();
+  await foreignTransaction([record(current(), 'key 0', 'foreign')]);
+  const session = await acquire({ stallMs: 1_500 });
+
+  await expect(restored(session, current())).rejects.toMatchObject({
+    code: 'LOG_RESTORE_STALLED',
+    message: expect.stringContaining(`${current()}/`),
+  });
+});
+
+it('gets through a topic that compaction has emptied of all but its latest records', async () => {
+  await acquire();
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [
+      {
+        type: 2,
+        name: current(),
+        configEntries: Object.entries({
+          'cleanup.policy': 'compact',
+          'segment.ms': '200',
+          'min.cleanable.dirty.ratio': '0.001',
+          'delete.retention.ms': '0',
+          'min.compaction.lag.ms': '0',
+        }).map(([name, value]) => ({ name, value })),
+      },
+    ],
+  });
+  const first = await acquire();
+  let commits = 0;
+  const write = (records: ProducerRecord[]) => first.commit(batch(first, topics(), records, ++commits));
+  for (let i = 0; i < 30; i++) await write(images(10, `version ${i}`));
+  await write(images(10).map(({ topic, key }) => record(topic, key, null)));
+  await write(images(4, 'last'));
+  // Whole transactions are compacted away, and batches without a record stay behind: seen by what is left of the log.
+  await until(async () => {
+    await write([record(current(), 'key 0', 'rolls the segment')]);
+    const left = await collect(first.restore(current(), deadline()));
+    return left.length < 60;
+  }, 45_000);
+
+  const second = await acquire();
+
+  expect(await restored(second, current())).toEqual({
+    'key 0': 'rolls the segment',
+    'key 1': 'last 1',
+    'key 2': 'last 2',
+    'key 3': 'last 3',
+  });
+}, 90_000);
