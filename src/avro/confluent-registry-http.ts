@@ -103,12 +103,11 @@ export function registryHttp(
       // What stands at another address says 404 as well, in words of its own.
       if (status === 404 && typeof code === 'number' && code > 40400 && code < 40500)
         return { kind: 'absent', request };
-      const type = String(headers['content-type'] ?? 'no content type');
-      const says = excerpt(
-        typeof message === 'string' ? message : `${type}: ${text}`,
-        redact,
-        messageCharacters,
-      );
+      const said =
+        headers.location === undefined
+          ? `${headers['content-type'] ?? 'no content type'}: ${text}`
+          : `a redirect to ${headers.location}, which is not followed`;
+      const says = excerpt(typeof message === 'string' ? message : said, redact, messageCharacters);
       if (status === 409) return { kind: 'conflict', says, request };
       throw new HighwaterError(codeOf(status), `${request} answered ${status}: ${says}`);
     }

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../version';
 import { demoCommand } from './demo';
 import { runWorkerCommand } from './run';
+import { schemasCommand } from './schemas';
 import { simulateCommand } from './simulate';
 import { tailCommand } from './tail';
 import { reportUsage } from './usage';
@@ -25,8 +26,15 @@ Examples:
 Exit codes: 0 fine, 1 failed, 2 usage or configuration.`,
   );
 
-for (const command of [demoCommand(), runWorkerCommand(), tailCommand(), simulateCommand()]) {
+for (const command of [
+  demoCommand(),
+  runWorkerCommand(),
+  tailCommand(),
+  schemasCommand(),
+  simulateCommand(),
+]) {
   program.addCommand(command.copyInheritedSettings(program));
+  for (const part of command.commands) part.copyInheritedSettings(program);
 }
 
 async function main(): Promise<void> {

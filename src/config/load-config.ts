@@ -60,15 +60,25 @@ const defaultFile = 'highwater.yaml';
 /** What a command that only reads the log depends on. */
 const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'logLevel', 'logFormat'];
 
+/** Files that may be where the publisher runs alone: its token, its way to the brokers. */
+const usedByPublishers: readonly SettingKey[] = [
+  'apiToken',
+  'apiTokenFile',
+  'kafkaSslCaFile',
+  'kafkaSslCertFile',
+  'kafkaSslKeyFile',
+];
+
 /**
  * Flags over environment over `highwater.yaml` over defaults.
- * @param needs `api`: address and token must be set; `nothing`: the command only reads the log, and mistakes elsewhere
- * do not keep it from that (what is wrong is then at its default, or left out)
+ * @param needs `api`: address and token must be set; `feeds`: the command works with the feeds as a publisher would, without
+ * reading them; `nothing`: the command only reads the log, and mistakes elsewhere do not keep it from that (what is wrong is
+ * then at its default, or left out)
  * @throws HighwaterError CONFIG_INVALID with every mistake that matters, each naming where it was set
  */
 export function loadConfig(input: LoadConfigInput, needs?: 'api'): ConfigWithApi;
-export function loadConfig(input: LoadConfigInput, needs: 'nothing'): Config;
-export function loadConfig(input: LoadConfigInput, needs: 'api' | 'nothing' = 'api'): Config {
+export function loadConfig(input: LoadConfigInput, needs: 'feeds' | 'nothing'): Config;
+export function loadConfig(input: LoadConfigInput, needs: 'api' | 'feeds' | 'nothing' = 'api'): Config {
   const { flags, env, cwd, definitions = feedDefinitions } = input;
   const fileName = typeof flags.config === 'string' ? flags.config : defaultFile;
   const filePath = resolve(cwd, fileName);
@@ -95,7 +105,10 @@ export function loadConfig(input: LoadConfigInput, needs: 'api' | 'nothing' = 'a
     ...kafka.mistakes,
     ...feedMistakes,
   ];
-  const mistakes = needs === 'api' ? all : all.filter((mistake) => concerns(mistake, usedByReaders));
+  const mistakes = all.filter((mistake) => {
+    if (needs === 'nothing') return concerns(mistake, usedByReaders);
+    return needs === 'api' || !usedByPublishers.some((key) => key === mistake.key);
+  });
   if (needs === 'api') {
     const tokenSet = origins.has('apiToken') || origins.has('apiTokenFile');
     mistakes.push(...missingApi(origins.has('apiUrl'), tokenSet));

@@ -1,0 +1,198 @@
+import { Command } from 'commander';
+import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
+import type { SchemaRegistry, SchemaStatus } from '../avro/registry';
+import { feedSchemas, fullName } from '../avro/schemas';
+import { configOptions } from '../config/command-options';
+import { type Config, loadConfig } from '../config/load-config';
+import { HighwaterError } from '../errors';
+import { feedTopics } from '../log/topics';
+import { createLogger, wantsColor } from '../logger';
+import { type CommandContext, runCommand } from './command-context';
+import { isHeld, schemaLine } from './format/schema-line';
+import { type OpenRegistry, openRegistry } from './open-registry';
+
+type Flags = Readonly<Record<string, unknown>>;
+
+export function schemasCommand(): Command {
+  const schemas = new Command('schemas').description(
+    'The Avro schemas of what is published: print them, compare them with the registry, register them.',
+  );
+  const registryOptions = ['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistration', 'dataDir'];
+  const add = (command: Command, options: readonly string[]) => {
+    for (const option of configOptions(['feeds', 'topicPrefix', ...options])) command.addOption(option);
+    schemas.addCommand(command);
+  };
+  add(
+    new Command('print')
+      .description('Print every subject of the feeds with its schema, as JSON. Asks no server.')
+      .option('--subject <name>', 'The schema of this subject alone')
+      .action((flags: Flags) => runCommand((context) => print(flags, context))),
+    [],
+  );
+  add(
+    new Command('check')
+      .description('Say how every schema stands in the registry. Changes nothing.')
+      .option('--json', 'One JSON object a line')
+      .addHelpText('after', '\nExit code 1 when a publisher with these settings would be refused.')
+      .action((flags: Flags) => runCommand((context) => check(flags, context))),
+    registryOptions,
+  );
+  add(
+    new Command('register')
+      .description('Register every schema, and hold each subject to FULL_TRANSITIVE.')
+      .action((flags: Flags) => runCommand((context) => register(flags, context))),
+    registryOptions,
+  );
+  return schemas.addHelpText(
+    'after',
+    `
+The registry is the one at SCHEMA_REGISTRY_URL; when that is not set, the one of the embedded log.
+
+Examples:
+  $ npx highwater schemas print --subject ipos-value > ipos.avsc
+  $ npx highwater schemas check                  before an upgrade: exit 1 when a schema would be refused
+  $ npx highwater schemas register               from a deployment, for publishers that only look up`,
+  );
+}
+
+async function print(flags: Flags, context: CommandContext): Promise<number> {
+  const subjects = configuredSubjects(configured(flags, context));
+  if (flags.subject === undefined) {
+    const all = Object.fromEntries(subjects.map(({ subject, schema }) => [subject, schema]));
+    await context.print(`${JSON.stringify(all, null, 2)}\n`);
+    return 0;
+  }
+  const found = subjects.find(({ subject }) => subject === flags.subject);
+  if (found === undefined) {
+    const names = subjects.map(({ subject }) => subject).join(', ');
+    throw new HighwaterError('USAGE_INVALID', `no subject ${flags.subject}; there are ${names}`, {
+      now: 'Nothing was printed.',
+      remedy: 'Name one of them. Topic prefix and feeds count.',
+    });
+  }
+  await context.print(`${JSON.stringify(found.schema, null, 2)}\n`);
+  return 0;
+}
+
+async function check(flags: Flags, context: CommandContext): Promise<number> {
+  const config = configured(flags, context);
+  return withRegistry(config, context, 'Nothing was changed.', async ({ registry, place }) => {
+    const inspected = await inspectAll(config, registry);
+    const line = flags.json === true ? jsonLine : lineForPeople(inspected);
+    for (const one of inspected) await context.print(line(one));
+    refuseIncompatible(inspected, place, 'Nothing was changed.');
+    const missing = inspected.filter(({ status }) => status.state !== 'registered');
+    if (config.schemaRegistry?.registration === 'lookup' && missing.length > 0) {
+      throw new HighwaterError('SCHEMA_UNREGISTERED', `${named(missing)} not in ${place}`, {
+        now: 'Nothing was changed. A publisher that only looks schemas up would not publish their feeds.',
+      });
+    }
+    const weaker = inspected.filter(({ status }) => !isHeld(status));
+    if (weaker.length > 0) {
+      context.note(
+        `highwater: ${named(weaker)} held to less than FULL_TRANSITIVE by the registry; \`highwater schemas register\` mends that.\n`,
+      );
+    }
+    return 0;
+  });
+}
+
+async function register(flags: Flags, context: CommandContext): Promise<number> {
+  const config = configured(flags, context);
+  const now = 'What is listed above is registered, the rest is not.';
+  return withRegistry(config, context, now, async ({ registry, place }) => {
+    const inspected = await inspectAll(config, registry);
+    // All or none, as far as it can be known: half of a feed's schemas is of no use to anybody.
+    refuseIncompatible(inspected, place, 'Nothing was registered.');
+    const line = lineForPeople(inspected);
+    for (const { subject, schema } of inspected) {
+      await registry.register(subject, schema);
+      await context.print(line({ subject, schema, status: await registry.inspect(subject, schema) }));
+    }
+    return 0;
+  });
+}
+
+function configured(flags: Flags, context: CommandContext): Config {
+  const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'feeds');
+  context.hide(config.secrets);
+  return config;
+}
+
+function configuredSubjects({ feeds, topicPrefix }: Config): Subject[] {
+  return feeds.flatMap((feed) =>
+    allSubjects(feedSubjects(feed, feedTopics(feed, topicPrefix), feedSchemas(feed))),
+  );
+}
+
+/** @param now what a command that the registry fails leaves behind: unlike a publisher it does not ask again */
+async function withRegistry(
+  config: Config,
+  { signal }: CommandContext,
+  now: string,
+  work: (open: OpenRegistry) => Promise<number>,
+): Promise<number> {
+  const logger = createLogger({ ...config.log, secrets: config.secrets });
+  const open = openRegistry(config, { logger, signal });
+  try {
+    return await work(open);
+  } catch (error) {
+    if (signal.aborted) return 1;
+    if (!(error instanceof HighwaterError) || !error.code.startsWith('REGISTRY_')) throw error;
+    throw new HighwaterError(error.code, error.message, { now, remedy: error.remedy });
+  } finally {
+    await open.close();
+  }
+}
+
+type Inspected = Subject & { readonly status: SchemaStatus };
+
+async function inspectAll(config: Config, registry: SchemaRegistry): Promise<Inspected[]> {
+  const inspected: Inspected[] = [];
+  for (const { subject, schema } of configuredSubjects(config)) {
+    inspected.push({ subject, schema, status: await registry.inspect(subject, schema) });
+  }
+  return inspected;
+}
+
+/** @throws HighwaterError SCHEMA_INCOMPATIBLE naming all of them */
+function refuseIncompatible(inspected: readonly Inspected[], place: string, now: string): void {
+  const problems = inspected.flatMap(({ subject, status }) =>
+    status.state === 'incompatible' ? [`  ${subject}: ${status.reason.problem}`] : [],
+  );
+  if (problems.length === 0) return;
+  const count = problems.length === 1 ? 'One schema' : `${problems.length} schemas`;
+  throw new HighwaterError(
+    'SCHEMA_INCOMPATIBLE',
+    `${count} cannot follow what ${place} has:\n${problems.join('\n')}`,
+    {
+      now,
+    },
+  );
+}
+
+function named(some: readonly Inspected[]): string {
+  return `${some.map(({ subject }) => subject).join(', ')} ${some.length === 1 ? 'is' : 'are'}`;
+}
+
+/** The contract of `--json`: these members in this order. */
+function jsonLine({ subject, schema, status }: Inspected): string {
+  const { state, level } = status;
+  const { id, version } = state === 'registered' ? status : { id: null, version: null };
+  const reason = state === 'incompatible' ? status.reason : null;
+  return `${JSON.stringify({
+    subject,
+    type: fullName(schema),
+    state,
+    id,
+    version,
+    level,
+    breaks: reason && { version: reason.version, field: reason.field, problem: reason.problem },
+  })}\n`;
+}
+
+function lineForPeople(all: readonly Inspected[]): (one: Inspected) => string {
+  const subjectCells = Math.max(0, ...all.map(({ subject }) => subject.length));
+  const color = wantsColor(process.stdout);
+  return ({ subject, status }) => schemaLine(subject, status, { subjectCells, color });
+}

@@ -1,0 +1,394 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { type ConfluentRegistryOptions, confluentRegistry } from '../../../src/avro/confluent-registry';
+import type { AvroSchema, SchemaRegistry } from '../../../src/avro/registry';
+import { HighwaterError } from '../../../src/errors';
+import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
+import { quietLogger } from '../../support/source';
+
+/** What a registry answers, by method and path; what is not there it does not know. */
+type Script = Record<string, readonly [status: number, body: unknown]>;
+
+const schema: AvroSchema = { type: 'record', name: 'A', fields: [] };
+const wider: AvroSchema = {
+  ...{ type: 'record', name: 'A' },
+  fields: [{ name: 'sic', type: ['null', 'long'], default: null }],
+};
+const absent = [404, { error_code: 40401, message: 'Subject not found.' }] as const;
+const version1 = { subject: 'a-value', id: 7, version: 1, schema: JSON.stringify(schema) };
+const password = 'p4ss/w0rd+';
+
+let server: HttpServer;
+const logger = quietLogger();
+
+beforeEach(() => {
+  logger.warnings.length = 0;
+});
+afterEach(() => server.stop());
+
+async function serve(answer: (request: IncomingMessage, response: ServerResponse, index: number) => void) {
+  server = await startHttpServer(answer);
+}
+
+const requests: string[] = [];
+async function serveScript(script: Script): Promise<void> {
+  requests.length = 0;
+  await serve((request, response) => {
+    void text(request).then((body) => {
+      const key = `${request.method} ${request.url}`;
+      requests.push(`${key}${body === '' || request.method === 'POST' ? '' : ` ${body}`}`);
+      const [status, value] = script[key] ?? absent;
+      sendJson(response, value, status);
+    });
+  });
+}
+
+function registry(
+  options: Partial<ConfluentRegistryOptions> & { registration?: 'register' | 'lookup' } = {},
+): SchemaRegistry {
+  const { registration = 'register', ...rest } = options;
+  const auth = { username: 'publisher', password };
+  return confluentRegistry(
+    { url: `${server.url}/base`, auth, registration },
+    { logger, timeoutMs: 1_000, ...rest },
+  );
+}
+
+const register = (options: Parameters<typeof registry>[0] = {}) =>
+  registry(options).register('a-value', schema);
+
+async function failure(promise: Promise<unknown>): Promise<HighwaterError> {
+  const error = await promise.then(
+    (value) => new Error(`resolved with ${JSON.stringify(value)}`),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof HighwaterError)) throw error;
+  return error;
+}
+
+describe('a registry that is not well', () => {
+  it.each<[string, string, RegExp, (response: ServerResponse) => void]>([
+    ['never answers', 'REGISTRY_UNREACHABLE', /no answer within 1000 ms/, () => {}],
+    [
+      'sends its answer byte by byte',
+      'REGISTRY_UNREACHABLE',
+      /no answer within 1000 ms/,
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const drip = setInterval(() => response.write(' '), 20);
+        response.on('close', () => clearInterval(drip));
+      },
+    ],
+    [
+      'resets the connection',
+      'REGISTRY_UNREACHABLE',
+      /ECONNRESET|hang up/,
+      (r) => r.socket?.resetAndDestroy(),
+    ],
+    [
+      'breaks off in the middle',
+      'REGISTRY_UNREACHABLE',
+      /no answer \(/,
+      (response) => {
+        response.writeHead(200, { 'content-length': '100' });
+        response.write('{"id":');
+        setImmediate(() => response.destroy());
+      },
+    ],
+    [
+      'says that it is not well',
+      'REGISTRY_UNREACHABLE',
+      /answered 503: leader unknown/,
+      (response) => sendJson(response, { error_code: 50003, message: 'leader unknown' }, 503),
+    ],
+    ['has too much to do', 'REGISTRY_UNREACHABLE', /answered 429/, (response) => sendJson(response, {}, 429)],
+    [
+      'does not know the user',
+      'REGISTRY_UNAUTHORIZED',
+      /answered 401: no such user/,
+      (response) => sendJson(response, { error_code: 401, message: 'no such user' }, 401),
+    ],
+    [
+      'does not let the user in',
+      'REGISTRY_UNAUTHORIZED',
+      /answered 403/,
+      (response) => sendJson(response, { message: 'denied' }, 403),
+    ],
+    [
+      'refuses with words',
+      'REGISTRY_REFUSED',
+      /answered 422: Invalid schema/,
+      (response) => sendJson(response, { error_code: 42201, message: 'Invalid schema' }, 422),
+    ],
+    [
+      'is a page for people',
+      'REGISTRY_REFUSED',
+      /answered 200: text\/html: <html>Log in/,
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/html' });
+        response.end('<html>Log in');
+      },
+    ],
+    [
+      'is another server, which does not have the path',
+      'REGISTRY_REFUSED',
+      /answered 404/,
+      (response) => sendJson(response, { error_code: 404, message: 'HTTP 404 Not Found' }, 404),
+    ],
+    [
+      'leads elsewhere',
+      'REGISTRY_REFUSED',
+      /answered 302: a redirect to .*elsewhere, which is not followed/,
+      (response) => {
+        response.writeHead(302, { location: `${server.url}/elsewhere` });
+        response.end();
+      },
+    ],
+    ['has no id', 'REGISTRY_REFUSED', /as no registry does: id/, (response) => sendJson(response, {})],
+    [
+      'has an id that is none',
+      'REGISTRY_REFUSED',
+      /as no registry does: id/,
+      (response) => sendJson(response, { id: 2 ** 32, version: 1 }),
+    ],
+  ])('one that %s: %s', async (_, code, message, answer) => {
+    await serve((_request, response) => answer(response));
+    const began = performance.now();
+
+    const error = await failure(register());
+
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(message);
+    expect(error.message).toContain(`${server.url}/base/subjects/a-value`);
+    expect(performance.now() - began).toBeLessThan(1_900);
+    expect(server.requests.every(({ url }) => url.startsWith('/base/'))).toBe(true);
+  });
+
+  it('is one that is not there', async () => {
+    await serve(() => {});
+    await server.stop();
+
+    expect(await failure(register())).toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('is asked a few times more when it stumbles', async () => {
+    await serve((request, response, index) => {
+      if (index === 0) response.socket?.resetAndDestroy();
+      else if (index === 1) sendJson(response, {}, 500);
+      else if (request.method === 'POST') sendJson(response, { id: 7, version: 1 });
+      else sendJson(response, { compatibilityLevel: 'FULL_TRANSITIVE' });
+    });
+
+    expect(await register()).toBe(7);
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('is left at once when the program ends', async () => {
+    const stop = new AbortController();
+    await serve(() => stop.abort(new Error('the program ends')));
+
+    await expect(register({ signal: stop.signal, timeoutMs: 60_000 })).rejects.toThrow('the program ends');
+  });
+
+  it('gets the password and never shows it, whatever it sends back', async () => {
+    await serve(({ headers }, response) => {
+      const sent = Buffer.from(headers.authorization!.slice('Basic '.length), 'base64').toString();
+      sendJson(response, { message: `${sent} ${headers.authorization} ${encodeURIComponent(sent)}` }, 400);
+    });
+
+    const error = await failure(register());
+
+    expect(error.message).toContain('publisher:[redacted]');
+    expect(`${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toMatch(
+      new RegExp(
+        [password, encodeURIComponent(password), Buffer.from(`publisher:${password}`).toString('base64')]
+          .map((one) => one.replace(/[/+]/g, '\\$&'))
+          .join('|'),
+      ),
+    );
+  });
+});
+
+describe('registration', () => {
+  const inVersion1: Script = {
+    'GET /base/subjects/a-value/versions': [200, [1]],
+    'GET /base/subjects/a-value/versions/1': [200, version1],
+  };
+  const strict = [200, { compatibilityLevel: 'FULL_TRANSITIVE' }] as const;
+
+  it('sets the level of a new subject before its first version', async () => {
+    await serveScript({
+      'PUT /base/config/a-value': [200, { compatibility: 'FULL_TRANSITIVE' }],
+      'POST /base/subjects/a-value/versions': [200, { id: 7 }],
+    });
+
+    expect(await register()).toBe(7);
+    expect(requests).toEqual([
+      'POST /base/subjects/a-value',
+      'GET /base/subjects/a-value/versions',
+      'PUT /base/config/a-value {"compatibility":"FULL_TRANSITIVE"}',
+      'POST /base/subjects/a-value/versions',
+    ]);
+  });
+
+  it('sets it behind the first version where the server knows existing subjects only', async () => {
+    let isThere = false;
+    await serve((request, response) => {
+      if (request.method === 'PUT' && isThere) sendJson(response, {});
+      else if (request.url === '/base/subjects/a-value/versions' && request.method === 'POST') {
+        isThere = true;
+        sendJson(response, { id: 7 });
+      } else sendJson(response, absent[1], 404);
+    });
+
+    expect(await register()).toBe(7);
+    expect(server.requests.at(-1)?.url).toBe('/base/config/a-value');
+  });
+
+  it('registers nothing when the level of the new subject cannot be set', async () => {
+    await serveScript({
+      'PUT /base/config/a-value': [403, { message: 'not yours' }],
+      'POST /base/subjects/a-value/versions': [200, { id: 7 }],
+    });
+
+    expect(await failure(register())).toMatchObject({ code: 'REGISTRY_UNAUTHORIZED' });
+    expect(requests).not.toContain('POST /base/subjects/a-value/versions');
+  });
+
+  it('asks no more than twice for what is registered, and changes nothing', async () => {
+    await serveScript({
+      'POST /base/subjects/a-value': [200, version1],
+      'GET /base/config/a-value?defaultToGlobal=true': strict,
+    });
+
+    expect(await register()).toBe(7);
+    expect(requests).toEqual([
+      'POST /base/subjects/a-value',
+      'GET /base/config/a-value?defaultToGlobal=true',
+    ]);
+    expect(logger.warnings).toEqual([]);
+  });
+
+  it.each<[string, Script]>([
+    ['its own', { 'GET /base/config/a-value?defaultToGlobal=true': [200, { compatibilityLevel: 'NONE' }] }],
+    ['the default of the server', { 'GET /base/config': [200, { compatibilityLevel: 'backward' }] }],
+  ])('warns once of a subject that is there with a weaker level, %s', async (_, level) => {
+    await serveScript({ 'POST /base/subjects/a-value': [200, version1], ...level });
+    const one = registry();
+
+    expect(await one.register('a-value', schema)).toBe(7);
+    expect(await one.register('a-value', schema)).toBe(7);
+
+    expect(logger.warnings).toEqual([
+      expect.stringMatching(/^The registry holds a-value to (NONE|BACKWARD) only\.$/),
+    ]);
+    expect(requests.filter((each) => each.startsWith('PUT'))).toEqual([]);
+  });
+
+  it('raises the weaker level when it is told to', async () => {
+    await serveScript({
+      'POST /base/subjects/a-value': [200, version1],
+      'GET /base/config/a-value?defaultToGlobal=true': [200, { compatibilityLevel: 'NONE' }],
+      'PUT /base/config/a-value': [200, {}],
+    });
+
+    expect(await register({ weakerLevel: 'raise' })).toBe(7);
+    expect(requests.at(-1)).toBe('PUT /base/config/a-value {"compatibility":"FULL_TRANSITIVE"}');
+    expect(logger.warnings).toEqual([]);
+  });
+
+  it('refuses by itself what a server with a weaker level would take', async () => {
+    await serveScript({
+      ...inVersion1,
+      'GET /base/config/a-value?defaultToGlobal=true': [200, { compatibilityLevel: 'NONE' }],
+      'POST /base/subjects/a-value/versions': [200, { id: 8 }],
+    });
+    const broken = { ...(schema as object), fields: [{ name: 'sic', type: 'long' }] };
+
+    expect(await failure(registry().register('a-value', broken))).toMatchObject({
+      code: 'SCHEMA_INCOMPATIBLE',
+      message: expect.stringMatching(/a-value.*version 1.*field sic/),
+    });
+    expect(requests).not.toContain('POST /base/subjects/a-value/versions');
+  });
+
+  it('takes a lasting 409 for a refusal, with the words of the server', async () => {
+    await serveScript({
+      ...inVersion1,
+      'GET /base/config/a-value?defaultToGlobal=true': strict,
+      'POST /base/subjects/a-value/versions': [409, { error_code: 409, message: 'does not suit me' }],
+    });
+
+    expect(await failure(registry().register('a-value', wider))).toMatchObject({
+      code: 'SCHEMA_INCOMPATIBLE',
+      message: expect.stringMatching(/a-value.*409.*does not suit me/),
+    });
+  });
+
+  it('finds by lookup what another publisher registered at the same moment', async () => {
+    let isThere = false;
+    await serve((request, response) => {
+      const key = `${request.method} ${request.url}`;
+      if (key === 'POST /base/subjects/a-value' && isThere) sendJson(response, { id: 7, version: 1 });
+      else if (key === 'POST /base/subjects/a-value/versions') {
+        isThere = true;
+        sendJson(response, { error_code: 409, message: 'already exists' }, 409);
+      } else if (key.startsWith('PUT')) sendJson(response, {});
+      else if (key.includes('/config')) sendJson(response, strict[1]);
+      else sendJson(response, absent[1], 404);
+    });
+
+    expect(await register()).toBe(7);
+  });
+
+  it.each<[string, Script, RegExp]>([
+    ['no subject', {}, /has no subject a-value/],
+    ['other versions only', inVersion1, /none of the versions of a-value/],
+  ])('only looks up, when it is to, and finds %s', async (_, script, message) => {
+    await serveScript(script);
+    const looking = registry({ registration: 'lookup' }).register('a-value', wider);
+
+    const error = await failure(looking);
+
+    expect(error).toMatchObject({ code: 'SCHEMA_UNREGISTERED', message: expect.stringMatching(message) });
+    expect(error.remedy).toContain('highwater schemas register');
+    expect(requests.every((each) => each.startsWith('GET') || each === 'POST /base/subjects/a-value')).toBe(
+      true,
+    );
+  });
+
+  it('asks once for what it only has to look up', async () => {
+    await serveScript({ 'POST /base/subjects/a-value': [200, version1] });
+
+    expect(await register({ registration: 'lookup' })).toBe(7);
+    expect(requests).toEqual(['POST /base/subjects/a-value']);
+  });
+});
+
+describe('a schema by its id', () => {
+  it('is fetched once, however many ask at once, and again after a failure', async () => {
+    await serve((_request, response, index) => {
+      if (index === 0) sendJson(response, { message: 'not now' }, 400);
+      else sendJson(response, { schema: JSON.stringify(schema) });
+    });
+    const one = registry();
+
+    expect(await failure(one.schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
+    expect(await Promise.all([one.schemaById(7), one.schemaById(7)])).toEqual([schema, schema]);
+    expect(await one.schemaById(7)).toEqual(schema);
+
+    expect(server.requests.map(({ url }) => url)).toEqual(['/base/schemas/ids/7', '/base/schemas/ids/7']);
+  });
+
+  it.each([
+    ['of another kind', { schemaType: 'PROTOBUF', schema: 'syntax = "proto3";' }],
+    ['that is no JSON', { schema: '{"type":' }],
+  ])('is refused %s', async (_, body) => {
+    await serve((_request, response) => sendJson(response, body));
+
+    expect(await failure(registry().schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
+  });
+});
