@@ -48,6 +48,11 @@ export function createCommand(
   return [tool('kafka-topics.sh', target), create, ...configs].join(' ');
 }
 
+/** Deletes a topic, with all that is in it. */
+export function deleteCommand(target: CommandTarget, topic: string): string {
+  return `${tool('kafka-topics.sh', target)} --delete --topic ${topic}`;
+}
+
 /** How a tool of Kafka's bin folder reaches the cluster; one that asks who comes there needs a file that says so. */
 function tool(name: string, { brokers, ssl, sasl }: CommandTarget): string {
   const login = ssl === null && sasl === null ? '' : ' --command-config client.properties';

@@ -49,6 +49,7 @@ const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = 
 /** A setting of a topic that exists, and what it should be. */
 export interface SettingFinding {
   readonly topic: string;
+  /** As Kafka names it; `partitions`, which can only be chosen anew with the topic. */
   readonly setting: string;
   readonly found: string;
   readonly wanted: string;
@@ -70,7 +71,7 @@ export interface Verdict {
 export function judge(
   { role, spec }: RoledTopic,
   found: ReadonlyMap<string, string>,
-  replicationFactor: number,
+  { partitions, replicationFactor }: { readonly partitions: number; readonly replicationFactor: number },
 ): Verdict {
   const finding = (setting: string, wanted: string, consequence: string): SettingFinding[] => {
     const value = found.get(setting);
@@ -82,6 +83,11 @@ export function judge(
   const wrongPolicy = found.has('cleanup.policy') ? policyFault(role, policy) : null;
   const wrong =
     wrongPolicy === null ? [] : finding('cleanup.policy', settings[role]['cleanup.policy']!, wrongPolicy);
+  if (role === 'source-offset' && partitions !== spec.partitions) {
+    const consequence = 'the positions of the feed must lie in one order';
+    const [found, wanted] = [String(partitions), String(spec.partitions)];
+    wrong.push({ topic: spec.name, setting: 'partitions', found, wanted, consequence });
+  }
 
   const risky: SettingFinding[] = [];
   if (role === 'changes' && policy.has('delete')) {

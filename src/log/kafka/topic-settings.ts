@@ -9,7 +9,7 @@ import {
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import type { FeedTopics } from '../commit-log';
-import { type CommandTarget, configCommand, createCommand } from './admin-commands';
+import { type CommandTarget, configCommand, createCommand, deleteCommand } from './admin-commands';
 import { forbidden, isForbidden, kafkaFailure, protocolType } from './kafka-failure';
 import {
   judge,
@@ -80,6 +80,12 @@ export async function inspectTopics(topics: FeedTopics, deps: TopicDeps): Promis
 /** One line for people: `cleanup.policy of ipos is compact, expected delete: all but the last event …`. */
 export function findingText({ topic, setting, found, wanted, consequence }: SettingFinding): string {
   return `${setting} of ${topic} is ${found === '' ? 'empty' : found}, expected ${wanted}: ${consequence}`;
+}
+
+/** Makes a setting what it should be. One that only a new topic can have deletes the topic, which is created at the next start. */
+export function mendCommand(cluster: CommandTarget, { topic, setting, wanted }: SettingFinding): string {
+  if (setting === 'partitions') return deleteCommand(cluster, topic);
+  return configCommand(cluster, [topic], setting, wanted);
 }
 
 type Shape = NonNullable<TopicReport['exists']>;
@@ -238,9 +244,7 @@ async function inspect(
       const exists = described.get(topic.spec.name) ?? null;
       const settings = exists === null ? null : await settingsFound(topic.spec.name, deps);
       const verdict =
-        exists === null || settings === null
-          ? { wrong: [], risky: [] }
-          : judge(topic, settings, exists.replicationFactor);
+        exists === null ? { wrong: [], risky: [] } : judge(topic, settings ?? new Map(), exists);
       return { ...topic, exists, settings, verdict };
     }),
   );
@@ -287,9 +291,10 @@ async function eventually<Answer>(
 }
 
 function mismatch(feed: string, wrong: readonly SettingFinding[], cluster: CommandTarget): HighwaterError {
-  const commands = wrong.map(({ topic, setting, wanted }) =>
-    configCommand(cluster, [topic], setting, wanted),
-  );
+  const anew = new Set(wrong.filter(({ setting }) => setting === 'partitions').map(({ topic }) => topic));
+  const commands = wrong
+    .filter(({ topic, setting }) => setting === 'partitions' || !anew.has(topic))
+    .map((finding) => mendCommand(cluster, finding));
   const number = wrong.length === 1 ? 'a topic is kept' : 'topics are kept';
   return new HighwaterError(
     'LOG_TOPIC_MISMATCH',
