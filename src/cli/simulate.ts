@@ -7,6 +7,7 @@ import { type CommandContext, runCommand } from './command-context';
 import { durationValue, wholeNumberValue } from './option-values';
 
 interface SimulateFlags {
+  readonly host: string;
   readonly port: number;
   readonly seed: number;
   readonly scenario: ScenarioName;
@@ -22,6 +23,7 @@ export function simulateCommand(): Command {
   return new Command('simulate')
     .description('Serve the simulated API alone, to try anything against.')
     .option('--port <port>', 'Port to listen on; 0 for any free one', wholeNumberValue(0, 65_535), 0)
+    .option('--host <address>', 'Address to listen on; 0.0.0.0 lets other machines in', '127.0.0.1')
     .option('--seed <number>', 'The same seed makes the same records', wholeNumberValue(0, 2 ** 32 - 1), 1)
     .addOption(
       new Option('--scenario <name>', 'How the API behaves; see --list')
@@ -62,7 +64,7 @@ async function simulate(flags: SimulateFlags, context: CommandContext): Promise<
 }
 
 async function start(flags: SimulateFlags): Promise<Simulator> {
-  const { port, seed, scenario, insights, analysts, ipos, interval } = flags;
+  const { host, port, seed, scenario, insights, analysts, ipos, interval } = flags;
   const { options }: { options: SimulatorOptions } = scenarios[scenario];
   const counts = Object.entries({ insights, analysts, ipos }).filter(([, count]) => count !== undefined);
   try {
@@ -72,16 +74,26 @@ async function start(flags: SimulateFlags): Promise<Simulator> {
       records: { ...options.records, ...Object.fromEntries(counts) },
       // A server that runs for days must not keep every version that ever was.
       keepHistory: scenario === 'careless',
+      host,
       port,
       seed,
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
-    const why = code === 'EACCES' ? 'this user may not listen there' : 'another program listens there';
-    throw new HighwaterError('PORT_UNAVAILABLE', `port ${port} cannot be used: ${why}`, { cause: error });
+    const why = refusals[code ?? ''];
+    if (why === undefined) throw error;
+    throw new HighwaterError('PORT_UNAVAILABLE', `port ${port} of ${host} cannot be used: ${why}`, {
+      cause: error,
+    });
   }
 }
+
+const refusals: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there',
+  EACCES: 'this user may not listen there',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+  ENOTFOUND: 'nobody knows the name',
+};
 
 function scenarioList(): string {
   const width = Math.max(...scenarioNames.map((name) => name.length));

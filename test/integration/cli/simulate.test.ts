@@ -34,5 +34,16 @@ it('names a port that is taken', async () => {
   const [, port = ''] = await first.sees(/address +http:\/\/[\d.]+:(\d+)/);
   const second = cli(['simulate', '--port', port]);
   expect(await second.ended()).toEqual({ code: 1, signal: null });
-  expect(second.stderr()).toContain(`port ${port} cannot be used: another program listens there`);
+  expect(second.stderr()).toContain(
+    `port ${port} of 127.0.0.1 cannot be used: another program listens there`,
+  );
+});
+
+it('listens where it is told to, or names the address', async () => {
+  const simulator = cli(['simulate', '--host', '0.0.0.0']);
+  const [, port = ''] = await simulator.sees(/address +http:\/\/0\.0\.0\.0:(\d+)/);
+  expect((await fetch(`http://localhost:${port}/`)).status).toBe(404);
+  const elsewhere = cli(['simulate', '--host', '192.0.2.1']);
+  expect(await elsewhere.ended()).toEqual({ code: 1, signal: null });
+  expect(elsewhere.stderr()).toContain('of 192.0.2.1 cannot be used: this machine does not have the address');
 });
