@@ -101,6 +101,9 @@ export function schemaRegistryContract(
       const { fields, ...rest } = record() as { fields: unknown };
 
       expect(await registry.register(subject('a'), { fields, ...rest })).toBe(id);
+      expect(await registry.inspect(subject('a'), { fields, ...rest })).toMatchObject({ id, version: 1 });
+      const next = record(nullable('sic'));
+      expect(await registry.inspect(subject('a'), next)).toMatchObject({ state: 'compatible', latest: 1 });
     });
 
     it('takes a schema for another one when only an attribute of ours differs', async () => {

@@ -1,14 +1,145 @@
-import { confluentRegistry } from '../../src/avro/confluent-registry';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { SchemaRegistry as OtherClient } from '@kafkajs/confluent-schema-registry';
+import { type ConfluentRegistryOptions, confluentRegistry } from '../../src/avro/confluent-registry';
+import { createFeedCodec } from '../../src/avro/feed-codec';
+import { loadConfig } from '../../src/config/load-config';
+import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import { feedTopics } from '../../src/log/topics';
+import type { PageReport } from '../../src/pipeline/poll';
+import { runWorker } from '../../src/runtime/worker';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { freePort } from '../../tools/servers/ports';
+import { type Registry, startRegistry } from '../../tools/servers/registry';
 import { schemaRegistryContract } from '../contract/schema-registry';
-import { sharedServers } from '../support/servers';
+import { testFeed } from '../support/feeds';
+import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
+import { until } from '../support/until';
 
-let url = '';
-beforeAll(async () => {
-  url = (await sharedServers()).registryUrl;
-}, 90_000);
+const logger = quietLogger();
+const open = (url: string, options: Partial<ConfluentRegistryOptions> = {}) =>
+  confluentRegistry({ url, auth: null, registration: 'register' }, { logger, ...options });
 
-schemaRegistryContract('a Confluent-compatible server', async () => ({
-  open: () => confluentRegistry({ url, auth: null, registration: 'register' }, { logger: quietLogger() }),
-  close: async () => {},
-}));
+describe('a shared registry', () => {
+  let url = '';
+  beforeAll(async () => {
+    url = (await sharedServers()).registryUrl;
+  }, 120_000);
+
+  schemaRegistryContract('a Confluent-compatible server', async () => ({
+    open: () => open(url),
+    close: async () => {},
+  }));
+
+  it('takes the schemas of a feed, and holds each subject to FULL_TRANSITIVE', async () => {
+    const feed = testFeed('insights');
+    const topics = feedTopics(feed, uniquePrefix());
+
+    await createFeedCodec(feed, topics, open(url));
+
+    for (const { name } of [topics.changes, topics.current, topics.sourceOffset, ...topics.transitions]) {
+      const answer = await fetch(`${url}/config/${name}-value`);
+      expect(await answer.json()).toEqual({ compatibilityLevel: 'FULL_TRANSITIVE' });
+    }
+  });
+
+  it('lets another client read what was written with its ids', async () => {
+    const feed = testFeed('ipos');
+    const topics = feedTopics(feed, uniquePrefix());
+    const codec = await createFeedCodec(feed, topics, open(url));
+    const letter = { feed: 'ipos', reason: 'no id', raw: '{}', sha256: 'ab', bytes: 2, ts_ms: 1 };
+    const other = new OtherClient({ host: url });
+
+    expect(await other.decode(codec.deadLetter.encode(letter))).toMatchObject(letter);
+    const subject = `${topics.deadLetters.name}-value`;
+    expect(await other.getLatestSchemaId(subject)).toBe(codec.deadLetter.schemaId);
+  });
+});
+
+describe('a publisher', () => {
+  let api: Simulator;
+  let dataDir: string;
+  let log: LocalLog;
+  let stop: AbortController;
+  let running: Promise<unknown>;
+  let seen: Set<string>;
+  let registry: Registry | null = null;
+
+  beforeEach(async () => {
+    api = await startSimulator({ records: { ipos: 20, insights: 20, analysts: 20 }, compress: false });
+    dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
+    log = openLocalLog({ dataDir });
+    stop = new AbortController();
+    running = Promise.resolve();
+    seen = new Set();
+    logger.warnings.length = 0;
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running.catch(() => {});
+    await log.commitLog.close();
+    await api.stop();
+    rmSync(dataDir, { recursive: true });
+  });
+  afterAll(() => registry?.stop());
+
+  function publish(url: string): void {
+    const env = {
+      HIGHWATER_API_URL: api.url,
+      HIGHWATER_API_TOKEN: api.token,
+      HIGHWATER_DATA_DIR: dataDir,
+      HIGHWATER_POLL_INTERVAL: '30ms',
+      HIGHWATER_TOPIC_PREFIX: uniquePrefix(),
+    };
+    const config = loadConfig({ flags: {}, env, cwd: dataDir });
+    const deps = {
+      log: log.commitLog,
+      registry: open(url, { signal: stop.signal, timeoutMs: 1_000 }),
+      logger,
+      onPage: ({ events }: PageReport) => {
+        for (const { change } of events) seen.add(change.id);
+      },
+    };
+    running = runWorker(config, deps, false, stop.signal);
+  }
+
+  it('waits for a registry that is not there, and publishes as soon as it is', async () => {
+    const port = await freePort();
+    publish(`http://127.0.0.1:${port}/apis/ccompat/v7`);
+    await until(() => logger.warnings.length >= 3);
+    expect(logger.warnings.every((line) => line.includes('ECONNREFUSED'))).toBe(true);
+    expect(seen.size).toBe(0);
+
+    registry = await startRegistry({ port });
+
+    await until(() => seen.size === 60, 60_000);
+  }, 180_000);
+
+  it('waits for a registry that hangs, and publishes as soon as it answers', async () => {
+    registry ??= await startRegistry();
+    registry.freeze();
+    publish(registry.url);
+    await until(() => logger.warnings.length >= 3);
+    expect(logger.warnings.every((line) => line.includes('no answer within 1000 ms'))).toBe(true);
+    expect(seen.size).toBe(0);
+
+    registry.thaw();
+
+    await until(() => seen.size === 60, 60_000);
+  }, 120_000);
+
+  it('goes on with the ids that it knows when the registry is gone', async () => {
+    registry ??= await startRegistry();
+    publish(registry.url);
+    await until(() => seen.size === 60, 60_000);
+    await registry.kill();
+    const { updated: _, ...rest } = [...api.truth('ipos').values()][0]!;
+    api.stores.ipos.upsert({ ...rest, id: 'written-meanwhile' } as never);
+
+    await until(() => seen.has('written-meanwhile'));
+
+    expect(logger.warnings).toEqual([]);
+  }, 120_000);
+});

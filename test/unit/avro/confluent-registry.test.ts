@@ -174,6 +174,15 @@ describe('a registry that is not well', () => {
     });
   });
 
+  it('is not taken for one that lacks a schema when some other server answers 404', async () => {
+    await serve((_request, response) => sendJson(response, { error_code: 404, message: 'Not Found' }, 404));
+
+    const one = registry({ registration: 'lookup' });
+
+    expect(await failure(one.register('a-value', schema))).toMatchObject({ code: 'REGISTRY_REFUSED' });
+    expect(await failure(one.schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
+  });
+
   it('is asked a few times more when it stumbles', async () => {
     await serve((request, response, index) => {
       if (index === 0) response.socket?.resetAndDestroy();
