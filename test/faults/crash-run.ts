@@ -1,15 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type FeedName, feedNames } from '../../src/simulator/endpoints';
 import { createRandom } from '../../src/simulator/random';
 import { judge } from '../support/judge/judge';
 import { checkAtomic, checkForward, type Observation, observe } from '../support/judge/observe';
-import { describeVerdict, type Verdict } from '../support/judge/verdict';
+import { describeVerdict, type Verdict, type Violation } from '../support/judge/verdict';
 import { until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
-import { drawMoment, type KillMoment, killAt } from './kill-moment';
+import { type KillMoment, killAt } from './kill-moment';
+import type { PublisherLog } from './publisher-log';
 import { type MarketSize, type RestlessMarket, startRestlessMarket } from './restless-market';
-import { hasTornCommit } from './wal-frames';
 
 export interface CrashRunOptions {
   readonly seed: number;
@@ -17,11 +18,15 @@ export interface CrashRunOptions {
   /** The first so many come soon after the start, to hit first snapshots. */
   readonly earlyKills: number;
   readonly size: MarketSize;
-  /** Empty; the log is `highwater.db` in it. */
-  readonly dataDir: string;
+  /** Empty. */
+  readonly log: PublisherLog;
+  /** Of the test's own; the publishers run there. */
+  readonly folder: string;
   /** No further kill after this time. */
   readonly killUntilMs?: number;
   readonly onKill?: (kill: Kill) => void;
+  /** What is done to the world of the last publisher, which has to live through it, while the market still moves. */
+  readonly strikes?: (publisher: CliProcess) => Promise<void>;
 }
 
 /** One SIGKILL and what it met. */
@@ -30,7 +35,7 @@ export interface Kill {
   readonly moment: KillMoment;
   /** Transactions that this life committed, over all feeds. */
   readonly commits: number;
-  /** It hit the middle of a commit: the WAL ends in pages that no commit covers. */
+  /** It hit the middle of a commit. */
   readonly tornCommit: boolean;
   /** Feeds whose first snapshot was under way. */
   readonly snapshots: readonly FeedName[];
@@ -49,19 +54,24 @@ export interface CrashReport {
 /** Small pages, so that a scan takes many; one feed with large ones, so that a commit takes long. */
 const pageSizes: Record<FeedName, number> = { insights: 100, analysts: 60, ipos: 300 };
 
-export function publisherEnv({ sim }: RestlessMarket, dataDir: string): Record<string, string> {
-  mkdirSync(dataDir, { recursive: true });
+/** Settings of the program; the folder gets its `highwater.yaml`. */
+export function publisherEnv(
+  { sim }: RestlessMarket,
+  log: PublisherLog,
+  folder: string,
+): Record<string, string> {
+  mkdirSync(folder, { recursive: true });
   const feeds = feedNames.map((feed) => `  ${feed}: { pageSize: ${pageSizes[feed]} }\n`).join('');
-  writeFileSync(path.join(dataDir, 'highwater.yaml'), `feeds:\n${feeds}`);
+  writeFileSync(path.join(folder, 'highwater.yaml'), `feeds:\n${feeds}`);
   return {
     HIGHWATER_API_URL: sim.url,
     HIGHWATER_API_TOKEN: sim.token,
-    HIGHWATER_DATA_DIR: dataDir,
     HIGHWATER_POLL_INTERVAL: '50ms',
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_CONCURRENT_REQUESTS: '6',
     HIGHWATER_LOG_FORMAT: 'json',
     HIGHWATER_LOG_LEVEL: 'warn',
+    ...log.env,
   };
 }
 
@@ -70,14 +80,13 @@ export function publisherEnv({ sim }: RestlessMarket, dataDir: string): Record<s
  * @throws Error when a kill leaves a log in which position, events and images do not agree, or something went back
  */
 export async function runCrashes(options: CrashRunOptions): Promise<CrashReport> {
-  const { dataDir, seed } = options;
-  const file = path.join(dataDir, 'highwater.db');
+  const { log, folder, seed } = options;
   const random = createRandom(seed);
   const cli = await cliStarter();
   const market = await startRestlessMarket(seed, options.size);
   try {
-    const env = publisherEnv(market, dataDir);
-    const start = (): CliProcess => cli.start(['run'], { env, cwd: dataDir });
+    const env = publisherEnv(market, log, folder);
+    const start = (): CliProcess => cli.start(['run'], { env, cwd: folder });
     const kills: Kill[] = [];
     let before: Observation = {};
     const began = Date.now();
@@ -85,13 +94,14 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
       kills.length < options.kills &&
       Date.now() - began < (options.killUntilMs ?? Number.POSITIVE_INFINITY)
     ) {
-      const moment = drawMoment(random, kills.length < options.earlyKills);
+      const moment = log.drawMoment(random, kills.length < options.earlyKills);
       const publisher = start();
       // However slow the machine: one life gets past the first snapshots, so that the later kills hit polls.
-      if (kills.length === options.earlyKills) await until(() => hasSnapshots(file), 60_000);
-      await killAt(moment, publisher, { sim: market.sim, dataDir });
-      const tornCommit = hasTornCommit(`${file}-wal`);
-      const after = observe(file, feedNames);
+      if (kills.length === options.earlyKills) await until(() => hasSnapshots(log), 60_000);
+      await killAt(moment, publisher, { sim: market.sim, log });
+      const tornCommit = log.diedCommitting(moment);
+      const torn = await tornFeeds(log);
+      const after = await observed(log);
       const kill: Kill = {
         number: kills.length + 1,
         moment,
@@ -100,7 +110,7 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
         snapshots: feedNames.filter((feed) => after[feed]?.snapshot !== 'complete'),
       };
       kills.push(kill);
-      const violations = [...checkAtomic(file, feedNames), ...checkForward(before, after)];
+      const violations = [...torn, ...checkForward(before, after)];
       if (violations.length > 0)
         throw new Error(
           `kill ${kill.number} (${JSON.stringify(moment)}): ${describeVerdict({ violations })}`,
@@ -110,10 +120,12 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
     }
 
     const last = start();
-    const lateWritesAtEnd = await settle(last, market, file);
+    await options.strikes?.(last);
+    const lateWritesAtEnd = await settle(last, market, log);
     last.signal('SIGTERM');
     const exitCode = await last.exited;
-    const verdict = judge(file, market.truth());
+    const truth = market.truth();
+    const verdict = await log.read((seen) => judge(seen, truth));
     return {
       kills,
       restarts: kills.length,
@@ -128,12 +140,27 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
   }
 }
 
-function hasSnapshots(file: string): boolean {
-  const seen = observe(file, feedNames);
+/** Where each feed stands, as readers see it. */
+export function observed(log: PublisherLog): Promise<Observation> {
+  return log.read((seen) => observe(seen, feedNames));
+}
+
+/** What does not agree once everything that was committed must be visible; nobody writes meanwhile. */
+async function tornFeeds(log: PublisherLog): Promise<Violation[]> {
+  const end = Date.now() + log.visibleMs;
+  for (;;) {
+    const torn = await log.read((seen) => checkAtomic(seen, feedNames));
+    if (torn.length === 0 || Date.now() >= end) return torn;
+    await delay(20);
+  }
+}
+
+async function hasSnapshots(log: PublisherLog): Promise<boolean> {
+  const seen = await observed(log);
   return feedNames.every((feed) => seen[feed]?.snapshot === 'complete');
 }
 
-function totalCommits(observation: Observation): number {
+export function totalCommits(observation: Observation): number {
   return Object.values(observation).reduce((sum, { commit }) => sum + commit, 0);
 }
 
@@ -142,22 +169,30 @@ function totalCommits(observation: Observation): number {
  * be found by the overlap alone; then stills it and waits for a whole scan of each feed that began after that.
  * @returns how many late rows came in that while
  */
-export async function settle(publisher: CliProcess, market: RestlessMarket, file: string): Promise<number> {
-  await scannedAfter(Date.now(), publisher, file);
+export async function settle(
+  publisher: CliProcess,
+  market: RestlessMarket,
+  log: PublisherLog,
+): Promise<number> {
+  await scannedAfter(Date.now(), publisher, log);
   const late = market.lateWrites();
   const wanted = late + 40;
   await until(() => market.lateWrites() >= wanted);
   const stillAt = market.calm();
-  await scannedAfter(stillAt, publisher, file);
+  await scannedAfter(stillAt, publisher, log);
   return market.lateWrites() - late;
 }
 
 /** Waits for two ends of a scan after the moment: the second scan has begun after it, too. */
-export async function scannedAfter(momentMs: number, publisher: CliProcess, file: string): Promise<void> {
+export async function scannedAfter(
+  momentMs: number,
+  publisher: CliProcess,
+  log: PublisherLog,
+): Promise<void> {
   const ends = new Map(feedNames.map((feed) => [feed, new Set<number>()]));
-  const hasScanned = (): boolean => {
+  const hasScanned = async (): Promise<boolean> => {
     if (publisher.hasExited()) throw new Error('the publisher has ended');
-    for (const [feed, seen] of Object.entries(observe(file, feedNames))) {
+    for (const [feed, seen] of Object.entries(await observed(log))) {
       const end = seen.snapshot === 'complete' ? (seen.last_complete_scan_ms ?? 0) : 0;
       if (end > momentMs) ends.get(feed as FeedName)!.add(end);
     }

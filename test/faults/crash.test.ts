@@ -2,6 +2,7 @@ import path from 'node:path';
 import { describeVerdict } from '../support/judge/verdict';
 import { tempFolder } from '../support/temp-folder';
 import { runCrashes } from './crash-run';
+import { embeddedLog } from './publisher-log';
 
 const folder = tempFolder();
 const seed = Number(process.env.CRASH_SEED ?? 1);
@@ -13,7 +14,8 @@ describe('the publisher, killed at random moments', () => {
       kills: 16,
       earlyKills: 6,
       size: { records: { insights: 600, analysts: 300, ipos: 1200 }, everyMs: 7 },
-      dataDir: path.join(folder(), 'data'),
+      log: embeddedLog(path.join(folder(), 'data')),
+      folder: path.join(folder(), 'data'),
     });
     const { kills, verdict, exitCode } = report;
 

@@ -1,13 +1,12 @@
 import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
-import { type ApiTruth, judge } from '../support/judge/judge';
+import { type ApiTruth, judgeFile } from '../support/judge/judge';
 import { describeVerdict, type Violation } from '../support/judge/verdict';
 import { tempFolder } from '../support/temp-folder';
-import { until } from '../support/until';
-import { cliStarter } from './cli-process';
-import { publisherEnv } from './crash-run';
-import { type RestlessMarket, startRestlessMarket } from './restless-market';
+import { publishTwice } from './publish-twice';
+import { embeddedLog } from './publisher-log';
+import type { RestlessMarket } from './restless-market';
 
 const folder = tempFolder();
 const where = (topic: string): string => `topic = '${topic}'`;
@@ -65,9 +64,9 @@ const damages: readonly [string, string, Pick<Violation, 'rule' | 'harm'>][] = [
 
 describe('the judge', () => {
   it('passes a good log and objects to each damage', async () => {
-    const { file, market } = await publishTwice(path.join(folder(), 'data'));
+    const { file, market } = await goodLog();
     const truth = market.truth();
-    expect(describeVerdict(judge(file, truth))).toBe('nothing to object to');
+    expect(describeVerdict(judgeFile(file, truth))).toBe('nothing to object to');
 
     const verdicts = damages.map(([name, sql]) => {
       const damaged = path.join(folder(), 'damaged.db');
@@ -75,7 +74,7 @@ describe('the judge', () => {
       const db = new Database(damaged);
       db.exec(sql);
       db.close();
-      return [name, kindsOf(judge(damaged, truth).violations)];
+      return [name, kindsOf(judgeFile(damaged, truth).violations)];
     });
     expect(verdicts).toEqual(
       damages.map(([name, , { rule, harm }]) => [name, expect.arrayContaining([`${rule} ${harm}`])]),
@@ -83,10 +82,10 @@ describe('the judge', () => {
   }, 60_000);
 
   it('objects to a log that lacks what the API shows, or has what it never showed', async () => {
-    const { file, market } = await publishTwice(path.join(folder(), 'data'));
+    const { file, market } = await goodLog();
     const good = market.truth();
     const kinds = (change: (truth: ApiTruth) => ApiTruth): string[] =>
-      kindsOf(judge(file, { ...good, ipos: change(good.ipos) }).violations);
+      kindsOf(judgeFile(file, { ...good, ipos: change(good.ipos) }).violations);
     const [id, record] = [...good.ipos.records][0]!;
     const changed = new Map(good.ipos.records).set(id, { ...record, name: 'Another' });
 
@@ -104,32 +103,12 @@ function kindsOf(violations: readonly Violation[]): string[] {
 }
 
 let market: RestlessMarket | null = null;
-let killAll = async (): Promise<void> => {};
 afterEach(async () => {
-  await killAll();
   await market?.stop();
 });
 
-/** Two runs of the program with a busy time between them, and nothing moving during the second. */
-async function publishTwice(dataDir: string): Promise<{ file: string; market: RestlessMarket }> {
-  const cli = await cliStarter();
-  killAll = cli.killAll;
-  const busy = await startRestlessMarket(3, {
-    records: { insights: 300, analysts: 100, ipos: 300 },
-    everyMs: 4,
-  });
-  market = busy;
-  const env = publisherEnv(busy, dataDir);
-  const run = async (): Promise<void> => {
-    const once = cli.start(['run', '--once'], { env, cwd: dataDir });
-    const code = await once.exited;
-    if (code !== 0) throw new Error(`run --once ended with ${code}: ${once.output()}`);
-  };
-  busy.sim.clearFaults();
-  await run();
-  for (let i = 0; i < 200; i++) busy.sim.marketDay.step();
-  const stillAt = busy.calm();
-  await until(() => Date.now() > stillAt);
-  await run();
-  return { file: path.join(dataDir, 'highwater.db'), market: busy };
+async function goodLog(): Promise<{ file: string; market: RestlessMarket }> {
+  const dataDir = path.join(folder(), 'data');
+  market = await publishTwice(embeddedLog(dataDir), dataDir);
+  return { file: path.join(dataDir, 'highwater.db'), market };
 }

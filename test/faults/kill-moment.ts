@@ -1,31 +1,14 @@
-import { watch } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Random } from '../../src/simulator/random';
 import type { Simulator } from '../../src/simulator/simulator';
 import type { CliProcess } from './cli-process';
+import type { PublisherLog } from './publisher-log';
 
-/**
- * When a process is killed: so many ms after its n-th request has arrived (the poll waits for the answer or works on it);
- * or when it writes to the log's WAL for the n-th time, which SQLite does in the middle of a commit: counted from the start
- * (it opens the log and claims its feeds) or from its first request.
- */
+/** When a process is killed: so many ms after something that its log can tell has happened for the n-th time. */
 export interface KillMoment {
-  readonly at: 'request' | 'commit' | 'start';
+  /** `request`: the publisher asks the API, and waits for the answer or works on it. Others: see the log. */
+  readonly at: string;
   readonly nth: number;
   readonly delayMs: number;
-}
-
-/** @param early soon after the start: in a first snapshot */
-export function drawMoment(random: Random, early: boolean): KillMoment {
-  const at = random.pick(['request', 'request', 'commit', 'commit', 'commit', 'start'] as const);
-  switch (at) {
-    case 'request':
-      return { at, nth: early ? random.int(3, 12) : random.int(20, 90), delayMs: random.int(0, 20) };
-    case 'commit':
-      return { at, nth: early ? random.int(1, 10) : random.int(5, 80), delayMs: 0 };
-    case 'start':
-      return { at, nth: random.int(1, 30), delayMs: 0 };
-  }
 }
 
 const deadlineMs = 20_000;
@@ -34,24 +17,18 @@ const deadlineMs = 20_000;
 export async function killAt(
   moment: KillMoment,
   cli: CliProcess,
-  { sim, dataDir }: { sim: Simulator; dataDir: string },
+  { sim, log }: { sim: Simulator; log: PublisherLog },
 ): Promise<void> {
   const come = new AbortController();
   let left = moment.nth;
-  const count = (): void => {
-    if (--left > 0) return;
+  const hit = (): boolean => {
+    if (--left !== 0) return false;
     // At once, in the callback: the commit that was just heard of is over in a millisecond.
     if (moment.delayMs === 0) cli.signal('SIGKILL');
     come.abort();
+    return moment.delayMs === 0;
   };
-  let isReading = moment.at === 'start';
-  const watcher = watch(dataDir, (_event, name) => {
-    if (moment.at !== 'request' && isReading && name === 'highwater.db-wal') count();
-  });
-  sim.onRequest(() => {
-    isReading = true;
-    if (moment.at === 'request') count();
-  });
+  const stop = log.watch(moment.at, sim, hit);
   try {
     const ended = cli.exited.then((code) => {
       if (!come.signal.aborted) throw new Error(`the publisher ended with ${code}: ${cli.output()}`);
@@ -67,7 +44,6 @@ export async function killAt(
     cli.signal('SIGKILL');
     await cli.exited;
   } finally {
-    watcher.close();
-    sim.onRequest(null);
+    stop();
   }
 }

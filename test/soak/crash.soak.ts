@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Kill, runCrashes } from '../faults/crash-run';
+import { embeddedLog } from '../faults/publisher-log';
 import { countHarms, describeVerdict } from '../support/judge/verdict';
 
 /**
@@ -32,7 +33,8 @@ it(
       kills: wanted,
       earlyKills: 12,
       size: { records: { insights: 1000, analysts: 400, ipos: 1500 }, everyMs: 12 },
-      dataDir: path.join(folder, 'data'),
+      log: embeddedLog(path.join(folder, 'data')),
+      folder: path.join(folder, 'data'),
       killUntilMs: minutes * 60_000,
       onKill(kill) {
         commits += kill.commits;

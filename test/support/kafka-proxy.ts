@@ -14,7 +14,8 @@ import {
 
 /** Which message of the traffic is meant, counted from the call on. */
 export interface ProxyPoint {
-  readonly api: KafkaApi;
+  /** Default: any. */
+  readonly api?: KafkaApi;
   /**
    * `request`: as it comes from the client, before the broker has it. `answer`: as it comes from the broker, which has carried
    * the request out; answers to EndTxn count only when they say so.
@@ -138,7 +139,8 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
   async function fateOf(request: Request, where: ProxyPoint['where']): Promise<Fate> {
     for (const rule of rules) {
       const { point } = rule;
-      if (point.where !== where || apiKeys[point.api] !== request.apiKey) continue;
+      if (point.where !== where) continue;
+      if (point.api !== undefined && apiKeys[point.api] !== request.apiKey) continue;
       if (point.commits !== undefined && point.commits !== request.commits) continue;
       rule.counted++;
       if (!isMeant(point, rule)) continue;

@@ -1,5 +1,5 @@
 import { canonical, type Image } from './expected-image';
-import type { LogFile, LogRow } from './log-file';
+import type { JudgedLog, LogRow } from './log';
 import type { Findings } from './verdict';
 
 /** `marketdata.<feed>.Envelope`, as decoded. */
@@ -34,7 +34,7 @@ export interface ChangeEvent {
 const opNames = { c: 'created', u: 'updated', d: 'deleted', r: 'read' } as const;
 
 /** Reads a feed's topic and holds each event against itself: type, ids, headers, times. In the order of the log. */
-export function readChanges(log: LogFile, feed: string, found: Findings): ChangeEvent[] {
+export function readChanges(log: JudgedLog, feed: string, found: Findings): ChangeEvent[] {
   const events: ChangeEvent[] = [];
   for (const row of log.rows(feed)) {
     if (row.value === null) {

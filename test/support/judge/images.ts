@@ -1,5 +1,5 @@
 import { type ChangeEvent, where } from './change-log';
-import { imageOf, type LogFile, type LogRow } from './log-file';
+import { imageOf, type JudgedLog, type LogRow } from './log';
 import type { Live } from './replay';
 import type { Findings } from './verdict';
 
@@ -18,14 +18,14 @@ export interface StoredOffset {
 }
 
 /** The stored position of a feed and where in its topic it lies; null when there is none yet. */
-export function readOffset(log: LogFile, feed: string): { row: LogRow; offset: StoredOffset } | null {
+export function readOffset(log: JudgedLog, feed: string): { row: LogRow; offset: StoredOffset } | null {
   const row = log.rows(`${feed}.source-offset`).findLast(({ key }) => key === feed);
   return row?.value == null ? null : { row, offset: log.decode(row.value).value as unknown as StoredOffset };
 }
 
 /** I5: the table of images says what the events say, byte for byte, and each event wrote one. */
 export function checkImages(
-  log: LogFile,
+  log: JudgedLog,
   feed: string,
   events: readonly ChangeEvent[],
   live: Live,
@@ -45,21 +45,41 @@ export function checkImages(
     latest.set(row.key, row);
   }
   const counts: number[] = [];
-  for (const row of latest.values()) {
+  for (const row of log.keeps === 'all' ? rows : latest.values()) {
+    const isLatest = latest.get(row.key) === row;
     const event = byId.get(row.headers.event_id ?? '');
     if (event === undefined) {
       found.add('I5', 'torn', `${where(row)}: event ${row.headers.event_id} is not in the log`);
       continue;
     }
-    checkImage(row, event, live.get(row.key), found);
-    if (row.value !== null) counts[row.partition] = (counts[row.partition] ?? 0) + 1;
+    checkImage(row, event, isLatest ? live.get(row.key) : undefined, found);
+    if (isLatest && row.value !== null) counts[row.partition] = (counts[row.partition] ?? 0) + 1;
   }
   for (const [id, event] of live) {
     if (latest.get(id)?.value == null)
       found.add('I5', 'torn', `${id} is live by ${where(event.row)}, and has no image`);
   }
-  checkWriteCounts(rows, events, feed, found);
+  if (log.keeps === 'all') checkWrites(rows, events, found);
+  else checkWriteCounts(rows, events, feed, found);
   return counts;
+}
+
+/** Where everything is kept, each event has its image: one, and in the order of the events. */
+function checkWrites(images: readonly LogRow[], events: readonly ChangeEvent[], found: Findings): void {
+  const written = new Map<string, LogRow>();
+  const last = new Map<number, number>();
+  for (const row of images) {
+    const id = row.headers.event_id ?? '';
+    const twin = written.get(id);
+    if (twin !== undefined) found.add('I5', 'twice', `${where(twin)} and ${where(row)} are both of ${id}`);
+    written.set(id, row);
+    const seq = Number(row.headers.seq);
+    if (seq <= (last.get(row.partition) ?? 0)) found.add('I4', 'order', `${where(row)}: ${id} comes late`);
+    last.set(row.partition, seq);
+  }
+  for (const { row, envelope } of events) {
+    if (!written.has(envelope.event_id)) found.add('I5', 'torn', `${where(row)} has written no image`);
+  }
 }
 
 function checkImage(row: LogRow, event: ChangeEvent, newest: ChangeEvent | undefined, found: Findings): void {
@@ -105,7 +125,7 @@ function checkWriteCounts(
 
 /** I5: the stored position tells of exactly these events and images. @returns the number of the last commit */
 export function checkOffset(
-  log: LogFile,
+  log: JudgedLog,
   feed: string,
   events: readonly ChangeEvent[],
   live: Live,
@@ -127,8 +147,8 @@ export function checkOffset(
       offset.partition_counts.join(),
       offset.partition_counts.map((_, i) => imageCounts[i] ?? 0).join(),
     ],
-    // One source offset a transaction, and no gap in the topic: its place tells how many there were.
-    commit: [offset.commit, row.offset + 1],
+    // One source offset a transaction. Where there is no gap in the topic, its place tells how many there were.
+    commit: [offset.commit, log.keeps === 'all' ? log.count(row.topic) : row.offset + 1],
   };
   for (const [name, [is, must]] of Object.entries(expected)) {
     if (is !== must)

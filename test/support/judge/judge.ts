@@ -1,8 +1,10 @@
 import { bySeq, type ChangeEvent, checkNumbers, readChanges } from './change-log';
 import { checkDeadLetters } from './dead-letters';
 import { checkImages, checkOffset } from './images';
-import { openLogFile } from './log-file';
+import type { JudgedLog } from './log';
+import { withLogFile } from './log-file';
 import { type ApiVersion, checkTruth, checkVersions, type Live, replay } from './replay';
+import { checkTransactions } from './transactions';
 import { checkTransitions } from './transitions';
 import { type FeedCounts, type Findings, findings, type Verdict, type Violation } from './verdict';
 
@@ -17,35 +19,36 @@ export interface ApiTruth {
 }
 
 /**
- * Replays a log and holds it against the API: I1 to I6 and I8 of the design, and the transitions. It opens `highwater.db`
- * for reading only, decodes by the schemas stored there, and shares no code with the publisher.
+ * Replays a log and holds it against the API: I1 to I6 and I8 of the design, and the transitions. It decodes by the schemas
+ * that the log or its registry holds, relies on the order within partitions alone, and shares no code with the publisher.
  *
  * @param truth by feed; the publisher must have had time for a whole scan since the API last changed
  */
-export function judge(file: string, truth: Readonly<Record<string, ApiTruth>>): Verdict {
-  const log = openLogFile(file);
-  try {
-    const violations: Violation[] = [];
-    const feeds: Record<string, FeedCounts> = {};
-    for (const [feed, { history, records, unusable }] of Object.entries(truth)) {
-      const found = findings(feed);
-      const events = readChanges(log, feed, found);
-      checkVersions(feed, events, history, found);
-      const live = replayIncarnations(feed, events, found);
-      checkTruth(feed, live, records, found);
-      const imageCounts = checkImages(log, feed, events, live, found);
-      const commits = checkOffset(log, feed, events, live, imageCounts, found);
-      const transitions = checkTransitions(log, feed, events, found);
-      const deadLetters = checkDeadLetters(log, feed, history, unusable, found);
-      violations.push(...found.violations);
-      const byOp: Record<string, number> = {};
-      for (const { envelope } of events) byOp[envelope.op] = (byOp[envelope.op] ?? 0) + 1;
-      feeds[feed] = { events: events.length, byOp, live: live.size, transitions, deadLetters, commits };
-    }
-    return { violations, feeds };
-  } finally {
-    log.close();
+export function judge(log: JudgedLog, truth: Readonly<Record<string, ApiTruth>>): Verdict {
+  const violations: Violation[] = [];
+  const feeds: Record<string, FeedCounts> = {};
+  for (const [feed, { history, records, unusable }] of Object.entries(truth)) {
+    const found = findings(feed);
+    const events = readChanges(log, feed, found);
+    checkVersions(feed, events, history, found);
+    const live = replayIncarnations(feed, events, found);
+    checkTruth(feed, live, records, found);
+    const imageCounts = checkImages(log, feed, events, live, found);
+    const commits = checkOffset(log, feed, events, live, imageCounts, found);
+    if (log.keeps === 'all') checkTransactions(log, feed, events, found);
+    const transitions = checkTransitions(log, feed, events, found);
+    const deadLetters = checkDeadLetters(log, feed, history, unusable, found);
+    violations.push(...found.violations);
+    const byOp: Record<string, number> = {};
+    for (const { envelope } of events) byOp[envelope.op] = (byOp[envelope.op] ?? 0) + 1;
+    feeds[feed] = { events: events.length, byOp, live: live.size, transitions, deadLetters, commits };
   }
+  return { violations, feeds };
+}
+
+/** Judges `highwater.db`, opened for reading only. */
+export function judgeFile(file: string, truth: Readonly<Record<string, ApiTruth>>): Verdict {
+  return withLogFile(file, (log) => judge(log, truth));
 }
 
 /** A new incarnation starts from nothing: only the last one's images are live. */

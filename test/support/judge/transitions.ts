@@ -1,6 +1,6 @@
 import { bySeq, type ChangeEvent, ceHeaders, where } from './change-log';
 import { canonical, type Image, plainNumber } from './expected-image';
-import type { LogFile, LogRow } from './log-file';
+import type { JudgedLog, LogRow } from './log';
 import type { Findings } from './verdict';
 
 /** A transition event that must be in the log. */
@@ -34,7 +34,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 /** Exactly the transitions that follow from the changes: those, with these fields, once. @returns how many there are */
 export function checkTransitions(
-  log: LogFile,
+  log: JudgedLog,
   feed: string,
   events: readonly ChangeEvent[],
   found: Findings,
