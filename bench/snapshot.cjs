@@ -41,7 +41,7 @@ async function snapshot(api, dataDir) {
     log: log.commitLog,
     registry: log.registry,
     logger: quiet,
-    onPage: ({ page }) => (rows += page.rows.length),
+    onPage: (page) => (rows += page.rows),
   };
   const measured = measure();
   const [{ error }] = await runWorker(

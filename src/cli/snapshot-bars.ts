@@ -55,11 +55,11 @@ export function snapshotBars(
   if (stream.isTTY) draw();
 
   return {
-    page({ feed, page, state }) {
+    page({ feed, progress, state }) {
       const bar = bars.find((one) => one.feed === feed.name);
       if (bar === undefined || bar.seconds !== null) return false;
       bar.rows = state.offset.record_count;
-      if (page.progress.complete) bar.seconds = (performance.now() - began) / 1000;
+      if (progress.complete) bar.seconds = (performance.now() - began) / 1000;
       if (stream.isTTY) draw();
       else if (bar.seconds !== null) stream.write(line(bar));
       return bar.seconds !== null && bars.every(({ seconds }) => seconds !== null);

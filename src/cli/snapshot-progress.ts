@@ -17,12 +17,11 @@ export type SnapshotNews =
 export function snapshotProgress(now: () => number): (report: PageReport) => SnapshotNews | null {
   const began = now();
   const feeds = new Map<string, FeedProgress>();
-  return ({ feed, page, state }) => {
-    const { duringSnapshot, complete } = page.progress;
+  return ({ feed, rows: pageRows, progress: { duringSnapshot, complete }, state }) => {
     if (!duringSnapshot) return null;
     const at = now();
     const progress = feeds.get(feed.name) ?? { beganMs: began, toldMs: began, rows: 0 };
-    progress.rows += page.rows.length;
+    progress.rows += pageRows;
     feeds.set(feed.name, progress);
     const ms = Math.max(1, at - progress.beganMs);
     const { rows } = progress;

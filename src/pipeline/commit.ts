@@ -1,31 +1,32 @@
 import type { FeedSession, TransactionBatch } from '../log/commit-log';
-import type { PendingState } from '../state/feed-state';
+import type { PendingState } from '../state/pending-state';
 import type { SourceOffset } from '../state/source-offset';
 import type { ScanPage } from '../types';
 
 /**
- * Commits a batch and only then moves the state. When the commit fails, the pending state is dropped with the error, and
+ * Commits a transaction and only then moves the state. When that fails, the pending state is dropped with the error, and
  * the feed is as it was.
  */
 export async function commit(
-  batch: TransactionBatch,
+  transaction: TransactionBatch,
   pending: PendingState,
   session: FeedSession,
 ): Promise<void> {
-  await session.commit(batch);
-  pending.settle(true);
+  await session.commit(transaction);
+  pending.settle();
 }
 
 /**
- * Whether a page needs a transaction. One without news does not: reading it again costs nothing but the reading. Its
+ * Whether pages need a transaction. Without news they do not: reading them again costs nothing but the reading. Their
  * position is written now and then, so that a restart does not begin far back and `status` sees that scans complete.
- * @param news events and dead letters of the page
+ * @param news events and dead letters of the pages
+ * @param page the last of them
  * @param before what is stored
  * @param after what would be
  */
 export function isWorthCommitting(
   news: number,
-  page: ScanPage,
+  page: Pick<ScanPage, 'progress' | 'observedAtMs'>,
   before: SourceOffset,
   after: SourceOffset,
   everyMs: number,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PendingState } from '../state/feed-state';
+import type { PendingState } from '../state/pending-state';
 import type { DeadLetter, Rejected } from '../types';
 
 /** The rejected rows whose content has not been kept yet: the same row comes again with every poll that reads it. */

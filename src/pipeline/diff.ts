@@ -1,5 +1,5 @@
 import type { FeedCodec } from '../avro/feed-codec';
-import type { PendingState } from '../state/feed-state';
+import type { PendingState } from '../state/pending-state';
 import type { Change, VendorRecord } from '../types';
 import type { Comparison } from './compare';
 

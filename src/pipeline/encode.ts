@@ -6,7 +6,7 @@ import {
   positionHeaders,
   type TransactionBatch,
 } from '../log/commit-log';
-import type { PendingState } from '../state/feed-state';
+import type { PendingState } from '../state/pending-state';
 import type { ChangeEvents, DeadLetter } from '../types';
 import { eventHeaders, transitionHeaders } from './headers';
 
@@ -21,42 +21,48 @@ export interface EncodeContext {
   readonly observedAtMs: number;
 }
 
-/**
- * All records of one transaction: events and their transitions, the new images, dead letters, and last the source offset
- * that says so. Moves the pending offset to what the batch makes it.
- */
+/** The records of one page: events and their transitions, the new images, dead letters. */
 export function encode(
   events: readonly ChangeEvents[],
   letters: readonly DeadLetter[],
+  context: EncodeContext,
+): ProducerRecord[] {
+  const records: ProducerRecord[] = [];
+  for (const event of events) pushEvent(records, event, context);
+  for (const letter of letters) pushDeadLetter(records, letter, context);
+  return records;
+}
+
+/**
+ * The transaction of one page or several: their records, and last the source offset that says so. Moves the pending offset
+ * to what the transaction makes it.
+ */
+export function encodeTransaction(
+  pages: readonly (readonly ProducerRecord[])[],
   pending: PendingState,
   context: EncodeContext,
 ): TransactionBatch {
   const { feed, topics } = context;
-  const records: ProducerRecord[] = [];
-  for (const event of events) pushEvent(records, event, context);
-  for (const letter of letters) pushDeadLetter(records, letter, context);
-
   const { recordCount, partitionCounts } = pending.counts();
-  const offset = {
-    ...pending.offset,
+  pending.moveOffset({
     commit: pending.offset.commit + 1,
     owner: context.owner,
     owner_epoch: context.ownerEpoch,
     record_count: recordCount,
     partition_counts: partitionCounts,
     ts_ms: context.observedAtMs,
-  };
-  pending.setOffset(offset);
+  });
+  const { offset } = pending;
   const { incarnation, commit } = offset;
   const position = { incarnation, ownerEpoch: context.ownerEpoch, commit };
-  records.push({
+  const last: ProducerRecord = {
     topic: topics.sourceOffset.name,
     key: feed.name,
     value: context.codec.sourceOffset.encode(offset),
     headers: positionHeaders(position),
     timestamp: context.observedAtMs,
-  });
-  return { feed: feed.name, records, position };
+  };
+  return { feed: feed.name, records: [...pages.flat(), last], position };
 }
 
 function pushEvent(records: ProducerRecord[], event: ChangeEvents, context: EncodeContext): void {

@@ -1,6 +1,6 @@
 import { valueAt } from '../avro/path';
 import type { Feed } from '../feeds/feed';
-import type { PendingState } from '../state/feed-state';
+import type { PendingState } from '../state/pending-state';
 import type { Change, ChangeEvents, Origin } from '../types';
 import { version } from '../version';
 import { transitionEvents, transitionOrigins } from './transitions';
@@ -58,6 +58,6 @@ export function buildEvents(
     const symbol = feed.symbolField === null ? null : (valueAt(record, feed.symbolField) as string | null);
     events.push({ change, tail, transitions, symbol });
   }
-  pending.setOffset({ ...pending.offset, seq });
+  pending.moveOffset({ seq });
   return events;
 }

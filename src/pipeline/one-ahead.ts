@@ -1,12 +1,20 @@
+/** A value, and whether another one follows it soon. */
+export interface Ahead<T> {
+  readonly value: T;
+  /** Whether the next value arrives within so many ms. False at once when there is none, or when making it fails. */
+  isNextWithin(ms: number): Promise<boolean>;
+}
+
 /**
- * Asks for the next value while the caller works on this one: the next page is fetched while this one commits.
+ * Asks for the next value while the caller works on this one: the next page is fetched while this one is diffed and
+ * committed.
  * @param start makes the values; its signal also ends when the caller stops early, so that nobody waits for a request that
  *   nobody wants any more
  */
 export async function* oneAhead<T>(
   start: (stop: AbortSignal) => AsyncGenerator<T>,
   signal: AbortSignal,
-): AsyncGenerator<T> {
+): AsyncGenerator<Ahead<T>> {
   const stop = new AbortController();
   const onAbort = () => stop.abort(signal.reason);
   if (signal.aborted) onAbort();
@@ -19,13 +27,28 @@ export async function* oneAhead<T>(
       if (done) return;
       next = values.next();
       // Its failure belongs to whoever takes it; until then it is no unhandled rejection.
-      next.catch(() => {});
-      yield value;
+      const arrives = next.then(
+        (result) => !result.done,
+        () => false,
+      );
+      yield { value, isNextWithin: (ms) => within(ms, arrives) };
     }
   } finally {
     signal.removeEventListener('abort', onAbort);
     stop.abort();
     await next.catch(() => {});
     await values.return(undefined);
+  }
+}
+
+async function within(ms: number, arrives: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  try {
+    return await Promise.race([arrives, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -5,8 +5,8 @@ import type { Logger } from '../logger';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
 import type { SourceOffset } from '../state/source-offset';
-import type { ChangeEvents, DeadLetter, ScanPage, VendorRecord } from '../types';
-import { commit, isWorthCommitting } from './commit';
+import type { ScanPage, VendorRecord } from '../types';
+import { type BatchPage, openBatch } from './batch';
 import type { Comparison } from './compare';
 import { confirm } from './confirm';
 import { newDeadLetters } from './dead-letters';
@@ -35,11 +35,8 @@ export interface PollDeps {
 }
 
 /** What became of one page, once it is committed. */
-export interface PageReport {
+export interface PageReport extends BatchPage {
   readonly feed: Feed;
-  readonly page: ScanPage;
-  readonly events: readonly ChangeEvents[];
-  readonly letters: readonly DeadLetter[];
   readonly state: FeedState;
 }
 
@@ -52,9 +49,13 @@ export interface PollResult {
   readonly complete: boolean;
 }
 
+/** How long a page that was read waits for the next one, while a scan catches up, to share its transaction. */
+const LINGER_MS = 200;
+
 /**
- * One round of one feed. Each page is one transaction: its events, images, dead letters and source offset commit together
- * or not at all, and the state moves only then. The signal ends the poll after the page that is under way.
+ * One round of one feed. A page's events, images, dead letters and source offset commit together or not at all, alone or
+ * with those of the pages next to it, and the state moves only then. The signal ends the poll after the page that is
+ * under way.
  *
  * @param wide reads from further back and takes nothing but an empty page for the end
  */
@@ -64,39 +65,46 @@ export async function poll(
   wide: boolean,
   signal: AbortSignal,
 ): Promise<PollResult> {
-  const { state, session } = deps;
-  const start = scanStart(feed, state.offset, wide);
   const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0, complete: false };
+  const batch = openBatch(feed, deps, (page) => {
+    count(page, result);
+    deps.onPage?.({ ...page, feed, state: deps.state });
+  });
 
-  for await (const page of oneAhead((stop) => scan(feed, start, deps, stop), signal)) {
-    const context = pageContext(feed, page, deps);
-    const pending = state.begin();
-    pending.setOffset(advance(pending.offset, page.progress, page.observedAtMs));
+  const start = scanStart(feed, deps.state.offset, wide);
+  try {
+    for await (const ahead of oneAhead((stop) => scan(feed, start, deps, stop), signal)) {
+      const page = ahead.value;
+      const context = pageContext(feed, page, deps);
+      const pending = batch.begin();
+      pending.moveOffset(advance(pending.offset, page.progress, page.observedAtMs));
 
-    const { records, rejected } = deps.decode(page.rows);
-    const letters = newDeadLetters(rejected, pending);
-    const doubtful: VendorRecord[] = [];
-    const events = buildEvents(diff(records, pending, { ...context, doubtful }), pending, context);
-    const confirmed = await confirm(doubtful, page, deps);
-    events.push(...buildEvents(diff(confirmed, pending, context), pending, context));
+      const { records, rejected } = deps.decode(page.rows);
+      const letters = newDeadLetters(rejected, pending);
+      const doubtful: VendorRecord[] = [];
+      const events = buildEvents(diff(records, pending, { ...context, doubtful }), pending, context);
+      if (doubtful.length > 0) await batch.commit(); // pages before this one do not wait for a second read
+      const confirmed = await confirm(doubtful, page, deps);
+      events.push(...buildEvents(diff(confirmed, pending, context), pending, context));
+      batch.add(page, { events, letters, records: encode(events, letters, context) }, pending);
 
-    const news = events.length + letters.length;
-    if (isWorthCommitting(news, page, state.storedOffset, pending.offset, feed.pollIntervalMs)) {
-      const batch = encode(events, letters, pending, context);
-      await commit(batch, pending, session); // the state moves here, and only here
-    } else {
-      pending.settle(false); // nothing but the position moved
+      if (batch.isDue() || signal.aborted || !(await ahead.isNextWithin(LINGER_MS))) {
+        await batch.commit(); // the state moves here, and only here
+      }
+      if (signal.aborted) break;
     }
-
-    result.pages++;
-    result.rows += page.rows.length;
-    result.changes += events.length;
-    result.deadLetters += letters.length;
-    result.complete = page.progress.complete;
-    deps.onPage?.({ feed, page, events, letters, state });
-    if (signal.aborted) break;
+  } finally {
+    await batch.commit(); // what was read before something failed
   }
   return result;
+}
+
+function count(page: BatchPage, result: { -readonly [field in keyof PollResult]: PollResult[field] }): void {
+  result.pages++;
+  result.rows += page.rows;
+  result.changes += page.events.length;
+  result.deadLetters += page.letters.length;
+  result.complete = page.progress.complete;
 }
 
 function scanStart(feed: Feed, offset: SourceOffset, wide: boolean): ScanStart {

@@ -2,12 +2,15 @@ import type { SourceOffset } from '../state/source-offset';
 import type { Paging, ScanProgress } from '../types';
 import { unknownPaging } from './paging';
 
-/** The position after a page; what belongs to its transaction (number, counts, time) is added when that is made. */
-export function advance(offset: SourceOffset, progress: ScanProgress, observedAtMs: number): SourceOffset {
+/** What a page moves of the position; what belongs to its transaction (number, counts, time) is added when that is made. */
+export function advance(
+  offset: SourceOffset,
+  progress: ScanProgress,
+  observedAtMs: number,
+): Partial<SourceOffset> {
   const { paging } = progress;
   const snapshotEnds = progress.duringSnapshot && progress.complete;
   return {
-    ...offset,
     high_water_mark: progress.highWaterMark,
     snapshot: !progress.duringSnapshot ? offset.snapshot : progress.complete ? 'complete' : 'running',
     snapshot_completed_ms: snapshotEnds ? observedAtMs : offset.snapshot_completed_ms,

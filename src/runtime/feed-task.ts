@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { commit } from '../pipeline/commit';
-import { encode } from '../pipeline/encode';
+import { encodeTransaction } from '../pipeline/encode';
 import { type PollDeps, poll } from '../pipeline/poll';
 import { endsWorker, eventFor, type FeedTaskState, nextState, pauseAfter } from './feed-task-state';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
@@ -102,16 +102,13 @@ async function letGo(owned: OwnedFeed | null): Promise<null> {
 /** The last error goes into the source offset, where `status` finds it; a failure of that is the log's next error. */
 async function keepError(feed: Feed, deps: PollDeps, error: HighwaterError, parks: boolean): Promise<void> {
   const { state, session, topics, codec, instance: owner } = deps;
-  const offset = {
-    ...state.offset,
-    last_error: `${error.code}: ${error.message}`,
-    parked: parks ? error.code : null,
-  };
-  if (offset.last_error === state.offset.last_error && offset.parked === state.offset.parked) return;
+  const last_error = `${error.code}: ${error.message}`;
+  const parked = parks ? error.code : null;
+  if (last_error === state.offset.last_error && parked === state.offset.parked) return;
   const pending = state.begin();
-  pending.setOffset(offset);
+  pending.moveOffset({ last_error, parked });
   const context = { feed, topics, codec, owner, ownerEpoch: session.ownerEpoch, observedAtMs: Date.now() };
-  await commit(encode([], [], pending, context), pending, session).catch((cause: unknown) => {
+  await commit(encodeTransaction([], pending, context), pending, session).catch((cause: unknown) => {
     deps.logger.debug('the error could not be stored', {
       feed: feed.name,
       code: (cause as { code?: ErrorCode }).code,

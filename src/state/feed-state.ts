@@ -1,8 +1,9 @@
 import type { WireType } from '../avro/wire-type';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
 import { partitionOf } from '../log/partitioner';
-import type { Change, VendorRecord } from '../types';
-import { type GroupIndex, groupIndex, moveRecord, pendingGroupIndex } from './group-index';
+import type { VendorRecord } from '../types';
+import { groupIndex, moveRecord } from './group-index';
+import { type PendingBase, type PendingState, pendingOver } from './pending-state';
 import type { SourceOffset } from './source-offset';
 
 /**
@@ -20,26 +21,6 @@ export interface FeedState {
   image(id: string): Buffer | undefined;
   hasDeadLetter(sha256: string): boolean;
   begin(): PendingState;
-}
-
-/** The state as it will be when the batch that is being built is committed. */
-export interface PendingState {
-  readonly offset: SourceOffset;
-  image(id: string): Buffer | undefined;
-  record(id: string): VendorRecord | null;
-  readonly groups: readonly GroupIndex[];
-  /** Takes a change up; order matters: later records of the same page are compared with what earlier ones became. */
-  apply(change: Change): void;
-  hasDeadLetter(sha256: string): boolean;
-  addDeadLetter(sha256: string): void;
-  setOffset(offset: SourceOffset): void;
-  /** Counts as they will be. */
-  counts(): { readonly recordCount: number; readonly partitionCounts: readonly number[] };
-  /**
-   * The state becomes this.
-   * @param stored the log has it; else nothing but the position may have moved
-   */
-  settle(stored: boolean): void;
 }
 
 /** What restore has read of the log. */
@@ -75,65 +56,27 @@ export function feedState(
     }
   }
 
-  function begin(): PendingState {
-    const changed = new Map<string, Buffer | null>();
-    const letters = new Set<string>();
-    const pendingGroups = groups.map(pendingGroupIndex);
-    let pendingOffset = offset;
-    const pendingImage = (id: string): Buffer | undefined => {
-      const wire = changed.get(id);
-      return wire === undefined ? images.get(id) : (wire ?? undefined);
-    };
-    const record = (id: string): VendorRecord | null => {
-      const wire = pendingImage(id);
-      return wire === undefined ? null : image.decode(wire);
-    };
-    const countChanges = (add: (id: string, difference: 1 | -1) => void): void => {
-      for (const [id, wire] of changed) {
-        const was = images.has(id);
-        if (was !== (wire !== null)) add(id, was ? -1 : 1);
+  const base: PendingBase = {
+    get offset() {
+      return offset;
+    },
+    groups,
+    image: (id) => images.get(id),
+    hasDeadLetter: (sha256) => deadLetters.has(sha256),
+    counts: () => ({ recordCount: images.size, partitionCounts: counts }),
+    take(changes) {
+      for (const [id, wire] of changes.images) {
+        const difference = (wire === null ? 0 : 1) - (images.has(id) ? 1 : 0);
+        if (difference !== 0) counts[partitionOf(id, partitions)]! += difference;
+        if (wire === null) images.delete(id);
+        else images.set(id, wire);
       }
-    };
-    return {
-      get offset() {
-        return pendingOffset;
-      },
-      image: pendingImage,
-      record,
-      groups: pendingGroups,
-      apply(change) {
-        changed.set(change.id, change.after);
-        for (const group of pendingGroups) moveRecord(group, change.beforeRecord, change.afterRecord, record);
-      },
-      hasDeadLetter: (sha256) => letters.has(sha256) || deadLetters.has(sha256),
-      addDeadLetter: (sha256) => letters.add(sha256),
-      setOffset(next) {
-        pendingOffset = next;
-      },
-      counts() {
-        const partitionCounts = [...counts];
-        let recordCount = images.size;
-        countChanges((id, difference) => {
-          partitionCounts[partitionOf(id, partitions)]! += difference;
-          recordCount += difference;
-        });
-        return { recordCount, partitionCounts };
-      },
-      settle(stored) {
-        countChanges((id, difference) => {
-          counts[partitionOf(id, partitions)]! += difference;
-        });
-        for (const [id, wire] of changed) {
-          if (wire === null) images.delete(id);
-          else images.set(id, wire);
-        }
-        for (const sha256 of letters) deadLetters.add(sha256);
-        for (const group of pendingGroups) group.apply();
-        offset = pendingOffset;
-        if (stored) storedOffset = pendingOffset;
-      },
-    };
-  }
+      for (const sha256 of changes.deadLetters) deadLetters.add(sha256);
+      offset = { ...offset, ...changes.offset };
+      // Its number moves with each transaction, and only then.
+      if (offset.commit !== storedOffset.commit) storedOffset = offset;
+    },
+  };
 
   return {
     get offset() {
@@ -148,8 +91,8 @@ export function feedState(
     get partitionCounts() {
       return counts;
     },
-    image: (id) => images.get(id),
-    hasDeadLetter: (sha256) => deadLetters.has(sha256),
-    begin,
+    image: base.image,
+    hasDeadLetter: base.hasDeadLetter,
+    begin: () => pendingOver(base, image),
   };
 }

@@ -34,6 +34,7 @@ export function pendingGroupIndex(base: GroupIndex): GroupIndex & { apply(): voi
     set: (group, members) => changed.set(group, members),
     apply() {
       for (const [group, members] of changed) base.set(group, members);
+      changed.clear();
     },
   };
 }

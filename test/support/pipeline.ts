@@ -59,7 +59,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
         observedAtMs: OBSERVED_AT_MS,
       });
       for (const { change } of events) ids.add(change.id);
-      pending.settle(true);
+      pending.settle();
       return events;
     },
     restart() {

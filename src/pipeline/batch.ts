@@ -1,0 +1,107 @@
+import type { FeedCodec } from '../avro/feed-codec';
+import type { Feed } from '../feeds/feed';
+import type { FeedSession, FeedTopics, ProducerRecord } from '../log/commit-log';
+import type { FeedState } from '../state/feed-state';
+import type { PendingState } from '../state/pending-state';
+import type { ChangeEvents, DeadLetter, ScanPage } from '../types';
+import { commit, isWorthCommitting } from './commit';
+import { encodeTransaction } from './encode';
+
+/** More bring nothing: by then the cost of a transaction is a small part of that of its pages. */
+const MOST_PAGES = 5;
+/** Of encoded values. Bounds what is held in memory, and for how long a transaction is open. */
+const MOST_BYTES = 8 * 2 ** 20;
+
+/**
+ * Pages that are committed together, in one transaction, while a scan catches up. Each is diffed over what the pages before
+ * it make of the state. Only as long as there is something to gain: `isDue` says when not to wait for another page.
+ */
+export interface Batch {
+  /** The state as the pages so far make it, and a layer over it for the next one. Dropped unless that page is added. */
+  begin(): PendingState;
+  /** Takes a page in; `pending` is its layer. */
+  add(page: ScanPage, news: PageNews, pending: PendingState): void;
+  /** Nothing is gained by waiting for another page. */
+  isDue(): boolean;
+  /**
+   * All pages or none. Afterwards the batch is empty, also when it fails: what was pending is dropped with the error, and
+   * the batch is of no more use.
+   */
+  commit(): Promise<void>;
+}
+
+/** What will be published about a page. */
+export interface PageNews {
+  readonly events: readonly ChangeEvents[];
+  readonly letters: readonly DeadLetter[];
+  /** Of these, as the log takes them. */
+  readonly records: readonly ProducerRecord[];
+}
+
+/** A page that waits to be committed: without its rows, which may be many times what changed. */
+export interface BatchPage extends PageNews, Pick<ScanPage, 'progress' | 'observedAtMs'> {
+  /** How many rows it had. */
+  readonly rows: number;
+}
+
+export interface BatchDeps {
+  readonly state: FeedState;
+  readonly session: FeedSession;
+  readonly topics: FeedTopics;
+  readonly codec: FeedCodec;
+  readonly instance: string;
+}
+
+/** @param onCommitted called for each page once it is committed, in order */
+export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: BatchPage) => void): Batch {
+  const { state, session, topics, codec, instance: owner } = deps;
+  const pending = state.begin();
+  let pages: BatchPage[] = [];
+  let bytes = 0;
+  let marksBack = false;
+
+  const newsCount = () => pages.reduce((sum, { events, letters }) => sum + events.length + letters.length, 0);
+
+  return {
+    begin: () => pending.begin(),
+    add({ rows, progress, observedAtMs }, news, layer) {
+      const { high_water_mark: before } = pending.offset;
+      layer.settle();
+      // It says that an order was believed in which is not there: that must not be lost.
+      marksBack ||= pending.offset.high_water_mark < before;
+      pages.push({ ...news, rows: rows.length, progress, observedAtMs });
+      for (const { value } of news.records) bytes += value?.length ?? 0;
+    },
+    isDue() {
+      const last = pages.at(-1);
+      return (
+        last === undefined ||
+        last.progress.complete ||
+        pages.length >= MOST_PAGES ||
+        bytes >= MOST_BYTES ||
+        marksBack ||
+        // Pages without news need no transaction: there is none to share.
+        newsCount() === 0
+      );
+    },
+    async commit() {
+      const last = pages.at(-1);
+      if (last === undefined) return;
+      const committed = pages;
+      const news = newsCount();
+      pages = [];
+      bytes = 0;
+      marksBack = false;
+      if (isWorthCommitting(news, last, state.storedOffset, pending.offset, feed.pollIntervalMs)) {
+        const records = committed.map((page) => page.records);
+        const { observedAtMs } = last;
+        const { ownerEpoch } = session;
+        const context = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
+        await commit(encodeTransaction(records, pending, context), pending, session);
+      } else {
+        pending.settle(); // nothing but the position moved
+      }
+      for (const page of committed) onCommitted(page);
+    },
+  };
+}

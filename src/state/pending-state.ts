@@ -1,0 +1,107 @@
+import type { WireType } from '../avro/wire-type';
+import { partitionOf } from '../log/partitioner';
+import type { Change, VendorRecord } from '../types';
+import { type GroupIndex, moveRecord, pendingGroupIndex } from './group-index';
+import type { SourceOffset } from './source-offset';
+
+/** What a feed looks like: as it is committed, or as it will be. */
+export interface StateView {
+  readonly offset: SourceOffset;
+  readonly groups: readonly GroupIndex[];
+  image(id: string): Buffer | undefined;
+  hasDeadLetter(sha256: string): boolean;
+  counts(): ImageCounts;
+}
+
+/** Live images, in all and in each partition of the current topic. */
+export interface ImageCounts {
+  readonly recordCount: number;
+  readonly partitionCounts: readonly number[];
+}
+
+/**
+ * Changes that are not committed yet, over a state that is, or over pending changes of earlier pages. Dropped when
+ * something fails: what lies below never knew of them.
+ */
+export interface PendingState extends StateView {
+  record(id: string): VendorRecord | null;
+  /** Takes a change up; order matters: later records of the same page are compared with what earlier ones became. */
+  apply(change: Change): void;
+  addDeadLetter(sha256: string): void;
+  /** What is not named stays as it is below. */
+  moveOffset(fields: Partial<SourceOffset>): void;
+  /** A layer of its own over this one. */
+  begin(): PendingState;
+  /** What lies below becomes this, and nothing is pending here any more. */
+  settle(): void;
+}
+
+/** What is taken over when a layer settles. Groups are not among it: they have layers of their own. */
+export interface PendingChanges {
+  /** Null: removed. */
+  readonly images: ReadonlyMap<string, Buffer | null>;
+  readonly deadLetters: ReadonlySet<string>;
+  readonly offset: Partial<SourceOffset>;
+}
+
+/** What a layer can lie over. */
+export interface PendingBase extends StateView {
+  take(changes: PendingChanges): void;
+}
+
+export function pendingOver(base: PendingBase, imageType: WireType<VendorRecord>): PendingState {
+  const images = new Map<string, Buffer | null>();
+  const deadLetters = new Set<string>();
+  const groups = base.groups.map(pendingGroupIndex);
+  let moved: Partial<SourceOffset> = {};
+
+  const layer: PendingState & PendingBase = {
+    get offset() {
+      return { ...base.offset, ...moved };
+    },
+    groups,
+    image(id) {
+      const wire = images.get(id);
+      return wire === undefined ? base.image(id) : (wire ?? undefined);
+    },
+    record(id) {
+      const wire = layer.image(id);
+      return wire === undefined ? null : imageType.decode(wire);
+    },
+    hasDeadLetter: (sha256) => deadLetters.has(sha256) || base.hasDeadLetter(sha256),
+    counts() {
+      const below = base.counts();
+      let { recordCount } = below;
+      const partitionCounts = [...below.partitionCounts];
+      for (const [id, wire] of images) {
+        const difference = (wire === null ? 0 : 1) - (base.image(id) === undefined ? 0 : 1);
+        if (difference === 0) continue;
+        recordCount += difference;
+        partitionCounts[partitionOf(id, partitionCounts.length)]! += difference;
+      }
+      return { recordCount, partitionCounts };
+    },
+    apply(change) {
+      images.set(change.id, change.after);
+      for (const group of groups) moveRecord(group, change.beforeRecord, change.afterRecord, layer.record);
+    },
+    addDeadLetter: (sha256) => deadLetters.add(sha256),
+    moveOffset(fields) {
+      moved = { ...moved, ...fields };
+    },
+    take(changes) {
+      for (const [id, wire] of changes.images) images.set(id, wire);
+      for (const sha256 of changes.deadLetters) deadLetters.add(sha256);
+      layer.moveOffset(changes.offset);
+    },
+    begin: () => pendingOver(layer, imageType),
+    settle() {
+      base.take({ images, deadLetters, offset: moved });
+      for (const group of groups) group.apply();
+      images.clear();
+      deadLetters.clear();
+      moved = {};
+    },
+  };
+  return layer;
+}

@@ -1,0 +1,41 @@
+import type { FeedSession, LogRecord, TransactionBatch } from '../../src/log/commit-log';
+import { partitionOf } from '../../src/log/partitioner';
+
+const PARTITIONS = 3;
+
+/** A log in memory behind the port of a session: it keeps what is committed, or fails when it is told to. */
+export interface MemorySession extends FeedSession {
+  readonly transactions: readonly TransactionBatch[];
+  /** The next commit throws this, and nothing of it is kept. */
+  failNext(error: Error): void;
+}
+
+export function memorySession(maxRecordBytes = Number.POSITIVE_INFINITY): MemorySession {
+  const transactions: TransactionBatch[] = [];
+  let failure: Error | null = null;
+  return {
+    transactions,
+    ownerEpoch: 'epoch',
+    maxRecordBytes,
+    partitionsOf: () => PARTITIONS,
+    failNext(error) {
+      failure = error;
+    },
+    async *restore(topic): AsyncGenerator<LogRecord> {
+      let logOffset = 0;
+      for (const { records } of transactions) {
+        for (const record of records) {
+          if (record.topic !== topic) continue;
+          yield { ...record, partition: partitionOf(record.key, PARTITIONS), logOffset: logOffset++ };
+        }
+      }
+    },
+    async commit(batch) {
+      const error = failure;
+      failure = null;
+      if (error !== null) throw error;
+      transactions.push(batch);
+    },
+    async release() {},
+  };
+}

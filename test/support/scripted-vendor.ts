@@ -1,0 +1,39 @@
+import type { PageRequest, Source } from '../../src/source/source';
+
+type Row = Record<string, unknown>;
+
+/** The vendor's present, ms. All rows lie before it. */
+export const VENDOR_NOW_MS = 1_790_000_000_000;
+
+/**
+ * A vendor behind the port of the source: well-behaved pages of the rows it is given, each as late as it is told. Rows are
+ * shown by `updated`, several versions of one id among them, as if they had moved while they were read.
+ */
+export interface ScriptedVendor extends Source {
+  rows: readonly Row[];
+  /** What has been asked for. */
+  readonly requests: readonly PageRequest[];
+  /** Called with the number of a request, from 1. It can wait, or throw. */
+  beforeAnswer(request: number, signal: AbortSignal): void | Promise<void>;
+}
+
+export function scriptedVendor(): ScriptedVendor {
+  const requests: PageRequest[] = [];
+  const vendor: ScriptedVendor = {
+    rows: [],
+    requests,
+    beforeAnswer() {},
+    async fetchPage(_feed, request, signal) {
+      const { updatedSince, pageOffset, pageSize } = request;
+      requests.push(request);
+      await vendor.beforeAnswer(requests.length, signal);
+      const window = vendor.rows
+        .filter(({ updated }) => typeof updated !== 'number' || updated >= updatedSince)
+        .slice(pageOffset * pageSize, (pageOffset + 1) * pageSize);
+      // A page's time tells it from others, and does not depend on when it was asked for.
+      const receivedAtMs = VENDOR_NOW_MS + updatedSince + pageOffset;
+      return { rows: window, serverDateMs: VENDOR_NOW_MS, receivedAtMs };
+    },
+  };
+  return vendor;
+}
