@@ -10,7 +10,6 @@ const mainClasses: Readonly<Record<string, string>> = {
   'kafka-configs.sh': 'kafka.admin.ConfigCommand',
   'kafka-topics.sh': 'org.apache.kafka.tools.TopicCommand',
   'kafka-acls.sh': 'org.apache.kafka.tools.AclCommand',
-  'kafka-console-producer.sh': 'org.apache.kafka.tools.ConsoleProducer',
 };
 
 export interface KafkaToolsOptions {
@@ -24,7 +23,7 @@ export interface KafkaToolsOptions {
 export async function kafkaTools({
   folder,
   login,
-}: KafkaToolsOptions): Promise<(lines: string, input?: string) => Promise<string>> {
+}: KafkaToolsOptions): Promise<(lines: string) => Promise<string>> {
   const [java, { kafka }] = [await findJava(), await artefacts()];
   const bin = path.join(folder, 'bin');
   mkdirSync(bin, { recursive: true });
@@ -45,10 +44,9 @@ export async function kafkaTools({
     ];
     writeFileSync(path.join(folder, 'client.properties'), properties.join('\n'));
   }
-  return async (lines, input = '') => {
+  return async (lines) => {
     const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
     const running = promisify(execFile)('/bin/sh', ['-euc', lines], { cwd: folder, env, timeout: 60_000 });
-    running.child.stdin?.end(input);
     return (await running).stdout;
   };
 }

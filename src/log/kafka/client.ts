@@ -1,5 +1,6 @@
 import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../../logger';
+import { registerCodecs } from './compression';
 
 /** Where and how to reach the brokers. */
 export interface KafkaConfig {
@@ -40,6 +41,7 @@ const requestTimeout = 10_000;
  * @param logger what kafkajs says goes there as `debug`: what matters of it comes back as an error, which is reported once
  */
 export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logger): Kafka {
+  registerCodecs();
   const { ssl, sasl } = config;
   const given = <T extends object>(values: T) =>
     Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Partial<{

@@ -1,10 +1,88 @@
-import { CompressionTypes } from 'kafkajs';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { CompressionCodecs, CompressionTypes } from 'kafkajs';
+import { compressFrame, decompressFrame } from 'lz4-napi';
+import { HighwaterError } from '../../errors';
+import type { KafkaConfig } from './client';
 
-export function compressionType(codec: 'gzip' | 'none' | 'lz4' | 'zstd'): CompressionTypes {
+/** The codec of a setting, as kafkajs numbers it. @throws HighwaterError CONFIG_INVALID when this machine lacks it */
+export function compressionType(codec: KafkaConfig['compression']): CompressionTypes {
+  registerCodecs();
+  if (codec === 'zstd') zstd();
+  return types[codec];
+}
+
+const types = {
+  gzip: CompressionTypes.GZIP,
+  none: CompressionTypes.None,
+  lz4: CompressionTypes.LZ4,
+  zstd: CompressionTypes.ZSTD,
+};
+
+/** Makes kafkajs write and read what it lacks: it has gzip alone, at a level that takes three times as long. */
+export function registerCodecs(): void {
+  CompressionCodecs[CompressionTypes.GZIP] = () => codec(gzip);
+  CompressionCodecs[CompressionTypes.LZ4] = () => codec(lz4);
+  CompressionCodecs[CompressionTypes.ZSTD] = () => codec(zstd());
+}
+
+interface Codec {
+  compress(bytes: Buffer): Promise<Buffer>;
+  decompress(bytes: Buffer): Promise<Buffer>;
+}
+
+/** kafkajs hands over its encoder when it writes, the bytes when it reads. */
+function codec({ compress, decompress }: Codec) {
   return {
-    gzip: CompressionTypes.GZIP,
-    none: CompressionTypes.None,
-    lz4: CompressionTypes.LZ4,
-    zstd: CompressionTypes.ZSTD,
-  }[codec];
+    compress: ({ buffer }: { readonly buffer: Buffer }) => compress(buffer),
+    decompress: (buffer: Buffer) => decompress(buffer),
+  };
+}
+
+const fastest = 1;
+const [deflate, inflate] = [promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gzip), promisify(zlib.gunzip)];
+const gzip: Codec = {
+  compress: (bytes) => deflate(bytes, { level: fastest }),
+  decompress: async (bytes) => inflate(bytes),
+};
+
+/** Frames of independent blocks, which is what Kafka reads. */
+const lz4: Codec = { compress: (bytes) => compressFrame(bytes), decompress: decompressFrame };
+
+let loaded: Codec | null = null;
+
+/** Node's own from 22.15 on, else that of a prebuilt library, which not every machine can load. */
+function zstd(): Codec {
+  loaded ??= 'zstdCompress' in zlib ? ofNode(zlib as unknown as NodeZstd) : ofLibrary();
+  return loaded;
+}
+
+/** What the types of the oldest Node that we support do not have. */
+interface NodeZstd {
+  zstdCompress(
+    bytes: Buffer,
+    options: { readonly params: Readonly<Record<number, number>> },
+    callback: (error: Error | null, bytes: Buffer) => void,
+  ): void;
+  zstdDecompress(bytes: Buffer, callback: (error: Error | null, bytes: Buffer) => void): void;
+  readonly constants: { readonly ZSTD_c_compressionLevel: number };
+}
+
+function ofNode({ zstdCompress, zstdDecompress, constants }: NodeZstd): Codec {
+  const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompress)];
+  const options = { params: { [constants.ZSTD_c_compressionLevel]: fastest } };
+  return { compress: (bytes) => compress(bytes, options), decompress };
+}
+
+function ofLibrary(): Codec {
+  try {
+    const library = require('@mongodb-js/zstd') as typeof import('@mongodb-js/zstd');
+    return { compress: (bytes) => library.compress(bytes, fastest), decompress: library.decompress };
+  } catch (cause) {
+    const what = `zstd cannot be used with Node ${process.versions.node} on ${process.platform} ${process.arch}`;
+    throw new HighwaterError('CONFIG_INVALID', what, {
+      cause,
+      remedy: 'Use Node 22.15 or later, or another codec (HIGHWATER_COMPRESSION).',
+    });
+  }
 }

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { type Admin, type Kafka, Partitioners } from 'kafkajs';
+import { kafkaClient } from '../../src/log/kafka/client';
+import { compressionType } from '../../src/log/kafka/compression';
+import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import { artefacts } from '../../tools/servers/artefacts';
+import { findJava } from '../../tools/servers/java';
+import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+
+/** What a codec makes small, what it cannot, and nothing at all. */
+const values = [
+  Buffer.from('a decimal as text, 5.0000, and more of it. '.repeat(5_000)),
+  randomBytes(200_000),
+  Buffer.alloc(0),
+  null,
+];
+
+describe.each(['gzip', 'none', 'lz4', 'zstd'] as const)('%s', (codec) => {
+  let brokers: string;
+  let kafka: Kafka;
+  let admin: Admin;
+  let topic: string;
+  let foreign: ForeignReader | null = null;
+  beforeAll(async () => {
+    ({ brokers } = await sharedServers());
+    kafka = kafkaClient(config(), 'test', quietLogger());
+    admin = kafka.admin();
+    await admin.connect();
+  }, 90_000);
+  afterAll(() => admin?.disconnect());
+  beforeEach(async () => {
+    topic = `${uniquePrefix()}codec`;
+    await admin.createTopics({ topics: [{ topic }], waitForLeaders: true });
+  });
+  afterEach(async () => {
+    await foreign?.stop();
+    foreign = null;
+  });
+
+  const config = () => ({ brokers: brokers.split(','), ssl: null, sasl: null, compression: codec });
+
+  async function write(): Promise<void> {
+    const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+    await producer.connect();
+    try {
+      const messages = values.map((value, i) => ({ key: `k${i}`, value }));
+      await producer.send({ topic, messages, compression: compressionType(codec) });
+    } finally {
+      await producer.disconnect();
+    }
+  }
+
+  async function writeByJava(to: string, lines: readonly string[], batchBytes: number): Promise<void> {
+    const [java, { kafka: jars }] = [await findJava(), await artefacts()];
+    const program = path.join(__dirname, '..', 'support', 'WriteLines.java');
+    const args = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', path.join(jars, '*'), program];
+    const running = promisify(execFile)(java, [...args, brokers, to, codec, String(batchBytes)], {
+      timeout: 40_000,
+    });
+    running.child.stdin?.on('error', () => undefined).end(`${lines.join('\n')}\n`);
+    await running;
+  }
+
+  async function readBack(): Promise<(Buffer | null)[]> {
+    const options = { appId: 'test', topicPrefix: '', logger: quietLogger() };
+    const log = openKafkaLog({ kafka: config(), ...options });
+    try {
+      const read: (Buffer | null)[] = [];
+      const { signal } = new AbortController();
+      for await (const { value } of log.read([topic], { fromBeginning: true, follow: false, signal }))
+        read.push(value);
+      return read;
+    } finally {
+      await log.close();
+    }
+  }
+
+  it('is read back as it was written', async () => {
+    await write();
+    expect(await readBack()).toEqual(values);
+  });
+
+  it("is read by Kafka's own consumer", async () => {
+    await write();
+    foreign = await startForeignReader(brokers);
+    expect((await foreign.read(topic)).map(({ value }) => value)).toEqual(values);
+  });
+
+  it("is read as Kafka's own producer writes it, in batches larger than a codec's window", async () => {
+    const lines = Array.from({ length: 4_000 }, (_, i) => `${i} ${'a line of some length '.repeat(30)}`);
+    // Uncompressed, a batch must stay below what a topic takes.
+    await writeByJava(topic, lines, codec === 'none' ? 500_000 : 4_000_000);
+    expect((await readBack()).map(String)).toEqual(lines);
+  });
+});
