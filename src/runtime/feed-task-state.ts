@@ -54,18 +54,34 @@ export function endsWorker(code: ErrorCode): boolean {
   return unusableLog.includes(code);
 }
 
+/** After these a session is of no more use: the feed is acquired again, and its state read back. */
+const losesFeed: readonly ErrorCode[] = ['LOG_FENCED', 'LOG_OUTCOME_UNKNOWN', 'LOG_CLOSED'];
+
+export function endsOwnership(code: ErrorCode): boolean {
+  return losesFeed.includes(code);
+}
+
 const MOST_BACKOFF_MS = 5 * 60_000;
 const LEAST_PARKED_MS = 5 * 60_000;
 
-/** How long to wait before the next try, in ms. Each page has had its own retries already. */
+/** Brokers and registries come back within seconds, and asking them costs the vendor nothing. */
+const ACQUIRE_MS = { first: 1_000, most: 60_000 };
+
+/**
+ * How long to wait before the next try, in ms. Each page has had its own retries already.
+ * @param isOwned false: it was the log or the registry that could not be used
+ */
 export function pauseAfter(
   event: 'failed' | 'parked' | 'fenced',
   failures: number,
   intervalMs: number,
+  isOwned: boolean,
   random: number,
 ): number {
   if (event === 'parked') return Math.max(LEAST_PARKED_MS, 5 * intervalMs);
-  const most = Math.max(intervalMs, Math.min(MOST_BACKOFF_MS, intervalMs * 2 ** (failures - 1)));
+  const first = isOwned ? intervalMs : Math.min(intervalMs, ACQUIRE_MS.first);
+  const longest = isOwned ? MOST_BACKOFF_MS : ACQUIRE_MS.most;
+  const most = Math.max(first, Math.min(longest, first * 2 ** (failures - 1)));
   // Half of it is jitter: many feeds behind one server must not come back together.
   return most / 2 + (most / 2) * random;
 }

@@ -4,7 +4,14 @@ import type { Feed } from '../feeds/feed';
 import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
 import { type PollDeps, poll } from '../pipeline/poll';
-import { endsWorker, eventFor, type FeedTaskState, nextState, pauseAfter } from './feed-task-state';
+import {
+  endsOwnership,
+  endsWorker,
+  eventFor,
+  type FeedTaskState,
+  nextState,
+  pauseAfter,
+} from './feed-task-state';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 
 /** How the last poll of a feed went. */
@@ -69,7 +76,7 @@ export async function runFeedTask(
         failures++;
         const event = eventFor(error.code);
         state = nextState(state, event);
-        pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, Math.random());
+        pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, owned !== null, Math.random());
         logger.error(error.message, {
           feed: feed.name,
           code: error.code,
@@ -77,7 +84,7 @@ export async function runFeedTask(
           remedy: error.remedy,
           ...(once ? {} : { retryInMs: Math.round(pauseMs) }),
         });
-        if (event === 'fenced') owned = await letGo(owned);
+        if (endsOwnership(error.code)) owned = await letGo(owned);
         else if (owned !== null) await keepError(feed, owned.deps, error, event === 'parked');
       }
       if (once) break;

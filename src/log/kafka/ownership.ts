@@ -1,4 +1,4 @@
-import { CompressionTypes, type Kafka, type Producer, type TopicMessages } from 'kafkajs';
+import { CompressionTypes, type Kafka, type Message, type Producer } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { BatchPosition, LogRecord } from '../commit-log';
 import { positionHeaders } from '../commit-log';
@@ -32,16 +32,16 @@ export async function takeOver(
   written: WrittenOffsets,
 ): Promise<Producer> {
   const producer = await connectProducer(kafka, transactionalId);
-  const sends: TopicMessages[] = [...partitions].map(([topic, count]) => ({
-    topic,
-    messages: Array.from({ length: count }, (_, partition) => ({
-      ...{ key: FENCE_KEY, value: null, partition },
-      headers: { [OWNER_EPOCH]: ownerEpoch },
-      timestamp: String(Date.now()),
-    })),
-  }));
+  const message = (partition: number): Message => ({
+    ...{ key: FENCE_KEY, value: null, partition },
+    headers: { [OWNER_EPOCH]: ownerEpoch },
+    timestamp: String(Date.now()),
+  });
+  const fences = [...partitions].flatMap(([topic, count]) =>
+    Array.from({ length: count }, (_, partition) => ({ topic, partition, sends: [[message(partition)]] })),
+  );
   try {
-    await writeTransaction(producer, [sends], CompressionTypes.None, written);
+    await writeTransaction(producer, fences, CompressionTypes.None, written);
     return producer;
   } catch (error) {
     drop(producer);

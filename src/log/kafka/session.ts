@@ -1,9 +1,9 @@
-import type { CompressionTypes, Producer, TopicMessages } from 'kafkajs';
+import type { CompressionTypes, Producer } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
 import { isRefusedProducer, kafkaFailure } from './kafka-failure';
-import { sends } from './messages';
+import { type PartitionSends, partitionSends } from './messages';
 import { isCommitted, type OwnershipDeps, takeOver } from './ownership';
 import { drop } from './producer';
 import { readThrough } from './restore';
@@ -66,7 +66,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   }
 
   /** @returns null when it is committed, else what went wrong before it was */
-  async function write(prepared: readonly TopicMessages[][], position: BatchPosition): Promise<unknown> {
+  async function write(prepared: readonly PartitionSends[], position: BatchPosition): Promise<unknown> {
     try {
       await writeTransaction(producer!, prepared, deps.compression, written);
       return null;
@@ -132,7 +132,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         );
       }
       // All of it before the transaction begins.
-      const prepared = [...sends(batch.records, partitionsOf, deps.maxRecordBytes)];
+      const prepared = partitionSends(batch.records, partitionsOf, deps.maxRecordBytes);
       for (let attempt = 1; ; attempt++) {
         const error = await write(prepared, position);
         if (error === null) break;

@@ -1,4 +1,5 @@
 import {
+  endsOwnership,
   eventFor,
   type FeedTaskEvent,
   type FeedTaskState,
@@ -38,10 +39,16 @@ it('parks for what only a person can mend, and begins again when fenced', () => 
   expect(eventFor('LOG_FENCED')).toBe('fenced');
 });
 
+it('acquires a feed again after what leaves its session of no use', () => {
+  expect(endsOwnership('LOG_FENCED')).toBe(true);
+  expect(endsOwnership('LOG_OUTCOME_UNKNOWN')).toBe(true);
+  expect(endsOwnership('LOG_FAILED')).toBe(false);
+});
+
 describe('the pause after a failure', () => {
   it('grows from the interval to five minutes, half of it jitter', () => {
     const pauses = [1, 2, 3, 4, 20].map((failures) =>
-      [0, 1].map((random) => pauseAfter('failed', failures, 60_000, random)),
+      [0, 1].map((random) => pauseAfter('failed', failures, 60_000, true, random)),
     );
     expect(pauses).toEqual([
       [30_000, 60_000],
@@ -52,12 +59,18 @@ describe('the pause after a failure', () => {
     ]);
   });
 
+  it('is a second at first where the log or the registry cannot be used, and a minute at most', () => {
+    const pauses = [1, 2, 3, 20].map((failures) => pauseAfter('failed', failures, 60_000, false, 1));
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 60_000]);
+    expect(pauseAfter('failed', 1, 100, false, 1)).toBe(100);
+  });
+
   it('is never shorter than half an interval that is longer than that', () => {
-    expect(pauseAfter('failed', 9, 3_600_000, 0)).toBe(1_800_000);
+    expect(pauseAfter('failed', 9, 3_600_000, true, 0)).toBe(1_800_000);
   });
 
   it('of a parked feed is minutes at least', () => {
-    expect(pauseAfter('parked', 1, 1_000, 0.5)).toBe(300_000);
-    expect(pauseAfter('parked', 1, 600_000, 0.5)).toBe(3_000_000);
+    expect(pauseAfter('parked', 1, 1_000, true, 0.5)).toBe(300_000);
+    expect(pauseAfter('parked', 1, 600_000, true, 0.5)).toBe(3_000_000);
   });
 });
