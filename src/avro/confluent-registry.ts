@@ -116,6 +116,7 @@ export function confluentRegistry(
   }
 
   return {
+    isPartOfLog: false,
     register,
     async inspect(subject, schema): Promise<SchemaStatus> {
       const found = await standing(subject, schema);

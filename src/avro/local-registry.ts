@@ -27,6 +27,7 @@ export function localRegistry(table: SchemaTable): SchemaRegistry {
   /** Ids never change their meaning. */
   const known = new Map<number, AvroSchema>();
   return {
+    isPartOfLog: true,
     async register(subject, schema) {
       const id = table.transact((rows) => {
         const all = rows.all().map(parsed);

@@ -1,5 +1,7 @@
 /** Where schemas get their ids. Adapters: the embedded log's own table, and a Confluent-compatible server. */
 export interface SchemaRegistry {
+  /** It lies in the log itself, so that only the log's owner may register. Else any instance may ask it at any time. */
+  readonly isPartOfLog: boolean;
   /**
    * The id of a schema under a subject, registering it when it is new there. The same schema has the same id everywhere.
    * @throws HighwaterError SCHEMA_INCOMPATIBLE when an earlier version of the subject could not be read, or could not

@@ -14,11 +14,16 @@ export interface OpenLog {
   readonly place: string;
 }
 
+export interface OpenLogOptions {
+  readonly logger: Logger;
+  /** Ends waiting for servers. */
+  readonly signal: AbortSignal;
+  /** How a second publisher of the embedded log names this one when it is refused. */
+  readonly instance?: string;
+}
+
 /** The log and the registry that the configuration names: Kafka where brokers are set, else the embedded log. */
-export function openLog(
-  config: Config,
-  { logger, instance = 'highwater' }: { readonly logger: Logger; readonly instance?: string },
-): OpenLog {
+export function openLog(config: Config, { logger, signal, instance = 'highwater' }: OpenLogOptions): OpenLog {
   const { dataDir, kafka, schemaRegistry, appId, topicPrefix } = config;
   // The configuration has the one with the other.
   if (kafka === null || schemaRegistry === null) {
@@ -26,7 +31,7 @@ export function openLog(
   }
   return {
     commitLog: openKafkaLog({ kafka, appId, topicPrefix, logger }),
-    registry: confluentRegistry(schemaRegistry, { logger }),
+    registry: confluentRegistry(schemaRegistry, { logger, signal }),
     place: `Kafka at ${kafka.brokers.join(', ')}`,
   };
 }

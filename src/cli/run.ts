@@ -36,7 +36,9 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'api');
   context.hide(config.secrets);
   const logger = createLogger({ ...config.log, secrets: config.secrets });
-  const { commitLog, registry, place } = openLog(config, { logger, instance: instanceName() });
+  const { commitLog, registry, place } = openLog(config, {
+    ...{ logger, signal: context.signal, instance: instanceName() },
+  });
   introduce(config, place, once, logger);
   for (const variable of config.ignored) logger.warn(variable);
   const onPage = pageTeller(logger);
@@ -72,11 +74,13 @@ function pageTeller(logger: Logger): (report: PageReport) => void {
       const { done, ...facts } = news;
       logger.info(done ? 'first snapshot complete' : 'first snapshot runs', { feed, ...facts });
     }
-    if (report.letters.length > 0) {
-      const reason = report.letters[0]!.reason;
+    // Of records that are too large, each has a line of its own.
+    const noRecords = report.letters.filter(({ id }) => id === undefined);
+    if (noRecords.length > 0) {
+      const { reason } = noRecords[0]!;
       logger.warn(`records without id or updated were put into ${feed}.dead-letters`, {
         feed,
-        count: report.letters.length,
+        count: noRecords.length,
         reason,
       });
     }

@@ -51,6 +51,7 @@ async function tail(name: string, flags: TailFlags, context: CommandContext): Pr
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'nothing');
   context.hide(config.secrets);
   const { commitLog, registry, place } = openLog(config, {
+    signal: context.signal,
     logger: createLogger({ ...config.log, level: 'error', secrets: config.secrets }),
   });
   try {

@@ -29,16 +29,17 @@ export interface OwnedFeed {
 }
 
 /**
- * Fences the previous owner, then reads the state back: in this order, since only what is fenced stands still.
+ * Fences the previous owner, then reads the state back: in this order, since only what is fenced stands still. A registry
+ * apart from the log is asked before: who cannot encode must not take the feed from an owner who can.
  *
- * @throws HighwaterError LOG_OWNED, SCHEMA_INCOMPATIBLE, STATE_DAMAGED
+ * @throws HighwaterError LOG_OWNED, SCHEMA_INCOMPATIBLE, STATE_DAMAGED, KAFKA_*, REGISTRY_*
  */
 export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: AbortSignal): Promise<OwnedFeed> {
   const { topics, registry, scope } = deps;
+  const prepared = registry.isPartOfLog ? null : await createFeedCodec(feed, topics, registry);
   const session = await deps.log.acquire(topics, signal);
   try {
-    // Behind acquire: the embedded registry is written by the owner of the log alone.
-    const codec = await createFeedCodec(feed, topics, registry);
+    const codec = prepared ?? (await createFeedCodec(feed, topics, registry));
     const state = await restore(feed, { session, topics, codec, registry, scope }, signal);
     const { record } = codec.schemas;
     const decode = createDecoder(feed, record);

@@ -5,6 +5,7 @@ export function memoryRegistry(): SchemaRegistry {
   const ids = new Map<string, number>();
   const schemas: AvroSchema[] = [];
   return {
+    isPartOfLog: true,
     async register(_subject, schema) {
       const text = JSON.stringify(schema);
       const id = ids.get(text) ?? schemas.push(schema);
