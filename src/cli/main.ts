@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../version';
 import { demoCommand } from './demo';
+import { doctorCommand } from './doctor';
 import { runWorkerCommand } from './run';
 import { schemasCommand } from './schemas';
 import { simulateCommand } from './simulate';
@@ -30,6 +31,7 @@ for (const command of [
   demoCommand(),
   runWorkerCommand(),
   tailCommand(),
+  doctorCommand(),
   schemasCommand(),
   simulateCommand(),
 ]) {

@@ -55,6 +55,8 @@ export interface LoadConfigInput {
   readonly definitions?: readonly FeedDefinition[];
 }
 
+type Needs = 'api' | 'feeds' | 'whatever is set' | 'nothing';
+
 const defaultFile = 'highwater.yaml';
 
 /** What a command that only reads the log depends on. */
@@ -72,13 +74,13 @@ const usedByPublishers: readonly SettingKey[] = [
 /**
  * Flags over environment over `highwater.yaml` over defaults.
  * @param needs `api`: address and token must be set; `feeds`: the command works with the feeds as a publisher would, without
- * reading them; `nothing`: the command only reads the log, and mistakes elsewhere do not keep it from that (what is wrong is
+ * reading them; `whatever is set`: all of it counts, the API need not be set; `nothing`: the command only reads the log, and mistakes elsewhere do not keep it from that (what is wrong is
  * then at its default, or left out)
  * @throws HighwaterError CONFIG_INVALID with every mistake that matters, each naming where it was set
  */
 export function loadConfig(input: LoadConfigInput, needs?: 'api'): ConfigWithApi;
-export function loadConfig(input: LoadConfigInput, needs: 'feeds' | 'nothing'): Config;
-export function loadConfig(input: LoadConfigInput, needs: 'api' | 'feeds' | 'nothing' = 'api'): Config {
+export function loadConfig(input: LoadConfigInput, needs: Exclude<Needs, 'api'>): Config;
+export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config {
   const { flags, env, cwd, definitions = feedDefinitions } = input;
   const fileName = typeof flags.config === 'string' ? flags.config : defaultFile;
   const filePath = resolve(cwd, fileName);
@@ -107,7 +109,7 @@ export function loadConfig(input: LoadConfigInput, needs: 'api' | 'feeds' | 'not
   ];
   const mistakes = all.filter((mistake) => {
     if (needs === 'nothing') return concerns(mistake, usedByReaders);
-    return needs === 'api' || !usedByPublishers.some((key) => key === mistake.key);
+    return needs !== 'feeds' || !usedByPublishers.some((key) => key === mistake.key);
   });
   if (needs === 'api') {
     const tokenSet = origins.has('apiToken') || origins.has('apiTokenFile');

@@ -30,7 +30,12 @@ export interface TopicLayout {
 /** What the cluster tells about one topic. */
 export interface TopicReport extends RoledTopic {
   /** Null: it does not exist. */
-  readonly exists: { readonly partitions: number; readonly replicationFactor: number } | null;
+  readonly exists: {
+    readonly partitions: number;
+    readonly replicationFactor: number;
+    /** Of the partition that has the fewest. */
+    readonly inSyncReplicas: number;
+  } | null;
   /** Null: it does not exist, or this user may not see it (DESCRIBE_CONFIGS). */
   readonly settings: ReadonlyMap<string, string> | null;
   readonly verdict: Verdict;
@@ -158,17 +163,28 @@ async function shapeOf(admin: Admin, name: string): Promise<Shape | null> {
     const partitions = topics.find((topic) => topic.name === name)?.partitions ?? [];
     if (partitions.length === 0) return null;
     const replicationFactor = Math.min(...partitions.map(({ replicas }) => replicas.length));
-    return { partitions: partitions.length, replicationFactor };
+    const inSyncReplicas = Math.min(...partitions.map(({ isr }) => isr.length));
+    return { partitions: partitions.length, replicationFactor, inSyncReplicas };
   } catch (error) {
     if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return null;
     throw error;
   }
 }
 
+/** Would create the topics that are missing. @throws as prepareTopics where that is refused; nothing is created */
+export async function assertCreatable(
+  feed: string,
+  missing: readonly RoledTopic[],
+  deps: TopicDeps,
+): Promise<void> {
+  await withAdmin(deps, (asking) => create(feed, missing, asking, true));
+}
+
 async function create(
   feed: string,
   missing: readonly RoledTopic[],
   { admin, cluster }: Asking,
+  validateOnly = false,
 ): Promise<void> {
   const topics = missing.map(({ role, spec }) => ({
     topic: spec.name,
@@ -180,7 +196,7 @@ async function create(
   const doing = `creating the topics of feed ${feed}`;
   let refused: readonly CreateTopicError[];
   try {
-    await admin.createTopics({ topics, waitForLeaders: false, timeout: createTimeoutMs });
+    await admin.createTopics({ topics, validateOnly, waitForLeaders: false, timeout: createTimeoutMs });
     return;
   } catch (error) {
     const all = error instanceof KafkaJSAggregateError ? error.errors : [error];
@@ -318,9 +334,8 @@ function warn(
     warned.add(key);
     logger.warn(message, { feed, ...facts });
   };
-  for (const { setting, found, wanted, consequence, topics } of byFinding(reports)) {
-    const message = `${setting} is ${found} on ${topics.join(', ')}, recommended ${wanted}: ${consequence}`;
-    once(message, { do: configCommand(cluster, topics, setting, wanted) });
+  for (const finding of byFinding(reports)) {
+    once(riskText(finding), { do: riskCommand(cluster, finding) });
   }
   const unseen = reports.filter(({ settings }) => settings === null).map(({ spec }) => spec.name);
   if (unseen.length > 0) {
@@ -330,10 +345,20 @@ function warn(
   }
 }
 
-/** What several topics have alike, as one finding. */
-export function byFinding(
-  reports: readonly TopicReport[],
-): (Omit<SettingFinding, 'topic'> & { readonly topics: readonly string[] })[] {
+/** What several topics have alike. */
+export type SharedFinding = Omit<SettingFinding, 'topic'> & { readonly topics: readonly string[] };
+
+/** `retention.ms is 604800000 on ipos, recommended -1: older events disappear …` */
+export function riskText({ setting, found, wanted, consequence, topics }: SharedFinding): string {
+  return `${setting} is ${found} on ${topics.join(', ')}, recommended ${wanted}: ${consequence}`;
+}
+
+export function riskCommand(cluster: CommandTarget, { setting, wanted, topics }: SharedFinding): string {
+  return configCommand(cluster, topics, setting, wanted);
+}
+
+/** What is risky, each setting once. */
+export function byFinding(reports: readonly TopicReport[]): SharedFinding[] {
   const groups = new Map<string, SettingFinding & { topics: string[] }>();
   for (const finding of reports.flatMap(({ verdict }) => verdict.risky)) {
     const key = [finding.setting, finding.found, finding.consequence].join(' ');

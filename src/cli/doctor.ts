@@ -1,0 +1,106 @@
+import { Command } from 'commander';
+import { configOptions, variablesWithoutFlag } from '../config/command-options';
+import { type Config, loadConfig } from '../config/load-config';
+import { createLogger, wantsColor } from '../logger';
+import { createRedactor } from '../redaction';
+import { type CommandContext, runCommand } from './command-context';
+import { checkApi } from './doctor/api';
+import { type Check, type Checks, failedBy, ok, warning } from './doctor/check';
+import { checkEmbeddedLog } from './doctor/embedded';
+import { checkKafka } from './doctor/kafka';
+import { checkSchemas } from './doctor/schemas';
+import { checkLine } from './format/check-line';
+import { openRegistry } from './open-registry';
+
+type Flags = Readonly<Record<string, unknown>>;
+
+export function doctorCommand(): Command {
+  const command = new Command('doctor')
+    .description('Check settings, API, log and registry: one line each, and what to do. Changes nothing.')
+    .option('--json', 'One JSON object a line');
+  for (const option of configOptions()) command.addOption(option);
+  return command
+    .addHelpText(
+      'after',
+      `
+Environment without a flag:
+${variablesWithoutFlag()}
+
+✓ fine, ! works, but somebody should know, ✗ failed, - skipped (not set, or of no use before something else is mended)
+Exit code 0 when nothing failed, else 1. It may run beside a publisher.`,
+    )
+    .action((flags: Flags) => runCommand((context) => doctor(flags, context)));
+}
+
+async function doctor(flags: Flags, context: CommandContext): Promise<number> {
+  const { signal } = context;
+  const color = wantsColor(process.stdout);
+  const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
+  let redact = createRedactor([]);
+  const tell = async (check: Check): Promise<void> => {
+    counts[check.state]++;
+    const clean = { ...check, found: redact(check.found), remedy: check.remedy && redact(check.remedy) };
+    await context.print(flags.json === true ? jsonLine(clean) : checkLine(clean, color));
+  };
+
+  let config: Config;
+  try {
+    config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'whatever is set');
+  } catch (error) {
+    await tell(failedBy('settings', error));
+    return 1;
+  }
+  context.hide(config.secrets);
+  redact = createRedactor(config.secrets);
+  try {
+    for await (const check of checks(config, signal)) await tell(check);
+  } catch (error) {
+    if (signal.aborted) return 1;
+    throw error;
+  }
+  if (flags.json !== true) await context.print(`\n${summary(counts)}\n`);
+  return counts.failed === 0 ? 0 : 1;
+}
+
+async function* checks(config: Config, signal: AbortSignal): Checks {
+  const { level } = config.log;
+  // What goes wrong is a check's line; the log has more on demand.
+  const logger = createLogger({
+    ...config.log,
+    level: level === 'debug' ? level : 'error',
+    secrets: config.secrets,
+  });
+  yield settingsCheck(config);
+  yield* checkApi(config, logger, signal);
+  if (config.kafka === null) yield* checkEmbeddedLog(config.dataDir);
+  else yield* checkKafka(config, config.kafka, logger, signal);
+  const registry = openRegistry(config, { logger, signal });
+  try {
+    yield* checkSchemas(config, registry);
+  } finally {
+    await registry.close();
+  }
+}
+
+function settingsCheck({ feeds, kafka, dataDir, ignored }: Config): Check {
+  const names = feeds.map(({ name }) => name).join(', ');
+  const log = kafka === null ? `the embedded log in ${dataDir}` : `Kafka at ${kafka.brokers.join(', ')}`;
+  const found = `${names}; ${log}`;
+  if (ignored.length === 0) return ok('settings', found);
+  return warning('settings', `${found}; ${ignored.join('; ')}`, 'Leave out what has no effect.');
+}
+
+function summary({ ok: fine, warning: warnings, failed, skipped }: Record<Check['state'], number>): string {
+  const parts = [
+    failed === 0 ? null : `${failed} failed`,
+    warnings === 0 ? null : `${warnings} to know of`,
+    skipped === 0 ? null : `${skipped} skipped`,
+    `${fine} fine`,
+  ];
+  return `${parts.filter((part) => part !== null).join(', ')}.`;
+}
+
+/** The contract of `--json`: these members in this order. */
+function jsonLine({ check, feed, state, found, code, remedy }: Check): string {
+  return `${JSON.stringify({ check, feed, state, found, code, do: remedy })}\n`;
+}

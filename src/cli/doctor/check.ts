@@ -1,0 +1,46 @@
+import { HighwaterError } from '../../errors';
+
+/** What one question about the installation was answered with. */
+export interface Check {
+  /** What was looked at: `token`, `topics`. */
+  readonly check: string;
+  /** Where a feed has a check of its own. */
+  readonly feed: string | null;
+  /** `warning`: it works, and somebody should know. `skipped`: not set, or of no use before something else is mended. */
+  readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
+  readonly found: string;
+  /** The error that a publisher would have. */
+  readonly code: string | null;
+  /** What to do. */
+  readonly remedy: string | null;
+}
+
+export type Checks = AsyncGenerator<Check> | Generator<Check>;
+
+type Subject = string | { readonly check: string; readonly feed: string };
+
+export function ok(subject: Subject, found: string): Check {
+  return { ...named(subject), state: 'ok', found, code: null, remedy: null };
+}
+
+export function warning(subject: Subject, found: string, remedy: string): Check {
+  return { ...named(subject), state: 'warning', found, code: null, remedy };
+}
+
+export function failed(subject: Subject, found: string, remedy: string, code: string | null = null): Check {
+  return { ...named(subject), state: 'failed', found, code, remedy };
+}
+
+export function skipped(subject: Subject, found: string): Check {
+  return { ...named(subject), state: 'skipped', found, code: null, remedy: null };
+}
+
+/** @throws the error when it is a fault of the program */
+export function failedBy(subject: Subject, error: unknown): Check {
+  if (!(error instanceof HighwaterError)) throw error;
+  return failed(subject, error.message, error.remedy, error.code);
+}
+
+function named(subject: Subject): Pick<Check, 'check' | 'feed'> {
+  return typeof subject === 'string' ? { check: subject, feed: null } : subject;
+}

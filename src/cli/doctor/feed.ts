@@ -1,0 +1,118 @@
+import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
+import { type PageFacts, pageFacts, repeats } from '../../pipeline/page-facts';
+import { inferPaging, showOrder } from '../../pipeline/paging';
+import type { Source, SourcePage } from '../../source/source';
+import { type Check, failed, failedBy, ok, warning } from './check';
+
+/** Enough rows to tell by, few enough to ask for several times. */
+const probeSize = 100;
+
+/** Rows from a second on; of the size that the probes have, unless another one is given. */
+type Ask = (updatedSince: number, pageOffset: number, pageSize?: number) => Promise<PageFacts>;
+
+/** What the answers to a few requests show of how a feed is served. */
+interface Observed {
+  readonly notes: string[];
+  readonly warnings: { readonly found: string; readonly remedy: string }[];
+}
+
+/** @param first the page that a publisher would begin with */
+export async function checkFeed(
+  feed: Feed,
+  first: SourcePage,
+  source: Source,
+  signal: AbortSignal,
+): Promise<Check> {
+  const subject = { check: 'feed', feed: feed.name };
+  const size = Math.min(probeSize, feed.pageSize);
+  const ask: Ask = async (updatedSince, pageOffset, pageSize = size) =>
+    pageFacts((await source.fetchPage(feed, { updatedSince, pageOffset, pageSize }, signal)).rows);
+  const whole = pageFacts(first.rows);
+  if (whole.length === 0) {
+    const remedy = `If there should be some, check path, query and filters of the feed in highwater.yaml.`;
+    return warning(subject, 'answered without a record: nothing more can be told', remedy);
+  }
+  const unusable = whole.ids.filter((id, i) => id === null || (whole.updated[i] ?? null) === null).length;
+  if (unusable === whole.length) {
+    const found = `none of ${whole.length} records has a usable id and updated`;
+    return failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
+  }
+  try {
+    const observed: Observed = { notes: [], warnings: [] };
+    if (unusable > 0) {
+      const found = `${unusable} of ${whole.length} records have no usable id or updated`;
+      observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
+    }
+    const pages = [await ask(0, 0), await ask(0, 1), await ask(0, 2)] as const;
+    const problem = pagingProblem(feed, pages, size, observed) ?? (await filterProblem(feed, pages[0], ask));
+    if (problem !== null) return failed(subject, problem.found, problem.remedy, problem.code);
+    observed.notes.push('updated filter honoured', await lengthNote(feed, whole, ask));
+    if (observed.warnings.length === 0) return ok(subject, observed.notes.join(', '));
+    const found = observed.warnings.map((one) => one.found).join('; ');
+    return warning(subject, found, observed.warnings.map(({ remedy }) => remedy).join(' '));
+  } catch (error) {
+    if (!(error instanceof HighwaterError)) throw error;
+    return failedBy(subject, error);
+  }
+}
+
+interface Problem {
+  readonly found: string;
+  readonly remedy: string;
+  readonly code: string | null;
+}
+
+function pagingProblem(
+  feed: Feed,
+  pages: readonly [PageFacts, PageFacts, PageFacts],
+  size: number,
+  { notes, warnings }: Observed,
+): Problem | null {
+  const [zero, one, two] = pages;
+  const { page, pageSize } = feed.parameters;
+  if (zero.length >= size && repeats(one, zero) && repeats(two, zero)) {
+    const found = `pages 0, 1 and 2 are the same: the parameter ${page} is ignored`;
+    const remedy = `Check the names of the paging parameters in highwater.yaml (${page}, ${pageSize}).`;
+    return { found, remedy, code: 'SCAN_PAGING_IGNORED' };
+  }
+  if (zero.length > size) {
+    const found = `${zero.length} records came where ${size} were asked for: the parameter ${pageSize} is ignored`;
+    warnings.push({ found, remedy: `Check its name in highwater.yaml. Nothing is lost by it.` });
+  } else notes.push('page size honoured');
+  if (!showOrder(pages)) {
+    const found = 'not ordered by updated: every poll reads the whole feed';
+    warnings.push({
+      found,
+      remedy: 'Ask the vendor for an order, or poll less often. Nothing is lost by it.',
+    });
+  } else notes.push('oldest first');
+  const inferred = inferPaging(zero, one, two);
+  if (inferred === null) notes.push('too little to tell what pages are counted in');
+  else notes.push(`${inferred.unit === 'page' ? 'pages' : 'records'} counted from ${inferred.firstPage}`);
+  return null;
+}
+
+/** A first page that is shorter than what was asked for is all there is, or the server's cap. */
+async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<string> {
+  const { length } = whole;
+  if (length >= feed.pageSize) return `${length} records a page`;
+  // Pages or records from 0 or 1: this one lies behind the first page in each way of counting.
+  const behind = await ask(0, length + 1, 1);
+  if (behind.length === 0) return `${length} records in all`;
+  return `at most ${length} records a page, where ${feed.pageSize} were asked for`;
+}
+
+/** Asks from the latest second of a page on: everything older must be gone. */
+async function filterProblem(feed: Feed, page: PageFacts, ask: Ask): Promise<Problem | null> {
+  const { greatest, least } = page;
+  if (greatest === null || least === null) return null;
+  const since = greatest > least ? greatest : greatest + 1;
+  const filtered = await ask(since, 0);
+  if (filtered.least === null || filtered.least >= since) return null;
+  return {
+    found: `records updated at ${filtered.least} came where ${since} and later were asked for: the parameter ${feed.parameters.updatedSince} is ignored, and every poll reads the whole feed`,
+    remedy: 'Check its name in highwater.yaml (parameters.updatedSince), or ask the vendor.',
+    code: null,
+  };
+}

@@ -1,0 +1,142 @@
+import type { Config } from '../../config/load-config';
+import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
+import { type KafkaConfig, kafkaClient } from '../../log/kafka/client';
+import { examineBrokers, examineTransactions } from '../../log/kafka/examine';
+import {
+  assertCreatable,
+  byFinding,
+  findingText,
+  inspectTopics,
+  mendCommand,
+  riskCommand,
+  riskText,
+  type TopicDeps,
+  type TopicReport,
+} from '../../log/kafka/topic-settings';
+import { feedTopics } from '../../log/topics';
+import type { Logger } from '../../logger';
+import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
+
+/** Brokers, login, transactions and each feed's topics. Creates nothing, fences nobody, leaves nothing that a reader sees. */
+export async function* checkKafka(
+  config: Config,
+  cluster: KafkaConfig,
+  logger: Logger,
+  signal: AbortSignal,
+): Checks {
+  const kafka = kafkaClient(cluster, config.appId, logger);
+  const deps = { kafka, cluster, signal };
+  const first = await checkBrokers(cluster, deps);
+  yield* first;
+  if (first.some(({ state }) => state === 'failed')) {
+    const why = 'the brokers cannot be used';
+    yield skipped('transactions', why);
+    for (const { name } of config.feeds) yield skipped({ check: 'topics', feed: name }, why);
+    return;
+  }
+  const inspected: (readonly [Feed, readonly TopicReport[] | HighwaterError])[] = [];
+  for (const feed of config.feeds) {
+    const reports = await inspectTopics(feedTopics(feed, config.topicPrefix), deps).catch(known);
+    inspected.push([feed, reports]);
+  }
+  const topics = inspected.flatMap(([, reports]) =>
+    reports instanceof HighwaterError ? [] : reports.filter(({ exists }) => exists !== null),
+  );
+  yield await checkTransactions(config, cluster, deps, [...new Set(topics.map(({ spec }) => spec.name))]);
+  for (const [{ name }, reports] of inspected) {
+    const subject = { check: 'topics', feed: name };
+    if (reports instanceof HighwaterError) yield failedBy(subject, reports);
+    else yield await checkTopics(subject, reports, deps);
+  }
+}
+
+async function checkBrokers(cluster: KafkaConfig, { kafka, signal }: TopicDeps): Promise<Check[]> {
+  const { brokers: addresses, sasl } = cluster;
+  const login = sasl === null ? 'without a login' : `as ${sasl.username} (${sasl.mechanism})`;
+  try {
+    const brokers = await examineBrokers(kafka, signal);
+    const away = brokers.filter(({ unreachable }) => unreachable !== null);
+    if (away.length === 0) {
+      const all = brokers.map(({ address }) => address).join(', ');
+      return [ok('brokers', `${brokers.length} reachable: ${all}`), ok('login', login)];
+    }
+    const found = away.map(({ id, address, unreachable }) => `broker ${id} at ${address}: ${unreachable}`);
+    const remedy =
+      'The brokers name these addresses to their clients (advertised.listeners): make them reachable from here, or have the brokers name others.';
+    return [failed('brokers', found.join('; '), remedy, 'KAFKA_UNREACHABLE'), ok('login', login)];
+  } catch (error) {
+    const isLogin = error instanceof HighwaterError && error.code === 'KAFKA_UNAUTHENTICATED';
+    if (isLogin) return [ok('brokers', `reachable: ${addresses.join(', ')}`), failedBy('login', error)];
+    return [failedBy('brokers', error), skipped('login', 'the brokers cannot be reached')];
+  }
+}
+
+async function checkTransactions(
+  { appId, topicPrefix }: Config,
+  cluster: KafkaConfig,
+  { kafka }: TopicDeps,
+  topics: readonly string[],
+): Promise<Check> {
+  try {
+    await examineTransactions({ kafka, cluster, appId, topicPrefix, topics });
+    const over =
+      topics.length === 0 ? 'one was begun' : `one was begun over ${topics.length} topics and aborted`;
+    return ok('transactions', over);
+  } catch (error) {
+    return failedBy('transactions', error);
+  }
+}
+
+async function checkTopics(
+  subject: { readonly check: string; readonly feed: string },
+  reports: readonly TopicReport[],
+  deps: TopicDeps,
+): Promise<Check> {
+  const missing = reports.filter(({ exists }) => exists === null);
+  const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
+  if (wrong.length > 0) {
+    const commands = wrong.map((finding) => mendCommand(deps.cluster, finding));
+    return failed(subject, wrong.map(findingText).join('; '), commands.join('\n'), 'LOG_TOPIC_MISMATCH');
+  }
+  const starved = reports.flatMap(starvation);
+  if (starved.length > 0) {
+    return failed(
+      subject,
+      starved.join('; '),
+      'Bring the missing brokers back: nothing can be written before.',
+    );
+  }
+  try {
+    if (missing.length > 0) await assertCreatable(subject.feed, missing, deps);
+  } catch (error) {
+    return failedBy(subject, error);
+  }
+  const there = `${reports.length - missing.length} of ${reports.length} exist`;
+  const found =
+    missing.length === 0 ? there : `${there}, the others may be created and will be by the first run`;
+  const risky = byFinding(reports);
+  const unseen = reports.filter(({ exists, settings }) => exists !== null && settings === null);
+  if (unseen.length > 0) {
+    const names = unseen.map(({ spec }) => spec.name).join(', ');
+    const remedy = 'Allow DESCRIBE_CONFIGS on them, if you want them verified. Publishing works without.';
+    return warning(subject, `${found}; the settings of ${names} may not be seen by this user`, remedy);
+  }
+  if (risky.length === 0) return ok(subject, found);
+  const commands = risky.map((finding) => riskCommand(deps.cluster, finding));
+  return warning(subject, `${found}; ${risky.map(riskText).join('; ')}`, commands.join('\n'));
+}
+
+/** Fewer replicas in sync than a write needs. */
+function starvation({ spec, exists, settings }: TopicReport): string[] {
+  const needed = Number(settings?.get('min.insync.replicas') ?? 1);
+  if (exists === null || exists.inSyncReplicas >= needed) return [];
+  return [
+    `${spec.name} has ${exists.inSyncReplicas} replicas in sync where min.insync.replicas is ${needed}`,
+  ];
+}
+
+function known(error: unknown): HighwaterError {
+  if (error instanceof HighwaterError) return error;
+  throw error;
+}

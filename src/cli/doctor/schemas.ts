@@ -1,0 +1,79 @@
+import { allSubjects, feedSubjects } from '../../avro/feed-subjects';
+import { FULL_TRANSITIVE, type SchemaStatus } from '../../avro/registry';
+import { feedSchemas } from '../../avro/schemas';
+import type { Config } from '../../config/load-config';
+import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
+import { feedTopics } from '../../log/topics';
+import { isHeld } from '../format/schema-line';
+import type { OpenRegistry } from '../open-registry';
+import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
+
+type Inspected = { readonly subject: string; readonly status: SchemaStatus };
+
+/** The registry, and how each feed's schemas stand in it. */
+export async function* checkSchemas(config: Config, { registry, place }: OpenRegistry): Checks {
+  const onlyLookedUp = config.schemaRegistry?.registration === 'lookup';
+  let isAnswering = false;
+  for (const [i, feed] of config.feeds.entries()) {
+    const subject = { check: 'schemas', feed: feed.name };
+    const inspected: Inspected[] = [];
+    try {
+      for (const { subject: name, schema } of subjectsOf(feed, config)) {
+        inspected.push({ subject: name, status: await registry.inspect(name, schema) });
+      }
+    } catch (error) {
+      const isDown = error instanceof HighwaterError && /^(REGISTRY|LOG)_/.test(error.code);
+      if (!isDown || isAnswering) {
+        yield failedBy(subject, error);
+        continue;
+      }
+      yield failedBy('registry', error);
+      for (const { name } of config.feeds.slice(i)) {
+        yield skipped({ check: 'schemas', feed: name }, 'the registry cannot be used');
+      }
+      return;
+    }
+    if (!isAnswering) {
+      yield ok('registry', config.schemaRegistry === null ? `kept in ${place}` : `${place} answers`);
+    }
+    isAnswering = true;
+    yield standing(subject, inspected, onlyLookedUp);
+  }
+}
+
+function subjectsOf(feed: Feed, { topicPrefix }: Config) {
+  return allSubjects(feedSubjects(feed, feedTopics(feed, topicPrefix), feedSchemas(feed)));
+}
+
+function standing(
+  subject: { readonly check: string; readonly feed: string },
+  inspected: readonly Inspected[],
+  onlyLookedUp: boolean,
+): Check {
+  const incompatible = inspected.flatMap(({ subject: name, status }) =>
+    status.state === 'incompatible' ? [`${name}: ${status.reason.problem}`] : [],
+  );
+  if (incompatible.length > 0) {
+    const remedy = 'Make the new field nullable with a default, or give it a new name.';
+    return failed(subject, incompatible.join('; '), remedy, 'SCHEMA_INCOMPATIBLE');
+  }
+  const fresh = inspected.filter(({ status }) => status.state !== 'registered').map((one) => one.subject);
+  if (fresh.length > 0 && onlyLookedUp) {
+    const remedy = 'Register them: `highwater schemas register`.';
+    return failed(subject, `not registered: ${fresh.join(', ')}`, remedy, 'SCHEMA_UNREGISTERED');
+  }
+  const registered = inspected.flatMap(({ subject: name, status }) =>
+    status.state === 'registered' ? [`${name} ${status.version}`] : [],
+  );
+  const found = [
+    registered.length === 0 ? null : `registered: ${registered.join(', ')}`,
+    fresh.length === 0 ? null : `new, the first run registers them: ${fresh.join(', ')}`,
+  ]
+    .filter((part) => part !== null)
+    .join('; ');
+  const weaker = inspected.filter(({ status }) => !isHeld(status)).map((one) => one.subject);
+  if (weaker.length === 0) return ok(subject, found);
+  const less = `held to less than ${FULL_TRANSITIVE}: ${weaker.join(', ')}`;
+  return warning(subject, `${found}; ${less}`, 'Raise it: `highwater schemas register`.');
+}
