@@ -11,18 +11,20 @@ export interface VendorRecord {
   readonly [field: string]: unknown;
 }
 
-/** A row that is no record: kept whole as a dead letter. */
+/** A row that cannot be published: kept as a dead letter. */
 export interface Rejected {
   readonly reason: string;
   /** The row as JSON text. */
   readonly raw: string;
+  /** Of a row that is a record, but too large for the log. */
+  readonly id?: string;
 }
 
-/** A rejected row with the hash that names it: it is kept once, however often it is read. */
+/** A rejected row with the hash that names it: it is kept once, however often it is read. Its text may be cut. */
 export interface DeadLetter extends Rejected {
-  /** Of the raw text, hexadecimal. */
+  /** Of the whole text, hexadecimal. */
   readonly sha256: string;
-  /** Length of the raw text in UTF-8. */
+  /** Length of the whole text in UTF-8. */
   readonly bytes: number;
 }
 
@@ -49,6 +51,13 @@ export interface Change {
   readonly afterRecord: VendorRecord | null;
   /** Dotted Avro names; filled on `u` only. */
   readonly changedFields: readonly string[];
+}
+
+/** A change that the log would refuse. It was not applied, and has no number. */
+export interface TooLarge {
+  readonly change: Change;
+  /** Of the largest of its records. */
+  readonly bytes: number;
 }
 
 /** All of the envelope but its images; names are those of `schemas/envelope.avsc`. */

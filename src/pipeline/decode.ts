@@ -7,6 +7,8 @@ import { rowId, rowUpdated } from './row';
 /** Rows of a page as records of the feed's schema, and those that cannot be records. Nothing is dropped (I8). */
 export interface Decoded {
   readonly records: readonly VendorRecord[];
+  /** The row of each record, at the same place. */
+  readonly rows: readonly unknown[];
   readonly rejected: readonly Rejected[];
 }
 
@@ -35,17 +37,19 @@ export function createDecoder(feed: FeedDefinition, schema: RecordSchema): Decod
     return record as unknown as VendorRecord;
   };
 
-  return (rows) => {
+  return (page) => {
     const records: VendorRecord[] = [];
+    const rows: unknown[] = [];
     const rejected: Rejected[] = [];
-    for (const row of rows) {
+    for (const row of page) {
       const id = rowId(row);
       const updated = rowUpdated(row);
-      if (id !== null && updated !== null)
+      if (id !== null && updated !== null) {
         records.push(decodeRecord(row as Record<string, unknown>, id, updated));
-      else rejected.push({ reason: reasonFor(row, id, updated), raw: JSON.stringify(row) ?? 'null' });
+        rows.push(row);
+      } else rejected.push({ reason: reasonFor(row, id, updated), raw: JSON.stringify(row) ?? 'null' });
     }
-    return { records, rejected };
+    return { records, rows, rejected };
   };
 }
 
@@ -156,5 +160,5 @@ function reasonFor(row: unknown, id: string | null, updated: number | null): str
 }
 
 function describe(value: unknown): string {
-  return value === undefined ? 'missing' : JSON.stringify(value).slice(0, 80);
+  return value === undefined ? 'missing' : JSON.stringify(value).slice(0, 80).toWellFormed();
 }

@@ -6,6 +6,7 @@ import {
   positionHeaders,
   type TransactionBatch,
 } from '../log/commit-log';
+import { recordBytes } from '../log/record-bytes';
 import type { PendingState } from '../state/pending-state';
 import type { ChangeEvents, DeadLetter } from '../types';
 import { eventHeaders, transitionHeaders } from './headers';
@@ -31,6 +32,11 @@ export function encode(
   for (const event of events) pushEvent(records, event, context);
   for (const letter of letters) pushDeadLetter(records, letter, context);
   return records;
+}
+
+/** Size of the largest record that an event becomes. */
+export function largestRecordBytes(event: ChangeEvents, context: EncodeContext): number {
+  return Math.max(...encode([event], [], context).map(recordBytes));
 }
 
 /**
@@ -96,10 +102,11 @@ function pushEvent(records: ProducerRecord[], event: ChangeEvents, context: Enco
 }
 
 function pushDeadLetter(records: ProducerRecord[], letter: DeadLetter, context: EncodeContext): void {
-  const value = { feed: context.feed.name, ...letter, ts_ms: context.observedAtMs };
+  const { reason, raw, sha256, bytes } = letter;
+  const value = { feed: context.feed.name, reason, raw, sha256, bytes, ts_ms: context.observedAtMs };
   records.push({
     topic: context.topics.deadLetters.name,
-    key: letter.sha256,
+    key: sha256,
     value: context.codec.deadLetter.encode(value),
     headers: {},
     timestamp: context.observedAtMs,

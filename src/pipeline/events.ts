@@ -1,9 +1,9 @@
 import { valueAt } from '../avro/path';
 import type { Feed } from '../feeds/feed';
 import type { PendingState } from '../state/pending-state';
-import type { Change, ChangeEvents, Origin } from '../types';
+import type { Change, ChangeEvents, Origin, TooLarge } from '../types';
 import { version } from '../version';
-import { transitionEvents, transitionOrigins } from './transitions';
+import { type Origins, transitionEvents, transitionOrigins } from './transitions';
 
 export interface EventContext {
   readonly feed: Feed;
@@ -13,51 +13,107 @@ export interface EventContext {
   readonly duringSnapshot: boolean;
   /** Time of observation, ms. */
   readonly observedAtMs: number;
+  readonly limit: RecordLimit;
+  /** Changes that are beyond the limit are put here. */
+  readonly tooLarge: TooLarge[];
+}
+
+/** The largest record that the log takes, and how large those of an event are going to be. */
+export interface RecordLimit {
+  readonly maxBytes: number;
+  /** Of the largest one. Costs as much as encoding them. */
+  bytesOf(event: ChangeEvents): number;
 }
 
 /**
- * Numbers each change, applies it to the pending state, and says what is to be published about it.
- *
- * The order within the loop must not change: a transition compares the newest of its group before the change with the
- * newest after it, and the diff behind `changes` goes on from the state that `apply` leaves.
+ * Numbers each change, applies it to the pending state, and says what is to be published about it. A change that the log
+ * would refuse is left out: the image stays as published, and the numbers have no gap.
  */
 export function buildEvents(
   changes: Iterable<Change>,
   pending: PendingState,
   context: EventContext,
 ): ChangeEvents[] {
-  const { feed } = context;
+  const { feed, limit, tooLarge } = context;
   const events: ChangeEvents[] = [];
-  const { incarnation } = pending.offset;
-  let { seq } = pending.offset;
+  const { incarnation, seq } = pending.offset;
   for (const change of changes) {
-    seq++;
-    const record = (change.afterRecord ?? change.beforeRecord)!;
-    const tail = {
-      op: change.op,
-      changed_fields: change.changedFields,
-      source: {
-        connector: 'highwater',
-        version,
-        name: context.appId,
-        feed: feed.name,
-        endpoint: feed.path,
-        updated: record.updated,
-        ts_ms: record.updated * 1000,
-        snapshot: context.duringSnapshot ? ('true' as const) : ('false' as const),
-        origin: context.origin,
-        incarnation,
-        seq,
-      },
-      ts_ms: context.observedAtMs,
-      event_id: `${feed.name}:${incarnation}:${seq}`,
-    };
     const origins = transitionOrigins(feed, change, pending);
-    pending.apply(change);
-    const transitions = transitionEvents(feed, change, origins, pending, tail);
-    const symbol = feed.symbolField === null ? null : (valueAt(record, feed.symbolField) as string | null);
-    events.push({ change, tail, transitions, symbol });
+    const next = { change, origins, incarnation, seq: seq + events.length + 1 };
+    if (isSurelyWithin(limit, next, pending)) {
+      events.push(eventOf(next, pending, context));
+      continue;
+    }
+    const layer = pending.begin();
+    const event = eventOf(next, layer, context);
+    const bytes = limit.bytesOf(event);
+    if (bytes > limit.maxBytes) {
+      tooLarge.push({ change, bytes });
+    } else {
+      layer.settle();
+      events.push(event);
+    }
   }
-  pending.moveOffset({ seq });
+  pending.moveOffset({ seq: seq + events.length });
   return events;
+}
+
+/** A change with the number that it is going to have, and what its transitions would move from. */
+interface NumberedChange {
+  readonly change: Change;
+  readonly origins: Origins;
+  readonly incarnation: string;
+  readonly seq: number;
+}
+
+/**
+ * Most records are some hundred bytes, and nothing needs to be encoded to know that they fit. Of what the images hold, an
+ * event or a transition repeats a part a few times (in the key, the headers, `changed_fields`); what they add is a few KB.
+ */
+function isSurelyWithin(
+  { maxBytes }: RecordLimit,
+  { change, origins }: NumberedChange,
+  pending: PendingState,
+): boolean {
+  if (maxBytes === Number.POSITIVE_INFINITY) return true;
+  let imageBytes = (change.before?.length ?? 0) + (change.after?.length ?? 0);
+  // A transition also tells of another record: the one that was the newest of the group.
+  for (const origin of origins) if (origin) imageBytes += pending.image(origin.id)?.length ?? 0;
+  return imageBytes * 8 + 64 * 1024 <= maxBytes;
+}
+
+/**
+ * The order of the steps must not change: a transition compares the newest of its group before the change with the newest
+ * after it, and the diff behind the changes goes on from the state that `apply` leaves.
+ */
+function eventOf(
+  { change, origins, incarnation, seq }: NumberedChange,
+  pending: PendingState,
+  context: EventContext,
+): ChangeEvents {
+  const { feed } = context;
+  const record = (change.afterRecord ?? change.beforeRecord)!;
+  const tail = {
+    op: change.op,
+    changed_fields: change.changedFields,
+    source: {
+      connector: 'highwater',
+      version,
+      name: context.appId,
+      feed: feed.name,
+      endpoint: feed.path,
+      updated: record.updated,
+      ts_ms: record.updated * 1000,
+      snapshot: context.duringSnapshot ? ('true' as const) : ('false' as const),
+      origin: context.origin,
+      incarnation,
+      seq,
+    },
+    ts_ms: context.observedAtMs,
+    event_id: `${feed.name}:${incarnation}:${seq}`,
+  };
+  pending.apply(change);
+  const transitions = transitionEvents(feed, change, origins, pending, tail);
+  const symbol = feed.symbolField === null ? null : (valueAt(record, feed.symbolField) as string | null);
+  return { change, tail, transitions, symbol };
 }

@@ -5,14 +5,14 @@ import type { Logger } from '../logger';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
 import type { SourceOffset } from '../state/source-offset';
-import type { ScanPage, VendorRecord } from '../types';
+import type { ChangeEvents, ScanPage, VendorRecord } from '../types';
 import { type BatchPage, openBatch } from './batch';
 import type { Comparison } from './compare';
 import { confirm } from './confirm';
 import { newDeadLetters } from './dead-letters';
 import type { Decoder } from './decode';
 import { type DiffOptions, diff } from './diff';
-import { type EncodeContext, encode } from './encode';
+import { type EncodeContext, encode, largestRecordBytes } from './encode';
 import { buildEvents, type EventContext } from './events';
 import { oneAhead } from './one-ahead';
 import { advance, learnedPaging } from './position';
@@ -68,6 +68,7 @@ export async function poll(
   const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0, complete: false };
   const batch = openBatch(feed, deps, (page) => {
     count(page, result);
+    warnOfTooLarge(page, feed, deps.logger);
     deps.onPage?.({ ...page, feed, state: deps.state });
   });
 
@@ -79,13 +80,13 @@ export async function poll(
       const pending = batch.begin();
       pending.moveOffset(advance(pending.offset, page.progress, page.observedAtMs));
 
-      const { records, rejected } = deps.decode(page.rows);
-      const letters = newDeadLetters(rejected, pending);
+      const decoded = deps.decode(page.rows);
       const doubtful: VendorRecord[] = [];
-      const events = buildEvents(diff(records, pending, { ...context, doubtful }), pending, context);
+      const events = buildEvents(diff(decoded.records, pending, { ...context, doubtful }), pending, context);
       if (doubtful.length > 0) await batch.commit(); // pages before this one do not wait for a second read
       const confirmed = await confirm(doubtful, page, deps);
       events.push(...buildEvents(diff(confirmed, pending, context), pending, context));
+      const letters = newDeadLetters(decoded, context, pending);
       batch.add(page, { events, letters, records: encode(events, letters, context) }, pending);
 
       if (batch.isDue() || signal.aborted || !(await ahead.isNextWithin(LINGER_MS))) {
@@ -116,26 +117,33 @@ function scanStart(feed: Feed, offset: SourceOffset, wide: boolean): ScanStart {
   };
 }
 
+function warnOfTooLarge({ letters }: BatchPage, feed: Feed, logger: Logger): void {
+  for (const { id, reason, bytes } of letters) {
+    if (id === undefined) continue;
+    // An id may be what is too large.
+    const name = id.slice(0, 80).toWellFormed();
+    logger.warn(
+      `Record ${name} of feed ${feed.name} is not published, but kept as a dead letter: ${reason}.`,
+      {
+        feed: feed.name,
+        id: name,
+        bytes,
+      },
+    );
+  }
+}
+
 type PageContext = EventContext & EncodeContext & DiffOptions;
 
 function pageContext(feed: Feed, page: ScanPage, deps: PollDeps): PageContext {
   const { appId, topics, codec, compare, instance: owner } = deps;
-  const { ownerEpoch } = deps.session;
+  const { ownerEpoch, maxRecordBytes } = deps.session;
   const { observedAtMs, progress } = page;
   const { duringSnapshot } = progress;
   const origin = duringSnapshot ? 'snapshot' : 'poll';
   const firstSight = duringSnapshot ? 'r' : 'c';
-  return {
-    feed,
-    appId,
-    topics,
-    codec,
-    compare,
-    owner,
-    ownerEpoch,
-    duringSnapshot,
-    origin,
-    firstSight,
-    observedAtMs,
-  };
+  const encoding = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
+  const bytesOf = (event: ChangeEvents) => largestRecordBytes(event, encoding);
+  const limit = { maxBytes: maxRecordBytes, bytesOf };
+  return { ...encoding, appId, compare, duringSnapshot, origin, firstSight, limit, tooLarge: [] };
 }

@@ -57,6 +57,8 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
         origin: snapshot ? 'snapshot' : 'poll',
         duringSnapshot: snapshot,
         observedAtMs: OBSERVED_AT_MS,
+        limit: { maxBytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 },
+        tooLarge: [],
       });
       for (const { change } of events) ids.add(change.id);
       pending.settle();

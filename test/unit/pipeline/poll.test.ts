@@ -1,24 +1,17 @@
 import fc from 'fast-check';
 import { HighwaterError } from '../../../src/errors';
-import type { Feed } from '../../../src/feeds/feed';
-import type { ProducerRecord } from '../../../src/log/commit-log';
-import { feedTopics } from '../../../src/log/topics';
-import { type PageReport, type PollResult, poll } from '../../../src/pipeline/poll';
-import { acquireFeed, type OwnedFeed } from '../../../src/runtime/owned-feed';
-import { testFeed } from '../../support/feeds';
-import { type MemorySession, memorySession } from '../../support/memory-session';
 import { insight, ipo } from '../../support/records';
-import { memoryRegistry } from '../../support/registry';
-import { type ScriptedVendor, scriptedVendor } from '../../support/scripted-vendor';
-import { quietLogger } from '../../support/source';
+import {
+  type ScriptedPublisher as Publisher,
+  passing,
+  scriptedPublisher as publisherOf,
+  type Values,
+} from '../../support/scripted-publisher';
 
 type Row = Record<string, unknown>;
-// biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
-type Values = Record<string, any>;
 
 /** A page that was read waits no longer than this for the next one. */
 const LINGER_MS = 200;
-const PAGE = 10;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
@@ -26,89 +19,6 @@ beforeEach(() => {
 afterEach(() => {
   jest.useRealTimers();
 });
-
-/** One feed between a scripted vendor and a log in memory, over a clock that only moves while somebody waits for it. */
-interface Publisher {
-  readonly vendor: ScriptedVendor;
-  readonly session: MemorySession;
-  readonly owned: OwnedFeed;
-  /** Pages as they were reported, with how many transactions there were by then. */
-  readonly reports: (PageReport & { readonly transactions: number; readonly atMs: number })[];
-  poll(options?: { readonly wide?: boolean; readonly signal?: AbortSignal }): Promise<PollResult>;
-  /** Everything in a topic so far, decoded. */
-  topic(name: string): Values[];
-  records(): ProducerRecord[];
-}
-
-async function publisherOf(name: 'ipos' | 'insights', overrides: Partial<Feed> = {}): Promise<Publisher> {
-  const feed = testFeed(name, {
-    pageSize: PAGE,
-    pollIntervalMs: 3_600_000,
-    wideOverlapSeconds: 100_000,
-    ...overrides,
-  });
-  const topics = feedTopics(feed, '');
-  const vendor = scriptedVendor();
-  const session = memorySession();
-  const reports: Publisher['reports'] = [];
-  const owned = await acquireFeed(
-    feed,
-    {
-      source: vendor,
-      log: { acquire: async () => session } as never,
-      registry: memoryRegistry(),
-      logger: quietLogger(),
-      topics,
-      scope: 'scope',
-      appId: 'test',
-      instance: 'test',
-      onPage: (page) =>
-        reports.push({ ...page, transactions: session.transactions.length, atMs: Date.now() }),
-    },
-    new AbortController().signal,
-  );
-  const { codec } = owned.deps;
-  const types = new Map([
-    [topics.current.name, codec.image],
-    [topics.sourceOffset.name, codec.sourceOffset],
-    [topics.deadLetters.name, codec.deadLetter],
-    ...topics.transitions.map(
-      (topic, i) => [topic.name, codec.transitions.get(feed.transitions[i]!.type)!] as const,
-    ),
-  ] as [string, { decode(value: Buffer): unknown }][]);
-  const publisher: Publisher = {
-    vendor,
-    session,
-    owned,
-    reports,
-    async poll({ wide = false, signal = new AbortController().signal } = {}) {
-      const polled = poll(feed, owned.deps, wide, signal);
-      return underFakeTime(polled);
-    },
-    records: () => session.transactions.flatMap(({ records }) => records),
-    topic: (of) =>
-      publisher
-        .records()
-        .filter(({ topic }) => topic === of)
-        .map(({ value }) => types.get(of)!.decode(value!) as Values),
-  };
-  // An empty first snapshot, so that everything after it is a change.
-  await publisher.poll();
-  reports.length = 0;
-  return publisher;
-}
-
-async function underFakeTime<T>(work: Promise<T>): Promise<T> {
-  let isOver = false;
-  const end = () => {
-    isOver = true;
-  };
-  work.then(end, end);
-  while (!isOver) await jest.advanceTimersByTimeAsync(10);
-  return work;
-}
-
-const passing = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** n IPOs, a second apart, so that pages overlap by their last row. */
 const ipos = (n: number): Row[] =>
