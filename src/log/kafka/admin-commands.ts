@@ -5,7 +5,7 @@ export type CommandTarget = Pick<KafkaConfig, 'brokers' | 'ssl' | 'sasl'>;
 
 /** One thing that the brokers allow or not. */
 export interface Access {
-  readonly operation: 'CREATE' | 'DESCRIBE' | 'DESCRIBE_CONFIGS' | 'READ' | 'WRITE';
+  readonly operation: 'CREATE' | 'DESCRIBE' | 'DESCRIBE_CONFIGS' | 'IDEMPOTENT_WRITE' | 'READ' | 'WRITE';
   readonly resource: 'topic' | 'transactional-id' | 'group' | 'cluster';
   /** Names of the resource; none of the cluster. */
   readonly names: readonly string[];
@@ -63,6 +63,7 @@ const operationNames: Readonly<Record<Access['operation'], string>> = {
   CREATE: 'Create',
   DESCRIBE: 'Describe',
   DESCRIBE_CONFIGS: 'DescribeConfigs',
+  IDEMPOTENT_WRITE: 'IdempotentWrite',
   READ: 'Read',
   WRITE: 'Write',
 };

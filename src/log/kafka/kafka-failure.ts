@@ -79,7 +79,12 @@ function refusedAccess(type: string, { operation, topics, transactionalId }: Ask
       if (transactionalId === undefined) return null;
       return { operation: 'WRITE', resource: 'transactional-id', names: [transactionalId] };
     case 'CLUSTER_AUTHORIZATION_FAILED':
-      return { operation, resource: 'cluster', names: [] };
+      // Of those who write: a producer of somebody who may not write to any topic is refused as a whole.
+      return {
+        operation: operation === 'WRITE' ? 'IDEMPOTENT_WRITE' : operation,
+        resource: 'cluster',
+        names: [],
+      };
     default:
       return null;
   }

@@ -1,0 +1,265 @@
+import { createServer } from 'node:net';
+import type { Admin, Kafka } from 'kafkajs';
+import { ipos } from '../../src/feeds/ipos';
+import { kafkaClient } from '../../src/log/kafka/client';
+import { readingCluster } from '../../src/log/kafka/cluster';
+import { allTopics, feedTopics } from '../../src/log/topics';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
+import { commandLine, until } from '../support/cli';
+import { kafkaTools } from '../support/kafka-tools';
+import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { tempFolder } from '../support/temp-folder';
+
+const cli = commandLine();
+const folder = tempFolder();
+const startMs = 90_000;
+
+interface Line {
+  readonly check: string;
+  readonly feed: string | null;
+  readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
+  readonly found: string;
+  readonly code: string | null;
+  readonly do: string | null;
+}
+
+/** What the doctor says of feed ipos in an environment. */
+async function doctor(env: Readonly<Record<string, string>>) {
+  const running = cli(['doctor', '--json', '--feeds', 'ipos'], { cwd: folder(), env });
+  const { code } = await running.ended(60_000);
+  const lines = running
+    .stdout()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+  const of = (check: string) => lines.find((line) => line.check === check)!;
+  return { code, of, said: running.stdout() + running.stderr() };
+}
+
+describe('on Kafka', () => {
+  let servers: SharedServers;
+  let kafka: Kafka;
+  let admin: Admin;
+  let prefix: string;
+  let simulator: Simulator | null = null;
+  beforeAll(async () => {
+    servers = await sharedServers();
+    const brokers = servers.brokers.split(',');
+    kafka = kafkaClient({ brokers, ssl: null, sasl: null, compression: 'gzip' }, 'test', quietLogger());
+    admin = kafka.admin();
+    await admin.connect();
+  }, startMs);
+  afterAll(() => admin?.disconnect());
+  beforeEach(() => {
+    prefix = uniquePrefix();
+  });
+  afterEach(async () => {
+    await simulator?.stop();
+    simulator = null;
+  });
+
+  const environment = () => ({
+    KAFKA_BROKERS: servers.brokers,
+    SCHEMA_REGISTRY_URL: servers.registryUrl,
+    HIGHWATER_TOPIC_PREFIX: prefix,
+  });
+  const topics = () => feedTopics(ipos, prefix);
+
+  it('all is fine before the first run, and nothing is made', async () => {
+    const { code, of } = await doctor(environment());
+    expect(code).toBe(0);
+    expect(of('brokers')).toMatchObject({ state: 'ok', found: expect.stringContaining('1 reachable') });
+    expect(of('transactions').state).toBe('ok');
+    expect(of('topics')).toMatchObject({ state: 'ok', found: expect.stringContaining('0 of 5 exist') });
+    expect(of('registry').state).toBe('ok');
+    expect(of('schemas').found).toMatch(/^new, the first run registers them: /);
+    const names = await admin.listTopics();
+    expect(names.filter((name) => name.startsWith(prefix))).toEqual([]);
+    const { found } = (await doctor(environment())).of('schemas');
+    expect(found).toMatch(/^new, /);
+  });
+
+  it('it leaves nothing on the topics that any reader is shown, and no group', async () => {
+    const all = allTopics(topics());
+    await admin.createTopics({
+      topics: all.map(({ name, partitions, cleanup }) => ({
+        topic: name,
+        numPartitions: partitions,
+        configEntries: [{ name: 'cleanup.policy', value: cleanup }],
+      })),
+    });
+    const groups = (await admin.listGroups()).groups.length;
+    const { code, of } = await doctor(environment());
+    expect(code).toBe(0);
+    expect(of('transactions').found).toBe('one was begun over 5 topics and aborted');
+    expect((await admin.listGroups()).groups.length).toBe(groups);
+
+    // Not even a reader who is shown what is not committed: all that is there is the end of the transaction.
+    const cluster = readingCluster(kafka);
+    await cluster.connect();
+    try {
+      await cluster.addMultipleTargetTopics(all.map(({ name }) => name));
+      let markers = 0;
+      for (const { name } of all) {
+        const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(name, [0]));
+        const broker = await cluster.findBroker({ nodeId });
+        const { responses } = await broker.fetch({
+          ...{ isolationLevel: 0, maxWaitTime: 500, minBytes: 1, maxBytes: 1_000_000 },
+          topics: [{ topic: name, partitions: [{ partition: 0, fetchOffset: '0', maxBytes: 1_000_000 }] }],
+        });
+        for (const { messages } of responses.flatMap(({ partitions }) => partitions)) {
+          expect(messages.filter(({ isControlRecord }) => !isControlRecord)).toEqual([]);
+          markers += messages.length;
+        }
+      }
+      expect(markers).toBeGreaterThan(0);
+    } finally {
+      await cluster.disconnect();
+    }
+  });
+
+  it('it does not disturb a publisher', async () => {
+    simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 200 }, marketDayMs: 20 });
+    const env = {
+      ...environment(),
+      HIGHWATER_API_URL: simulator.url,
+      HIGHWATER_API_TOKEN: simulator.token,
+      HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    };
+    const publisher = cli(['run', '--feeds', 'ipos', '--poll-interval', '50ms'], { cwd: folder(), env });
+    await publisher.sees(/ipos: first snapshot complete/, 'stderr', 30_000);
+    for (let times = 0; times < 3; times++) {
+      const { code, of } = await doctor(env);
+      expect(of('topics').found).toBe('5 of 5 exist');
+      expect(of('schemas').found).toMatch(/^registered: /);
+      expect(code).toBe(0);
+    }
+    const asked = simulator.requests().length;
+    await until(() => simulator!.requests().length > asked + 10);
+    expect(publisher.stderr()).not.toMatch(/WARN|ERROR/);
+    publisher.signal('SIGTERM');
+    expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+  });
+
+  it('topics that are kept in a wrong way are named with the command, risky ones too', async () => {
+    const { changes, current } = topics();
+    const make = (topic: string, name: string, value: string) =>
+      admin.createTopics({ topics: [{ topic, configEntries: [{ name, value }] }] });
+    await make(changes.name, 'retention.ms', '1000000');
+    const risky = await doctor(environment());
+    expect(risky.code).toBe(0);
+    expect(risky.of('topics')).toMatchObject({
+      state: 'warning',
+      found: expect.stringContaining(`retention.ms is 1000000 on ${changes.name}`),
+      do: expect.stringContaining(`--entity-name ${changes.name} --add-config retention.ms=-1`),
+    });
+    await make(current.name, 'cleanup.policy', 'delete');
+    const wrong = await doctor(environment());
+    expect(wrong.code).toBe(1);
+    expect(wrong.of('topics')).toMatchObject({
+      state: 'failed',
+      code: 'LOG_TOPIC_MISMATCH',
+      do: expect.stringContaining(`--entity-name ${current.name} --add-config cleanup.policy=compact`),
+    });
+  });
+
+  it('a registry without the schemas stops a publisher that only looks up', async () => {
+    const { code, of } = await doctor({ ...environment(), HIGHWATER_SCHEMA_REGISTRATION: 'lookup' });
+    expect(code).toBe(1);
+    expect(of('schemas')).toMatchObject({ state: 'failed', code: 'SCHEMA_UNREGISTERED' });
+    expect(of('schemas').do).toContain('highwater schemas register');
+  });
+
+  it('dead servers are named, each alone', async () => {
+    const closed = await closedPort();
+    const noRegistry = await doctor({ ...environment(), SCHEMA_REGISTRY_URL: `http://127.0.0.1:${closed}` });
+    expect(noRegistry.code).toBe(1);
+    expect(noRegistry.of('registry')).toMatchObject({ state: 'failed', code: 'REGISTRY_UNREACHABLE' });
+    expect(noRegistry.of('transactions').state).toBe('ok');
+
+    const noBrokers = await doctor({ ...environment(), KAFKA_BROKERS: `127.0.0.1:${closed}` });
+    expect(noBrokers.code).toBe(1);
+    expect(noBrokers.of('brokers')).toMatchObject({ state: 'failed', code: 'KAFKA_UNREACHABLE' });
+    expect(noBrokers.of('transactions').state).toBe('skipped');
+    expect(noBrokers.of('registry').state).toBe('ok');
+  });
+});
+
+describe('on Kafka with permissions', () => {
+  let server: Cluster;
+  beforeAll(async () => {
+    server = await startKafka({ secured: true });
+  }, startMs);
+  afterAll(() => server?.stop());
+
+  const environment = (password: string) => ({
+    KAFKA_BROKERS: server.bootstrap,
+    KAFKA_SASL_USERNAME: server.users!.publisher.username,
+    KAFKA_SASL_PASSWORD: password,
+    SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1',
+  });
+
+  it('a refused password is told from brokers that are away, and never said', async () => {
+    const { of, said } = await doctor(environment('pass-0815-wrong'));
+    expect(of('brokers').state).toBe('ok');
+    expect(of('login')).toMatchObject({ state: 'failed', code: 'KAFKA_UNAUTHENTICATED' });
+    expect(of('topics').state).toBe('skipped');
+    expect(said).not.toContain('pass-0815-wrong');
+  });
+
+  it('what is missing is named until all is there', async () => {
+    const asAdmin = await kafkaTools({ folder: folder(), login: server.users!.admin });
+    const env = environment(server.users!.publisher.password);
+    const seen: string[] = [];
+    for (let tries = 0; tries < 6; tries++) {
+      const { of } = await doctor(env);
+      const red = [of('transactions'), of('topics')].filter(({ state }) => state === 'failed');
+      if (red.length === 0) break;
+      for (const { code, found, do: remedy } of red) {
+        expect(code).toBe('KAFKA_FORBIDDEN');
+        seen.push(/do not allow (\w+ on (?:the )?[a-z]+)/.exec(found)![1]!);
+        await asAdmin(/^kafka-acls.*$/m.exec(remedy!)![0]);
+      }
+    }
+    expect(new Set(seen)).toEqual(
+      new Set([
+        'DESCRIBE on topic',
+        'CREATE on topic',
+        'IDEMPOTENT_WRITE on the cluster',
+        'WRITE on transactional',
+      ]),
+    );
+
+    // Topics of its own, as the doctor says they may be made: then it looks whether they may be written.
+    const kafka = kafkaClient(
+      {
+        brokers: server.bootstrap.split(','),
+        ssl: null,
+        sasl: { mechanism: 'plain', ...server.users!.publisher },
+        compression: 'gzip',
+      },
+      'test',
+      quietLogger(),
+    );
+    const admin = kafka.admin();
+    await admin.connect();
+    const [spec] = allTopics(feedTopics(ipos, ''));
+    await admin.createTopics({ topics: [{ topic: spec!.name }] });
+    await admin.disconnect();
+    const unwritable = (await doctor(env)).of('transactions');
+    expect(unwritable.found).toContain('do not allow WRITE on topic ipos');
+    await asAdmin(/^kafka-acls.*$/m.exec(unwritable.do!)![0]);
+    expect((await doctor(env)).of('transactions').state).toBe('ok');
+  });
+});
+
+/** Nobody listens there. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
