@@ -1,6 +1,6 @@
 import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../../logger';
-import { registerCodecs } from './compression';
+import { type CodecName, registerCodecs } from './compression';
 
 /** Where and how to reach the brokers. */
 export interface KafkaConfig {
@@ -18,7 +18,7 @@ export interface KafkaConfig {
     readonly username: string;
     readonly password: string;
   } | null;
-  readonly compression: 'gzip' | 'none' | 'lz4' | 'zstd';
+  readonly compression: CodecName;
 }
 
 /**

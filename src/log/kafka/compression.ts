@@ -3,10 +3,12 @@ import zlib from 'node:zlib';
 import { CompressionCodecs, CompressionTypes } from 'kafkajs';
 import { compressFrame, decompressFrame } from 'lz4-napi';
 import { HighwaterError } from '../../errors';
-import type { KafkaConfig } from './client';
+
+/** As HIGHWATER_COMPRESSION names it. */
+export type CodecName = 'gzip' | 'none' | 'lz4' | 'zstd';
 
 /** The codec of a setting, as kafkajs numbers it. @throws HighwaterError CONFIG_INVALID when this machine lacks it */
-export function compressionType(codec: KafkaConfig['compression']): CompressionTypes {
+export function compressionType(codec: CodecName): CompressionTypes {
   registerCodecs();
   if (codec === 'zstd') zstd();
   return types[codec];

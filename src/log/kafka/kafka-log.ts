@@ -6,11 +6,11 @@ import { allTopics, isCompacted } from '../topics';
 import { type KafkaConfig, kafkaClient } from './client';
 import { readingCluster } from './cluster';
 import { compressionType } from './compression';
-import { kafkaFailure } from './kafka-failure';
 import { read, topicNames } from './read';
 import { openSession, type SessionLimits } from './session';
 import { prepareTopics, type TopicLayout } from './topic-settings';
 import { unlessAborted } from './wait';
+import { writeFailure } from './write-access';
 
 export interface KafkaLogOptions {
   readonly kafka: KafkaConfig;
@@ -33,6 +33,8 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   /** Risky settings of topics that were told of already: a feed may be acquired often. */
   const warned = new Set<string>();
 
+  const transactionalId = (feed: string) => `${appId}.${topicPrefix}${feed}`;
+
   async function acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession> {
     const { feed } = topics;
     const compacted = allTopics(topics).filter(isCompacted);
@@ -47,7 +49,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       const session = await openSession({
         ...{ kafka, cluster, topics, feed, partitions, logger, limits, signal },
         compacted: new Map(compacted.map(({ name }) => [name, partitions.get(name)!])),
-        transactionalId: `${appId}.${topicPrefix}${feed}`,
+        transactionalId: transactionalId(feed),
         ownerEpoch: randomUUID(),
         sourceOffsetTopic: topics.sourceOffset.name,
         maxRecordBytes: largestRecord(topics, layouts),
@@ -74,7 +76,12 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       try {
         return await unlessAborted(acquiring, signal, (session) => session.release());
       } catch (error) {
-        throw kafkaFailure(error, `taking over feed ${topics.feed}`);
+        signal.throwIfAborted();
+        if (error instanceof HighwaterError) throw error;
+        throw await writeFailure(error, `taking over feed ${topics.feed}`, {
+          ...{ kafka, cluster: options.kafka, transactionalId: transactionalId(topics.feed) },
+          topics: allTopics(topics).map(({ name }) => name),
+        });
       }
     },
     read: (topics, readOptions) => read(kafka, topics, readOptions, { closing: closing.signal, logger }),
