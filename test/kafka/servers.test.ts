@@ -20,6 +20,8 @@ import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 const folder = tempFolder();
+// More than a start takes on a machine that does much else; a failed one says why before.
+const START_MS = 120_000;
 
 const client = (brokers: string, user?: User) =>
   new Kafka({
@@ -127,7 +129,7 @@ describe('a broker of its own', () => {
   beforeAll(async () => {
     kafka = await startKafka();
     broker = kafka.brokers[0]!;
-  });
+  }, START_MS);
   afterAll(() => kafka?.stop());
 
   it('has its data after kill -9 and restart', async () => {
@@ -169,7 +171,7 @@ describe('three brokers', () => {
   let kafka: Cluster;
   beforeAll(async () => {
     kafka = await startKafka({ brokers: 3 });
-  }, 120_000);
+  }, START_MS);
   afterAll(() => kafka?.stop());
 
   it('keep three replicas, and go on without the leader', async () => {
@@ -199,7 +201,7 @@ describe('a secured broker', () => {
   let kafka: Cluster;
   beforeAll(async () => {
     kafka = await startKafka({ secured: true });
-  });
+  }, START_MS);
   afterAll(() => kafka?.stop());
 
   it('lets the publisher do what it was allowed to, and nothing else', async () => {
@@ -243,7 +245,7 @@ describe('a registry of its own', () => {
   let registry: Registry;
   beforeAll(async () => {
     registry = await startRegistry();
-  });
+  }, START_MS);
   afterAll(() => registry?.stop());
 
   it('keeps schemas, and accepts connections without an answer while frozen', async () => {
@@ -286,7 +288,7 @@ it('servers and their data are gone when their parent is killed, frozen ones too
     parent.stdout.setEncoding('utf8').on('data', (text) => {
       said += text;
     });
-    await until(() => said.includes('\n'), 50_000);
+    await until(() => said.includes('\n'), START_MS);
     const [broker, registry, ...folders] = JSON.parse(said) as [number, number, string, string];
     expect([broker, registry].map(runs)).toEqual([true, true]);
     expect(folders.map((folder) => existsSync(folder))).toEqual([true, true]);
@@ -298,7 +300,7 @@ it('servers and their data are gone when their parent is killed, frozen ones too
   } finally {
     parent.kill('SIGKILL');
   }
-});
+}, 150_000);
 
 describe('npm run kafka', () => {
   it('runs on the usual ports or the next that are free, and leaves nothing behind at Ctrl-C', async () => {
@@ -318,7 +320,7 @@ describe('npm run kafka', () => {
       child.stdout.setEncoding('utf8').on('data', (text) => {
         said += text;
       });
-      await until(() => said.includes('Ctrl-C'), 50_000);
+      await until(() => said.includes('Ctrl-C'), START_MS);
       const [, brokers = ''] = /^export KAFKA_BROKERS=(.*)$/m.exec(said)!;
       const [, registryUrl = ''] = /^export SCHEMA_REGISTRY_URL=(.*)$/m.exec(said)!;
       expect(Number(brokers.split(':')[1])).toBeGreaterThan(port);
@@ -335,5 +337,5 @@ describe('npm run kafka', () => {
       child.kill('SIGKILL');
       taken.close();
     }
-  });
+  }, 150_000);
 });
