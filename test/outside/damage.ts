@@ -1,0 +1,50 @@
+import path from 'node:path';
+import { run } from './command';
+import type { Reader, Reading } from './readers';
+import type { Results } from './results';
+import type { Servers } from './servers';
+
+/** One thing that was made wrong in a copy, and what must notice it. */
+export interface Damage {
+  /** In words. */
+  readonly what: string;
+  /** The check that must fail, and a text that its findings must name. */
+  readonly check: string;
+  readonly names: string;
+}
+
+const COPY_MS = 60_000;
+
+/** Copies topics with `damaged_copy.py`. @returns what is wrong with the copy */
+export async function damagedCopy(
+  python: string,
+  { brokers, registryUrl }: Servers,
+  prefix: string,
+  copyPrefix: string,
+): Promise<readonly Damage[]> {
+  const script = path.join(__dirname, 'python', 'damaged_copy.py');
+  const args = ['-B', script, brokers, registryUrl, prefix, copyPrefix];
+  const { code, stdout, stderr } = await run(python, args, { withinMs: COPY_MS });
+  if (code !== 0) throw new Error(`the copy was not made (${code}):\n${stdout}${stderr}`);
+  return JSON.parse(stdout) as Damage[];
+}
+
+/** Whether a reader has noticed what its checks are there for. */
+export function checkNoticed(
+  reader: Reader,
+  { problems }: Reading,
+  damages: readonly Damage[],
+  results: Results,
+): void {
+  for (const { what, check, names } of damages) {
+    const found = problems[check];
+    // The reader on the JVM has fewer checks.
+    if (found === undefined) continue;
+    const details = [`${reader.name} found under "${check}":`, ...found.slice(0, 5)];
+    results.check(
+      found.some((text) => text.includes(names)),
+      `notices ${what} (${check})`,
+      details,
+    );
+  }
+}

@@ -1,0 +1,64 @@
+import { codecsOf } from './batches';
+import { checkNoticed, damagedCopy } from './damage';
+import { checkExample, examples } from './examples';
+import { javaProgram } from './java';
+import { pythonProgram } from './python';
+import { count, javaReader, pythonReader } from './readers';
+import type { Results } from './results';
+import { publish } from './scenario';
+import { startServers } from './servers';
+
+/**
+ * The publisher on Kafka, read by programs in other languages: every topic by a reader in Python and one in Java, and again
+ * after a copy was damaged, which both must notice; and by the examples of the README.
+ * @param prefix of the topics; ends in a dot
+ */
+export async function checkOtherLanguages(folder: string, prefix: string, results: Results): Promise<void> {
+  const say = (text: string) => void process.stdout.write(`${text}\n`);
+  say('Python and Java');
+  // What the machine lacks is said first.
+  const interpreter = await pythonProgram();
+  const program = await javaProgram();
+  results.ok('packages and programs are installed');
+
+  const servers = await startServers();
+  const copyPrefix = prefix.replace(/\.$/, '-damaged.');
+  try {
+    const { truthFile, writes } = await publish(servers, prefix, folder);
+    results.ok(`a publisher was killed, ended and run once more while the API wrote ${writes} times`);
+
+    const readers = [pythonReader(interpreter, folder), javaReader(program, folder)];
+    const topics = { servers, prefix, truthFile };
+    const readings = await Promise.all(readers.map((reader) => reader.read(topics)));
+    for (const [i, reading] of readings.entries()) {
+      say(readers[i]!.name);
+      count(reading, results);
+    }
+
+    say('The examples of the README');
+    const held = readings[0]!.topics!;
+    const isOwn = ({ key }: { key: string }) => key === '__highwater_fence';
+    for (const example of examples(interpreter, program)) {
+      for (const topic of ['ipos.deal-status', 'ipos.current']) {
+        const expected = held[topic]!.filter((record) => !isOwn(record));
+        await checkExample(example, servers, prefix + topic, expected, results);
+      }
+    }
+    if (servers.own !== null) {
+      const codecs = codecsOf(servers.own, `${prefix}ipos.deal-status`);
+      const told = [...codecs].map(([codec, batches]) => `${batches} ${codec}`).join(', ');
+      results.check((codecs.get('gzip') ?? 0) > 0, `what kafkajs read there is compressed: ${told} batches`);
+    }
+
+    say('A damaged copy');
+    const damages = await damagedCopy(interpreter, servers, prefix, copyPrefix);
+    const copy = { ...topics, prefix: copyPrefix, copiedFrom: prefix };
+    const found = await Promise.all(readers.map((reader) => reader.read(copy)));
+    for (const [i, reading] of found.entries()) {
+      say(readers[i]!.name);
+      checkNoticed(readers[i]!, reading, damages, results);
+    }
+  } finally {
+    await servers.stop(prefix.replace(/\.$/, ''));
+  }
+}

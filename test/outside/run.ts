@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { composeFile } from './compose-file';
+import { checkOtherLanguages } from './other-languages';
+import { createResults } from './results';
+
+/** One thing to look at. */
+export interface Step {
+  /** What is so, when it passes. */
+  readonly name: string;
+  /** @throws Error when it is not so */
+  run(): Promise<void>;
+}
+
+/** What `npm run test:outside` runs: programs that are not ours, against what the project makes. */
+async function main(): Promise<void> {
+  const results = createResults();
+  const folder = mkdtempSync(path.join(tmpdir(), 'highwater-outside-'));
+  const began = Date.now();
+  const readers: Step = {
+    name: 'every topic was read by programs in other languages',
+    run: () => checkOtherLanguages(folder, `outside-${randomBytes(4).toString('hex')}.`, results),
+  };
+  try {
+    for (const { name, run } of [composeFile, readers]) {
+      await run().then(
+        () => results.ok(name),
+        (error: Error) => results.fail(`not so: ${name}`, [error.message]),
+      );
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const seconds = ((Date.now() - began) / 1000).toFixed(0);
+  process.stdout.write(`\n${results.passed} passed, ${results.failed} failed in ${seconds} s\n`);
+  process.exitCode = results.failed === 0 ? 0 : 1;
+}
+
+void main();
