@@ -82,6 +82,12 @@ module.exports = {
       { path: '^src/', pathNot: '^src/(source/|avro/confluent-registry-http\\.ts$)' },
       { path: 'node_modules/axios' },
     ),
+    forbid(
+      'registry-library-in-its-adapter',
+      'Its faults are fenced off in one place.',
+      { path: '^src/', pathNot: '^src/avro/confluent-registration\\.ts$' },
+      { path: 'node_modules/(@kafkajs/confluent-schema-registry|mappersmith)' },
+    ),
     ...stages.map((stage, i) =>
       forbid(
         `no-stage-before-${stage}`,

@@ -20,7 +20,8 @@ export interface RegistryRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** From the base on, with a slash. */
   readonly path: string;
-  readonly body?: object;
+  /** JSON. */
+  readonly body?: string;
 }
 
 export type RegistryReply = {
@@ -71,7 +72,7 @@ export function registryHttp(
         answer = await axios.request<string>({
           url: `${url}${path}`,
           method,
-          ...(body === undefined ? {} : { data: JSON.stringify(body) }),
+          ...(body === undefined ? {} : { data: body }),
           ...(auth === null ? {} : { auth }),
           headers: {
             Accept: `${mediaType}, application/json`,

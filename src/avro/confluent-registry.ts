@@ -50,6 +50,8 @@ export function confluentRegistry(
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();
+  /** Subjects met without a version and not registered yet: their level is ours to set, also when a failure came between. */
+  const begun = new Set<string>();
 
   async function standing(subject: string, schema: AvroSchema): Promise<SchemaStanding> {
     // First, since the server knows a schema again also where it stores it in another form.
@@ -63,19 +65,18 @@ export function confluentRegistry(
       const found = await standing(subject, schema);
       if (registration === 'lookup') return onlyRegistered(subject, found);
       if (found.state === 'incompatible') throw incompatible(subject, found.reason);
-      if (found.state !== 'new') await holdToLevel(subject);
-      if (found.state === 'registered') return found.id;
-      // Before the first version, so that none is ever taken on a lower level.
-      const isLevelSet = found.state !== 'new' || (await api.setLevel(subject, FULL_TRANSITIVE));
-      const registered = await api.register(subject, schema);
+      const isFirstVersion = found.state === 'new';
+      const level = isFirstVersion ? await begin(subject) : await holdToLevel(subject);
+      const registered =
+        found.state === 'registered' ? found : await api.register({ subject, schema, level, isFirstVersion });
       if ('id' in registered) {
-        if (!isLevelSet) await api.setLevel(subject, FULL_TRANSITIVE);
+        begun.delete(subject);
         return registered.id;
       }
       if (attempt === triesOfRegistration) {
         throw new HighwaterError(
-          'SCHEMA_INCOMPATIBLE',
-          `new schema for ${subject}: the registry at ${url} refused it (409): ${registered.conflict}`,
+          registered.code,
+          `new schema for ${subject}: the registry at ${url} ${registered.conflict}`,
         );
       }
       await sleep(Math.random() * 100 * attempt, undefined, { signal });
@@ -92,21 +93,29 @@ export function confluentRegistry(
     throw new HighwaterError('SCHEMA_UNREGISTERED', `${what}${why}`);
   }
 
-  /** Of a subject that exists. */
-  async function holdToLevel(subject: string): Promise<void> {
+  /** Before the first version, so that none is ever taken on a lower level; some servers refuse it until there is one. */
+  async function begin(subject: string): Promise<string> {
+    begun.add(subject);
+    await api.setLevel(subject, FULL_TRANSITIVE);
+    return FULL_TRANSITIVE;
+  }
+
+  /** For a subject that exists. @returns its level from now on */
+  async function holdToLevel(subject: string): Promise<string> {
     const level = await api.level(subject);
-    if (level === FULL_TRANSITIVE) return;
-    if (weakerLevel === 'raise') {
-      await api.setLevel(subject, FULL_TRANSITIVE);
+    if (level === FULL_TRANSITIVE) return level;
+    const isToBeRaised = weakerLevel === 'raise' || begun.has(subject);
+    if (isToBeRaised && (await api.setLevel(subject, FULL_TRANSITIVE))) {
       logger.info('compatibility level of a subject raised', { subject, from: level, to: FULL_TRANSITIVE });
-      return;
+      return FULL_TRANSITIVE;
     }
-    if (warned.has(subject)) return;
+    if (warned.has(subject)) return level;
     warned.add(subject);
     logger.warn(`The registry holds ${subject} to ${level} only.`, {
       now: 'Highwater itself lets nothing incompatible through; another program could.',
       remedy: 'Set it to FULL_TRANSITIVE: `highwater schemas register` does.',
     });
+    return level;
   }
 
   async function fetchSchema(id: number): Promise<AvroSchema> {

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { inspect } from 'node:util';
 import { type ConfluentRegistryOptions, confluentRegistry } from '../../../src/avro/confluent-registry';
 import type { AvroSchema, SchemaRegistry } from '../../../src/avro/registry';
 import { HighwaterError } from '../../../src/errors';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { quietLogger } from '../../support/source';
+import { until } from '../../support/until';
 
 /** What a registry answers, by method and path; what is not there it does not know. */
 type Script = Record<string, readonly [status: number, body: unknown]>;
@@ -66,92 +68,106 @@ async function failure(promise: Promise<unknown>): Promise<HighwaterError> {
   return error;
 }
 
+const badAnswers: [
+  what: string,
+  code: string,
+  message: RegExp,
+  answer: (response: ServerResponse) => void,
+][] = [
+  ['never answers', 'REGISTRY_UNREACHABLE', /no answer within 1000 ms/, () => {}],
+  [
+    'sends its answer byte by byte',
+    'REGISTRY_UNREACHABLE',
+    /no answer within 1000 ms/,
+    (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const drip = setInterval(() => response.write(' '), 20);
+      response.on('close', () => clearInterval(drip));
+    },
+  ],
+  ['resets the connection', 'REGISTRY_UNREACHABLE', /ECONNRESET|hang up/, (r) => r.socket?.resetAndDestroy()],
+  [
+    'breaks off in the middle',
+    'REGISTRY_UNREACHABLE',
+    /no answer \(/,
+    (response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('{"id":');
+      setImmediate(() => response.destroy());
+    },
+  ],
+  [
+    'says that it is not well',
+    'REGISTRY_UNREACHABLE',
+    /answered 503: leader unknown/,
+    (response) => sendJson(response, { error_code: 50003, message: 'leader unknown' }, 503),
+  ],
+  ['has too much to do', 'REGISTRY_UNREACHABLE', /answered 429/, (response) => sendJson(response, {}, 429)],
+  [
+    'does not know the user',
+    'REGISTRY_UNAUTHORIZED',
+    /answered 401: no such user/,
+    (response) => sendJson(response, { error_code: 401, message: 'no such user' }, 401),
+  ],
+  [
+    'does not let the user in',
+    'REGISTRY_UNAUTHORIZED',
+    /answered 403/,
+    (response) => sendJson(response, { message: 'denied' }, 403),
+  ],
+  [
+    'refuses with words',
+    'REGISTRY_REFUSED',
+    /answered 422: Invalid schema/,
+    (response) => sendJson(response, { error_code: 42201, message: 'Invalid schema' }, 422),
+  ],
+  [
+    'is a page for people',
+    'REGISTRY_REFUSED',
+    /answered 200: text\/html: <html>Log in/,
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<html>Log in');
+    },
+  ],
+  [
+    'is another server, which does not have the path',
+    'REGISTRY_REFUSED',
+    /answered 404/,
+    (response) => sendJson(response, { error_code: 404, message: 'HTTP 404 Not Found' }, 404),
+  ],
+  [
+    'leads elsewhere',
+    'REGISTRY_REFUSED',
+    /answered 302: a redirect to .*elsewhere, which is not followed/,
+    (response) => {
+      response.writeHead(302, { location: `${server.url}/elsewhere` });
+      response.end();
+    },
+  ],
+  [
+    'has no id',
+    'REGISTRY_REFUSED',
+    /as no registry does: (id|compatibilityLevel): /,
+    (response) => sendJson(response, {}),
+  ],
+  [
+    'has an id that is none',
+    'REGISTRY_REFUSED',
+    /as no registry does: (id|compatibilityLevel): /,
+    (response) => sendJson(response, { id: 2 ** 32, version: 1 }),
+  ],
+  ['says null', 'REGISTRY_REFUSED', /as no registry does: /, (response) => sendJson(response, 'null')],
+  [
+    'fails and says null',
+    'REGISTRY_UNREACHABLE',
+    /answered 500: application\/json: null/,
+    (response) => sendJson(response, 'null', 500),
+  ],
+];
+
 describe('a registry that is not well', () => {
-  it.each<[string, string, RegExp, (response: ServerResponse) => void]>([
-    ['never answers', 'REGISTRY_UNREACHABLE', /no answer within 1000 ms/, () => {}],
-    [
-      'sends its answer byte by byte',
-      'REGISTRY_UNREACHABLE',
-      /no answer within 1000 ms/,
-      (response) => {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        const drip = setInterval(() => response.write(' '), 20);
-        response.on('close', () => clearInterval(drip));
-      },
-    ],
-    [
-      'resets the connection',
-      'REGISTRY_UNREACHABLE',
-      /ECONNRESET|hang up/,
-      (r) => r.socket?.resetAndDestroy(),
-    ],
-    [
-      'breaks off in the middle',
-      'REGISTRY_UNREACHABLE',
-      /no answer \(/,
-      (response) => {
-        response.writeHead(200, { 'content-length': '100' });
-        response.write('{"id":');
-        setImmediate(() => response.destroy());
-      },
-    ],
-    [
-      'says that it is not well',
-      'REGISTRY_UNREACHABLE',
-      /answered 503: leader unknown/,
-      (response) => sendJson(response, { error_code: 50003, message: 'leader unknown' }, 503),
-    ],
-    ['has too much to do', 'REGISTRY_UNREACHABLE', /answered 429/, (response) => sendJson(response, {}, 429)],
-    [
-      'does not know the user',
-      'REGISTRY_UNAUTHORIZED',
-      /answered 401: no such user/,
-      (response) => sendJson(response, { error_code: 401, message: 'no such user' }, 401),
-    ],
-    [
-      'does not let the user in',
-      'REGISTRY_UNAUTHORIZED',
-      /answered 403/,
-      (response) => sendJson(response, { message: 'denied' }, 403),
-    ],
-    [
-      'refuses with words',
-      'REGISTRY_REFUSED',
-      /answered 422: Invalid schema/,
-      (response) => sendJson(response, { error_code: 42201, message: 'Invalid schema' }, 422),
-    ],
-    [
-      'is a page for people',
-      'REGISTRY_REFUSED',
-      /answered 200: text\/html: <html>Log in/,
-      (response) => {
-        response.writeHead(200, { 'content-type': 'text/html' });
-        response.end('<html>Log in');
-      },
-    ],
-    [
-      'is another server, which does not have the path',
-      'REGISTRY_REFUSED',
-      /answered 404/,
-      (response) => sendJson(response, { error_code: 404, message: 'HTTP 404 Not Found' }, 404),
-    ],
-    [
-      'leads elsewhere',
-      'REGISTRY_REFUSED',
-      /answered 302: a redirect to .*elsewhere, which is not followed/,
-      (response) => {
-        response.writeHead(302, { location: `${server.url}/elsewhere` });
-        response.end();
-      },
-    ],
-    ['has no id', 'REGISTRY_REFUSED', /as no registry does: id/, (response) => sendJson(response, {})],
-    [
-      'has an id that is none',
-      'REGISTRY_REFUSED',
-      /as no registry does: id/,
-      (response) => sendJson(response, { id: 2 ** 32, version: 1 }),
-    ],
-  ])('one that %s: %s', async (_, code, message, answer) => {
+  it.each(badAnswers)('one that %s: %s', async (_, code, message, answer) => {
     await serve((_request, response) => answer(response));
     const began = performance.now();
 
@@ -221,6 +237,74 @@ describe('a registry that is not well', () => {
   });
 });
 
+/** Well but for what `broken` names and `answer` answers. */
+async function serveBroken(broken: string, answer: (response: ServerResponse, body: string) => void) {
+  requests.length = 0;
+  await serve((request, response) => {
+    const key = `${request.method} ${request.url}`;
+    requests.push(key);
+    void text(request).then((body) => {
+      if (key === broken) answer(response, body);
+      else if (key === 'POST /base/subjects/a-value/versions') sendJson(response, { id: 7 });
+      else if (key.startsWith('PUT')) sendJson(response, {});
+      else if (key.includes('/config')) sendJson(response, { compatibilityLevel: 'FULL_TRANSITIVE' });
+      else sendJson(response, absent[1], 404);
+    });
+  });
+}
+
+describe.each(['POST /base/subjects/a-value/versions', 'GET /base/config/a-value'])(
+  'a registry that is well, up to the request of the registration itself, %s,',
+  (broken) => {
+    it.each(badAnswers)('and then %s: %s', async (_, code, message, answer) => {
+      await serveBroken(broken, answer);
+      const began = performance.now();
+
+      const error = await failure(register());
+
+      expect(error.code).toBe(code);
+      expect(error.message).toMatch(message);
+      expect(error.message).toContain(broken.replace('/base', `${server.url}/base`));
+      expect(performance.now() - began).toBeLessThan(2_900);
+      const isRepeated = code === 'REGISTRY_UNREACHABLE' && !error.message.includes('within');
+      expect(requests.filter((each) => each === broken)).toHaveLength(isRepeated ? 3 : 1);
+    });
+
+    it('is left at once when the program ends', async () => {
+      const stop = new AbortController();
+      await serveBroken(broken, () => stop.abort(new Error('the program ends')));
+
+      await expect(register({ signal: stop.signal, timeoutMs: 60_000 })).rejects.toThrow('the program ends');
+    });
+
+    it('has no connection open to us after that', async () => {
+      let isClosed = false;
+      await serveBroken(broken, (response) => {
+        response.on('close', () => {
+          isClosed = true;
+        });
+      });
+
+      expect(await failure(register())).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+      await until(() => isClosed);
+    });
+
+    it('never makes us show the password, whatever it sends back', async () => {
+      await serveBroken(broken, (response) => {
+        const sent = response.req.headers.authorization!;
+        sendJson(response, { message: `${sent} ${Buffer.from(sent.slice(6), 'base64')}` }, 400);
+      });
+
+      const error = await failure(register());
+
+      expect(error.message).toContain('publisher:[redacted]');
+      const shown = inspect(error, { depth: null, showHidden: true });
+      expect(shown).not.toContain(password);
+      expect(shown).not.toContain(Buffer.from(`publisher:${password}`).toString('base64'));
+    });
+  },
+);
+
 describe('registration', () => {
   const inVersion1: Script = {
     'GET /base/subjects/a-value/versions': [200, [1]],
@@ -231,6 +315,7 @@ describe('registration', () => {
   it('sets the level of a new subject before its first version', async () => {
     await serveScript({
       'PUT /base/config/a-value': [200, { compatibility: 'FULL_TRANSITIVE' }],
+      'GET /base/config/a-value': strict,
       'POST /base/subjects/a-value/versions': [200, { id: 7 }],
     });
 
@@ -239,6 +324,7 @@ describe('registration', () => {
       'POST /base/subjects/a-value',
       'GET /base/subjects/a-value/versions',
       'PUT /base/config/a-value {"compatibility":"FULL_TRANSITIVE"}',
+      'GET /base/config/a-value',
       'POST /base/subjects/a-value/versions',
     ]);
   });
@@ -255,6 +341,113 @@ describe('registration', () => {
 
     expect(await register()).toBe(7);
     expect(server.requests.at(-1)?.url).toBe('/base/config/a-value');
+  });
+
+  it('sets it at the next try when the server fails right behind the first version', async () => {
+    let isThere = false;
+    let level = 'NONE';
+    let refusals = 3;
+    await serve((request, response) => {
+      const key = `${request.method} ${request.url}`;
+      if (key === 'POST /base/subjects/a-value/versions') {
+        isThere = true;
+        sendJson(response, { id: 7 });
+      } else if (!isThere) sendJson(response, absent[1], 404);
+      else if (key === 'POST /base/subjects/a-value') sendJson(response, version1);
+      else if (request.method === 'GET') sendJson(response, { compatibilityLevel: level });
+      else if (refusals-- > 0) sendJson(response, {}, 503);
+      else {
+        level = 'FULL_TRANSITIVE';
+        sendJson(response, {});
+      }
+    });
+    const one = registry();
+
+    expect(await failure(one.register('a-value', schema))).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    expect(await one.register('a-value', schema)).toBe(7);
+    expect(level).toBe('FULL_TRANSITIVE');
+    expect(logger.warnings).toEqual([]);
+  });
+
+  it('posts exactly the schema, with the attributes of ours', async () => {
+    const marked = { ...(schema as object), fields: [{ name: 'pt', type: 'string', decimalText: true }] };
+    let posted = '';
+    await serveBroken('POST /base/subjects/a-value/versions', (response, body) => {
+      posted = body;
+      sendJson(response, { id: 7 });
+    });
+
+    expect(await registry().register('a-value', marked)).toBe(7);
+    expect(JSON.parse(posted)).toEqual({ schema: JSON.stringify(marked) });
+  });
+
+  it('reaches a subject whatever stands in its name', async () => {
+    const subject = 'a/b c?d{e}$&ü-value';
+    const path = `/base/subjects/${encodeURIComponent(subject)}`;
+    await serveScript({
+      [`PUT ${path.replace('subjects', 'config')}`]: [200, {}],
+      [`GET ${path.replace('subjects', 'config')}`]: strict,
+      [`POST ${path}/versions`]: [200, { id: 7 }],
+    });
+
+    expect(await registry().register(subject, schema)).toBe(7);
+  });
+
+  it.each<[string, Script]>([
+    [
+      'its own',
+      { 'GET /base/config/a-value?defaultToGlobal=true': [200, { compatibilityLevel: 'BACKWARD' }] },
+    ],
+    ['the default of the server', { 'GET /base/config': [200, { compatibilityLevel: 'backward' }] }],
+  ])('adds a version to a subject with a weaker level, %s, and leaves the level', async (_, level) => {
+    await serveScript({
+      ...inVersion1,
+      ...level,
+      'POST /base/subjects/a-value/versions': [200, { id: 8 }],
+    });
+
+    expect(await registry().register('a-value', wider)).toBe(8);
+    expect(requests.filter((each) => each.startsWith('PUT'))).toEqual([]);
+    expect(logger.warnings).toHaveLength(1);
+  });
+
+  it('tries again when somebody lowers the level in between', async () => {
+    const levels = ['FULL_TRANSITIVE', 'NONE'];
+    await serve((request, response) => {
+      const key = `${request.method} ${request.url}`;
+      if (key === 'GET /base/subjects/a-value/versions') sendJson(response, [1]);
+      else if (key === 'GET /base/subjects/a-value/versions/1') sendJson(response, version1);
+      else if (key === 'POST /base/subjects/a-value/versions') sendJson(response, { id: 8 });
+      else if (key.includes('/config'))
+        sendJson(response, { compatibilityLevel: levels.length > 1 ? levels.shift() : levels[0] });
+      else sendJson(response, absent[1], 404);
+    });
+
+    expect(await registry().register('a-value', wider)).toBe(8);
+    expect(logger.warnings).toEqual(['The registry holds a-value to NONE only.']);
+  });
+
+  it('registers nothing where a new subject does not keep the level that was set', async () => {
+    await serveScript({
+      'PUT /base/config/a-value': [200, {}],
+      'GET /base/config/a-value': [200, { compatibilityLevel: 'BACKWARD' }],
+      'POST /base/subjects/a-value/versions': [200, { id: 7 }],
+    });
+
+    expect(await failure(register())).toMatchObject({
+      code: 'REGISTRY_REFUSED',
+      message: expect.stringMatching(/a-value.*another level.*FULL_TRANSITIVE != BACKWARD/),
+    });
+    expect(requests).not.toContain('POST /base/subjects/a-value/versions');
+  });
+
+  it('refuses a schema without a name, which the library does not take', async () => {
+    await serveBroken('', () => {});
+
+    expect(await failure(registry().register('a-value', 'string'))).toMatchObject({
+      code: 'SCHEMA_INCOMPATIBLE',
+      message: expect.stringMatching(/a-value: it cannot be registered: Invalid name/),
+    });
   });
 
   it('registers nothing when the level of the new subject cannot be set', async () => {
