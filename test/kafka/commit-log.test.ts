@@ -5,6 +5,11 @@ import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
+// They take their time to start on a busy machine.
+beforeAll(async () => {
+  await sharedServers();
+}, 120_000);
+
 commitLogContract(
   'Kafka',
   async () => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   kafka = new Kafka({ brokers: [...config.brokers], logLevel: logLevel.NOTHING });
   admin = kafka.admin();
   await admin.connect();
-});
+}, 120_000);
 
 beforeEach(() => {
   prefix = uniquePrefix();
