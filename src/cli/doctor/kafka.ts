@@ -1,6 +1,7 @@
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
+import { commandLines } from '../../log/kafka/admin-commands';
 import { type KafkaConfig, kafkaClient } from '../../log/kafka/client';
 import { examineBrokers, examineTransactions } from '../../log/kafka/examine';
 import {
@@ -97,7 +98,7 @@ async function checkTopics(
   const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
   if (wrong.length > 0) {
     const commands = wrong.map((finding) => mendCommand(deps.cluster, finding));
-    return failed(subject, wrong.map(findingText).join('; '), commands.join('\n'), 'LOG_TOPIC_MISMATCH');
+    return failed(subject, wrong.map(findingText).join('; '), commandLines(commands), 'LOG_TOPIC_MISMATCH');
   }
   const starved = reports.flatMap(starvation);
   if (starved.length > 0) {
@@ -124,7 +125,7 @@ async function checkTopics(
   }
   if (risky.length === 0) return ok(subject, found);
   const commands = risky.map((finding) => riskCommand(deps.cluster, finding));
-  return warning(subject, `${found}; ${risky.map(riskText).join('; ')}`, commands.join('\n'));
+  return warning(subject, `${found}; ${risky.map(riskText).join('; ')}`, commandLines(commands));
 }
 
 /** Fewer replicas in sync than a write needs. */

@@ -53,6 +53,11 @@ export function deleteCommand(target: CommandTarget, topic: string): string {
   return `${tool('kafka-topics.sh', target)} --delete --topic ${topic}`;
 }
 
+/** Several commands as one text, which stays one where a log line takes the line breaks out. */
+export function commandLines(commands: readonly string[]): string {
+  return commands.join(' &&\n');
+}
+
 /** How a tool of Kafka's bin folder reaches the cluster; one that asks who comes there needs a file that says so. */
 function tool(name: string, { brokers, ssl, sasl }: CommandTarget): string {
   const login = ssl === null && sasl === null ? '' : ' --command-config client.properties';

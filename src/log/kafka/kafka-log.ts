@@ -7,6 +7,7 @@ import { type KafkaConfig, kafkaClient } from './client';
 import { readingCluster } from './cluster';
 import { compressionType } from './compression';
 import { read, topicNames } from './read';
+import { assertReadable } from './read-access';
 import { openSession, type SessionLimits } from './session';
 import { prepareTopics, type TopicLayout } from './topic-settings';
 import { unlessAborted } from './wait';
@@ -45,6 +46,8 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     try {
       await cluster.connect();
       await cluster.addMultipleTargetTopics([...partitions.keys()]);
+      const owned = compacted.map(({ name }) => name);
+      await assertReadable(cluster, owned, `reading the state of feed ${feed}`, options.kafka);
       signal.throwIfAborted();
       const session = await openSession({
         ...{ kafka, cluster, topics, feed, partitions, logger, limits, signal },

@@ -9,7 +9,13 @@ import {
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import type { FeedTopics } from '../commit-log';
-import { type CommandTarget, configCommand, createCommand, deleteCommand } from './admin-commands';
+import {
+  type CommandTarget,
+  commandLines,
+  configCommand,
+  createCommand,
+  deleteCommand,
+} from './admin-commands';
 import { forbidden, isForbidden, kafkaFailure, protocolType } from './kafka-failure';
 import {
   judge,
@@ -68,7 +74,8 @@ export async function prepareTopics(
       await create(topics.feed, missing, asking);
       for (const [name, shape] of await untilThere(missing, asking)) described.set(name, shape);
     }
-    return inspect(wanted, described, asking);
+    const fresh = new Set(missing.map(({ spec }) => spec.name));
+    return settled(fresh, asking, () => inspect(wanted, described, asking));
   });
   const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
   if (wrong.length > 0) throw mismatch(topics.feed, wrong, deps.cluster);
@@ -221,7 +228,7 @@ async function create(
     {
       cause: final[0],
       now: 'The feed is not started; creating its topics is tried again.',
-      remedy: `Create them as the cluster allows, such as by\n${commands.join('\n')}`,
+      remedy: `Create them as the cluster allows, such as by\n${commandLines(commands)}`,
     },
   );
 }
@@ -249,6 +256,32 @@ async function untilThere(missing: readonly RoledTopic[], deps: Asking): Promise
     return { so: there };
   });
 }
+
+/**
+ * A broker that knows of a new topic may not know its settings yet, and names the defaults. So what looks wrong is looked at
+ * again, and a topic that this or another instance has just made until it has what it was made with.
+ */
+async function settled(
+  fresh: ReadonlySet<string>,
+  { signal }: Asking,
+  look: () => Promise<TopicReport[]>,
+): Promise<TopicReport[]> {
+  const began = Date.now();
+  for (;;) {
+    const reports = await look();
+    const pastMs = Date.now() - began;
+    const isOpen = ({ role, spec, settings, verdict }: TopicReport): boolean => {
+      if (!fresh.has(spec.name)) return verdict.wrong.length > 0 && pastMs < lookAgainMs;
+      const asked = Object.entries(settingsOf(role));
+      const hasAll = settings === null || asked.every(([name, value]) => settings.get(name) === value);
+      return !hasAll && pastMs < turnUpWithinMs;
+    };
+    if (!reports.some(isOpen)) return reports;
+    await sleep(200, undefined, { signal });
+  }
+}
+
+const lookAgainMs = 3_000;
 
 async function inspect(
   wanted: readonly RoledTopic[],
@@ -317,7 +350,7 @@ function mismatch(feed: string, wrong: readonly SettingFinding[], cluster: Comma
     `feed ${feed}: ${number} otherwise than the feed needs: ${wrong.map(findingText).join('; ')}`,
     {
       now: 'The feed was not started and the topics were left as they are.',
-      remedy: `If nobody else uses them:\n${commands.join('\n')}\nElse give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX).`,
+      remedy: `Give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX), or, if nobody else uses these:\n${commandLines(commands)}`,
     },
   );
 }
