@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { findJava } from '../../tools/servers/java';
+import { findJava, firstLine } from '../../tools/servers/java';
 import { cacheFolder } from './cache-folder';
 import { run } from './command';
 import { isMissing, MissingToolError } from './missing-tool';
@@ -21,7 +21,13 @@ export interface JavaProgram {
  * @throws MissingToolError without Java or Maven, or when Maven fails
  */
 export async function javaProgram(): Promise<JavaProgram> {
-  const java = await findJava();
+  const java = await findJava().catch((error: Error) => {
+    throw new MissingToolError(
+      firstLine(error),
+      'Install a JDK, 17 or later (or set JAVA_HOME to one)',
+      error,
+    );
+  });
   const pom = path.join(project, 'pom.xml');
   const sources = path.join(project, 'src', 'main', 'java');
   const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).sort();

@@ -26,7 +26,12 @@ export function createResults(
     },
     fail(what, details = []) {
       failed++;
-      write(`  FAIL  ${what}\n${details.map((line) => `        ${line}\n`).join('')}`);
+      write(
+        `  FAIL  ${what}\n${details
+          .flatMap((text) => text.split('\n'))
+          .map((line) => `        ${line}\n`)
+          .join('')}`,
+      );
     },
     check(isSo, what, details) {
       if (isSo) this.ok(what);

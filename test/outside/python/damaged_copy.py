@@ -44,6 +44,10 @@ class Copy:
         changes = (record.value for record in self.records if record.topic == topic and record.value is not None)
         return max(self._registry.decode(change)[2]["source"]["seq"] for change in changes)
 
+    def last_seq(self, feed):
+        values = (self._registry.decode(record.value)[2] for record in self.records if record.topic == feed)
+        return max(value["source"]["seq"] for value in values)
+
     def damaged(self, what, check, names):
         self.damages.append({"what": what, "check": check, "names": names})
 
