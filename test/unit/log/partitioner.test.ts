@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { Partitioners } from 'kafkajs';
 import { murmur2, partitionOf } from '../../../src/log/partitioner';
 
 describe('partitioner', () => {
@@ -49,6 +50,30 @@ describe('partitioner', () => {
         const partition = partitionOf(key, partitions);
         return Number.isInteger(partition) && partition >= 0 && partition < partitions;
       }),
+    );
+  });
+
+  // Another implementation, on big integers: what kafkajs and the Java client do with a key when nobody names a partition.
+  it('puts any key where the default partitioner of kafkajs puts it', () => {
+    const theirs = Partitioners.DefaultPartitioner();
+    const key = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 40 }),
+      fc.string({ unit: 'grapheme', maxLength: 20 }),
+      fc.string({ minLength: 100, maxLength: 3_000, size: 'max' }),
+      fc.stringMatching(/^[0-9a-f]{24}$/),
+      fc.constant(''),
+    );
+    fc.assert(
+      fc.property(key, fc.integer({ min: 1, max: 50 }), (key, partitions) => {
+        const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
+          ...{ partitionId, partitionErrorCode: 0, leader: 1, replicas: [1], isr: [1] },
+        }));
+        const topic = 'any';
+        expect(partitionOf(key, partitions)).toBe(
+          theirs({ topic, partitionMetadata, message: { key, value: null } }),
+        );
+      }),
+      { numRuns: 2_000 },
     );
   });
 });
