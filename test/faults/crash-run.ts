@@ -25,6 +25,8 @@ export interface CrashRunOptions {
   /** No further kill after this time. */
   readonly killUntilMs?: number;
   readonly onKill?: (kill: Kill) => void;
+  /** Each time before a publisher is started. */
+  readonly onStart?: () => void;
   /** What is done to the world of the last publisher, which has to live through it, while the market still moves. */
   readonly strikes?: (publisher: CliProcess) => Promise<void>;
 }
@@ -86,7 +88,10 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
   const market = await startRestlessMarket(seed, options.size);
   try {
     const env = publisherEnv(market, log, folder);
-    const start = (): CliProcess => cli.start(['run'], { env, cwd: folder });
+    const start = (): CliProcess => {
+      options.onStart?.();
+      return cli.start(['run'], { env, cwd: folder });
+    };
     const kills: Kill[] = [];
     let before: Observation = {};
     const began = Date.now();

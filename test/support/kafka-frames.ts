@@ -61,6 +61,21 @@ export function requestHeader(frame: Buffer): RequestHeader {
   };
 }
 
+/** In the requests that begin with a transactional id: from this version on they are laid out otherwise. kafkajs sends older ones. */
+const compactIdFrom = new Map<number, number>([
+  [apiKeys.InitProducerId, 2],
+  [apiKeys.EndTxn, 3],
+]);
+
+/** The transactional id of an InitProducerId or EndTxn request; null: it has none, or is of another kind or a newer version. */
+export function transactionalId(frame: Buffer, { apiKey, apiVersion }: RequestHeader): string | null {
+  if (apiVersion >= (compactIdFrom.get(apiKey) ?? 0)) return null;
+  const clientIdAt = SIZE_BYTES + 8;
+  const at = clientIdAt + 2 + Math.max(frame.readInt16BE(clientIdAt), 0);
+  const length = frame.readInt16BE(at);
+  return length < 0 ? null : frame.toString('utf8', at + 2, at + 2 + length);
+}
+
 /** Which request an answer belongs to. */
 export function answeredId(frame: Buffer): number {
   return frame.readInt32BE(SIZE_BYTES);

@@ -9,6 +9,7 @@ import {
   type KafkaApi,
   type RequestHeader,
   requestHeader,
+  transactionalId,
   wantsCommit,
 } from './kafka-frames';
 
@@ -34,6 +35,14 @@ export interface ProxyPoint {
 /** `cut`: the message goes nowhere, and both ends of its connection are closed. */
 export type Fate = 'pass' | 'cut';
 
+/** What is known of a message, or of the request that it answers. */
+export interface ProxiedMessage {
+  /** Of InitProducerId and EndTxn; null: of another, or it has none. */
+  readonly transactionalId: string | null;
+}
+
+export type ProxyAction = (message: ProxiedMessage) => Fate | Promise<Fate>;
+
 export interface ProxyWatch {
   /** Messages met so far. */
   met(): number;
@@ -53,8 +62,11 @@ export interface KafkaProxy {
   seen(api?: KafkaApi): number;
   /** Loses the message, closing its connection. */
   cut(point: ProxyPoint): ProxyWatch;
-  /** Does something when the message comes, and holds it, and all behind it, back until that is done. */
-  at(point: ProxyPoint, action: () => Fate | Promise<Fate>): ProxyWatch;
+  /**
+   * Does something when the message comes, and holds it, and all behind it, back until that is done. Where several points mean
+   * the same message, the first one set comes first, and none of them sees what another one has cut.
+   */
+  at(point: ProxyPoint, action: ProxyAction): ProxyWatch;
   /** From now on each message takes so much longer, either way, in ms; each waits for the one before it. */
   slow(ms: number): void;
   /** Like a broker that hangs: connections are taken, nothing passes. What has come by then passes at the thaw. */
@@ -71,12 +83,12 @@ export interface KafkaProxyOptions {
 
 interface Rule {
   readonly point: ProxyPoint;
-  readonly action: () => Fate | Promise<Fate>;
+  readonly action: ProxyAction;
   counted: number;
   met: number;
 }
 
-type Request = RequestHeader & { readonly commits: boolean | undefined };
+type Request = RequestHeader & ProxiedMessage & { readonly commits: boolean | undefined };
 
 export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<KafkaProxy> {
   const rules = new Set<Rule>();
@@ -106,7 +118,7 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
       const header = requestHeader(frame);
       counts.set(header.apiKey, (counts.get(header.apiKey) ?? 0) + 1);
       const commits = header.apiKey === apiKeys.EndTxn ? wantsCommit(frame, header.apiVersion) : undefined;
-      const request = { ...header, commits };
+      const request = { ...header, commits, transactionalId: transactionalId(frame, header) };
       waiting.set(header.correlationId, request);
       return fateOf(request, 'request');
     }).then(cut);
@@ -145,7 +157,7 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
       rule.counted++;
       if (!isMeant(point, rule)) continue;
       rule.met++;
-      if ((await rule.action()) === 'cut') return 'cut';
+      if ((await rule.action(request)) === 'cut') return 'cut';
     }
     return 'pass';
   }

@@ -19,15 +19,18 @@ export interface ProxiedKafka {
  * one too: it writes the markers of transactions by requests to its own address.
  *
  * @param properties of server.properties, beside those of `startKafka`
+ * @param dataDir kept at the end; a temporary folder by default, which is not
  */
 export async function startProxiedKafka(
   properties: Readonly<Record<string, string | number | boolean>> = {},
+  dataDir?: string,
 ): Promise<ProxiedKafka> {
   const [port, proxied, controller] = [await freePort(), await freePort(), await freePort()];
   const proxy = await startKafkaProxy({ target: { host: '127.0.0.1', port: proxied } });
   try {
     const kafka = await startKafka({
       port,
+      ...(dataDir !== undefined && { dataDir }),
       properties: {
         listeners: `CLIENT://127.0.0.1:${port},PROXIED://127.0.0.1:${proxied},CONTROLLER://127.0.0.1:${controller}`,
         'advertised.listeners': `CLIENT://127.0.0.1:${port},PROXIED://${proxy.address}`,

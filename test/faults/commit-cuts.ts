@@ -1,0 +1,74 @@
+import type { FeedName } from '../../src/simulator/endpoints';
+import type { KafkaProxy } from '../support/kafka-proxy';
+import { until } from '../support/until';
+import type { CliProcess } from './cli-process';
+import { feedOf, watchPages } from './page-commits';
+
+export interface CommitCuts {
+  /** `request`: the broker never hears of the commit. `answer`: it carries it out, and the publisher does not hear of that. */
+  readonly where: 'request' | 'answer';
+  /** Every so-manieth commit of all feeds together, fences too. */
+  readonly every: number;
+  readonly times: number;
+  /** No further cut after this time. Default: two minutes. */
+  readonly cutForMs?: number;
+}
+
+/** One commit that was lost on its way. */
+interface Cut {
+  readonly feed: FeedName;
+  /** Of a page; else of the fence by which a new producer takes the feed over. */
+  readonly ofPage: boolean;
+}
+
+export interface CommitCutsReport {
+  readonly cuts: readonly Cut[];
+  /** From a cut until the feed had committed a page again, in ms; further cuts of it until then are of the same. */
+  readonly recoveredMs: readonly number[];
+}
+
+const recoveryDeadlineMs = 60_000;
+
+/**
+ * Cuts commits under a publisher, and waits until every feed that was hit has committed a page again.
+ * @throws Error when the publisher ends, or some feed does not come back
+ */
+export async function cutCommits(
+  { where, every, times, cutForMs = 120_000 }: CommitCuts,
+  publisher: CliProcess,
+  proxy: KafkaProxy,
+): Promise<CommitCutsReport> {
+  const cuts: Cut[] = [];
+  const recoveredMs: number[] = [];
+  const hitAt = new Map<FeedName, number>();
+  const isBack = (): boolean => {
+    if (publisher.hasExited()) throw new Error(`the publisher has ended: ${publisher.output()}`);
+    return hitAt.size === 0;
+  };
+
+  // Before the pages are watched, so that an answer that is cut is no commit that the publisher knows of.
+  const cutting = proxy.at({ api: 'EndTxn', commits: true, where, nth: every, every, times }, (message) => {
+    const feed = feedOf(message)!;
+    cuts.push({ feed, ofPage: !pages.isFencing(feed) });
+    if (!hitAt.has(feed)) hitAt.set(feed, performance.now());
+    return 'cut';
+  });
+  const pages = watchPages(proxy, (feed) => {
+    const at = hitAt.get(feed);
+    if (at !== undefined) recoveredMs.push(performance.now() - at);
+    hitAt.delete(feed);
+  });
+  try {
+    const end = performance.now() + cutForMs;
+    await until(() => isBack() && (cutting.met() === times || performance.now() > end), cutForMs + 60_000);
+    cutting.remove();
+    await until(isBack, recoveryDeadlineMs);
+  } catch (cause) {
+    const lost = `${cutting.met()} ${where}s cut; not back: ${[...hitAt.keys()]}`;
+    throw new Error(`${lost}: ${publisher.output()}`, { cause });
+  } finally {
+    cutting.remove();
+    pages.remove();
+  }
+  return { cuts, recoveredMs };
+}

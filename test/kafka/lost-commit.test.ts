@@ -1,0 +1,70 @@
+import path from 'node:path';
+import { feedNames } from '../../src/simulator/endpoints';
+import { type CommitCutsReport, cutCommits } from '../faults/commit-cuts';
+import { observed, runCrashes } from '../faults/crash-run';
+import { type KafkaPublisherLog, kafkaPublisherLog } from '../faults/kafka-publisher-log';
+import { countHarms, describeVerdict } from '../support/judge/verdict';
+import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
+
+const folder = tempFolder();
+const seed = Number(process.env.CRASH_SEED ?? 1);
+let kafka: ProxiedKafka;
+let log: KafkaPublisherLog;
+
+beforeAll(async () => {
+  // A broker of its own, since the proxy comes with it.
+  const { registryUrl } = await sharedServers();
+  kafka = await startProxiedKafka();
+  const { brokers, direct, proxy } = kafka;
+  log = await kafkaPublisherLog({ brokers, direct, registryUrl, prefix: uniquePrefix(), proxy });
+}, 180_000);
+afterAll(async () => {
+  await log?.stop();
+  await kafka?.stop();
+});
+
+async function ownerEpochs(): Promise<(string | undefined)[]> {
+  const seen = await observed(log);
+  return feedNames.map((feed) => seen[feed]?.owner_epoch);
+}
+
+describe('commits that are lost on their way to the broker, and answers that are lost on their way back', () => {
+  it('are told apart: nothing is lost and nothing published twice', async () => {
+    const reports: CommitCutsReport[] = [];
+    const owners: (string | undefined)[][] = [];
+    const { restarts, exitCode, verdict } = await runCrashes({
+      seed,
+      ...{ kills: 0, earlyKills: 0 },
+      size: { records: { insights: 300, analysts: 150, ipos: 500 }, everyMs: 20 },
+      log,
+      folder: path.join(folder(), 'run'),
+      async strikes(publisher) {
+        await until(async () => !(await ownerEpochs()).includes(undefined));
+        owners.push(await ownerEpochs());
+        for (const where of ['request', 'answer'] as const)
+          reports.push(await cutCommits({ where, every: 4, times: 20 }, publisher, kafka.proxy));
+        owners.push(await ownerEpochs());
+      },
+    });
+
+    expect(describeVerdict(verdict)).toBe('nothing to object to');
+    expect(countHarms(verdict.violations)).toEqual({ lost: 0, twice: 0, order: 0, torn: 0, wrong: 0 });
+    // One process went through all of it, and each feed in one ownership.
+    expect({ restarts, exitCode }).toEqual({ restarts: 0, exitCode: 0 });
+    expect(owners[1]).toEqual(owners[0]);
+    // The cuts were made, hit pages more than fences, and left out no feed.
+    for (const { cuts } of reports) {
+      expect(cuts.length).toBe(20);
+      expect(cuts.filter(({ ofPage }) => ofPage).length).toBeGreaterThanOrEqual(10);
+      for (const feed of feedNames)
+        expect(cuts.filter((cut) => cut.ofPage && cut.feed === feed).length).toBeGreaterThanOrEqual(1);
+    }
+    for (const counts of Object.values(verdict.feeds)) {
+      expect(counts.byOp.r).toBeGreaterThan(0);
+      expect(counts.byOp.u).toBeGreaterThan(0);
+    }
+  }, 120_000);
+});
