@@ -273,6 +273,7 @@ export function commitLogContract(
     it('follows what other instances commit later, from the end', async () => {
       const session = await acquire();
       await session.commit(batch(session, ipo(), [record(ipo().changes.name, 'a', 'old')]));
+      expect(await readAll(log, [ipo().changes.name])).toHaveLength(1);
       const stop = new AbortController();
       const reader = await open();
       const seen: string[] = [];

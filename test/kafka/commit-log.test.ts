@@ -10,6 +10,10 @@ beforeAll(async () => {
   await sharedServers();
 }, 120_000);
 
+const limit = 'max.message.bytes';
+/** Of Kafka's protocol: a setting that the topic has of its own. */
+const ofTopic = 1;
+
 commitLogContract(
   'Kafka',
   async () => {
@@ -26,17 +30,24 @@ commitLogContract(
       const resources = (await own())
         .filter((name) => name.endsWith('.source-offset'))
         .map((name) => ({ type: 2, name }));
-      const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
-      await admin.alterConfigs({
-        validateOnly: false,
-        resources: resources.map((resource) => ({ ...resource, configEntries })),
-      });
+      const before = await admin.describeConfigs({ includeSynonyms: false, resources });
+      // What is not said again falls back to the brokers' default.
+      const changed = before.resources.map(({ resourceName: name, configEntries }) => ({
+        type: 2,
+        name,
+        configEntries: [
+          ...configEntries
+            .filter(({ configSource, configName }) => configSource === ofTopic && configName !== limit)
+            .map(({ configName, configValue }) => ({ name: configName, value: configValue })),
+          { name: limit, value: String(bytes) },
+        ],
+      }));
+      await admin.alterConfigs({ validateOnly: false, resources: changed });
       await until(async () => {
         const { resources: described } = await admin.describeConfigs({ includeSynonyms: false, resources });
         return described.every(({ configEntries: entries }) =>
           entries.some(
-            ({ configName, configValue }) =>
-              configName === 'max.message.bytes' && configValue === String(bytes),
+            ({ configName, configValue }) => configName === limit && configValue === String(bytes),
           ),
         );
       });

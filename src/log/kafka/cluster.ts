@@ -15,13 +15,6 @@ export interface Cluster {
   findTopicPartitionMetadata(topic: string): PartitionMetadata[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   findBroker(node: { readonly nodeId: string }): Promise<Broker>;
-  fetchTopicsOffset(
-    topics: readonly {
-      readonly topic: string;
-      readonly partitions: readonly { readonly partition: number }[];
-      readonly fromBeginning: boolean;
-    }[],
-  ): Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>;
 }
 
 export interface Broker {
@@ -39,6 +32,13 @@ export interface Broker {
       }[];
     }[];
   }): Promise<{ responses: { topicName: string; partitions: FetchedPartition[] }[] }>;
+  listOffsets(request: {
+    readonly isolationLevel: 0 | 1;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly timestamp: number }[];
+    }[];
+  }): Promise<{ responses: { topic: string; partitions: { partition: number; offset: string }[] }[] }>;
 }
 
 export interface FetchedPartition {

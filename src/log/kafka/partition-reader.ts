@@ -84,7 +84,7 @@ async function fetchPartitions(
 ): Promise<Map<string, FetchedPartition>> {
   const broker = await cluster.findBroker({ nodeId });
   const { responses } = await broker.fetch({
-    isolationLevel: 1,
+    isolationLevel: READ_COMMITTED,
     maxWaitTime: maxWaitMs,
     minBytes: 1,
     maxBytes: BYTES_PER_ANSWER,
@@ -104,21 +104,42 @@ function missingPartition({ topic, partition }: PartitionPosition): Error {
   return new Error(`partition ${partition} of ${topic} has no leader, or is not there any more`);
 }
 
-/** Offsets of the partitions of topics: of the first retained record, or after the last committed one. */
+/**
+ * Offsets of the partitions of topics: of the first retained record (`beginning`), after the last one that readers are shown
+ * (`end`), or after the last one there is, in open transactions too (`written`).
+ */
 export async function partitionOffsets(
   cluster: Cluster,
   topics: readonly string[],
-  at: 'beginning' | 'end',
+  at: 'beginning' | 'end' | 'written',
 ): Promise<PartitionPosition[]> {
-  const wanted = topics.map((topic) => ({
-    topic,
-    partitions: cluster
-      .findTopicPartitionMetadata(topic)
-      .map(({ partitionId: partition }) => ({ partition })),
-    fromBeginning: at === 'beginning',
-  }));
-  const found = await cluster.fetchTopicsOffset(wanted);
-  return found.flatMap(({ topic, partitions }) =>
-    partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
+  const byLeader = new Map<
+    string,
+    { topic: string; partitions: { partition: number; timestamp: number }[] }[]
+  >();
+  const timestamp = at === 'beginning' ? FIRST_RETAINED : LAST;
+  for (const topic of topics) {
+    const all = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
+    for (const [leader, led] of Object.entries(cluster.findLeaderForPartitions(topic, all))) {
+      const asked = { topic, partitions: led.map((partition) => ({ partition, timestamp })) };
+      byLeader.set(leader, [...(byLeader.get(leader) ?? []), asked]);
+    }
+  }
+  const isolationLevel = at === 'written' ? READ_UNCOMMITTED : READ_COMMITTED;
+  const answers = await Promise.all(
+    [...byLeader].map(async ([nodeId, asked]) => {
+      const broker = await cluster.findBroker({ nodeId });
+      const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
+      return responses;
+    }),
   );
+  return answers
+    .flat()
+    .flatMap(({ topic, partitions }) =>
+      partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
+    );
 }
+
+/** Of Kafka's protocol. */
+const [READ_UNCOMMITTED, READ_COMMITTED] = [0, 1] as const;
+const [FIRST_RETAINED, LAST] = [-2, -1] as const;

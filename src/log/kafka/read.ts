@@ -19,6 +19,8 @@ const MAX_WAIT_MS = 250;
 const LOOK_INTERVAL_MS = 1_000;
 /** A reader that does not follow gives up after so long without an answer. */
 const GIVE_UP_MS = 30_000;
+/** So long such a reader waits for transactions that are neither committed nor aborted. */
+const SETTLE_MS = 2_000;
 
 /** Names of all topics of the cluster, sorted, Kafka's own left out. */
 export async function topicNames(kafka: Kafka): Promise<string[]> {
@@ -66,16 +68,17 @@ export function read(
     await cluster.connect();
     await addPartitions(!fromBeginning);
     if (follow) return;
-    // Up to where the topics end now, so that a busy publisher cannot keep a reader for ever.
-    for (const { topic, partition, next } of await ends()) {
+    // Up to where the topics end now, so that a busy publisher cannot keep a reader for ever; what is open counts, since a
+    // commit is answered before its markers are written.
+    for (const { topic, partition, next } of await ends('written')) {
       const position = positions.find((one) => one.topic === topic && one.partition === partition);
       if (position !== undefined) position.end = next;
     }
   }
 
-  async function ends(): Promise<PartitionPosition[]> {
+  async function ends(at: 'end' | 'written'): Promise<PartitionPosition[]> {
     const known = [...new Set(positions.map(({ topic }) => topic))];
-    return known.length === 0 ? [] : partitionOffsets(cluster, known, 'end');
+    return known.length === 0 ? [] : partitionOffsets(cluster, known, at);
   }
 
   /** Takes up topics and partitions that are there and not read yet. */
@@ -102,7 +105,7 @@ export function read(
       [...new Set(positions.map(({ topic }) => topic))],
       'beginning',
     );
-    const after = await ends();
+    const after = await ends('written');
     for (const position of positions) {
       const isSame = ({ topic, partition }: PartitionPosition) =>
         topic === position.topic && partition === position.partition;
@@ -110,6 +113,10 @@ export function read(
       const last = after.find(isSame)?.next ?? 0n;
       if (position.next < first || position.next > last) position.next = first;
     }
+  }
+
+  function progress(): bigint {
+    return positions.reduce((sum, { next }) => sum + next, 0n);
   }
 
   async function round(): Promise<LogRecord[]> {
@@ -122,12 +129,16 @@ export function read(
       await unlessAborted(began, signal);
       if (!follow && !fromBeginning) return;
       let failingSince: number | null = null;
+      let movedAt = performance.now();
       while (!signal.aborted) {
         if (!follow && positions.every(isAtEnd)) return;
+        const before = progress();
         let found: LogRecord[];
         try {
           found = await unlessAborted(round(), signal);
           failingSince = null;
+          if (progress() > before) movedAt = performance.now();
+          else if (!follow && performance.now() - movedAt > SETTLE_MS) return;
         } catch (error) {
           if (signal.aborted) return;
           failingSince ??= performance.now();

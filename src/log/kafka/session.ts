@@ -59,10 +59,10 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   }
 
   function end(error: HighwaterError): HighwaterError {
-    over = error;
+    over ??= error;
     if (producer !== null) drop(producer);
     producer = null;
-    return error;
+    return over;
   }
 
   /** @returns null when it is committed, else what went wrong before it was */
@@ -93,6 +93,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         // unasked would fence a rightful successor, so its fence is looked for first.
         if (isRefusedProducer(cause)) await isCommitted(deps, position, known, null);
         producer = await takeOver(deps, sourceOffsetOnly, written);
+        // Released meanwhile: nobody else would close this one.
+        if (over !== null) throw over;
         const committed = await isCommitted(deps, position, known, behindLast() - 1n);
         known = behindLast();
         return committed;
