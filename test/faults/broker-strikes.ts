@@ -71,10 +71,13 @@ export async function strikeBroker(
     const now = await observed(log);
     commits = 0;
     for (const feed of feedNames) {
-      const { commit } = now[feed]!;
-      commits += commit - before[feed]!.commit;
+      const [old, commit] = [before, now].map((observation) => observation[feed]?.commit ?? 0) as [
+        number,
+        number,
+      ];
+      commits += commit - old;
       // What was under way may be one more; the next is certainly of a time after the strike.
-      if (commit > before[feed]!.commit) seen.get(feed)!.add(commit);
+      if (commit > old) seen.get(feed)!.add(commit);
     }
     return [...seen.values()].every(({ size }) => size >= 2);
   }, deadlineMs).catch((cause: unknown) => {
