@@ -58,7 +58,7 @@ export const errorKinds = {
     parks: true,
     now: 'The feed is not polled: publishing from a damaged state would repeat or lose changes.',
     remedy:
-      'Restore the log from a backup, or begin a new log (another data folder): all records then come again as reads.',
+      'Restore the log from a backup, or begin anew: another data folder, or on Kafka delete the topics .current and .source-offset of the feed. All records then come again as reads (op r).',
   },
   LOG_UNWRITABLE: {
     exit: 2,
@@ -138,6 +138,14 @@ export const errorKinds = {
     now: 'Nothing more is written under this ownership; the feed is acquired again, and what was committed is read back first.',
     remedy:
       'Nothing, when it passes. Else look at the brokers: their answer to a commit was lost and they cannot be asked.',
+  },
+  LOG_TOPIC_LOST: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'Nothing of the batch was written. The feed is acquired again: topics that are missing are created, and the state is read back and compared with the source offset.',
+    remedy:
+      'Nothing, when the feed goes on. Else (STATE_DAMAGED follows) find out who deleted the topic, or why brokers lost what they had confirmed.',
   },
   LOG_RESTORE_STALLED: {
     exit: 1,

@@ -40,7 +40,8 @@ export interface FeedSession {
    * written, and the same batch can be committed again.
    * @throws HighwaterError LOG_FENCED when another owner took the feed, or the batch's position names another ownership than
    * this one: nothing was written, state must be restored. LOG_OUTCOME_UNKNOWN when it cannot be learned whether the batch
-   * was committed: the session is of no more use, state must be restored. LOG_CLOSED after release or close
+   * was committed, LOG_TOPIC_LOST when a topic of the feed is gone or has lost records, and nothing was written: the session is
+   * of no more use, state must be restored. LOG_CLOSED after release or close
    */
   commit(batch: TransactionBatch): Promise<void>;
   /** Lets others have the feed. May be called again. */

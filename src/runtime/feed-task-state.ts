@@ -55,7 +55,7 @@ export function endsWorker(code: ErrorCode): boolean {
 }
 
 /** After these a session is of no more use: the feed is acquired again, and its state read back. */
-const losesFeed: readonly ErrorCode[] = ['LOG_FENCED', 'LOG_OUTCOME_UNKNOWN', 'LOG_CLOSED'];
+const losesFeed: readonly ErrorCode[] = ['LOG_FENCED', 'LOG_OUTCOME_UNKNOWN', 'LOG_TOPIC_LOST', 'LOG_CLOSED'];
 
 export function endsOwnership(code: ErrorCode): boolean {
   return losesFeed.includes(code);

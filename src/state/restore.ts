@@ -54,10 +54,7 @@ export async function restore(
   for (const record of foreign.values()) throw foreignImage(feed, record, offset);
   // A topic that was lost, cut or partitioned otherwise: what is missing would be published as created, or out of order.
   if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts])) {
-    throw new HighwaterError(
-      'STATE_DAMAGED',
-      `Topic ${topics.current.name} holds ${images.size} images (${counts.join(' + ')} in its partitions), but the source offset of feed ${feed.name} counts ${offset.record_count} (${offset.partition_counts.join(' + ')}).`,
-    );
+    throw otherImages(topics.current.name, counts, offset);
   }
   const deadLetters = new Set<string>();
   for await (const { key, value } of session.restore(topics.deadLetters.name, signal)) {
@@ -109,6 +106,21 @@ function inScope(offset: SourceOffset, scope: string): SourceOffset {
 async function learnWriter<T>(type: WireType<T>, record: LogRecord, deps: RestoreDeps): Promise<void> {
   const id = readSchemaId(record.value!);
   if (!type.knowsWriter(id)) type.addWriter(id, await deps.registry.schemaById(id));
+}
+
+function otherImages(topic: string, counts: readonly number[], offset: SourceOffset): HighwaterError {
+  const { feed, record_count, partition_counts } = offset;
+  const found = counts.reduce((sum, count) => sum + count, 0);
+  let what = `but the source offset of feed ${feed} counts ${record_count} (${partition_counts.join(' + ')})`;
+  if (counts.length !== partition_counts.length) {
+    what += `: it had ${partition_counts.length} partitions and has ${counts.length}, so that keys belong into other ones`;
+  } else if (found === 0) {
+    what += ': it was deleted, or made anew';
+  }
+  return new HighwaterError(
+    'STATE_DAMAGED',
+    `Topic ${topic} holds ${found} images (${counts.join(' + ')} in its partitions), ${what}.`,
+  );
 }
 
 function foreignImage(feed: FeedDefinition, record: LogRecord, offset: SourceOffset | null): HighwaterError {

@@ -24,13 +24,15 @@ export interface OwnershipDeps {
 /**
  * Becomes the one producer of the feed, and writes a fence to each partition named: two steps whose order must not change,
  * since a fence that another producer could still write behind would prove nothing.
- * @param written takes the offsets of the fences
+ * @param written takes the offsets of the fences, and those of later records of the same topics
+ * @throws HighwaterError LOG_TOPIC_LOST where a topic is not what it was; what kafkajs throws
  */
 export async function takeOver(
   { kafka, transactionalId, ownerEpoch }: OwnershipDeps,
   partitions: ReadonlyMap<string, number>,
   written: WrittenOffsets,
 ): Promise<Producer> {
+  for (const topic of partitions.keys()) if (!written.has(topic)) written.set(topic, new Map());
   const producer = await connectProducer(kafka, transactionalId);
   const message = (partition: number): Message => ({
     ...{ key: FENCE_KEY, value: null, partition },

@@ -1,5 +1,5 @@
 import type { CompressionTypes, Producer } from 'kafkajs';
-import { HighwaterError } from '../../errors';
+import { type ErrorCode, HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
 import { isRefusedProducer, kafkaFailure } from './kafka-failure';
@@ -65,12 +65,16 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     return over;
   }
 
-  /** @returns null when it is committed, else what went wrong before it was */
+  /**
+   * @returns null when it is committed, else what went wrong before it was
+   * @throws HighwaterError LOG_FENCED, LOG_TOPIC_LOST, LOG_OUTCOME_UNKNOWN: the session is over
+   */
   async function write(prepared: readonly PartitionSends[], position: BatchPosition): Promise<unknown> {
     try {
       await writeTransaction(producer!, prepared, deps.compression, written);
       return null;
     } catch (error) {
+      if (isCode(error, 'LOG_TOPIC_LOST')) throw end(error);
       logger.debug('a transaction failed; its outcome is looked up', { feed, error });
       return (await learnOutcome(position, error)) ? null : error;
     }
@@ -100,10 +104,13 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         return committed;
       } catch (failure) {
         cause = failure;
-        if (failure instanceof HighwaterError && failure.code === 'LOG_FENCED') throw end(failure);
+        if (isCode(failure, 'LOG_FENCED')) throw end(failure);
       }
-      if (deps.signal.aborted || over !== null || performance.now() >= giveUpAt) {
-        const what = `the outcome of commit ${position.commit} of feed ${feed} could not be learned`;
+      // In a topic that was made anew there is no answer, and fences would bring its offsets up to where the old one stood.
+      const gone = isCode(cause, 'LOG_TOPIC_LOST') ? cause : null;
+      if (gone !== null || deps.signal.aborted || over !== null || performance.now() >= giveUpAt) {
+        const why = gone === null ? '' : `: ${gone.message}`;
+        const what = `the outcome of commit ${position.commit} of feed ${feed} could not be learned${why}`;
         throw end(new HighwaterError('LOG_OUTCOME_UNKNOWN', what, { cause }));
       }
       await pause(Math.min(2_000, 50 * 2 ** tries), deps.signal);
@@ -159,4 +166,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     },
   };
   return session;
+}
+
+function isCode(error: unknown, code: ErrorCode): error is HighwaterError {
+  return error instanceof HighwaterError && error.code === code;
 }

@@ -1,8 +1,12 @@
 import type { CompressionTypes, Message, Producer, RecordMetadata } from 'kafkajs';
 import { HighwaterError } from '../../errors';
+import { protocolType } from './kafka-failure';
 import type { PartitionSends } from './messages';
 
-/** By topic and partition: the offset of the last record that this owner wrote there. */
+/**
+ * By topic and partition: the offset of the last record that this owner wrote there. Of the topics on which the feed's state
+ * stands; the others' are of no interest.
+ */
 export type WrittenOffsets = Map<string, Map<number, bigint>>;
 
 /**
@@ -14,9 +18,10 @@ export type WrittenOffsets = Map<string, Map<number, bigint>>;
  * not answered yet, under new sequence numbers, and what it returns does not show it (tulios/kafkajs#1303). Three brokers
  * without any fault were enough to get batches twice; `docs/decisions/0008`.
  *
- * @param written is filled with where the records went, also when the commit fails: it may have succeeded all the same
+ * @param written is filled with where the records went, of the topics that it names, also when the commit fails: it may have
+ * succeeded all the same
  * @throws what kafkajs throws. The transaction is then open, aborted, or committed with its answer lost, and the producer of
- * no more use
+ * no more use. HighwaterError LOG_TOPIC_LOST, LOG_FAILED: for certain it is not committed
  */
 export async function writeTransaction(
   producer: Pick<Producer, 'transaction'>,
@@ -28,10 +33,17 @@ export async function writeTransaction(
   await Promise.all(
     partitions.map(async ({ topic, partition, sends }) => {
       for (const messages of sends) {
-        const metadata = await transaction.send({ topic, messages, compression, acks: -1 });
-        const last = lastOffset(topic, partition, messages, metadata);
-        const offsets = written.get(topic) ?? new Map<number, bigint>();
-        written.set(topic, offsets.set(partition, last));
+        const sending = transaction.send({ topic, messages, compression, acks: -1 });
+        const metadata = await sending.catch((error: unknown) => {
+          throw protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION'
+            ? missing(topic, partition, error)
+            : error;
+        });
+        const first = firstOffset(topic, partition, messages, metadata);
+        const offsets = written.get(topic);
+        const before = offsets?.get(partition);
+        if (before !== undefined && first <= before) throw setBack(topic, partition, first, before);
+        offsets?.set(partition, first + BigInt(messages.length) - 1n);
       }
     }),
   );
@@ -39,7 +51,7 @@ export async function writeTransaction(
 }
 
 /** @throws HighwaterError LOG_FAILED unless the answer is that this partition took the messages, once */
-function lastOffset(
+function firstOffset(
   topic: string,
   partition: number,
   messages: readonly Message[],
@@ -56,5 +68,19 @@ function lastOffset(
       { remedy: 'Nothing, when it passes. Else look into the log of the brokers.' },
     );
   }
-  return BigInt(taken.baseOffset) + BigInt(messages.length) - 1n;
+  return BigInt(taken.baseOffset);
+}
+
+/** Brokers that restart answer so for a moment, too; kafkajs has asked again for seconds. */
+function missing(topic: string, partition: number, cause: unknown): HighwaterError {
+  const what = `Partition ${partition} of topic ${topic} is not there any more`;
+  return new HighwaterError('LOG_TOPIC_LOST', what, { cause });
+}
+
+/** Offsets of one log only grow. */
+function setBack(topic: string, partition: number, offset: bigint, before: bigint): HighwaterError {
+  return new HighwaterError(
+    'LOG_TOPIC_LOST',
+    `Partition ${partition} of topic ${topic} stands at offset ${offset}, although this publisher wrote there up to offset ${before}: the topic was made anew, or the brokers lost records.`,
+  );
 }

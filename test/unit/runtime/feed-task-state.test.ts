@@ -42,6 +42,7 @@ it('parks for what only a person can mend, and begins again when fenced', () => 
 it('acquires a feed again after what leaves its session of no use', () => {
   expect(endsOwnership('LOG_FENCED')).toBe(true);
   expect(endsOwnership('LOG_OUTCOME_UNKNOWN')).toBe(true);
+  expect(endsOwnership('LOG_TOPIC_LOST')).toBe(true);
   expect(endsOwnership('LOG_FAILED')).toBe(false);
 });
 

@@ -1,4 +1,4 @@
-import { CompressionTypes, type Message, type RecordMetadata } from 'kafkajs';
+import { CompressionTypes, KafkaJSProtocolError, type Message, type RecordMetadata } from 'kafkajs';
 import type { PartitionSends } from '../../../../src/log/kafka/messages';
 import { type WrittenOffsets, writeTransaction } from '../../../../src/log/kafka/transaction';
 
@@ -50,6 +50,9 @@ const sends = (topic: string, partition: number, ...counts: number[]): Partition
   sends: counts.map((count) => messages(count, partition)),
 });
 
+/** The topics whose offsets are of interest. */
+const noting = (...names: string[]): WrittenOffsets => new Map(names.map((name) => [name, new Map()]));
+
 const write = (
   port: ReturnType<typeof producer>['port'],
   partitions: readonly PartitionSends[],
@@ -75,7 +78,8 @@ it('notes the offset of the last record of each partition, that of its last send
       return [{ ...accept(one)[0]!, baseOffset }];
     },
   });
-  const written: WrittenOffsets = new Map([['ipos', new Map([[1, 7n]])]]);
+  const written = noting('ipos', 'ipos.current');
+  written.get('ipos')!.set(1, 7n);
 
   await write(port, [sends('ipos', 2, 1_000, 1_000, 500)], written);
 
@@ -89,7 +93,7 @@ it('notes the offset of the last record of each partition, that of its last send
 
 it('reads an offset beyond what a number holds', async () => {
   const { port } = producer({ send: (one) => [{ ...accept(one)[0]!, baseOffset: '9007199254740993' }] });
-  const written: WrittenOffsets = new Map();
+  const written = noting('ipos', 'ipos.current');
 
   await write(port, [sends('ipos', 0, 1)], written);
 
@@ -110,7 +114,7 @@ it.each<[string, Answer[], string]>([
   ['has an offset below zero', [{ ...taken, baseOffset: '-1' }], 'ipos/1 with code 0'],
 ])('is not committed when the answer to a send %s', async (_name, answer, text) => {
   const { port, calls } = producer({ send: (one) => (one.topic === 'ipos' ? answer : accept(one)) });
-  const written: WrittenOffsets = new Map();
+  const written = noting('ipos', 'ipos.current');
 
   const writing = write(port, [sends('ipos.current', 0, 1), sends('ipos', 1, 3, 2)], written);
 
@@ -122,7 +126,7 @@ it.each<[string, Answer[], string]>([
   expect(calls).not.toContain('commit');
   // Nothing more goes to that partition either, and nothing is believed of it.
   expect(calls.filter((call) => call === 'send ipos/1')).toHaveLength(1);
-  expect(written.has('ipos')).toBe(false);
+  expect(written.get('ipos')!.size).toBe(0);
 });
 
 it('is not committed when only the last of several sends to a partition is not taken', async () => {
@@ -146,7 +150,7 @@ it('is not committed when a send fails, and throws what the producer threw', asy
 it('has noted where the records went when the commit fails: it may have succeeded all the same', async () => {
   const failure = new Error('the answer was lost');
   const { port } = producer({ commit: () => Promise.reject(failure) });
-  const written: WrittenOffsets = new Map();
+  const written = noting('ipos', 'ipos.current');
 
   await expect(write(port, [sends('ipos', 1, 3), sends('ipos.current', 0, 1)], written)).rejects.toBe(
     failure,
@@ -157,4 +161,62 @@ it('has noted where the records went when the commit fails: it may have succeede
       ['ipos.current', new Map([[0, 100n]])],
     ]),
   );
+});
+
+it('notes nothing of topics that it was not told to', async () => {
+  const written = noting('ipos.current');
+
+  await write(producer().port, [sends('ipos', 1, 3), sends('ipos.current', 0, 1)], written);
+
+  expect([...written.keys()]).toEqual(['ipos.current']);
+});
+
+it.each([['100'], ['99'], ['0']])(
+  'is not committed when a partition that had offset 100 already takes records at %s: it is another log',
+  async (baseOffset) => {
+    const { port, calls } = producer({
+      send: (one) => (one.topic === 'ipos.current' ? [{ ...accept(one)[0]!, baseOffset }] : accept(one)),
+    });
+    const written = noting('ipos.current');
+    written.get('ipos.current')!.set(2, 100n);
+
+    await expect(
+      write(port, [sends('ipos', 1, 3), sends('ipos.current', 2, 1)], written),
+    ).rejects.toMatchObject({
+      code: 'LOG_TOPIC_LOST',
+      message: expect.stringMatching(
+        `Partition 2 of topic ipos.current stands at offset ${baseOffset}, .* up to offset 100: `,
+      ),
+    });
+    expect(calls).not.toContain('commit');
+    expect(written.get('ipos.current')!.get(2)).toBe(100n);
+  },
+);
+
+it('is committed when a topic whose offsets are of no interest begins anew', async () => {
+  let baseOffset = '100';
+  const { port, calls } = producer({ send: (one) => [{ ...accept(one)[0]!, baseOffset }] });
+  const written = noting('ipos.current');
+  await write(port, [sends('ipos', 1, 3)], written);
+  baseOffset = '0';
+
+  await write(port, [sends('ipos', 1, 3)], written);
+
+  expect(calls.filter((call) => call === 'commit')).toHaveLength(2);
+});
+
+it('names the partition that is not there, and keeps what kafkajs said', async () => {
+  const code = 3;
+  const [type, message] = ['UNKNOWN_TOPIC_OR_PARTITION', 'This server does not host this topic-partition'];
+  const answer = new KafkaJSProtocolError({ ...{ type, code, retriable: true }, message } as never);
+  // As it comes after the last of many tries.
+  const failure = new Error('too many retries', { cause: answer });
+  const { port, calls } = producer({
+    send: (one) => (one.topic === 'ipos' ? Promise.reject(failure) : accept(one)),
+  });
+
+  await expect(write(port, [sends('ipos.current', 0, 1), sends('ipos', 1, 1)])).rejects.toMatchObject({
+    ...{ code: 'LOG_TOPIC_LOST', message: 'Partition 1 of topic ipos is not there any more', cause: failure },
+  });
+  expect(calls).not.toContain('commit');
 });
