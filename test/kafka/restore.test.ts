@@ -6,6 +6,7 @@ import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import type { SessionLimits } from '../../src/log/kafka/session';
 import { feedTopics } from '../../src/log/topics';
 import { batch, collect, deadline, record, restored } from '../support/log-records';
+import { vendorSamples } from '../support/records';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
@@ -66,6 +67,17 @@ async function foreignTransaction(records: readonly ProducerRecord[], id = 'fore
 
 const images = (count: number, value = 'x') =>
   Array.from({ length: count }, (_, i) => record(current(), `key ${i}`, `${value} ${i}`));
+
+const ipoSample = vendorSamples('ipos')[0];
+const idOf = (i: number) => i.toString(16).padStart(24, '0');
+
+/** Some 1 kB, of which no two are the same. */
+function imageOf(i: number): Buffer {
+  const image = Buffer.alloc(900 + (i % 200), JSON.stringify(ipoSample));
+  image.write(idOf(i), 0);
+  image.write(idOf(i), image.length - 24);
+  return image;
+}
 
 it('is empty for a feed that nobody has published yet', async () => {
   const session = await acquire();
@@ -152,6 +164,37 @@ it('gives up on a foreign transaction that stays open, naming the partition', as
     message: expect.stringContaining(`${current()}/`),
   });
 });
+
+it('reads back many images of a real size, and among them the latest of those that moved', async () => {
+  const count = 100_000;
+  const first = await acquire();
+  let commits = 0;
+  const write = (records: ProducerRecord[]) => first.commit(batch(first, topics(), records, ++commits));
+  const pageRecords = 5_000;
+  for (let from = 0; from < count; from += pageRecords) {
+    await write(
+      Array.from({ length: pageRecords }, (_, i) => record(current(), idOf(from + i), imageOf(from + i))),
+    );
+  }
+  await write([record(current(), idOf(7), imageOf(count + 7)), record(current(), idOf(8), null)]);
+  await first.release();
+
+  const second = await acquire();
+  const images = new Map<string, Buffer>();
+  const perPartition = [0, 0, 0];
+  for await (const { key, value, partition } of second.restore(current(), AbortSignal.timeout(60_000))) {
+    if (value === null) images.delete(key);
+    else images.set(key, Buffer.from(value));
+    perPartition[partition]!++;
+  }
+
+  expect(images.size).toBe(count - 1);
+  expect(perPartition.reduce((sum, each) => sum + each)).toBe(count + 2);
+  expect(perPartition.every((each) => each > count / 4)).toBe(true);
+  expect(images.has(idOf(8))).toBe(false);
+  expect(images.get(idOf(7))!.equals(imageOf(count + 7))).toBe(true);
+  for (let i = 0; i < count; i += 997) expect(images.get(idOf(i))!.equals(imageOf(i))).toBe(true);
+}, 120_000);
 
 it('gets through a topic that compaction has emptied of all but its latest records', async () => {
   await acquire();
