@@ -1,12 +1,15 @@
-// The first snapshot of N IPO records (1.4 KB of JSON each) into the embedded log, and what a tracked record costs.
-// usage: npm run bench -- [N]        Figures and how to read them: bench/README.md
+// The first snapshot of N IPO records (1.4 KB of JSON each), and what a tracked record costs: in the embedded log, or in
+// Kafka, which is started for it unless KAFKA_BROKERS and SCHEMA_REGISTRY_URL name running servers.
+// usage: npm run bench -- [N]        npm run bench:kafka -- [N]        Figures and how to read them: bench/README.md
 const { fork } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const path = require('node:path');
 const dist = path.join(__dirname, '..', 'dist');
 
-const [role, ...args] = process.argv.slice(2);
+const quiet = { error: console.error, warn: console.error, info() {}, debug() {} };
+const onKafka = process.argv.includes('--kafka');
+const [role, ...args] = process.argv.slice(2).filter((arg) => arg !== '--kafka');
 const records = Number(role ?? 100_000);
 const parts = { simulate, snapshot, fetch: fetchOnly, restore };
 (parts[role] ?? main)(...args);
@@ -26,16 +29,25 @@ function configFor(api, dataDir) {
     HIGHWATER_DATA_DIR: dataDir,
     HIGHWATER_FEEDS: 'ipos',
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    ...(onKafka && {
+      KAFKA_BROKERS: process.env.KAFKA_BROKERS,
+      SCHEMA_REGISTRY_URL: process.env.SCHEMA_REGISTRY_URL,
+      HIGHWATER_TOPIC_PREFIX: `${path.basename(path.dirname(dataDir))}.${path.basename(dataDir)}.`,
+    }),
   };
   return loadConfig({ flags: {}, env, cwd: dataDir });
 }
 
-/** One `run --once`: a first snapshot in an empty folder, a restart and an idle poll in a full one. */
+function logOf(config) {
+  const { openLog } = require(`${dist}/cli/open-log`);
+  return openLog(config, { logger: quiet, signal: new AbortController().signal });
+}
+
+/** One `run --once`: a first snapshot in an empty log, a restart and an idle poll in a full one. */
 async function snapshot(api, dataDir) {
-  const { openLocalLog } = require(`${dist}/log/local/local-log`);
   const { runWorker } = require(`${dist}/runtime/worker`);
-  const quiet = { error: console.error, warn: console.error, info() {}, debug() {} };
-  const log = openLocalLog({ dataDir });
+  const config = configFor(JSON.parse(api), dataDir);
+  const log = logOf(config);
   let rows = 0;
   const deps = {
     log: log.commitLog,
@@ -44,12 +56,7 @@ async function snapshot(api, dataDir) {
     onPage: (page) => (rows += page.rows),
   };
   const measured = measure();
-  const [{ error }] = await runWorker(
-    configFor(JSON.parse(api), dataDir),
-    deps,
-    true,
-    new AbortController().signal,
-  );
+  const [{ error }] = await runWorker(config, deps, true, new AbortController().signal);
   if (error !== null) throw error;
   process.send({ ...measured(), rows });
   await log.commitLog.close();
@@ -61,11 +68,7 @@ async function fetchOnly(api, count) {
   const { createRequestBudget } = require(`${dist}/source/request-budget`);
   const config = configFor(JSON.parse(api), tmpdir());
   const budget = createRequestBudget(config.api.budget);
-  const source = createSource({
-    ...config.api,
-    budget,
-    logger: { error() {}, warn() {}, info() {}, debug() {} },
-  });
+  const source = createSource({ ...config.api, budget, logger: quiet });
   const measured = measure();
   for (let page = 0; page < Number(count) / 1000; page++) {
     const request = { updatedSince: 0, pageOffset: page, pageSize: 1000 };
@@ -78,12 +81,13 @@ async function fetchOnly(api, count) {
 
 /** What a restarted publisher needs before its first poll, and what the restored state takes in memory. */
 async function restore(api, dataDir) {
-  const { openLocalLog } = require(`${dist}/log/local/local-log`);
   const { feedTopics } = require(`${dist}/log/topics`);
   const { acquireFeed } = require(`${dist}/runtime/owned-feed`);
-  const [feed] = configFor(JSON.parse(api), dataDir).feeds;
-  const log = openLocalLog({ dataDir });
-  const deps = { log: log.commitLog, registry: log.registry, topics: feedTopics(feed, ''), scope: '' };
+  const config = configFor(JSON.parse(api), dataDir);
+  const [feed] = config.feeds;
+  const log = logOf(config);
+  const topics = feedTopics(feed, config.topicPrefix);
+  const deps = { log: log.commitLog, registry: log.registry, topics, scope: '', logger: quiet };
   const bare = settledRss();
   const measured = measure();
   const owned = await acquireFeed(feed, deps, new AbortController().signal);
@@ -112,9 +116,13 @@ function measure() {
 async function main() {
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-bench-'));
   const children = [];
+  const servers = onKafka ? await kafkaServers() : { env: {}, async stop() {} };
   const run = (part, ...rest) =>
     new Promise((resolve, reject) => {
-      const child = fork(__filename, [part, ...rest], { execArgv: ['--expose-gc'] });
+      const child = fork(__filename, [part, ...rest, ...(onKafka ? ['--kafka'] : [])], {
+        execArgv: ['--expose-gc'],
+        env: { ...process.env, ...servers.env },
+      });
       children.push(child);
       child.once('message', resolve);
       child.once('exit', (code) =>
@@ -134,8 +142,26 @@ async function main() {
     report(records, runs, limits, idle, state);
   } finally {
     for (const child of children) child.kill();
+    await servers.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+async function kafkaServers() {
+  const { KAFKA_BROKERS, SCHEMA_REGISTRY_URL } = process.env;
+  if (KAFKA_BROKERS && SCHEMA_REGISTRY_URL) return { env: {}, async stop() {} };
+  require('tsx/cjs');
+  const { startKafka } = require('../tools/servers/kafka');
+  const { startRegistry } = require('../tools/servers/registry');
+  const kafka = await startKafka();
+  const registry = await startRegistry();
+  return {
+    env: { KAFKA_BROKERS: kafka.bootstrap, SCHEMA_REGISTRY_URL: registry.url },
+    async stop() {
+      await registry.stop();
+      await kafka.stop();
+    },
+  };
 }
 
 function report(count, runs, limits, idle, state) {
@@ -151,7 +177,7 @@ function report(count, runs, limits, idle, state) {
   };
   console.log(`${count.toLocaleString('en')} IPO records, pages of 1000, 3 runs\n`);
   console.log(`${''.padEnd(34)} records/s best / median  µs CPU  RSS MiB`);
-  line('first snapshot, embedded log', runs);
+  line(`first snapshot, ${onKafka ? 'Kafka' : 'embedded log'}`, runs);
   line('limit: fetch and parse alone', limits);
   console.log(`\nrestart, restore and one idle poll  ${idle.seconds.toFixed(2)} s (${idle.rows} rows read)`);
   console.log(

@@ -110,6 +110,13 @@ export const errorKinds = {
     now: 'Nothing of the batch was written; it is tried again.',
     remedy: 'Nothing, when it passes. Else check the disk and the data folder (HIGHWATER_DATA_DIR).',
   },
+  VALUE_FOREIGN: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'Nothing more of the topic is shown.',
+    remedy: 'Read the topic by a tool that knows its format: it was written by another program.',
+  },
   LOG_CLOSED: {
     exit: 1,
     retriable: false,

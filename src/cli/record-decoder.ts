@@ -2,6 +2,7 @@ import type { AvroSchema, SchemaRegistry } from '../avro/registry';
 import { fullName, type RecordSchema } from '../avro/schemas';
 import { readSchemaId } from '../avro/wire';
 import { type WireType, wireType } from '../avro/wire-type';
+import { HighwaterError } from '../errors';
 import type { LogRecord } from '../log/commit-log';
 
 /** A record of the log with its value decoded by the schema that it was written with. */
@@ -13,13 +14,13 @@ export interface DecodedRecord extends Omit<LogRecord, 'value'> {
 
 /**
  * Decodes values of any topic by the schema id that they carry; each schema is looked up once.
- * @throws HighwaterError SCHEMA_UNKNOWN, RangeError for a value that is not in the wire format
+ * @throws HighwaterError SCHEMA_UNKNOWN, VALUE_FOREIGN for a value that is not in the wire format
  */
 export function recordDecoder(registry: SchemaRegistry): (record: LogRecord) => Promise<DecodedRecord> {
   const known = new Map<number, { readonly name: string; readonly wire: WireType<unknown> }>();
   return async (record) => {
     if (record.value === null) return { ...record, type: null };
-    const id = readSchemaId(record.value);
+    const id = writerOf(record);
     let writer = known.get(id);
     if (writer === undefined) {
       const schema = await registry.schemaById(id);
@@ -28,6 +29,21 @@ export function recordDecoder(registry: SchemaRegistry): (record: LogRecord) => 
     }
     return { ...record, type: writer.name, value: writer.wire.decode(record.value) };
   };
+}
+
+function writerOf({ topic, partition, logOffset, key, value }: LogRecord): number {
+  try {
+    return readSchemaId(value!);
+  } catch (cause) {
+    const where = `partition ${partition} of topic ${topic}, offset ${logOffset}, key ${key}`;
+    throw new HighwaterError(
+      'VALUE_FOREIGN',
+      `${where}: the value is not Avro in the Confluent wire format`,
+      {
+        cause,
+      },
+    );
+  }
 }
 
 function typeName(schema: AvroSchema): string {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { configOptions, variablesWithoutFlag } from '../config/command-options';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
+import type { HighwaterError } from '../errors';
 import { createLogger, type Logger } from '../logger';
 import type { PageReport } from '../pipeline/poll';
 import { instanceName, runWorker } from '../runtime/worker';
@@ -48,12 +49,25 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     const unfinished = reports.filter(({ complete }) => !complete).map(({ feed }) => feed);
     if (context.signal.aborted) {
       const rest = once && unfinished.length > 0 ? ` Not polled to the end: ${unfinished.join(', ')}.` : '';
-      logger.info(`Ended: everything that was read is committed.${rest}`);
+      const open = reports.filter(({ notCommitted }) => notCommitted !== null);
+      if (open.length === 0) logger.info(`Ended: everything that was read is committed.${rest}`);
+      for (const { feed, notCommitted } of open) tellOpen(feed, notCommitted!, logger);
     }
     return once && unfinished.length > 0 ? 1 : 0;
   } finally {
     await commitLog.close();
   }
+}
+
+/** The end came while the log did not answer. */
+function tellOpen(feed: string, { code, message }: HighwaterError, logger: Logger): void {
+  const isUnknown = code === 'LOG_OUTCOME_UNKNOWN';
+  logger.warn(
+    isUnknown
+      ? `Ended. Whether the last page of ${feed} is committed is not known: the next start finds out. Nothing is lost.`
+      : `Ended. The last page of ${feed} is not committed: the next start reads it again. Nothing is lost.`,
+    { feed, code, why: message },
+  );
 }
 
 function introduce({ feeds, api }: ConfigWithApi, place: string, once: boolean, logger: Logger): void {

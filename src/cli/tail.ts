@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { configOptions } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
+import { HighwaterError } from '../errors';
 import { createLogger, wantsColor } from '../logger';
+import { unlessAborted } from '../wait';
 import { type CommandContext, runCommand } from './command-context';
 import { eventLine } from './format/event-line';
 import { openLog } from './open-log';
@@ -55,7 +57,7 @@ async function tail(name: string, flags: TailFlags, context: CommandContext): Pr
     logger: createLogger({ ...config.log, level: 'error', secrets: config.secrets }),
   });
   try {
-    const inLog = await commitLog.topicNames();
+    const inLog = await unlessAborted(commitLog.topicNames(), context.signal);
     const topic = meantTopic(name, config, inLog);
     const missing = missingTopicNote(topic, config, { follow, inLog, place });
     if (missing !== null) context.note(`highwater: ${missing}\n`);
@@ -76,6 +78,11 @@ async function tail(name: string, flags: TailFlags, context: CommandContext): Pr
       if (shown >= limit || context.signal.aborted) break;
     }
     return 0;
+  } catch (error) {
+    if (context.signal.aborted) return 0;
+    if (!(error instanceof HighwaterError)) throw error;
+    const now = 'Nothing more is shown: the command ends. Publishers are not concerned.';
+    throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
   } finally {
     await commitLog.close();
   }

@@ -54,11 +54,24 @@ export function endsWorker(code: ErrorCode): boolean {
   return unusableLog.includes(code);
 }
 
-/** After these a session is of no more use: the feed is acquired again, and its state read back. */
-const losesFeed: readonly ErrorCode[] = ['LOG_FENCED', 'LOG_OUTCOME_UNKNOWN', 'LOG_TOPIC_LOST', 'LOG_CLOSED'];
+/**
+ * After these the feed is acquired again, and its state read back: the session is of no more use, or something about the
+ * topics has changed (settings, permissions) that acquiring looks at and names.
+ */
+const losesFeed: readonly ErrorCode[] = [
+  'LOG_FENCED',
+  'LOG_OUTCOME_UNKNOWN',
+  'LOG_TOPIC_LOST',
+  'LOG_CLOSED',
+  'KAFKA_FORBIDDEN',
+];
 
-export function endsOwnership(code: ErrorCode): boolean {
-  return losesFeed.includes(code);
+/** What passes by itself has passed by then; a limit that was lowered meanwhile has not. */
+const FAILURES_KEPT = 3;
+
+/** @param failures how many in a row, this one included */
+export function endsOwnership(code: ErrorCode, failures: number): boolean {
+  return losesFeed.includes(code) || (code === 'LOG_FAILED' && failures >= FAILURES_KEPT);
 }
 
 const MOST_BACKOFF_MS = 5 * 60_000;

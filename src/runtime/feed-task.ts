@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ErrorCode, HighwaterError } from '../errors';
+import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
@@ -20,6 +20,8 @@ export interface FeedTaskReport {
   readonly error: HighwaterError | null;
   /** The last poll reached the end of what the server showed. */
   readonly complete: boolean;
+  /** What the log said to the last commit, when the signal came meanwhile: nobody tries it again. */
+  readonly notCommitted: HighwaterError | null;
 }
 
 /**
@@ -43,6 +45,7 @@ export async function runFeedTask(
   let error: HighwaterError | null = null;
   let lastWide = Number.NEGATIVE_INFINITY;
   let complete = false;
+  let notCommitted: HighwaterError | null = null;
 
   try {
     while (!signal.aborted) {
@@ -70,13 +73,17 @@ export async function runFeedTask(
         state = nextState(state, 'polled');
         pauseMs = Math.max(0, began + feed.pollIntervalMs - performance.now());
       } catch (thrown) {
-        if (signal.aborted) break;
+        if (signal.aborted) {
+          notCommitted = ofLog(thrown);
+          break;
+        }
         error = asHighwaterError(feed, thrown);
         if (owned === null && endsWorker(error.code)) throw error;
         failures++;
         const event = eventFor(error.code);
         state = nextState(state, event);
-        pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, owned !== null, Math.random());
+        const isKept = owned !== null && !endsOwnership(error.code, failures);
+        pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, isKept, Math.random());
         logger.error(error.message, {
           feed: feed.name,
           code: error.code,
@@ -84,14 +91,14 @@ export async function runFeedTask(
           remedy: error.remedy,
           ...(once ? {} : { retryInMs: Math.round(pauseMs) }),
         });
-        if (endsOwnership(error.code)) owned = await letGo(owned);
-        else if (owned !== null) await keepError(feed, owned.deps, error, event === 'parked');
+        if (!isKept || !(await keepError(feed, owned!.deps, error, event === 'parked')))
+          owned = await letGo(owned);
       }
       if (once) break;
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
       if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');
     }
-    return { feed: feed.name, error, complete };
+    return { feed: feed.name, error, complete, notCommitted };
   } finally {
     nextState(state, 'stop');
     await letGo(owned);
@@ -106,21 +113,36 @@ async function letGo(owned: OwnedFeed | null): Promise<null> {
   return null;
 }
 
-/** The last error goes into the source offset, where `status` finds it; a failure of that is the log's next error. */
-async function keepError(feed: Feed, deps: PollDeps, error: HighwaterError, parks: boolean): Promise<void> {
+/**
+ * The last error goes into the source offset, where `status` finds it; a failure of that is the log's next error.
+ * @returns false when it showed that the feed is owned no more
+ */
+async function keepError(
+  feed: Feed,
+  deps: PollDeps,
+  error: HighwaterError,
+  parks: boolean,
+): Promise<boolean> {
   const { state, session, topics, codec, instance: owner } = deps;
   const last_error = `${error.code}: ${error.message}`;
   const parked = parks ? error.code : null;
-  if (last_error === state.offset.last_error && parked === state.offset.parked) return;
+  if (last_error === state.offset.last_error && parked === state.offset.parked) return true;
   const pending = state.begin();
   pending.moveOffset({ last_error, parked });
   const context = { feed, topics, codec, owner, ownerEpoch: session.ownerEpoch, observedAtMs: Date.now() };
-  await commit(encodeTransaction([], pending, context), pending, session).catch((cause: unknown) => {
-    deps.logger.debug('the error could not be stored', {
-      feed: feed.name,
-      code: (cause as { code?: ErrorCode }).code,
-    });
-  });
+  try {
+    await commit(encodeTransaction([], pending, context), pending, session);
+    return true;
+  } catch (cause) {
+    const { code } = asHighwaterError(feed, cause);
+    deps.logger.debug('the error could not be stored', { feed: feed.name, code });
+    return !endsOwnership(code, 1);
+  }
+}
+
+/** An error of the log; null for one of the API, and for the signal's own reason. */
+function ofLog(thrown: unknown): HighwaterError | null {
+  return thrown instanceof HighwaterError && /^(LOG|KAFKA)_/.test(thrown.code) ? thrown : null;
 }
 
 function asHighwaterError(feed: Feed, thrown: unknown): HighwaterError {

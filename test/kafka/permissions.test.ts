@@ -44,13 +44,28 @@ it('the commands of docs/operations.md are all that a publisher needs', async ()
   const filled = commands
     .replaceAll('broker-1:9092', server.brokers[0]!.address)
     .replaceAll('User:highwater', `User:${server.users!.publisher.username}`)
-    .replace(/--transactional-id \S+/g, `--transactional-id ${prefix}app.`)
+    .replace(/--transactional-id \S+/g, `--transactional-id ${prefix}app:`)
     .replace(/--topic \S+/g, `--topic ${prefix}`);
   await asAdmin(filled);
   const { code, said } = await runOnce();
   expect(said).toMatch(/ipos: first snapshot complete.*records=50/);
   expect(said).not.toMatch(/WARN|ERROR/);
   expect(code).toBe(0);
+});
+
+it('a topic that may not be written is named, when a page needs it', async () => {
+  const { username } = server.users!.publisher;
+  const acls = `kafka-acls.sh --bootstrap-server ${server.brokers[0]!.address} --command-config client.properties --add`;
+  const all = '--operation Create --operation Write --operation Read --operation DescribeConfigs';
+  const who = `User:${username} --resource-pattern-type`;
+  await asAdmin(`${acls} --allow-principal ${who} prefixed --topic ${prefix} ${all}`);
+  await asAdmin(`${acls} --allow-principal ${who} prefixed --transactional-id ${prefix} --operation Write`);
+  await asAdmin(`${acls} --deny-principal ${who} literal --topic ${prefix}ipos --operation Write`);
+  const { code, said } = await runOnce();
+
+  expect(code).toBe(1);
+  expect(said).toMatch(`the brokers do not allow WRITE on topic ${prefix}ipos`);
+  expect(said).toMatch(/do: .*kafka-acls\.sh/);
 });
 
 it('a publisher without any names what it lacks, one command after the other, until it publishes', async () => {

@@ -103,7 +103,7 @@ it('does not see what the owner before left open, and does not wait for it', asy
   const first = await acquire();
   await first.commit(batch(first, topics(), images(5, 'committed')));
   // As the owner before would: under the feed's transactional id.
-  const producer = kafka.producer({ transactionalId: `test.${prefix}ipos`, transactionTimeout: 60_000 });
+  const producer = kafka.producer({ transactionalId: `test:${prefix}ipos`, transactionTimeout: 60_000 });
   producers.push(producer);
   await producer.connect();
   const open = await producer.transaction();

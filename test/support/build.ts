@@ -34,7 +34,7 @@ export async function build(): Promise<string> {
 function isStale(): boolean {
   const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
   return sources
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
     .some((name) => {
       const source = statSync(path.join(root, 'src', name));
       const output = statSync(path.join(dist, name.replace(/ts$/, 'js')), { throwIfNoEntry: false });

@@ -10,8 +10,10 @@ export interface Cluster {
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
-  /** Of all topics, when none are named. */
-  metadata(of: { readonly topics: readonly string[] }): Promise<{ topicMetadata: { topic: string }[] }>;
+  /** Of all topics, when none are named. Null when no broker answers. */
+  metadata(of: {
+    readonly topics: readonly string[];
+  }): Promise<{ topicMetadata: { topic: string }[] } | null>;
   findTopicPartitionMetadata(topic: string): PartitionMetadata[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   findBroker(node: { readonly nodeId: string }): Promise<Broker>;

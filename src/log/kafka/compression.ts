@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { CompressionCodecs, CompressionTypes } from 'kafkajs';
+import SnappyCodec from 'kafkajs-snappy';
 import { compressFrame, decompressFrame } from 'lz4-napi';
 import { HighwaterError } from '../../errors';
 
@@ -21,9 +22,13 @@ const types = {
   zstd: CompressionTypes.ZSTD,
 };
 
-/** Makes kafkajs write and read what it lacks: it has gzip alone, at a level that takes three times as long. */
+/**
+ * Makes kafkajs write and read what it lacks: it has gzip alone, at a level that takes three times as long. Snappy is never
+ * written here; but a cluster's operator may have topics compressed so, whatever producers send.
+ */
 export function registerCodecs(): void {
   CompressionCodecs[CompressionTypes.GZIP] = () => codec(gzip);
+  CompressionCodecs[CompressionTypes.Snappy] = SnappyCodec;
   CompressionCodecs[CompressionTypes.LZ4] = () => codec(lz4);
   CompressionCodecs[CompressionTypes.ZSTD] = () => codec(zstd());
 }

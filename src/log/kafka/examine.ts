@@ -67,7 +67,7 @@ export interface ExamineTransactions {
  */
 export async function examineTransactions(examine: ExamineTransactions): Promise<void> {
   const { appId, topicPrefix } = examine;
-  const writing = { ...examine, transactionalId: `${appId}.${topicPrefix}:doctor` };
+  const writing = { ...examine, transactionalId: `${appId}:${topicPrefix}:doctor` };
   const doing = 'beginning a transaction';
   try {
     await assertWritable(doing, writing);

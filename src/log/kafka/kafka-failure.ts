@@ -27,7 +27,7 @@ export interface Asked {
 export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unknown {
   if (error instanceof HighwaterError) return error;
   const chain = causes(error);
-  if (!chain.some((one) => one instanceof KafkaJSError)) return error;
+  if (!chain.some((one) => one instanceof KafkaJSError || isOfConnection(one))) return error;
   const says = chain.at(-1)!.message;
   if (chain.some((one) => one instanceof KafkaJSSASLAuthenticationError)) {
     return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${says}`, { cause: error });
@@ -119,8 +119,9 @@ function isOfConnection(error: Error): boolean {
     error instanceof KafkaJSRequestTimeoutError ||
     error instanceof KafkaJSBrokerNotFound ||
     error instanceof KafkaJSLockTimeout ||
-    // kafkajs wraps what the socket says in errors of other names, and keeps the words.
-    /^(Connection error|Connection timeout|Closed connection|Failed to connect|Failed to find group coordinator)/.test(
+    // kafkajs wraps what the socket says in errors of other names, and keeps the words; of a broker that took the connection
+    // and said nothing it says so by a plain Error.
+    /^(Broker not connected|Connection error|Connection timeout|Closed connection|Failed to connect|Failed to find group coordinator)/.test(
       error.message,
     )
   );

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
+import { unlessAborted } from '../../wait';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import { allTopics, isCompacted } from '../topics';
 import { type KafkaConfig, kafkaClient } from './client';
@@ -10,7 +11,6 @@ import { read, topicNames } from './read';
 import { assertReadable } from './read-access';
 import { openSession, type SessionLimits } from './session';
 import { prepareTopics, type TopicLayout } from './topic-settings';
-import { unlessAborted } from './wait';
 import { writeFailure } from './write-access';
 
 export interface KafkaLogOptions {
@@ -34,7 +34,8 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   /** Risky settings of topics that were told of already: a feed may be acquired often. */
   const warned = new Set<string>();
 
-  const transactionalId = (feed: string) => `${appId}.${topicPrefix}${feed}`;
+  // A colon is in neither of the names: no other installation can come to the same id.
+  const transactionalId = (feed: string) => `${appId}:${topicPrefix}${feed}`;
 
   async function acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession> {
     const { feed } = topics;
@@ -52,6 +53,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       const session = await openSession({
         ...{ kafka, cluster, topics, feed, partitions, logger, limits, signal },
         compacted: new Map(compacted.map(({ name }) => [name, partitions.get(name)!])),
+        target: options.kafka,
         transactionalId: transactionalId(feed),
         ownerEpoch: randomUUID(),
         sourceOffsetTopic: topics.sourceOffset.name,

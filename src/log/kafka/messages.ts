@@ -1,6 +1,7 @@
 import type { Message } from 'kafkajs';
 import type { ProducerRecord } from '../commit-log';
 import { partitionOf } from '../partitioner';
+import { recordBytes } from '../record-bytes';
 
 /** What one partition gets of a batch: sends to be made one after the other. */
 export interface PartitionSends {
@@ -50,11 +51,4 @@ export function partitionSends(
 /** The partition is ours to say: kafkajs's own partitioner computes the same with big integers, for 8 µs a record. */
 function messageOf({ key, value, headers, timestamp }: ProducerRecord, partition: number): Message {
   return { key, value, headers, timestamp: String(timestamp), partition };
-}
-
-/** Size of key, value and headers. */
-function recordBytes({ key, value, headers }: ProducerRecord): number {
-  let bytes = Buffer.byteLength(key) + (value?.length ?? 0);
-  for (const name in headers) bytes += Buffer.byteLength(name) + Buffer.byteLength(headers[name]!) + 4;
-  return bytes;
 }

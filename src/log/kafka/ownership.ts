@@ -4,8 +4,8 @@ import type { BatchPosition, LogRecord } from '../commit-log';
 import { positionHeaders } from '../commit-log';
 import type { Cluster } from './cluster';
 import { FENCE_KEY, isFence, OWNER_EPOCH } from './fence';
-import { fetchRound, isAtEnd, partitionOffsets } from './partition-reader';
-import { connectProducer, drop } from './producer';
+import { dataBetween, fetchRound, isAtEnd, partitionOffsets } from './partition-reader';
+import { connectProducer } from './producer';
 import { persistently } from './restore';
 import { type WrittenOffsets, writeTransaction } from './transaction';
 
@@ -42,13 +42,8 @@ export async function takeOver(
   const fences = [...partitions].flatMap(([topic, count]) =>
     Array.from({ length: count }, (_, partition) => ({ topic, partition, sends: [[message(partition)]] })),
   );
-  try {
-    await writeTransaction(producer, fences, CompressionTypes.None, written);
-    return producer;
-  } catch (error) {
-    drop(producer);
-    throw error;
-  }
+  await writeTransaction(producer, fences, CompressionTypes.None, written);
+  return producer;
 }
 
 /**
@@ -76,6 +71,31 @@ export async function isCommitted(
     found = JSON.stringify({ incarnation, owner_epoch, commit }) === wanted;
   }
   return found;
+}
+
+/**
+ * That nobody else has written to the source offset topic since this owner last did. A publisher under another
+ * transactional id (another app id on the same topics) is not refused by the brokers. Each of two such transactions looks
+ * before it commits, and the later one in the partition sees the earlier one, committed or not: so it is that one which ends; its remains
+ * tell the other one.
+ * @param from offset behind the last record of this owner, where the marker of its transaction lies
+ * @param to offset of the record that is about to be committed
+ * @throws HighwaterError LOG_FENCED; what kafkajs throws
+ */
+export async function assertAlone(deps: OwnershipDeps, from: bigint, to: bigint): Promise<void> {
+  const { cluster, sourceOffsetTopic: topic, feed } = deps;
+  // Nothing but one marker in between: nearly always.
+  if (to <= from + 1n) return;
+  const [others] = await dataBetween(cluster, topic, from, to);
+  if (others === undefined) return;
+  throw new HighwaterError(
+    'LOG_FENCED',
+    `another publisher writes to topic ${topic} of feed ${feed} (offset ${others}), under another transactional id than ${deps.transactionalId}`,
+    {
+      remedy:
+        'Give both publishers the same app id (HIGHWATER_APP_ID), or topics of their own (HIGHWATER_TOPIC_PREFIX).',
+    },
+  );
 }
 
 async function recordsSince(

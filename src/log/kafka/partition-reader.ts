@@ -1,3 +1,4 @@
+import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../commit-log';
 import type { Cluster, FetchedPartition } from './cluster';
 import { committedMessages, logRecord, nextOffset } from './committed';
@@ -100,8 +101,50 @@ async function fetchPartitions(
   return found;
 }
 
-function missingPartition({ topic, partition }: PartitionPosition): Error {
-  return new Error(`partition ${partition} of ${topic} has no leader, or is not there any more`);
+/**
+ * Offsets of records of any program in partition 0 of a topic, of open and aborted transactions too, without markers.
+ * @param from inclusive
+ * @param to exclusive
+ */
+export async function dataBetween(
+  cluster: Cluster,
+  topic: string,
+  from: bigint,
+  to: bigint,
+): Promise<readonly bigint[]> {
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
+  if (nodeId === undefined) throw missingPartition({ topic, partition: 0 });
+  const broker = await cluster.findBroker({ nodeId });
+  const found: bigint[] = [];
+  for (let next = from; next < to; ) {
+    const { responses } = await broker.fetch({
+      ...{ isolationLevel: READ_UNCOMMITTED, maxWaitTime: 0, minBytes: 0, maxBytes: BYTES_PER_PARTITION },
+      topics: [
+        {
+          topic,
+          partitions: [{ partition: 0, fetchOffset: String(next), maxBytes: BYTES_PER_PARTITION }],
+        },
+      ],
+    });
+    const messages = responses[0]?.partitions[0]?.messages ?? [];
+    const last = messages.at(-1);
+    if (last === undefined) break;
+    for (const { offset, isControlRecord } of messages) {
+      if (!isControlRecord && BigInt(offset) >= from && BigInt(offset) < to) found.push(BigInt(offset));
+    }
+    next = BigInt(last.offset) + 1n;
+  }
+  return found;
+}
+
+function missingPartition({
+  topic,
+  partition,
+}: Pick<PartitionPosition, 'topic' | 'partition'>): HighwaterError {
+  const what = `partition ${partition} of topic ${topic} has no leader, or is not there any more`;
+  return new HighwaterError('LOG_FAILED', what, {
+    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+  });
 }
 
 /**

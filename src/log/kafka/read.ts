@@ -1,12 +1,12 @@
 import type { Kafka } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
+import { pause, unlessAborted } from '../../wait';
 import type { LogRecord, ReadOptions } from '../commit-log';
 import { type Cluster, readingCluster } from './cluster';
 import { isFence } from './fence';
 import { kafkaFailure, protocolType } from './kafka-failure';
 import { fetchRound, isAtEnd, type PartitionPosition, partitionOffsets } from './partition-reader';
-import { pause, unlessAborted } from './wait';
 
 export interface ReadDeps {
   readonly closing: AbortSignal;
@@ -36,8 +36,10 @@ export async function topicNames(kafka: Kafka): Promise<string[]> {
 }
 
 async function namesOf(cluster: Cluster): Promise<string[]> {
-  const { topicMetadata } = await cluster.metadata({ topics: [] });
-  return topicMetadata
+  const metadata = await cluster.metadata({ topics: [] });
+  if (metadata === null)
+    throw new HighwaterError('KAFKA_UNREACHABLE', 'listing the topics: no broker answers');
+  return metadata.topicMetadata
     .map(({ topic }) => topic)
     .filter((name) => !name.startsWith('__'))
     .sort();
@@ -143,7 +145,7 @@ export function read(
           if (signal.aborted) return;
           failingSince ??= performance.now();
           answer(error, failingSince);
-          await pause(failingSince === null ? 0 : MAX_WAIT_MS, signal);
+          await pause(MAX_WAIT_MS, signal);
           await unlessAborted(mend(error), signal).catch(() => undefined);
           continue;
         }

@@ -1,10 +1,10 @@
 import { HighwaterError } from '../../errors';
+import { pause, unlessAborted } from '../../wait';
 import type { LogRecord } from '../commit-log';
 import type { Cluster } from './cluster';
 import { isFence } from './fence';
 import { kafkaFailure } from './kafka-failure';
 import { fetchRound, isAtEnd, type PartitionPosition, partitionOffsets } from './partition-reader';
-import { pause, unlessAborted } from './wait';
 
 const MAX_WAIT_MS = 500;
 const PAUSE_MS = 100;

@@ -1,14 +1,16 @@
 import type { CompressionTypes, Producer } from 'kafkajs';
 import { type ErrorCode, HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
+import { pause } from '../../wait';
 import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
-import { isRefusedProducer, kafkaFailure } from './kafka-failure';
+import type { CommandTarget } from './admin-commands';
+import { isForbidden, kafkaFailure } from './kafka-failure';
 import { type PartitionSends, partitionSends } from './messages';
-import { isCommitted, type OwnershipDeps, takeOver } from './ownership';
+import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
 import { drop } from './producer';
 import { readThrough } from './restore';
 import { type WrittenOffsets, writeTransaction } from './transaction';
-import { pause } from './wait';
+import { writeFailure } from './write-access';
 
 export interface SessionDeps extends OwnershipDeps {
   readonly topics: FeedTopics;
@@ -19,6 +21,8 @@ export interface SessionDeps extends OwnershipDeps {
   readonly maxRecordBytes: number;
   readonly compression: CompressionTypes;
   readonly logger: Logger;
+  /** For the commands that mend things. */
+  readonly target: CommandTarget;
   readonly limits: SessionLimits;
   /** The session holds nothing any more. */
   released(session: FeedSession): void;
@@ -58,10 +62,14 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     return count;
   }
 
-  function end(error: HighwaterError): HighwaterError {
-    over ??= error;
+  function letGo(): void {
     if (producer !== null) drop(producer);
     producer = null;
+  }
+
+  function end(error: HighwaterError): HighwaterError {
+    over ??= error;
+    letGo();
     return over;
   }
 
@@ -71,10 +79,13 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
    */
   async function write(prepared: readonly PartitionSends[], position: BatchPosition): Promise<unknown> {
     try {
-      await writeTransaction(producer!, prepared, deps.compression, written);
+      await writeTransaction(producer!, prepared, deps.compression, written, () =>
+        assertAlone(deps, known, behindLast() - 1n),
+      );
       return null;
     } catch (error) {
-      if (isCode(error, 'LOG_TOPIC_LOST')) throw end(error);
+      producer = null;
+      if (isCode(error, 'LOG_TOPIC_LOST') || isCode(error, 'LOG_FENCED')) throw end(error);
       logger.debug('a transaction failed; its outcome is looked up', { feed, error });
       return (await learnOutcome(position, error)) ? null : error;
     }
@@ -90,12 +101,11 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     const giveUpAt = performance.now() + limits.outcomeMs;
     let cause = error;
     for (let tries = 0; ; tries++) {
-      if (producer !== null) drop(producer);
-      producer = null;
+      letGo();
       try {
-        // The same error tells a producer that was fenced and one whose transaction took too long. To take the feed back
-        // unasked would fence a rightful successor, so its fence is looked for first.
-        if (isRefusedProducer(cause)) await isCommitted(deps, position, known, null);
+        // A producer that was fenced learns it by an error that can also mean something else, or by none. To take the feed
+        // back unasked would fence a rightful successor, so its fence is looked for first.
+        await isCommitted(deps, position, known, null);
         producer = await takeOver(deps, sourceOffsetOnly, written);
         // Released meanwhile: nobody else would close this one.
         if (over !== null) throw over;
@@ -108,7 +118,14 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       }
       // In a topic that was made anew there is no answer, and fences would bring its offsets up to where the old one stood.
       const gone = isCode(cause, 'LOG_TOPIC_LOST') ? cause : null;
-      if (gone !== null || deps.signal.aborted || over !== null || performance.now() >= giveUpAt) {
+      // Acquiring names what is forbidden.
+      if (
+        gone !== null ||
+        isForbidden(cause) ||
+        deps.signal.aborted ||
+        over !== null ||
+        performance.now() >= giveUpAt
+      ) {
         const why = gone === null ? '' : `: ${gone.message}`;
         const what = `the outcome of commit ${position.commit} of feed ${feed} could not be learned${why}`;
         throw end(new HighwaterError('LOG_OUTCOME_UNKNOWN', what, { cause }));
@@ -117,6 +134,14 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     }
   }
   const sourceOffsetOnly = new Map([[topics.sourceOffset.name, 1]]);
+
+  /** By the topics that may not be written. To ask for them fences this owner's producer. */
+  async function namedRefusal(error: unknown): Promise<unknown> {
+    const { kafka, transactionalId, target } = deps;
+    const writing = { kafka, transactionalId, cluster: target, topics: [...partitions.keys()] };
+    const named = await writeFailure(error, `writing a page of feed ${feed}`, writing);
+    return named instanceof HighwaterError ? end(named) : named;
+  }
 
   const session: FeedSession = {
     ownerEpoch,
@@ -145,6 +170,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       for (let attempt = 1; ; attempt++) {
         const error = await write(prepared, position);
         if (error === null) break;
+        if (isForbidden(error)) throw await namedRefusal(error);
         const failure = kafkaFailure(error, `writing a page of feed ${feed}`);
         const retriable = failure instanceof HighwaterError && failure.kind.retriable;
         if (!retriable || attempt >= ATTEMPTS) throw failure;

@@ -1,7 +1,8 @@
-import type { CompressionTypes, Message, Producer, RecordMetadata } from 'kafkajs';
+import type { CompressionTypes, Message, Producer, RecordMetadata, Transaction } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import { protocolType } from './kafka-failure';
 import type { PartitionSends } from './messages';
+import { drop } from './producer';
 
 /**
  * By topic and partition: the offset of the last record that this owner wrote there. Of the topics on which the feed's state
@@ -20,34 +21,71 @@ export type WrittenOffsets = Map<string, Map<number, bigint>>;
  *
  * @param written is filled with where the records went, of the topics that it names, also when the commit fails: it may have
  * succeeded all the same
- * @throws what kafkajs throws. The transaction is then open, aborted, or committed with its answer lost, and the producer of
- * no more use. HighwaterError LOG_TOPIC_LOST, LOG_FAILED: for certain it is not committed
+ * @param ready is asked when all is sent and nothing committed; what it throws keeps it so
+ * @throws what kafkajs throws. The transaction is then open, aborted, or committed with its answer lost, and the producer is
+ * let go of. HighwaterError LOG_TOPIC_LOST, LOG_FAILED: for certain it is not committed
  */
 export async function writeTransaction(
-  producer: Pick<Producer, 'transaction'>,
+  producer: Pick<Producer, 'transaction' | 'disconnect'>,
   partitions: readonly PartitionSends[],
   compression: CompressionTypes,
   written: WrittenOffsets,
+  ready: () => Promise<void> = async () => {},
 ): Promise<void> {
-  const transaction = await producer.transaction();
-  await Promise.all(
-    partitions.map(async ({ topic, partition, sends }) => {
-      for (const messages of sends) {
-        const sending = transaction.send({ topic, messages, compression, acks: -1 });
-        const metadata = await sending.catch((error: unknown) => {
-          throw protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION'
-            ? missing(topic, partition, error)
-            : error;
-        });
-        const first = firstOffset(topic, partition, messages, metadata);
-        const offsets = written.get(topic);
-        const before = offsets?.get(partition);
-        if (before !== undefined && first <= before) throw setBack(topic, partition, first, before);
-        offsets?.set(partition, first + BigInt(messages.length) - 1n);
-      }
-    }),
-  );
-  await transaction.commit();
+  const transaction = await orDrop(producer, producer.transaction());
+  const sending = partitions.map((each) => sendTo(each, transaction, compression, written));
+  try {
+    await Promise.all(sending);
+    await ready();
+  } catch (error) {
+    void abandon(producer, transaction, sending);
+    throw error;
+  }
+  await orDrop(producer, transaction.commit());
+}
+
+async function orDrop<T>(producer: Pick<Producer, 'disconnect'>, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    drop(producer);
+    throw error;
+  }
+}
+
+/**
+ * An open transaction holds up readers until its timeout, or until its id is used again, which may be never. It is ended
+ * only when no send of it is under way: a record that comes behind the end would open it again. And only then the producer
+ * is let go of, which kafkajs connects anew for a send that it tries again.
+ */
+async function abandon(
+  producer: Pick<Producer, 'disconnect'>,
+  transaction: Transaction,
+  sending: readonly Promise<void>[],
+): Promise<void> {
+  await Promise.allSettled(sending);
+  // Refused where another producer of the id has ended it already.
+  await transaction.abort().catch(() => undefined);
+  drop(producer);
+}
+
+async function sendTo(
+  { topic, partition, sends }: PartitionSends,
+  transaction: Transaction,
+  compression: CompressionTypes,
+  written: WrittenOffsets,
+): Promise<void> {
+  for (const messages of sends) {
+    const sending = transaction.send({ topic, messages, compression, acks: -1 });
+    const metadata = await sending.catch((error: unknown) => {
+      throw protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION' ? missing(topic, partition, error) : error;
+    });
+    const first = firstOffset(topic, partition, messages, metadata);
+    const offsets = written.get(topic);
+    const before = offsets?.get(partition);
+    if (before !== undefined && first <= before) throw setBack(topic, partition, first, before);
+    offsets?.set(partition, first + BigInt(messages.length) - 1n);
+  }
 }
 
 /** @throws HighwaterError LOG_FAILED unless the answer is that this partition took the messages, once */

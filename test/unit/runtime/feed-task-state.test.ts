@@ -40,10 +40,16 @@ it('parks for what only a person can mend, and begins again when fenced', () => 
 });
 
 it('acquires a feed again after what leaves its session of no use', () => {
-  expect(endsOwnership('LOG_FENCED')).toBe(true);
-  expect(endsOwnership('LOG_OUTCOME_UNKNOWN')).toBe(true);
-  expect(endsOwnership('LOG_TOPIC_LOST')).toBe(true);
-  expect(endsOwnership('LOG_FAILED')).toBe(false);
+  expect(endsOwnership('LOG_FENCED', 1)).toBe(true);
+  expect(endsOwnership('LOG_OUTCOME_UNKNOWN', 1)).toBe(true);
+  expect(endsOwnership('LOG_TOPIC_LOST', 1)).toBe(true);
+  expect(endsOwnership('KAFKA_FORBIDDEN', 1)).toBe(true);
+});
+
+it('acquires a feed again that failed for some time, since acquiring looks at the topics', () => {
+  const kept = [1, 2, 3].map((failures) => !endsOwnership('LOG_FAILED', failures));
+  expect(kept).toEqual([true, true, false]);
+  expect(endsOwnership('SOURCE_UNREACHABLE', 100)).toBe(false);
 });
 
 describe('the pause after a failure', () => {

@@ -27,11 +27,17 @@ function producer({ send = accept, commit = async () => undefined }: Answers = {
       calls.push('commit');
       await commit();
     },
+    async abort() {
+      calls.push('abort');
+    },
   };
   const port = {
     async transaction() {
       calls.push('begin');
       return transaction as never;
+    },
+    async disconnect() {
+      calls.push('disconnect');
     },
   };
   return { port, sent, calls };
