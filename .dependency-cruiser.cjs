@@ -102,7 +102,7 @@ module.exports = {
     forbid(
       'no-orphans',
       'Nothing imports it.',
-      { orphan: true, path: '^src/', pathNot: '(main|index)\\.ts$' },
+      { orphan: true, path: '^src/', pathNot: '(main|index|\\.d)\\.ts$' },
       {},
     ),
   ],
