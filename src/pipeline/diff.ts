@@ -30,7 +30,7 @@ export function* diff(
     const before = pending.image(record.id);
     // Nearly all records of a poll are as they were: comparing bytes settles them without an object.
     const encoded = image.encodeShared(record);
-    if (before?.equals(encoded)) continue;
+    if (before?.equals(encoded) && !pending.isUnshown(record.id)) continue;
     if (before === undefined) {
       const after = Buffer.from(encoded);
       yield { ...NEW, op: options.firstSight, id: record.id, after, afterRecord: record };
@@ -39,7 +39,12 @@ export function* diff(
 
     const beforeRecord = image.decode(before);
     const changedFields = options.compare(beforeRecord, record);
-    if (changedFields.length === 0) continue;
+    if (changedFields.length === 0) {
+      // A later snapshot shows it again to readers who have begun since.
+      if (pending.isUnshown(record.id))
+        yield { ...NEW, op: 'r', id: record.id, after: image.encode(record), afterRecord: record };
+      continue;
+    }
     if (options.doubtful !== undefined && record.updated < beforeRecord.updated)
       options.doubtful.push(record);
     else

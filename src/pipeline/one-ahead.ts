@@ -10,10 +10,12 @@ export interface Ahead<T> {
  * committed.
  * @param start makes the values; its signal also ends when the caller stops early, so that nobody waits for a request that
  *   nobody wants any more
+ * @param isEager false: a value is asked for only when it is wanted, and is never there before
  */
 export async function* oneAhead<T>(
   start: (stop: AbortSignal) => AsyncGenerator<T>,
   signal: AbortSignal,
+  isEager = true,
 ): AsyncGenerator<Ahead<T>> {
   const stop = new AbortController();
   const onAbort = () => stop.abort(signal.reason);
@@ -25,6 +27,11 @@ export async function* oneAhead<T>(
     for (;;) {
       const { done, value } = await next;
       if (done) return;
+      if (!isEager) {
+        yield { value, isNextWithin: async () => false };
+        next = values.next();
+        continue;
+      }
       next = values.next();
       // Its failure belongs to whoever takes it; until then it is no unhandled rejection.
       const arrives = next.then(

@@ -4,8 +4,7 @@ import type { FeedSession, FeedTopics } from '../log/commit-log';
 import type { Logger } from '../logger';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
-import type { SourceOffset } from '../state/source-offset';
-import type { ChangeEvents, ScanPage, VendorRecord } from '../types';
+import type { ChangeEvents, Origin, ScanPage, VendorRecord } from '../types';
 import { type BatchPage, openBatch } from './batch';
 import type { Comparison } from './compare';
 import { confirm } from './confirm';
@@ -15,8 +14,7 @@ import { type DiffOptions, diff } from './diff';
 import { type EncodeContext, encode, largestRecordBytes } from './encode';
 import { buildEvents, type EventContext } from './events';
 import { oneAhead } from './one-ahead';
-import { advance, learnedPaging } from './position';
-import { type ScanStart, scan } from './scan';
+import type { Round } from './round';
 
 export interface PollDeps {
   readonly source: Source;
@@ -32,6 +30,8 @@ export interface PollDeps {
   readonly instance: string;
   /** Called after each page: progress for people. */
   readonly onPage?: (page: PageReport) => void;
+  /** Told of the rows of every page of every round. */
+  readonly witnesses: Set<(rows: readonly unknown[]) => void>;
 }
 
 /** What became of one page, once it is committed. */
@@ -57,12 +57,12 @@ const LINGER_MS = 200;
  * with those of the pages next to it, and the state moves only then. The signal ends the poll after the page that is
  * under way.
  *
- * @param wide reads from further back and takes nothing but an empty page for the end
+ * @param round what is read: see `pollRound` for the regular poll
  */
 export async function poll(
   feed: Feed,
   deps: PollDeps,
-  wide: boolean,
+  round: Round,
   signal: AbortSignal,
 ): Promise<PollResult> {
   const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0, complete: false };
@@ -72,13 +72,12 @@ export async function poll(
     deps.onPage?.({ ...page, feed, state: deps.state });
   });
 
-  const start = scanStart(feed, deps.state.offset, wide);
   try {
-    for await (const ahead of oneAhead((stop) => scan(feed, start, deps, stop), signal)) {
+    for await (const ahead of oneAhead(round.pages, signal, round.readsAhead)) {
       const page = ahead.value;
-      const context = pageContext(feed, page, deps);
+      const context = pageContext(feed, page, round.origin(page), deps);
       const pending = batch.begin();
-      pending.moveOffset(advance(pending.offset, page.progress, page.observedAtMs));
+      pending.moveOffset(round.position(pending.offset, page));
 
       const decoded = deps.decode(page.rows);
       const doubtful: VendorRecord[] = [];
@@ -88,10 +87,12 @@ export async function poll(
       events.push(...buildEvents(diff(confirmed, pending, context), pending, context));
       const letters = newDeadLetters(decoded, context, pending);
       batch.add(page, { events, letters, records: encode(events, letters, context) }, pending);
+      for (const witness of deps.witnesses) witness(page.rows);
 
       if (batch.isDue() || signal.aborted || !(await ahead.isNextWithin(LINGER_MS))) {
         await batch.commit(); // the state moves here, and only here
       }
+      await round.between?.();
       if (signal.aborted) break;
     }
   } finally {
@@ -106,15 +107,6 @@ function count(page: BatchPage, result: { -readonly [field in keyof PollResult]:
   result.changes += page.events.length;
   result.deadLetters += page.letters.length;
   result.complete = page.progress.complete;
-}
-
-function scanStart(feed: Feed, offset: SourceOffset, wide: boolean): ScanStart {
-  return {
-    highWaterMark: offset.high_water_mark,
-    snapshot: offset.snapshot !== 'complete',
-    wide,
-    paging: learnedPaging(offset, feed.pageSize),
-  };
 }
 
 function warnOfTooLarge({ letters }: BatchPage, feed: Feed, logger: Logger): void {
@@ -135,13 +127,13 @@ function warnOfTooLarge({ letters }: BatchPage, feed: Feed, logger: Logger): voi
 
 type PageContext = EventContext & EncodeContext & DiffOptions;
 
-function pageContext(feed: Feed, page: ScanPage, deps: PollDeps): PageContext {
+function pageContext(feed: Feed, page: ScanPage, origin: Origin, deps: PollDeps): PageContext {
   const { appId, topics, codec, compare, instance: owner } = deps;
   const { ownerEpoch, maxRecordBytes } = deps.session;
-  const { observedAtMs, progress } = page;
-  const { duringSnapshot } = progress;
-  const origin = duringSnapshot ? 'snapshot' : 'poll';
-  const firstSight = duringSnapshot ? 'r' : 'c';
+  const { observedAtMs } = page;
+  const duringSnapshot = origin === 'snapshot';
+  // Of what a snapshot or a backfill sees for the first time, nobody knows since when it is there.
+  const firstSight = duringSnapshot || origin === 'backfill' ? 'r' : 'c';
   const encoding = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
   const bytesOf = (event: ChangeEvents) => largestRecordBytes(event, encoding);
   const limit = { maxBytes: maxRecordBytes, bytesOf };

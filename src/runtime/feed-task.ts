@@ -4,6 +4,7 @@ import type { Feed } from '../feeds/feed';
 import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
 import { type PollDeps, poll } from '../pipeline/poll';
+import { pollRound } from '../pipeline/round';
 import {
   endsOwnership,
   endsWorker,
@@ -57,7 +58,12 @@ export async function runFeedTask(
         // The first poll of an owner looks further back, and so does one now and then.
         const wide = began - lastWide >= feed.widePollEveryMs;
         complete = false;
-        const result = await poll(feed, owned.deps, wide, signal);
+        const result = await poll(
+          feed,
+          owned.deps,
+          pollRound(feed, owned.deps.state.offset, wide, owned.deps),
+          signal,
+        );
         complete = result.complete;
         if (wide) lastWide = began;
         if (failures > 0 && error !== null)

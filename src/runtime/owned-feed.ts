@@ -43,7 +43,18 @@ export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: Abort
     const state = await restore(feed, { session, topics, codec, registry, scope }, signal);
     const { record } = codec.schemas;
     const decode = createDecoder(feed, record);
-    return { session, deps: { ...deps, session, state, codec, decode, compare: createComparison(record) } };
+    return {
+      session,
+      deps: {
+        ...deps,
+        session,
+        state,
+        codec,
+        decode,
+        compare: createComparison(record),
+        witnesses: new Set(),
+      },
+    };
   } catch (error) {
     // The first error is the one that tells.
     await session.release().catch(() => {});

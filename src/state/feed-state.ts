@@ -19,7 +19,10 @@ export interface FeedState {
   /** Live images in each partition of the current topic. */
   readonly partitionCounts: readonly number[];
   image(id: string): Buffer | undefined;
+  ids(): IterableIterator<string>;
   hasDeadLetter(sha256: string): boolean;
+  /** The record has not been shown since what is asked of the API last changed: nothing says that it still would be. */
+  isOutOfScope(id: string): boolean;
   begin(): PendingState;
 }
 
@@ -27,6 +30,8 @@ export interface FeedState {
 export interface RestoredState {
   readonly offset: SourceOffset;
   readonly images: Map<string, Buffer>;
+  /** seq of the change that wrote an image, of those not younger than the latest snapshot. */
+  readonly unshown: Map<string, number>;
   readonly deadLetters: Set<string>;
 }
 
@@ -36,7 +41,7 @@ export function feedState(
   restored: RestoredState,
   partitions: number,
 ): FeedState {
-  const { images, deadLetters } = restored;
+  const { images, unshown, deadLetters } = restored;
   let { offset } = restored;
   let storedOffset = offset;
   const counts: number[] = new Array(partitions).fill(0);
@@ -63,11 +68,16 @@ export function feedState(
     groups,
     image: (id) => images.get(id),
     hasDeadLetter: (sha256) => deadLetters.has(sha256),
+    isUnshown: (id) => unshown.has(id),
     counts: () => ({ recordCount: images.size, partitionCounts: counts }),
     take(changes) {
+      // All that is there now was there before the snapshot that begins.
+      if ((changes.offset.snapshot_seq ?? 0) > offset.snapshot_seq)
+        for (const id of images.keys()) unshown.set(id, unshown.get(id) ?? offset.seq);
       for (const [id, wire] of changes.images) {
         const difference = (wire === null ? 0 : 1) - (images.has(id) ? 1 : 0);
         if (difference !== 0) counts[partitionOf(id, partitions)]! += difference;
+        unshown.delete(id);
         if (wire === null) images.delete(id);
         else images.set(id, wire);
       }
@@ -92,7 +102,9 @@ export function feedState(
       return counts;
     },
     image: base.image,
+    ids: () => images.keys(),
     hasDeadLetter: base.hasDeadLetter,
+    isOutOfScope: (id) => (unshown.get(id) ?? Number.POSITIVE_INFINITY) <= offset.scope_seq,
     begin: () => pendingOver(base, image),
   };
 }

@@ -10,6 +10,8 @@ export interface StateView {
   readonly groups: readonly GroupIndex[];
   image(id: string): Buffer | undefined;
   hasDeadLetter(sha256: string): boolean;
+  /** The record has an image from before the latest snapshot began, and has not been shown since. */
+  isUnshown(id: string): boolean;
   counts(): ImageCounts;
 }
 
@@ -69,6 +71,8 @@ export function pendingOver(base: PendingBase, imageType: WireType<VendorRecord>
       return wire === undefined ? null : imageType.decode(wire);
     },
     hasDeadLetter: (sha256) => deadLetters.has(sha256) || base.hasDeadLetter(sha256),
+    // What is published is shown.
+    isUnshown: (id) => !images.has(id) && base.isUnshown(id),
     counts() {
       const below = base.counts();
       let { recordCount } = below;

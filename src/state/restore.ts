@@ -21,8 +21,8 @@ export interface RestoreDeps {
 
 /**
  * Reads a feed's state back from the log: source offset, images, dead letters. A feed that has none begins a new
- * incarnation. When the scope has changed, all is read again: `r` and `u` only, for nothing says that what no longer
- * appears is gone.
+ * incarnation. When the scope has changed, all is read again: what it shows comes as `r` or `u`, and what it does not show
+ * any more stays, for nothing says that it is gone.
  *
  * @throws HighwaterError STATE_DAMAGED when the images are not those that the source offset speaks of
  */
@@ -32,8 +32,10 @@ export async function restore(
   signal: AbortSignal,
 ): Promise<FeedState> {
   const { session, topics, codec } = deps;
-  const offset = await restoreOffset(feed, deps, signal);
+  const stored = await restoreOffset(feed, deps, signal);
+  const offset = stored === null ? null : inScope(stored, deps.scope);
   const images = new Map<string, Buffer>();
+  const unshown = new Map<string, number>();
   const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
   /** Of another incarnation, and not yet overwritten or removed by what follows. */
   const foreign = new Map<string, LogRecord>();
@@ -42,12 +44,15 @@ export async function restore(
     const difference = (value === null ? 0 : 1) - (images.has(key) ? 1 : 0);
     counts[partition] = (counts[partition] ?? 0) + difference;
     foreign.delete(key);
+    unshown.delete(key);
     if (value === null) {
       images.delete(key);
       continue;
     }
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
     await learnWriter(codec.image, record, deps);
+    const seq = Number(record.headers.seq);
+    if (offset !== null && seq <= offset.snapshot_seq) unshown.set(key, seq);
     // A copy: what the log hands out has memory of its own for each value, or pins a whole answer.
     images.set(key, Buffer.from(value));
   }
@@ -61,7 +66,7 @@ export async function restore(
     if (value !== null) deadLetters.add(key);
   }
 
-  const restored = { offset: inScope(offset ?? newOffset(feed, deps), deps.scope), images, deadLetters };
+  const restored = { offset: offset ?? newOffset(feed, deps), images, unshown, deadLetters };
   return feedState(feed, codec.image, restored, counts.length);
 }
 
@@ -99,7 +104,8 @@ function inScope(offset: SourceOffset, scope: string): SourceOffset {
     ts_ms,
   } = offset;
   const kept = { owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms };
-  return { ...firstSourceOffset(feed, incarnation, scope), ...kept };
+  const since = { scope_seq: seq, snapshot_seq: seq };
+  return { ...firstSourceOffset(feed, incarnation, scope), ...kept, ...since };
 }
 
 /** A record of an older version of the project needs the schema that wrote it. */

@@ -12,6 +12,9 @@ export interface SourceOffset {
   readonly record_count: number;
   readonly partition_counts: readonly number[];
   readonly scope: string;
+  readonly scope_seq: number;
+  readonly snapshot_seq: number;
+  readonly last_reconcile_ms: number | null;
   readonly page_offset_unit: 'page' | 'record' | null;
   readonly first_page: number | null;
   readonly page_size: number | null;
@@ -38,6 +41,9 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     record_count: 0,
     partition_counts: [],
     scope,
+    scope_seq: 0,
+    snapshot_seq: 0,
+    last_reconcile_ms: null,
     page_offset_unit: null,
     first_page: null,
     page_size: null,

@@ -1,5 +1,6 @@
 import type { Feed } from '../../src/feeds/feed';
 import { poll } from '../../src/pipeline/poll';
+import { pollRound } from '../../src/pipeline/round';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import { testFeed } from '../support/feeds';
@@ -244,7 +245,8 @@ it('signal at every await of a first poll', async () => {
       const c = new AbortController();
       hook.n = 0;
       hook.before = (n) => n === k && c.abort();
-      await poll(feed, pub.owned().deps, true, c.signal).catch(() => {});
+      const { deps } = pub.owned();
+      await poll(feed, deps, pollRound(feed, deps.state.offset, true, deps), c.signal).catch(() => {});
       hook.before = null;
       await pub.restart();
       await pub.poll({ wide: true });

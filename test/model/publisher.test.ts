@@ -4,6 +4,7 @@ import { valueAt } from '../../src/avro/path';
 import { HighwaterError } from '../../src/errors';
 import { createComparison, equalDecimalText } from '../../src/pipeline/compare';
 import { poll } from '../../src/pipeline/poll';
+import { pollRound } from '../../src/pipeline/round';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
@@ -175,7 +176,8 @@ async function run(command: Command, p: Play): Promise<void> {
       const abort = new AbortController();
       Object.assign(requests, { count: 0, abortAt: command.request, abort: () => abort.abort() });
       const feed = testFeed(p.name, p.overrides);
-      await poll(feed, publisher.owned().deps, p.isNew, abort.signal).catch(() => {});
+      const { deps } = publisher.owned();
+      await poll(feed, deps, pollRound(feed, deps.state.offset, p.isNew, deps), abort.signal).catch(() => {});
       requests.abortAt = 0;
       return;
     }

@@ -36,7 +36,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
     feedState(
       feed,
       codec.image,
-      { offset, images: new Map(images), deadLetters: new Set() },
+      { offset, images: new Map(images), unshown: new Map(), deadLetters: new Set() },
       topics.current.partitions,
     );
 

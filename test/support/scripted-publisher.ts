@@ -1,6 +1,7 @@
 import type { ProducerRecord } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
 import { type PageReport, type PollResult, poll } from '../../src/pipeline/poll';
+import { pollRound } from '../../src/pipeline/round';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import { testFeed } from './feeds';
 import { type MemorySession, memorySession } from './memory-session';
@@ -70,7 +71,12 @@ export async function scriptedPublisher(
     owned,
     reports,
     async poll({ wide = false, signal = new AbortController().signal } = {}) {
-      const polled = poll(feed, owned.deps, wide, signal);
+      const polled = poll(
+        feed,
+        owned.deps,
+        pollRound(feed, owned.deps.state.offset, wide, owned.deps),
+        signal,
+      );
       return underFakeTime(polled);
     },
     records: () => session.transactions.flatMap(({ records }) => records),

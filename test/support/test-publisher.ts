@@ -8,6 +8,7 @@ import type { LogRecord } from '../../src/log/commit-log';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
 import { type PollResult, poll } from '../../src/pipeline/poll';
+import { pollRound } from '../../src/pipeline/round';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import type { Source } from '../../src/source/source';
 import { quietLogger } from './source';
@@ -71,7 +72,8 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
     log,
     logger,
     owned: () => owned,
-    poll: ({ wide = false } = {}) => poll(current, owned.deps, wide, signal),
+    poll: ({ wide = false } = {}) =>
+      poll(current, owned.deps, pollRound(current, owned.deps.state.offset, wide, owned.deps), signal),
     async topic(name) {
       const records: Published[] = [];
       for await (const record of log.commitLog.read([name], { fromBeginning: true, follow: false, signal })) {
