@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
+import { jsonText } from '../json-text';
 import type { PendingState } from '../state/pending-state';
 import type { DeadLetter, Rejected, TooLarge } from '../types';
 import type { Decoded } from './decode';
@@ -44,7 +45,7 @@ function rejected({ change, bytes }: TooLarge, { records, rows }: Decoded, maxBy
   const record = change.afterRecord ?? change.beforeRecord!;
   const row = rows[records.indexOf(record)] ?? record;
   const reason = `the change is too large for the log: ${bytes} bytes, and it takes ${maxBytes}`;
-  return { id, reason, raw: JSON.stringify(row) };
+  return { id, reason, raw: jsonText(row) };
 }
 
 /** The beginning of a text, at most so many bytes of UTF-8, without half a character. */

@@ -1,5 +1,6 @@
 import type { FieldSchema, RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
+import { jsonText } from '../json-text';
 import type { Rejected, VendorRecord } from '../types';
 import { type Coercion, coercionOf, DRIFTED } from './coerce';
 import { rowId, rowUpdated } from './row';
@@ -47,7 +48,7 @@ export function createDecoder(feed: FeedDefinition, schema: RecordSchema): Decod
       if (id !== null && updated !== null) {
         records.push(decodeRecord(row as Record<string, unknown>, id, updated));
         rows.push(row);
-      } else rejected.push({ reason: reasonFor(row, id, updated), raw: JSON.stringify(row) ?? 'null' });
+      } else rejected.push({ reason: reasonFor(row, id, updated), raw: jsonText(row) });
     }
     return { records, rows, rejected };
   };

@@ -1,3 +1,4 @@
+import { jsonText } from '../json-text';
 import { rowId, rowUpdated } from './row';
 
 /** What the scan has to know about a page's rows to decide where to go on. Times are Unix seconds. */
@@ -18,7 +19,7 @@ export interface PageFacts {
 
 export function pageFacts(rows: readonly unknown[]): PageFacts {
   const ids = rows.map(rowId);
-  const keys = ids.map((id, i) => id ?? `\0${JSON.stringify(rows[i])}`);
+  const keys = ids.map((id, i) => id ?? `\0${jsonText(rows[i])}`);
   const updated = rows.map(rowUpdated);
   let least: number | null = null;
   let greatest: number | null = null;

@@ -51,7 +51,12 @@ function worker(once: boolean, onPage: (report: PageReport) => void = () => {}) 
 
 it('polls every feed once and says how it went', async () => {
   expect(await worker(true)).toEqual(
-    ['insights', 'analysts', 'ipos'].map((feed) => ({ feed, error: null, complete: true })),
+    ['insights', 'analysts', 'ipos'].map((feed) => ({
+      feed,
+      error: null,
+      complete: true,
+      notCommitted: null,
+    })),
   );
 });
 

@@ -192,6 +192,12 @@ describe('id and updated', () => {
   });
 });
 
+it('keeps a row that is no record once, in whatever order its members come', () => {
+  const row = { updated: 1, name: 'x', deep: [{ b: 1, a: { d: 2, c: 3 } }] };
+  const alike = { deep: [{ a: { c: 3, d: 2 }, b: 1 }], name: 'x', updated: 1 };
+  expect(ipos.decode([row]).rejected).toEqual(ipos.decode([alike]).rejected);
+});
+
 it('drops nothing: whatever a member holds is in its field or in extra (property)', () => {
   const fields = [
     'name',
