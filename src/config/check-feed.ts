@@ -21,6 +21,9 @@ const alwaysFilled = ['event_id', 'caused_by', 'origin', 'ts_ms'];
 export function checkFeed(feed: FeedDefinition): FeedMistake[] {
   const mistakes: FeedMistake[] = [];
   const add: Add = (path, problem) => mistakes.push({ feed: feed.name, path, problem });
+  const { dateFrom, dateTo } = feed.parameters;
+  if (!dateFrom !== !dateTo)
+    add(['parameters'], `has ${dateFrom ? 'dateFrom' : 'dateTo'} alone; dateFrom and dateTo go together`);
   const record = declaredSchema(feed.schema);
   const problem = 'problem' in record ? record.problem : recordProblem(feed, record);
   if (problem !== null) add(['schema'], problem);

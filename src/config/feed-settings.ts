@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FeedDefinition, TransitionDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
-import { duration, matching, text, wholeNumber, wholeSeconds } from './value-types';
+import { duration, matching, oneOf, text, wholeNumber, wholeSeconds } from './value-types';
 
 const queryText = 'query parameters with their values, token not among them';
 const topicName = () =>
@@ -10,6 +10,7 @@ const texts = () => z.array(text(), { error: 'a list of texts' });
 const textMap = () => z.record(z.string(), text(), { error: 'keys with texts' });
 // The client sets the token itself.
 const parameterName = () => matching(/^(?!token$)./, 'the name of a query parameter other than token');
+export const parameterRoles = ['page', 'pageSize', 'updatedSince', 'dateFrom', 'dateTo'] as const;
 const flag = () => z.boolean({ error: 'true or false' });
 
 const sides = () =>
@@ -72,11 +73,15 @@ export const feedSettings = z
             page: parameterName(),
             pageSize: parameterName(),
             updatedSince: parameterName(),
+            dateFrom: parameterName().nullable(),
+            dateTo: parameterName().nullable(),
           },
-          { error: 'names for page, pageSize and updatedSince' },
+          { error: `names for ${parameterRoles.join(', ')}` },
         )
         .partial()
-        .describe('How the endpoint spells `page`, `pageSize` and `updatedSince`.'),
+        .describe(
+          'How the endpoint spells `page`, `pageSize` and `updatedSince`; and `dateFrom` and `dateTo`, by which a backfill then reads (`null`: by `updated`).',
+        ),
       query: z
         .record(z.string(), text().nullable(), { error: queryText })
         .refine((query) => !Object.hasOwn(query, 'token'), { error: queryText })
@@ -106,6 +111,9 @@ export const feedSettings = z
       overlap: wholeSeconds().describe('How far before the high-water mark each poll begins. Default: 5s.'),
       wideOverlap: wholeSeconds().describe('How far before it a wide poll begins. Default: 1h.'),
       widePollEvery: duration(10).describe('Time from one wide poll to the next. Default: 15m.'),
+      snapshotMode: oneOf(['initial', 'never']).describe(
+        'How a feed without state begins: `initial` publishes all records as reads, `never` nothing but what changes from then on. Default: `initial`.',
+      ),
     },
     { error: 'settings of a feed' },
   )
@@ -159,9 +167,8 @@ export function feedOf(
   overrides: FeedSettings,
   pollIntervalMs: number,
 ): Feed {
-  const { pollInterval, overlap, wideOverlap, widePollEvery, parameters, query, unknowns, ...others } =
-    present(overrides);
-  const { transitions: written, ...plain } = others;
+  const { parameters, query, unknowns, transitions: written, ...others } = present(overrides);
+  const { pollInterval, overlap, wideOverlap, widePollEvery, snapshotMode, ...plain } = others;
   const base = definition ?? { ...newFeed, name, topic: name };
   const topic = plain.topic ?? base.topic;
   return {
@@ -178,6 +185,7 @@ export function feedOf(
     overlapSeconds: overlap ?? 5,
     wideOverlapSeconds: wideOverlap ?? 3_600,
     widePollEveryMs: widePollEvery ?? 900_000,
+    snapshotMode: snapshotMode ?? 'initial',
   };
 }
 

@@ -6,7 +6,14 @@ import type { Feed } from '../feeds/feed';
 import { checkFeed } from './check-feed';
 import type { ConfigFile } from './config-file';
 import { didYouMean } from './did-you-mean';
-import { type FeedSettings, feedOf, feedSettings, missingForNewFeed, valueAt } from './feed-settings';
+import {
+  type FeedSettings,
+  feedOf,
+  feedSettings,
+  missingForNewFeed,
+  parameterRoles,
+  valueAt,
+} from './feed-settings';
 import { type Mistake, unexpected } from './mistake';
 import { topicClashes } from './topic-clashes';
 
@@ -117,7 +124,7 @@ function reportIssue(
 }
 
 function membersOf(part: PropertyKey | undefined): readonly string[] {
-  if (part === 'parameters') return ['page', 'pageSize', 'updatedSince'];
+  if (part === 'parameters') return parameterRoles;
   if (part === 'unknowns') return ['emptyText', 'zero', 'zeroWithout'];
   return [
     'kind',

@@ -33,6 +33,12 @@ export interface QueryParameters {
   readonly pageSize: string;
   /** Unix seconds, inclusive. */
   readonly updatedSince: string;
+  /**
+   * First and last calendar date of the records, both included: a backfill reads by windows of them. Without them, or with
+   * null, it reads by `updated`. Only for an endpoint whose records all have a whole date.
+   */
+  readonly dateFrom?: string | null;
+  readonly dateTo?: string | null;
 }
 
 export interface UnknownValues {

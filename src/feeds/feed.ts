@@ -1,5 +1,7 @@
 import type { FeedDefinition } from './definition';
 
+export type SnapshotMode = 'initial' | 'never';
+
 /** A feed as it runs: its definition, overridden by the configuration, and how often and how far back it is read. */
 export interface Feed extends FeedDefinition {
   readonly pollIntervalMs: number;
@@ -8,4 +10,6 @@ export interface Feed extends FeedDefinition {
   /** Now and then a poll reads from further back. */
   readonly wideOverlapSeconds: number;
   readonly widePollEveryMs: number;
+  /** What a feed without state begins with: all records as reads, or what changes from then on. */
+  readonly snapshotMode: SnapshotMode;
 }

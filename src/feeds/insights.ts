@@ -7,7 +7,13 @@ export const insights: FeedDefinition = {
   responseKey: 'analyst-insights',
   schema: 'insight.avsc',
   topic: 'insights',
-  parameters: { page: 'page', pageSize: 'pageSize', updatedSince: 'parameters[updated]' },
+  parameters: {
+    page: 'page',
+    pageSize: 'pageSize',
+    updatedSince: 'parameters[updated]',
+    dateFrom: 'date_from',
+    dateTo: 'date_to',
+  },
   // Without dates the endpoint answers the latest day only: every request names a range that holds everything.
   query: { date_from: '1970-01-01', date_to: '2999-12-31' },
   pageSize: 1000,

@@ -11,6 +11,10 @@ export function pageQuery(feed: FeedDefinition, request: PageRequest, token: str
   query.set(parameters.page, String(request.pageOffset));
   query.set(parameters.pageSize, String(request.pageSize));
   query.set(parameters.updatedSince, String(request.updatedSince));
+  if (request.dates !== undefined && parameters.dateFrom && parameters.dateTo) {
+    query.set(parameters.dateFrom, request.dates.from);
+    query.set(parameters.dateTo, request.dates.to);
+  }
   query.set('token', token);
   return query;
 }

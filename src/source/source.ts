@@ -15,6 +15,13 @@ export interface PageRequest {
   /** Value of the paging parameter, as the server wants it: an index or a record offset. */
   readonly pageOffset: number;
   readonly pageSize: number;
+  /** Calendar dates (2026-01-31), both included, in the place of those that the feed's query may name. */
+  readonly dates?: DateRange;
+}
+
+export interface DateRange {
+  readonly from: string;
+  readonly to: string;
 }
 
 export interface SourcePage {

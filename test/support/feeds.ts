@@ -11,6 +11,7 @@ export function testFeed(name: string, overrides: Partial<Feed> = {}): Feed {
     overlapSeconds: 5,
     wideOverlapSeconds: 3600,
     widePollEveryMs: 900_000,
+    snapshotMode: 'initial',
     ...overrides,
   };
 }

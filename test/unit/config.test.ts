@@ -88,6 +88,7 @@ describe('with defaults alone', () => {
         overlapSeconds: 5,
         wideOverlapSeconds: 3_600,
         widePollEveryMs: 900_000,
+        snapshotMode: 'initial',
       })),
     );
   });
@@ -430,6 +431,7 @@ feeds:
     overlap: 10s
     wideOverlap: 2h
     widePollEvery: 1h
+    snapshotMode: never
     topic: my.insights
     parameters: { pageSize: limit }
     query: { symbols: "AAPL,MSFT", date_from: null, analyst: 12 }
@@ -448,6 +450,7 @@ feeds:
       overlapSeconds: 10,
       wideOverlapSeconds: 7_200,
       widePollEveryMs: 3_600_000,
+      snapshotMode: 'never',
     });
     expect(untouched).toMatchObject({ ...ipos, pollIntervalMs: 30_000 });
   });
@@ -495,6 +498,7 @@ feeds:
       overlapSeconds: 5,
       wideOverlapSeconds: 3_600,
       widePollEveryMs: 900_000,
+      snapshotMode: 'initial',
     });
   });
 });

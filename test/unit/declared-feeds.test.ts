@@ -112,6 +112,16 @@ describe('of schemas', () => {
   });
 });
 
+it('one end of a range of dates is told to lack the other', () => {
+  const parameters = { ...dividends.parameters, dateFrom: 'from' };
+  expect(mistakes(declared({ parameters }))).toEqual([
+    expect.stringContaining('has dateFrom alone; dateFrom and dateTo go together'),
+  ]);
+  expect(mistakes(declared({ parameters: { ...parameters, dateTo: 'to' } }))).toEqual([]);
+  // A feed that has them can be without.
+  expect(mistakes({ insights: { parameters: { dateFrom: null, dateTo: null } } })).toEqual([]);
+});
+
 it('every path that leads nowhere is told, all at once, with its place', () => {
   const found = mistakes(
     declared(

@@ -26,6 +26,20 @@ describe('a request', () => {
     expect(url).toContain('parameters%5Bupdated%5D=1700000000');
   });
 
+  it('for a range of dates names it instead of what the feed’s query says, where the endpoint has dates', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    const query = { from: '1970-01-01', to: '2999-12-31', symbols: 'A' };
+    const dated = { ...feed, query, parameters: { ...feed.parameters, dateFrom: 'from', dateTo: 'to' } };
+    const dates = { from: '2026-01-31', to: '2026-02-01' };
+    const asked = async (of: typeof feed, request: Parameters<ReturnType<typeof source>['fetchPage']>[1]) => {
+      await source(api.url).fetchPage(of, request, never);
+      return Object.fromEntries(new URL(api.requests.at(-1)!.url, api.url).searchParams);
+    };
+    expect(await asked(dated, { ...page, dates })).toMatchObject({ ...query, ...dates });
+    expect(await asked(dated, page)).toMatchObject(query);
+    expect(Object.values(await asked(feed, { ...page, dates }))).not.toContain(dates.from);
+  });
+
   it('asks for JSON, accepts gzip and says who asks', async () => {
     const api = await server((_, response) => sendJson(response, { ipos: [] }));
     await source(api.url).fetchPage(feed, page, never);
