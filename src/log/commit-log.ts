@@ -12,6 +12,14 @@ export interface CommitLog {
    */
   acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession>;
   /**
+   * Writes records of a topic that belongs to no feed, beside whoever publishes. Creates the topic when it is missing. Records
+   * of one key keep the order in which they were given, over calls too. Resolves when they are committed. After an error they
+   * may have been written all the same: readers of such a topic must bear a record twice.
+   * @param signal ends waiting for the log
+   * @throws HighwaterError LOG_TOPIC_MISMATCH when the topic exists and is compacted; LOG_CLOSED; another LOG_* or KAFKA_*
+   */
+  append(topic: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal): Promise<void>;
+  /**
    * Committed records in log order per partition. Ends at the end of the log, or never with `follow`, until the signal, at
    * which it ends without an error. Where it begins is settled by the call. A topic that nobody has written yet is empty.
    */
@@ -62,6 +70,13 @@ export interface TopicSpec {
   readonly name: string;
   readonly partitions: number;
   readonly cleanup: 'delete' | 'compact' | 'compact,delete';
+}
+
+/** A topic that belongs to no feed: any instance may append to it. */
+export interface SharedTopicSpec extends TopicSpec {
+  readonly cleanup: 'delete';
+  /** How long a record is kept at least, by its timestamp. */
+  readonly retentionMs: number;
 }
 
 /** One transaction: the events of one page or a few, the new images, the dead letters, and last the source offset. */

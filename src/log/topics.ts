@@ -1,5 +1,5 @@
 import type { FeedDefinition } from '../feeds/definition';
-import type { FeedTopics, TopicSpec } from './commit-log';
+import type { FeedTopics, SharedTopicSpec, TopicSpec } from './commit-log';
 
 /** Records spread over these, so that a consumer group can share the work of a feed. */
 const SPREAD_PARTITIONS = 3;
@@ -23,6 +23,11 @@ export function feedTopics(feed: FeedDefinition, prefix: string): FeedTopics {
     deadLetters: { name: `${prefix}${feed.name}.dead-letters`, partitions: 1, cleanup: 'compact,delete' },
     transitions: feed.transitions.map((transition) => plain(transition.topic)),
   };
+}
+
+/** Operators' requests and the owners' replies, of all feeds of an installation. Its name carries both of what makes one. */
+export function commandsTopic(appId: string, prefix: string): SharedTopicSpec {
+  return { name: `${prefix}${appId}.commands`, partitions: 1, cleanup: 'delete', retentionMs: 86_400_000 };
 }
 
 /** Every topic of a feed once; one name in two shapes stays twice, and the log refuses it. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
-import type { CommitLog, FeedTopics, LogRecord } from '../../src/log/commit-log';
+import type { CommitLog, FeedTopics, LogRecord, SharedTopicSpec } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
 import {
   anyOf,
@@ -360,6 +360,101 @@ export function commitLogContract(
 
       const counts = groupBy(seen, ({ value }) => value!.toString());
       expect([...counts.values()].map((group) => group.length)).toEqual([...Array(20).fill(4), 1]);
+    });
+
+    describe('records of a topic that belongs to no feed', () => {
+      const spec = (partitions = 1): SharedTopicSpec => ({
+        name: `${harness.prefix}shared`,
+        ...{ partitions, cleanup: 'delete', retentionMs: 3_600_000 },
+      });
+      const said = (key: string, value: string) => record(spec().name, key, value, { timestamp: Date.now() });
+      const values = async () => (await readAll(log, [spec().name])).map(({ value }) => String(value));
+
+      it('are given back as they were written, by whoever reads', async () => {
+        const written = [
+          record(spec().name, 'ipos', Buffer.from([0, 255]), { headers: { a: 'ä' }, timestamp: Date.now() }),
+          record(spec().name, 'ipos', null, { timestamp: Date.now() }),
+        ];
+        await log.append(spec(), written, deadline());
+        const another = await open();
+
+        expect((await readAll(another, [spec().name])).map(plain)).toEqual(written);
+        expect(await another.topicNames()).toContain(spec().name);
+      });
+
+      it('keep their order per key over calls that do not wait for each other', async () => {
+        const texts = Array.from({ length: 30 }, (_, i) => `${i}`);
+        await Promise.all(
+          texts.map((text) => log.append(spec(3), [said(`key ${+text % 4}`, text)], deadline())),
+        );
+
+        const read = await readAll(log, [spec().name]);
+        expect(read.map(({ value }) => String(value)).sort()).toEqual([...texts].sort());
+        for (const own of groupBy(read, ({ key }) => key).values())
+          expect(isAscending(own.map(({ value }) => Number(value)))).toBe(true);
+      });
+
+      it('are written by several instances at once, while one of them publishes', async () => {
+        const session = await acquire();
+        const others = [log, await open(), await open()];
+        const writing = others.map(async (other, o) => {
+          for (let i = 0; i < 10; i++) await other.append(spec(), [said('ipos', `${o}:${i}`)], deadline());
+        });
+        for (let i = 1; i <= 10; i++)
+          await session.commit(batch(session, ipo(), [record(ipo().changes.name, 'a', `${i}`)], i));
+        await Promise.all(writing);
+
+        expect((await values()).sort()).toEqual(
+          others.flatMap((_, o) => Array.from({ length: 10 }, (_, i) => `${o}:${i}`)),
+        );
+        const offsets = (await readAll(log, [spec().name])).map(({ logOffset }) => logOffset);
+        expect(new Set(offsets).size).toBe(30);
+        expect(isAscending(offsets)).toBe(true);
+        expect(await readAll(log, [ipo().changes.name])).toHaveLength(10);
+      });
+
+      it('reach a reader that follows, from before the topic exists, each once', async () => {
+        const stop = new AbortController();
+        const options = { fromBeginning: true, follow: true, signal: anyOf(stop.signal, deadline()) };
+        const seen: string[] = [];
+        const reading = (async () => {
+          for await (const { value } of log.read([spec().name], options)) {
+            seen.push(String(value));
+            if (seen.at(-1) === 'last') stop.abort();
+          }
+        })();
+        await turn();
+        const another = await open();
+        for (const text of ['a', 'b', 'c']) await another.append(spec(), [said('ipos', text)], deadline());
+        await log.append(spec(), [said('ipos', 'last')], deadline());
+        await reading;
+
+        expect(seen).toEqual(['a', 'b', 'c', 'last']);
+      });
+
+      it('need no owner, and survive that there is one later', async () => {
+        await log.append(spec(), [said('ipos', 'before')], deadline());
+        const session = await acquire();
+        await session.release();
+        await log.append(spec(), [said('ipos', 'after')], deadline());
+
+        expect(await values()).toEqual(['before', 'after']);
+      });
+
+      it('are refused where the topic is compacted, and once the log is closed', async () => {
+        const session = await acquire();
+        const compacted = { ...spec(), name: ipo().sourceOffset.name };
+        const wrong = record(compacted.name, 'x', 'y');
+        await expect(log.append(compacted, [wrong], deadline())).rejects.toMatchObject({
+          code: 'LOG_TOPIC_MISMATCH',
+        });
+        await session.commit(batch(session, ipo(), []));
+        const closed = await open();
+        await closed.close();
+        await expect(closed.append(spec(), [said('a', 'b')], deadline())).rejects.toMatchObject({
+          code: 'LOG_CLOSED',
+        });
+      });
     });
 
     it('agrees with a model over random batches, failures and restarts', async () => {

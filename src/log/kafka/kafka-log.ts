@@ -4,6 +4,7 @@ import type { Logger } from '../../logger';
 import { unlessAborted } from '../../wait';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import { allTopics, isCompacted } from '../topics';
+import { appender } from './append';
 import { type KafkaConfig, kafkaClient } from './client';
 import { readingCluster } from './cluster';
 import { compressionType } from './compression';
@@ -30,6 +31,10 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const limits = { ...defaultLimits, ...options.limits };
   const kafka = kafkaClient(options.kafka, appId, logger);
   const closing = new AbortController();
+  const shared = appender({
+    ...{ kafka, cluster: options.kafka },
+    compression: () => compressionType(options.kafka.compression),
+  });
   const sessions = new Set<FeedSession>();
   /** Risky settings of topics that were told of already: a feed may be acquired often. */
   const warned = new Set<string>();
@@ -89,6 +94,15 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         });
       }
     },
+    async append(topic, records, signal) {
+      assertOpen();
+      const either = AbortSignal.any([signal, closing.signal]);
+      await shared.append(topic, records, either).catch((error: unknown) => {
+        signal.throwIfAborted();
+        assertOpen();
+        throw error;
+      });
+    },
     read: (topics, readOptions) => read(kafka, topics, readOptions, { closing: closing.signal, logger }),
     async topicNames() {
       assertOpen();
@@ -97,7 +111,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     async close() {
       if (closing.signal.aborted) return;
       closing.abort();
-      await Promise.all([...sessions].map((session) => session.release()));
+      await Promise.all([shared.close(), ...[...sessions].map((session) => session.release())]);
     },
   };
 }

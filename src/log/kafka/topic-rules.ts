@@ -1,11 +1,11 @@
-import type { FeedTopics, TopicSpec } from '../commit-log';
+import type { FeedTopics, SharedTopicSpec, TopicSpec } from '../commit-log';
 
 /** What a topic is for: it decides what may be deleted of it. */
-export type TopicRole = 'changes' | 'current' | 'source-offset' | 'dead-letters';
+export type TopicRole = 'changes' | 'current' | 'source-offset' | 'dead-letters' | 'shared';
 
 export interface RoledTopic {
   readonly role: TopicRole;
-  readonly spec: TopicSpec;
+  readonly spec: TopicSpec | SharedTopicSpec;
 }
 
 /** Every topic of a feed once; one name in two roles stays twice. */
@@ -32,6 +32,12 @@ export function settingsOf(role: TopicRole): Readonly<Record<string, string>> {
   return { ...settings[role], 'message.timestamp.type': 'CreateTime' };
 }
 
+/** As settingsOf, and what the topic itself asks for. */
+export function settingsFor({ role, spec }: RoledTopic): Readonly<Record<string, string>> {
+  const own = 'retentionMs' in spec ? { 'retention.ms': String(spec.retentionMs) } : {};
+  return { ...settingsOf(role), ...own };
+}
+
 const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = {
   changes: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
   // Kafka never compacts the newest segment, so its size bounds how many stale images a start reads.
@@ -44,6 +50,7 @@ const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = 
     'min.cleanable.dirty.ratio': '0.1',
   },
   'dead-letters': { 'cleanup.policy': 'compact,delete', 'retention.ms': `${90 * dayMs}` },
+  shared: { 'cleanup.policy': 'delete', 'segment.bytes': `${4 * mebibyte}` },
 };
 
 /** A setting of a topic that exists, and what it should be. */
@@ -125,6 +132,8 @@ function policyFault(role: TopicRole, policy: ReadonlySet<string>): string | nul
     case 'source-offset':
       if (policy.has('delete')) return 'the state of the feed would be deleted with its age';
       return policy.has('compact') ? null : 'the state of the feed would grow without end';
+    case 'shared':
+      return policy.has('compact') ? 'all but the last record of each key would be lost' : null;
     case 'dead-letters':
       return policy.has('compact') ? null : 'it is kept as a topic of events is';
   }

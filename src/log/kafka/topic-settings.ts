@@ -8,7 +8,7 @@ import {
 } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
-import type { FeedTopics } from '../commit-log';
+import type { FeedTopics, SharedTopicSpec } from '../commit-log';
 import {
   type CommandTarget,
   commandLines,
@@ -22,7 +22,7 @@ import {
   type RoledTopic,
   roledTopics,
   type SettingFinding,
-  settingsOf,
+  settingsFor,
   type Verdict,
 } from './topic-rules';
 
@@ -67,20 +67,36 @@ export async function prepareTopics(
 ): Promise<ReadonlyMap<string, TopicLayout>> {
   const wanted = roledTopics(topics);
   refuseSharedNames(topics.feed, wanted);
+  const reports = await prepare(`feed ${topics.feed}`, wanted, deps);
+  warn(topics.feed, reports, deps);
+  return new Map(reports.map((report) => [report.spec.name, layout(report)]));
+}
+
+/** Creates a topic that belongs to no feed when it is missing, else verifies it. @throws as prepareTopics */
+export async function prepareSharedTopic(spec: SharedTopicSpec, deps: TopicDeps): Promise<TopicLayout> {
+  const [report] = await prepare(`topic ${spec.name}`, [{ role: 'shared', spec }], deps);
+  return layout(report!);
+}
+
+/** @param whose for people: `feed ipos` */
+async function prepare(
+  whose: string,
+  wanted: readonly RoledTopic[],
+  deps: TopicDeps,
+): Promise<TopicReport[]> {
   const reports = await withAdmin(deps, async (asking) => {
     const described = await describe(wanted, asking);
     const missing = wanted.filter(({ spec }) => described.get(spec.name) === null);
     if (missing.length > 0) {
-      await create(topics.feed, missing, asking);
+      await create(whose, missing, asking);
       for (const [name, shape] of await untilThere(missing, asking)) described.set(name, shape);
     }
     const fresh = new Set(missing.map(({ spec }) => spec.name));
     return settled(fresh, asking, () => inspect(wanted, described, asking));
   });
   const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
-  if (wrong.length > 0) throw mismatch(topics.feed, wrong, deps.cluster);
-  warn(topics.feed, reports, deps);
-  return new Map(reports.map((report) => [report.spec.name, layout(report)]));
+  if (wrong.length > 0) throw mismatch(whose, wrong, deps.cluster);
+  return reports;
 }
 
 /** What is there of the topics of a feed; changes nothing. @throws as prepareTopics, but for LOG_TOPIC_MISMATCH */
@@ -184,23 +200,24 @@ export async function assertCreatable(
   missing: readonly RoledTopic[],
   deps: TopicDeps,
 ): Promise<void> {
-  await withAdmin(deps, (asking) => create(feed, missing, asking, true));
+  await withAdmin(deps, (asking) => create(`feed ${feed}`, missing, asking, true));
 }
 
+/** @param whose as prepare takes it */
 async function create(
-  feed: string,
+  whose: string,
   missing: readonly RoledTopic[],
   { admin, cluster }: Asking,
   validateOnly = false,
 ): Promise<void> {
-  const topics = missing.map(({ role, spec }) => ({
-    topic: spec.name,
-    numPartitions: spec.partitions,
+  const topics = missing.map((one) => ({
+    topic: one.spec.name,
+    numPartitions: one.spec.partitions,
     // The brokers' default.
     replicationFactor: -1,
-    configEntries: Object.entries(settingsOf(role)).map(([name, value]) => ({ name, value })),
+    configEntries: Object.entries(settingsFor(one)).map(([name, value]) => ({ name, value })),
   }));
-  const doing = `creating the topics of feed ${feed}`;
+  const doing = `creating the topics of ${whose}`;
   let refused: readonly CreateTopicError[];
   try {
     await admin.createTopics({ topics, validateOnly, waitForLeaders: false, timeout: createTimeoutMs });
@@ -221,7 +238,7 @@ async function create(
   if (final.length === 0) return;
   const commands = missing
     .filter(({ spec }) => final.some(({ topic }) => topic === spec.name))
-    .map(({ role, spec }) => createCommand(cluster, spec.name, spec.partitions, settingsOf(role)));
+    .map((one) => createCommand(cluster, one.spec.name, one.spec.partitions, settingsFor(one)));
   throw new HighwaterError(
     'LOG_FAILED',
     `${doing}: ${final.map(({ topic, type, message }) => `${topic}: ${type}: ${message}`).join('; ')}`,
@@ -270,9 +287,10 @@ async function settled(
   for (;;) {
     const reports = await look();
     const pastMs = Date.now() - began;
-    const isOpen = ({ role, spec, settings, verdict }: TopicReport): boolean => {
+    const isOpen = (report: TopicReport): boolean => {
+      const { spec, settings, verdict } = report;
       if (!fresh.has(spec.name)) return verdict.wrong.length > 0 && pastMs < lookAgainMs;
-      const asked = Object.entries(settingsOf(role));
+      const asked = Object.entries(settingsFor(report));
       const hasAll = settings === null || asked.every(([name, value]) => settings.get(name) === value);
       return !hasAll && pastMs < turnUpWithinMs;
     };
@@ -339,7 +357,7 @@ async function eventually<Answer>(
   }
 }
 
-function mismatch(feed: string, wrong: readonly SettingFinding[], cluster: CommandTarget): HighwaterError {
+function mismatch(whose: string, wrong: readonly SettingFinding[], cluster: CommandTarget): HighwaterError {
   const anew = new Set(wrong.filter(({ setting }) => setting === 'partitions').map(({ topic }) => topic));
   const commands = wrong
     .filter(({ topic, setting }) => setting === 'partitions' || !anew.has(topic))
@@ -347,7 +365,7 @@ function mismatch(feed: string, wrong: readonly SettingFinding[], cluster: Comma
   const number = wrong.length === 1 ? 'a topic is kept' : 'topics are kept';
   return new HighwaterError(
     'LOG_TOPIC_MISMATCH',
-    `feed ${feed}: ${number} otherwise than the feed needs: ${wrong.map(findingText).join('; ')}`,
+    `${whose}: ${number} otherwise than is needed: ${wrong.map(findingText).join('; ')}`,
     {
       now: 'The feed was not started and the topics were left as they are.',
       remedy: `Give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX), or, if nobody else uses these:\n${commandLines(commands)}`,

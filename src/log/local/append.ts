@@ -3,7 +3,7 @@ import { partitionOf } from '../partitioner';
 import { isCompacted } from '../topics';
 import { type Connection, prepare, type Statement } from './sqlite';
 
-/** A topic that this process writes. */
+/** A topic that this process writes; one of no feed, for the time of one transaction. */
 export interface OwnedTopic extends TopicSpec {
   readonly id: number;
   /** By partition: the offset that the next record gets. Moves only after a commit. */

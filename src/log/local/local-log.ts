@@ -98,6 +98,10 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       sessions.add(session);
       return session;
     },
+    async append(topic, records, signal) {
+      signal.throwIfAborted();
+      openedWriter().append(topic, records);
+    },
     read: (topics, readOptions) => read(topics, readOptions, reading),
     topicNames: async () => reading.reader()?.topicNames() ?? null,
     async close() {

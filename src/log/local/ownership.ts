@@ -15,6 +15,8 @@ export interface Ownership {
   /** @throws HighwaterError LOG_FENCED. To be called within the transaction that depends on it. */
   assertOwned(feed: string, ownerEpoch: string): void;
   releaseFeed(feed: string, ownerEpoch: string): void;
+  /** Makes a topic of no feed known, as it stands. To be called within the transaction that writes there. @throws as claimFeed */
+  sharedTopic(spec: TopicSpec): OwnedTopic;
   releaseFolder(): void;
 }
 
@@ -45,6 +47,7 @@ export function ownership(db: Connection): Ownership {
     releaseFeed(feed, ownerEpoch) {
       prepare(db, 'DELETE FROM feeds WHERE feed = ? AND owner_epoch = ?').run([feed, ownerEpoch]);
     },
+    sharedTopic: owned,
     releaseFolder: () => void db.exec('DELETE FROM publisher'),
   };
 
@@ -56,7 +59,7 @@ export function ownership(db: Connection): Ownership {
     if (isCompacted({ cleanup }) !== isCompacted(spec)) {
       throw new HighwaterError(
         'LOG_TOPIC_MISMATCH',
-        `topic ${spec.name} is kept with cleanup ${cleanup} in this log, and the feed needs ${spec.cleanup}`,
+        `topic ${spec.name} is kept with cleanup ${cleanup} in this log, and ${spec.cleanup} is needed`,
       );
     }
     const nextOffsets = Array.from({ length: partitions }, (_, partition) => endOffset(spec.name, partition));

@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Logger } from '../../logger';
-import type { FeedTopics, TransactionBatch } from '../commit-log';
+import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { type Appended, appender, type OwnedTopic } from './append';
 import { prepareFile } from './file-format';
 import { type Ownership, ownership } from './ownership';
+import { retention } from './retention';
 import { attempt, type Connection, connect, pragma, transact } from './sqlite';
 import { walWatch } from './wal-watch';
 
@@ -14,6 +15,8 @@ export interface Writer {
   claimFeed(topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic>;
   /** One transaction: the check that the feed is still owned, and all records. */
   commit(batch: TransactionBatch, ownerEpoch: string, topics: ReadonlyMap<string, OwnedTopic>): void;
+  /** One transaction, whoever holds the folder: the offsets are taken from the file. */
+  append(topic: SharedTopicSpec, records: readonly ProducerRecord[]): void;
   releaseFeed(feed: string, ownerEpoch: string): void;
   releaseFolder(): void;
   /** A transaction of another part of the program, such as the schema registry. */
@@ -46,6 +49,7 @@ export function openWriter({ file, busyTimeoutMs, logger }: WriterOptions): Writ
 export function writer(db: Connection, file: string, logger?: Logger): Writer {
   const { append } = appender(db);
   const own: Ownership = ownership(db);
+  const expire = retention(db);
   const watchWal = walWatch(file, logger);
   const named =
     <A extends unknown[], R>(work: (...args: A) => R) =>
@@ -64,6 +68,15 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
       });
       // Only now: a batch that was rolled back is tried again at the same offsets.
       appended.committed();
+      watchWal();
+    }),
+    append: named((spec, records) => {
+      transact(db, 'IMMEDIATE', () => {
+        const topic = own.sharedTopic(spec);
+        // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
+        expire(topic, Date.now() - spec.retentionMs);
+        append(new Map([[spec.name, topic]]), records);
+      });
       watchWal();
     }),
     transact: (work) => attempt(file, () => transact(db, 'IMMEDIATE', () => work(db))),
