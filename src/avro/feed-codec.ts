@@ -32,14 +32,16 @@ export interface DeadLetterValue {
 
 /**
  * Registers the feed's schemas, or looks them up, before anything is published.
+ * @param record schema to write records by; that of the feed's definition when left out
  * @throws HighwaterError SCHEMA_INCOMPATIBLE, SCHEMA_UNREGISTERED, REGISTRY_*
  */
 export async function createFeedCodec(
   feed: FeedDefinition,
   topics: FeedTopics,
   registry: SchemaRegistry,
+  record?: RecordSchema,
 ): Promise<FeedCodec> {
-  const schemas = feedSchemas(feed);
+  const schemas = feedSchemas(feed, record);
   const subjects = feedSubjects(feed, topics, schemas);
   const idOf = ({ subject, schema }: Subject): Promise<number> => registry.register(subject, schema);
   const typeOf = async <T>(subject: Subject): Promise<WireType<T>> =>
@@ -88,7 +90,8 @@ function envelopeEncoder(
 
 function union(wire: Buffer | null, image: WireType<VendorRecord>): Buffer[] {
   if (wire === null) return [NULL_BRANCH];
-  // An image written by an older version of the schema is brought to the one that the envelope embeds.
+  // An image of another version of the schema is brought to the one that the envelope embeds by Avro's rules alone: what
+  // readers see is what they saw when it was published (I3).
   const current = wire.readUInt32BE(1) === image.schemaId ? wire : image.encode(image.decode(wire));
   return [RECORD_BRANCH, current.subarray(WIRE_HEADER_BYTES)];
 }

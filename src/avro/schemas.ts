@@ -38,8 +38,7 @@ export function readSchema(file: string): RecordSchema {
   return JSON.parse(readFileSync(path.resolve(schemaFolder, file), 'utf8')) as RecordSchema;
 }
 
-export function feedSchemas(feed: FeedDefinition): FeedSchemas {
-  const record = readSchema(feed.schema);
+export function feedSchemas(feed: FeedDefinition, record = readSchema(feed.schema)): FeedSchemas {
   return {
     record,
     envelope: envelopeOf(feed.name, record),

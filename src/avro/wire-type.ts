@@ -10,18 +10,22 @@ export interface WireType<T> {
   encodeShared(value: T): Buffer;
   /** Reads what any registered writer wrote, by Avro's schema resolution. */
   decode(value: Buffer): T;
+  /** What the writer wrote, in the shape of its own schema. */
+  decodeAsWritten(value: Buffer): Readonly<Record<string, unknown>>;
   /** Makes values of another writer schema readable; call it before `decode` meets them. */
   addWriter(schemaId: number, schema: AvroSchema): void;
   knowsWriter(schemaId: number): boolean;
+  /** Undefined when it is not known. */
+  writerSchema(schemaId: number): AvroSchema | undefined;
+  /** Ids of all that are known, the own among them. */
+  writers(): readonly number[];
 }
 
 const FIRST_SCRATCH_BYTES = 64 * 1024;
 
 export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
   const type = forSchema(schema);
-  const decoders = new Map<number, (bytes: Buffer) => T>([
-    [schemaId, (bytes) => type.fromBuffer(bytes) as T],
-  ]);
+  const writers = new Map<number, Writer>([[schemaId, { schema, type, resolver: undefined }]]);
   let scratch = Buffer.allocUnsafeSlow(FIRST_SCRATCH_BYTES);
 
   function encodeShared(value: T): Buffer {
@@ -35,23 +39,37 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
     return scratch.subarray(0, end);
   }
 
+  function writerOf(value: Buffer): Writer {
+    const id = readSchemaId(value);
+    const writer = writers.get(id);
+    if (writer === undefined) throw new RangeError(`no writer schema loaded for id ${id}`);
+    return writer;
+  }
+
   return {
     schemaId,
     encodeShared,
     encode: (value) => Buffer.from(encodeShared(value)),
     decode(value) {
-      const writer = readSchemaId(value);
-      const decoder = decoders.get(writer);
-      if (decoder === undefined) throw new RangeError(`no writer schema loaded for id ${writer}`);
-      return decoder(value.subarray(WIRE_HEADER_BYTES));
+      const { resolver } = writerOf(value);
+      return type.fromBuffer(value.subarray(WIRE_HEADER_BYTES), resolver) as T;
     },
+    decodeAsWritten: (value) => writerOf(value).type.fromBuffer(value.subarray(WIRE_HEADER_BYTES)),
     addWriter(id, writer) {
       const writerType = forSchema(writer);
-      const resolver = type.createResolver(writerType);
-      decoders.set(id, (bytes) => type.fromBuffer(bytes, resolver) as T);
+      writers.set(id, { schema: writer, type: writerType, resolver: type.createResolver(writerType) });
     },
-    knowsWriter: (id) => decoders.has(id),
+    knowsWriter: (id) => writers.has(id),
+    writerSchema: (id) => writers.get(id)?.schema,
+    writers: () => [...writers.keys()],
   };
+}
+
+interface Writer {
+  readonly schema: AvroSchema;
+  readonly type: Type;
+  /** Undefined for the own schema. */
+  readonly resolver: ReturnType<Type['createResolver']> | undefined;
 }
 
 function forSchema(schema: AvroSchema): Type {

@@ -1,11 +1,11 @@
 import type { FeedCodec } from '../avro/feed-codec';
 import type { PendingState } from '../state/pending-state';
 import type { Change, VendorRecord } from '../types';
-import type { Comparison } from './compare';
+import type { Images } from './images';
 
 export interface DiffOptions {
   readonly codec: Pick<FeedCodec, 'image'>;
-  readonly compare: Comparison;
+  readonly images: Images;
   /** What to call a record without an image: `r` while a snapshot runs, else `c`. */
   readonly firstSight: 'c' | 'r';
   /** Records that are older than their image are put here: they need a second, agreeing read. Without it they count. */
@@ -25,6 +25,7 @@ export function* diff(
   pending: PendingState,
   options: DiffOptions,
 ): Generator<Change> {
+  const { images } = options;
   const { image } = options.codec;
   for (const record of records) {
     const before = pending.image(record.id);
@@ -37,8 +38,7 @@ export function* diff(
       continue;
     }
 
-    const beforeRecord = image.decode(before);
-    const changedFields = options.compare(beforeRecord, record);
+    const { beforeRecord, changedFields } = images.compare(before, record);
     if (changedFields.length === 0) {
       // A later snapshot shows it again to readers who have begun since.
       if (pending.isUnshown(record.id))

@@ -6,13 +6,13 @@ import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
 import type { ChangeEvents, Origin, ScanPage, VendorRecord } from '../types';
 import { type BatchPage, openBatch } from './batch';
-import type { Comparison } from './compare';
 import { confirm } from './confirm';
 import { newDeadLetters } from './dead-letters';
 import type { Decoder } from './decode';
 import { type DiffOptions, diff } from './diff';
 import { type EncodeContext, encode, largestRecordBytes } from './encode';
 import { buildEvents, type EventContext } from './events';
+import type { Images } from './images';
 import { oneAhead } from './one-ahead';
 import type { Round } from './round';
 
@@ -23,7 +23,7 @@ export interface PollDeps {
   readonly topics: FeedTopics;
   readonly codec: FeedCodec;
   readonly decode: Decoder;
-  readonly compare: Comparison;
+  readonly images: Images;
   readonly logger: Logger;
   /** Name of the installation, and of this instance. */
   readonly appId: string;
@@ -127,8 +127,13 @@ function warnOfTooLarge({ letters }: BatchPage, feed: Feed, logger: Logger): voi
 
 type PageContext = EventContext & EncodeContext & DiffOptions;
 
-function pageContext(feed: Feed, page: ScanPage, origin: Origin, deps: PollDeps): PageContext {
-  const { appId, topics, codec, compare, instance: owner } = deps;
+export function pageContext(
+  feed: Feed,
+  page: Pick<ScanPage, 'observedAtMs'>,
+  origin: Origin,
+  deps: PollDeps,
+): PageContext {
+  const { appId, topics, codec, images, instance: owner } = deps;
   const { ownerEpoch, maxRecordBytes } = deps.session;
   const { observedAtMs } = page;
   const duringSnapshot = origin === 'snapshot';
@@ -137,5 +142,5 @@ function pageContext(feed: Feed, page: ScanPage, origin: Origin, deps: PollDeps)
   const encoding = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
   const bytesOf = (event: ChangeEvents) => largestRecordBytes(event, encoding);
   const limit = { maxBytes: maxRecordBytes, bytesOf };
-  return { ...encoding, appId, compare, duringSnapshot, origin, firstSight, limit, tooLarge: [] };
+  return { ...encoding, appId, images, duringSnapshot, origin, firstSight, limit, tooLarge: [] };
 }

@@ -1,12 +1,14 @@
 import { createFeedCodec } from '../avro/feed-codec';
+import { codecForImages } from '../avro/images-codec';
 import type { SchemaRegistry } from '../avro/registry';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
 import type { Logger } from '../logger';
-import { createComparison } from '../pipeline/compare';
 import { createDecoder } from '../pipeline/decode';
+import { createImages } from '../pipeline/images';
 import type { PageReport, PollDeps } from '../pipeline/poll';
 import type { Source } from '../source/source';
+import { feedState } from '../state/feed-state';
 import { restore } from '../state/restore';
 
 export interface OwnedFeedDeps {
@@ -39,9 +41,12 @@ export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: Abort
   const prepared = registry.isPartOfLog ? null : await createFeedCodec(feed, topics, registry);
   const session = await deps.log.acquire(topics, signal);
   try {
-    const codec = prepared ?? (await createFeedCodec(feed, topics, registry));
-    const state = await restore(feed, { session, topics, codec, registry, scope }, signal);
+    const own = prepared ?? (await createFeedCodec(feed, topics, registry));
+    const restored = await restore(feed, { session, topics, codec: own, registry, scope }, signal);
+    const codec = await codecForImages(feed, topics, registry, own, deps.logger);
     const { record } = codec.schemas;
+    const images = createImages(feed, record, codec.image);
+    const state = feedState(feed, images, restored);
     const decode = createDecoder(feed, record);
     return {
       session,
@@ -51,7 +56,7 @@ export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: Abort
         state,
         codec,
         decode,
-        compare: createComparison(record),
+        images,
         witnesses: new Set(),
       },
     };

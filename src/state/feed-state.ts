@@ -1,9 +1,8 @@
-import type { WireType } from '../avro/wire-type';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
 import { partitionOf } from '../log/partitioner';
 import type { VendorRecord } from '../types';
 import { groupIndex, moveRecord } from './group-index';
-import { type PendingBase, type PendingState, pendingOver } from './pending-state';
+import { type ImageDecoder, type PendingBase, type PendingState, pendingOver } from './pending-state';
 import type { SourceOffset } from './source-offset';
 
 /**
@@ -33,15 +32,12 @@ export interface RestoredState {
   /** seq of the change that wrote an image, of those not younger than the latest snapshot. */
   readonly unshown: Map<string, number>;
   readonly deadLetters: Set<string>;
+  /** Of the current topic. */
+  readonly partitions: number;
 }
 
-export function feedState(
-  feed: FeedDefinition,
-  image: WireType<VendorRecord>,
-  restored: RestoredState,
-  partitions: number,
-): FeedState {
-  const { images, unshown, deadLetters } = restored;
+export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored: RestoredState): FeedState {
+  const { images, unshown, deadLetters, partitions } = restored;
   let { offset } = restored;
   let storedOffset = offset;
   const counts: number[] = new Array(partitions).fill(0);
@@ -49,7 +45,7 @@ export function feedState(
 
   const lookup = (id: string): VendorRecord | null => {
     const wire = images.get(id);
-    return wire === undefined ? null : image.decode(wire);
+    return wire === undefined ? null : decoder.decode(wire);
   };
   const groups = feed.transitions
     .filter((transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group')
@@ -105,6 +101,6 @@ export function feedState(
     ids: () => images.keys(),
     hasDeadLetter: base.hasDeadLetter,
     isOutOfScope: (id) => (unshown.get(id) ?? Number.POSITIVE_INFINITY) <= offset.scope_seq,
-    begin: () => pendingOver(base, image),
+    begin: () => pendingOver(base, decoder),
   };
 }

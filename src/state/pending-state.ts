@@ -1,4 +1,3 @@
-import type { WireType } from '../avro/wire-type';
 import { partitionOf } from '../log/partitioner';
 import type { Change, VendorRecord } from '../types';
 import { type GroupIndex, moveRecord, pendingGroupIndex } from './group-index';
@@ -51,7 +50,12 @@ export interface PendingBase extends StateView {
   take(changes: PendingChanges): void;
 }
 
-export function pendingOver(base: PendingBase, imageType: WireType<VendorRecord>): PendingState {
+/** Images as records of the feed's schema. */
+export interface ImageDecoder {
+  decode(image: Buffer): VendorRecord;
+}
+
+export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingState {
   const images = new Map<string, Buffer | null>();
   const deadLetters = new Set<string>();
   const groups = base.groups.map(pendingGroupIndex);
@@ -68,7 +72,7 @@ export function pendingOver(base: PendingBase, imageType: WireType<VendorRecord>
     },
     record(id) {
       const wire = layer.image(id);
-      return wire === undefined ? null : imageType.decode(wire);
+      return wire === undefined ? null : decoder.decode(wire);
     },
     hasDeadLetter: (sha256) => deadLetters.has(sha256) || base.hasDeadLetter(sha256),
     // What is published is shown.
@@ -98,7 +102,7 @@ export function pendingOver(base: PendingBase, imageType: WireType<VendorRecord>
       for (const sha256 of changes.deadLetters) deadLetters.add(sha256);
       layer.moveOffset(changes.offset);
     },
-    begin: () => pendingOver(layer, imageType),
+    begin: () => pendingOver(layer, decoder),
     settle() {
       base.take({ images, deadLetters, offset: moved });
       for (const group of groups) group.apply();

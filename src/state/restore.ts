@@ -7,7 +7,7 @@ import type { WireType } from '../avro/wire-type';
 import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { FeedSession, FeedTopics, LogRecord } from '../log/commit-log';
-import { type FeedState, feedState } from './feed-state';
+import type { RestoredState } from './feed-state';
 import { firstSourceOffset, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
@@ -20,9 +20,9 @@ export interface RestoreDeps {
 }
 
 /**
- * Reads a feed's state back from the log: source offset, images, dead letters. A feed that has none begins a new
- * incarnation. When the scope has changed, all is read again: what it shows comes as `r` or `u`, and what it does not show
- * any more stays, for nothing says that it is gone.
+ * Reads a feed's state back from the log: source offset, images, dead letters. The codec learns every schema that wrote an
+ * image. A feed that has no state begins a new incarnation. When the scope has changed, all is read again: what it shows
+ * comes as `r` or `u`, and what it does not show any more stays, for nothing says that it is gone.
  *
  * @throws HighwaterError STATE_DAMAGED when the images are not those that the source offset speaks of
  */
@@ -30,7 +30,7 @@ export async function restore(
   feed: FeedDefinition,
   deps: RestoreDeps,
   signal: AbortSignal,
-): Promise<FeedState> {
+): Promise<RestoredState> {
   const { session, topics, codec } = deps;
   const stored = await restoreOffset(feed, deps, signal);
   const offset = stored === null ? null : inScope(stored, deps.scope);
@@ -63,11 +63,10 @@ export async function restore(
   }
   const deadLetters = new Set<string>();
   for await (const { key, value } of session.restore(topics.deadLetters.name, signal)) {
-    if (value !== null) deadLetters.add(key);
+    if (value === null) deadLetters.delete(key);
+    else deadLetters.add(key);
   }
-
-  const restored = { offset: offset ?? newOffset(feed, deps), images, unshown, deadLetters };
-  return feedState(feed, codec.image, restored, counts.length);
+  return { offset: offset ?? newOffset(feed, deps), images, unshown, deadLetters, partitions: counts.length };
 }
 
 async function restoreOffset(
@@ -108,7 +107,7 @@ function inScope(offset: SourceOffset, scope: string): SourceOffset {
   return { ...firstSourceOffset(feed, incarnation, scope), ...kept, ...since };
 }
 
-/** A record of an older version of the project needs the schema that wrote it. */
+/** A record of another version of the project needs the schema that wrote it. */
 async function learnWriter<T>(type: WireType<T>, record: LogRecord, deps: RestoreDeps): Promise<void> {
   const id = readSchemaId(record.value!);
   if (!type.knowsWriter(id)) type.addWriter(id, await deps.registry.schemaById(id));

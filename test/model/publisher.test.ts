@@ -209,7 +209,7 @@ function shownNow({ api, name, publisher }: Play): readonly VendorRecord[] {
 
 /** What was shown when a poll began is published when it has ended well, in that version or a later one. */
 function expectKnown({ publisher }: Play, shown: readonly VendorRecord[]): void {
-  const { codec, state, compare } = publisher.owned().deps;
+  const { codec, state, images } = publisher.owned().deps;
   for (const record of shown) {
     const wire = state.image(record.id);
     if (wire === undefined)
@@ -217,7 +217,7 @@ function expectKnown({ publisher }: Play, shown: readonly VendorRecord[]): void 
         `${record.id} of ${record.updated} was shown and is not known; ${JSON.stringify(state.offset)}`,
       );
     const image = codec.image.decode(wire);
-    if (image.updated < record.updated && compare(image, record).length > 0)
+    if (image.updated < record.updated && images.compare(wire, record).changedFields.length > 0)
       throw new Error(
         `${record.id} of ${record.updated} is still at ${image.updated}; ${JSON.stringify(state.offset)}`,
       );

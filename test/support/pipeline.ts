@@ -1,10 +1,10 @@
 import { createFeedCodec, type FeedCodec } from '../../src/avro/feed-codec';
 import type { Feed } from '../../src/feeds/feed';
 import { feedTopics } from '../../src/log/topics';
-import { createComparison } from '../../src/pipeline/compare';
 import { createDecoder } from '../../src/pipeline/decode';
 import { diff } from '../../src/pipeline/diff';
 import { buildEvents } from '../../src/pipeline/events';
+import { createImages } from '../../src/pipeline/images';
 import { type FeedState, feedState } from '../../src/state/feed-state';
 import { firstSourceOffset } from '../../src/state/source-offset';
 import type { ChangeEvents, VendorRecord } from '../../src/types';
@@ -29,16 +29,17 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const topics = feedTopics(feed, '');
   const codec = await createFeedCodec(feed, topics, memoryRegistry());
   const decode = createDecoder(feed, codec.schemas.record);
-  const compare = createComparison(codec.schemas.record);
+  const decoder = createImages(feed, codec.schemas.record, codec.image);
   const images = new Map<string, Buffer>();
   const ids = new Set<string>();
   const restored = (offset = firstSourceOffset(feed.name, 'abcd1234', 'scope')) =>
-    feedState(
-      feed,
-      codec.image,
-      { offset, images: new Map(images), unshown: new Map(), deadLetters: new Set() },
-      topics.current.partitions,
-    );
+    feedState(feed, decoder, {
+      offset,
+      images: new Map(images),
+      unshown: new Map(),
+      deadLetters: new Set(),
+      partitions: topics.current.partitions,
+    });
 
   const pipeline: TestPipeline = {
     codec,
@@ -48,7 +49,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
       const pending = pipeline.state.begin();
       const changes = diff(decode(rows).records, pending, {
         codec,
-        compare,
+        images: decoder,
         firstSight: snapshot ? 'r' : 'c',
       });
       const events = buildEvents(changes, pending, {

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Type } from 'avsc';
+import { recordIn, vendorNameOf } from '../../src/avro/record-shape';
+import { envelopeOf, type FieldSchema, type RecordSchema } from '../../src/avro/schemas';
+import type { Feed } from '../../src/feeds/feed';
+import type { TestPublisher } from './test-publisher';
+
+// biome-ignore lint/suspicious/noExplicitAny: decoded records of any feed, as loose as a consumer's JSON
+type Values = Record<string, any>;
+
+/** Files with versions of a schema, until `remove`. */
+export function schemaFiles(): { add(schema: RecordSchema): string; remove(): void } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'highwater-schemas-'));
+  let count = 0;
+  return {
+    add(schema) {
+      const file = path.join(folder, `${++count}.avsc`);
+      writeFileSync(file, JSON.stringify(schema));
+      return file;
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** Dotted vendor paths of all fields but those that every record has. */
+export function fieldPaths(schema: RecordSchema): string[] {
+  const collect = (fields: readonly FieldSchema[], prefix: string): string[] =>
+    fields.flatMap((field) => {
+      const own = prefix + vendorNameOf(field);
+      const within = recordIn(field);
+      return within === null ? [own] : [own, ...collect(within.fields, `${own}.`)];
+    });
+  return collect(schema.fields, '').filter((own) => !['id', 'updated', 'extra'].includes(own));
+}
+
+/** A version of a schema that lacks some fields. */
+export function without(schema: RecordSchema, paths: readonly string[], prefix = ''): RecordSchema {
+  const fields = schema.fields
+    .filter((field) => !paths.includes(prefix + vendorNameOf(field)))
+    .map((field) => {
+      const within = recordIn(field);
+      if (within === null) return field;
+      const narrower = without(within, paths, `${prefix}${vendorNameOf(field)}.`);
+      const { type } = field;
+      return {
+        ...field,
+        type: Array.isArray(type) ? type.map((one) => (one === within ? narrower : one)) : narrower,
+      };
+    });
+  return { ...schema, fields };
+}
+
+/** The change events of a feed as a consumer reads them by a record schema of its own, in the order of their numbers. */
+export async function readBy(schema: RecordSchema, feed: Feed, publisher: TestPublisher): Promise<Values[]> {
+  const type = (of: unknown) => Type.forSchema(of as never, { registry: {} });
+  const reader = type(envelopeOf(feed.name, schema));
+  const events: Values[] = [];
+  for (const { key, value } of await publisher.topic(feed.topic)) {
+    const writer = type(await publisher.log.registry.schemaById(value!.readUInt32BE(1)));
+    events.push({ key, ...(reader.fromBuffer(value!.subarray(5), reader.createResolver(writer)) as Values) });
+  }
+  return events.sort((a, b) => a.source.seq - b.source.seq);
+}

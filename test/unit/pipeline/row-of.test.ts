@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { readSchema } from '../../../src/avro/schemas';
+import { createDecoder } from '../../../src/pipeline/decode';
+import { createRowOf } from '../../../src/pipeline/row-of';
+import { testFeed } from '../../support/feeds';
+import { fieldPaths } from '../../support/schema-versions';
+
+it.each(['ipos', 'analysts', 'insights'])(
+  '%s: the row that a record came from decodes to that record (property)',
+  (name) => {
+    const schema = readSchema(testFeed(name).schema);
+    const decode = createDecoder(testFeed(name), schema);
+    const rowOf = createRowOf(schema);
+    const top = fieldPaths(schema).filter((path) => !path.includes('.'));
+    const within = fieldPaths(schema).flatMap((path) => path.split('.')[1] ?? []);
+    const odd = ['__proto__', 'a.b', 'unheard_of', 'security.x', 'updated.x', 'toString'];
+    const object = fc.dictionary(fc.constantFrom(...within, ...odd, 'symbol'), fc.jsonValue());
+    const value = fc.oneof(fc.jsonValue(), object, fc.constantFrom('12', '', 0, '5.00', 'x\ud800', true));
+    const row = fc.tuple(
+      fc.dictionary(fc.constantFrom(...top, ...odd), value),
+      fc.constantFrom<unknown>(5, '5', 5.5, 1767600431123),
+    );
+    fc.assert(
+      fc.property(row, ([members, updated]) => {
+        const shown = JSON.parse(JSON.stringify({ ...members, id: 'x', updated })) as unknown;
+        const [record] = decode([shown]).records;
+        expect(decode([rowOf(record!)]).records).toEqual([record]);
+      }),
+      { numRuns: 300 },
+    );
+  },
+);
