@@ -110,6 +110,35 @@ export const errorKinds = {
     now: 'Nothing of the batch was written; it is tried again.',
     remedy: 'Nothing, when it passes. Else check the disk and the data folder (HIGHWATER_DATA_DIR).',
   },
+  COMMAND_REFUSED: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'Nothing was done; the feed goes on as before.',
+    remedy: 'See why it was refused, and ask again.',
+  },
+  COMMAND_INTERRUPTED: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'What it published so far is committed; nothing is half-done.',
+    remedy: 'Ask again: a backfill goes on where it was, anything else begins anew.',
+  },
+  COMMAND_NOT_ACCEPTED: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'The request is withdrawn: whoever wakes up later leaves it alone.',
+    remedy: 'Look whether the publisher hangs, and whether it has the feed (HIGHWATER_FEEDS). Then ask again.',
+  },
+  COMMAND_UNANSWERED: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'Nobody waits for the answer any more. Whether the command was carried out is not known.',
+    remedy:
+      'See whether the publisher still runs, and how its feed stands (`highwater tail <feed>.source-offset`). Then ask again.',
+  },
   VALUE_FOREIGN: {
     exit: 1,
     retriable: false,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FeedDefinition, TransitionDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
-import { duration, matching, oneOf, text, wholeNumber, wholeSeconds } from './value-types';
+import { duration, matching, numberBetween, oneOf, text, wholeNumber, wholeSeconds } from './value-types';
 
 const queryText = 'query parameters with their values, token not among them';
 const topicName = () =>
@@ -111,6 +111,16 @@ export const feedSettings = z
       overlap: wholeSeconds().describe('How far before the high-water mark each poll begins. Default: 5s.'),
       wideOverlap: wholeSeconds().describe('How far before it a wide poll begins. Default: 1h.'),
       widePollEvery: duration(10).describe('Time from one wide poll to the next. Default: 15m.'),
+      reconcileEvery: z
+        .union([z.literal('never'), duration(1_000, '6h or 24h')], {
+          error: 'never, or a duration such as 6h or 24h, at least 1000 ms and at most 24 h',
+        })
+        .describe(
+          'Time from one reconcile to the next: everything is read and compared, and what is gone is deleted. `never`: only by command. Default: 24h.',
+        ),
+      deleteShare: numberBetween(0, 1).describe(
+        'Part of the records above which a reconcile deletes nothing, but asks for `--allow-deletes`. Default: 0.05.',
+      ),
       snapshotMode: oneOf(['initial', 'never']).describe(
         'How a feed without state begins: `initial` publishes all records as reads, `never` nothing but what changes from then on. Default: `initial`.',
       ),
@@ -168,7 +178,8 @@ export function feedOf(
   pollIntervalMs: number,
 ): Feed {
   const { parameters, query, unknowns, transitions: written, ...others } = present(overrides);
-  const { pollInterval, overlap, wideOverlap, widePollEvery, snapshotMode, ...plain } = others;
+  const { pollInterval, overlap, wideOverlap, widePollEvery, reconcileEvery, deleteShare, ...rest } = others;
+  const { snapshotMode, ...plain } = rest;
   const base = definition ?? { ...newFeed, name, topic: name };
   const topic = plain.topic ?? base.topic;
   return {
@@ -185,6 +196,8 @@ export function feedOf(
     overlapSeconds: overlap ?? 5,
     wideOverlapSeconds: wideOverlap ?? 3_600,
     widePollEveryMs: widePollEvery ?? 900_000,
+    reconcileEveryMs: reconcileEvery === 'never' ? null : (reconcileEvery ?? 86_400_000),
+    deleteShare: deleteShare ?? 0.05,
     snapshotMode: snapshotMode ?? 'initial',
   };
 }

@@ -10,6 +10,10 @@ export interface Feed extends FeedDefinition {
   /** Now and then a poll reads from further back. */
   readonly wideOverlapSeconds: number;
   readonly widePollEveryMs: number;
+  /** Time from the end of one reconcile to the next by itself; null: none but by command. */
+  readonly reconcileEveryMs: number | null;
+  /** Part of the records, 0 to 1: above it a reconcile deletes nothing and asks. */
+  readonly deleteShare: number;
   /** What a feed without state begins with: all records as reads, or what changes from then on. */
   readonly snapshotMode: SnapshotMode;
 }

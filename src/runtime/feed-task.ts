@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
-import { type PollDeps, poll } from '../pipeline/poll';
-import { pollRound } from '../pipeline/round';
+import type { PollDeps } from '../pipeline/poll';
+import { pause } from '../wait';
 import {
   endsOwnership,
   endsWorker,
@@ -13,20 +12,27 @@ import {
   nextState,
   pauseAfter,
 } from './feed-task-state';
+import { feedWork } from './feed-work';
+import type { Inbox } from './inbox';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 
 /** How the last poll of a feed went. */
 export interface FeedTaskReport {
   readonly feed: string;
   readonly error: HighwaterError | null;
-  /** The last poll reached the end of what the server showed. */
+  /** The last poll reached the end of what the server showed; also of a feed that an operator has paused. */
   readonly complete: boolean;
   /** What the log said to the last commit, when the signal came meanwhile: nobody tries it again. */
   readonly notCommitted: HighwaterError | null;
 }
 
+export interface FeedTaskDeps extends OwnedFeedDeps {
+  /** Commands for this feed: taken between polls, while it is owned. */
+  readonly inbox: Inbox;
+}
+
 /**
- * The loop of one feed: acquire and restore, then poll at its interval until the signal. Errors are answered here: retried
+ * The loop of one feed: acquire and restore, then poll at its interval until the signal, with commands in between. Errors are answered here: retried
  * with growing pauses, or the feed is parked, so that no other feed notices (I9). The signal ends it after the page that
  * is being committed.
  *
@@ -35,49 +41,30 @@ export interface FeedTaskReport {
  */
 export async function runFeedTask(
   feed: Feed,
-  deps: OwnedFeedDeps,
+  deps: FeedTaskDeps,
   once: boolean,
   signal: AbortSignal,
 ): Promise<FeedTaskReport> {
-  const { logger } = deps;
+  const { logger, inbox } = deps;
+  const work = feedWork(feed, inbox, logger, once);
   let state: FeedTaskState = 'starting';
   let owned: OwnedFeed | null = null;
   let failures = 0;
   let error: HighwaterError | null = null;
-  let lastWide = Number.NEGATIVE_INFINITY;
-  let complete = false;
   let notCommitted: HighwaterError | null = null;
+  let isPaused = false;
 
   try {
     while (!signal.aborted) {
-      const began = performance.now();
-      let pauseMs: number;
       try {
         owned ??= await acquireFeed(feed, deps, signal);
         if (state === 'starting') state = nextState(state, 'acquired');
-        // The first poll of an owner looks further back, and so does one now and then.
-        const wide = began - lastWide >= feed.widePollEveryMs;
-        complete = false;
-        const result = await poll(
-          feed,
-          owned.deps,
-          pollRound(feed, owned.deps.state.offset, wide, owned.deps),
-          signal,
-        );
-        complete = result.complete;
-        if (wide) lastWide = began;
-        if (failures > 0 && error !== null)
+        const isPolled = await work.turn(owned, signal);
+        if (isPolled && error !== null)
           logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: error.code });
-        logger.debug('polled', {
-          feed: feed.name,
-          wide,
-          ms: Math.round(performance.now() - began),
-          ...result,
-        });
-        failures = 0;
-        error = null;
+        if (isPolled) [failures, error] = [0, null];
+        isPaused = owned.deps.state.offset.paused;
         state = nextState(state, 'polled');
-        pauseMs = Math.max(0, began + feed.pollIntervalMs - performance.now());
       } catch (thrown) {
         if (signal.aborted) {
           notCommitted = ofLog(thrown);
@@ -89,7 +76,8 @@ export async function runFeedTask(
         const event = eventFor(error.code);
         state = nextState(state, event);
         const isKept = owned !== null && !endsOwnership(error.code, failures);
-        pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, isKept, Math.random());
+        const pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, isKept, Math.random());
+        work.postpone(pauseMs);
         logger.error(error.message, {
           feed: feed.name,
           code: error.code,
@@ -101,14 +89,27 @@ export async function runFeedTask(
           owned = await letGo(owned);
       }
       if (once) break;
-      await sleep(pauseMs, undefined, { signal }).catch(() => {});
+      await idle(work.untilDue(owned), owned === null ? null : inbox, signal);
       if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');
     }
+    const complete = isPaused || (work.lastPoll?.complete ?? false);
     return { feed: feed.name, error, complete, notCommitted };
   } finally {
     nextState(state, 'stop');
     await letGo(owned);
   }
+}
+
+/** Until something is due, a command comes, or the signal. */
+async function idle(ms: number, inbox: Inbox | null, signal: AbortSignal): Promise<void> {
+  const woken = new AbortController();
+  const over = AbortSignal.any([signal, woken.signal]);
+  // A timer holds no more than 2^31 ms.
+  await Promise.race([
+    pause(Math.min(ms, 86_400_000), over),
+    ...(inbox === null ? [] : [inbox.filled(over)]),
+  ]);
+  woken.abort();
 }
 
 /** What goes wrong in letting go must not hide why, nor end the other feeds: the next owner fences this one anyway. */

@@ -34,6 +34,8 @@ export interface Inbox {
   put(request: Request): void;
   /** The first one, taken out; null when there is none. */
   take(): Request | null;
+  /** The first one, left where it is. */
+  first(): Request | null;
   /** Resolves at once while something waits, else with the next `put` or the signal. */
   filled(signal: AbortSignal): Promise<void>;
 }
@@ -47,6 +49,7 @@ export function createInbox(): Inbox {
       wake();
     },
     take: () => waiting.shift() ?? null,
+    first: () => waiting[0] ?? null,
     filled(signal) {
       if (waiting.length > 0 || signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {

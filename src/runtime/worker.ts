@@ -1,14 +1,18 @@
 import { hostname } from 'node:os';
 import type { SchemaRegistry } from '../avro/registry';
+import { serveCommands } from '../commands/serve-commands';
 import type { ConfigWithApi } from '../config/load-config';
 import { scopeFingerprint } from '../feeds/scope';
 import type { CommitLog } from '../log/commit-log';
-import { feedTopics } from '../log/topics';
+import { commandsTopic, feedTopics } from '../log/topics';
 import type { Logger } from '../logger';
 import type { PageReport } from '../pipeline/poll';
+import { createRedactor } from '../redaction';
 import { createSource } from '../source/client';
 import { createRequestBudget } from '../source/request-budget';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
+import { heldFeeds } from './held-feeds';
+import { createInbox } from './inbox';
 
 export interface WorkerDeps {
   readonly log: CommitLog;
@@ -24,7 +28,7 @@ export function instanceName(): string {
 
 /**
  * Runs all configured feeds in this process, each in a task of its own, over one request budget. Resolves when all have
- * ended: after the signal, or with `once` after one poll each.
+ * ended: after the signal, or with `once` after one poll each. Without `once`, operators' commands reach the feeds.
  *
  * @throws HighwaterError LOG_* when nothing can be published to this log
  */
@@ -41,16 +45,23 @@ export async function runWorker(
   // What ends one task for good (the log has another owner) ends the others too.
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
+  const held = heldFeeds(deps.log, (feed) => commands?.lost(feed));
+  const topic = commandsTopic(appId, config.topicPrefix);
+  const [instance, redact] = [instanceName(), createRedactor(config.secrets)];
+  // Who polls once is gone before anybody could ask.
+  const commands = once ? null : serveCommands({ ...deps, topic, instance, redact, owns: held.owns });
   try {
     return await Promise.all(
       config.feeds.map((feed) => {
         const task = {
           ...deps,
+          log: held.log,
           source,
           topics: feedTopics(feed, config.topicPrefix),
           scope: scopeFingerprint(feed, api.baseUrl),
           appId,
-          instance: instanceName(),
+          instance,
+          inbox: commands?.inboxOf(feed.name) ?? createInbox(),
         };
         return runFeedTask(feed, task, once, stop).catch((error: unknown) => {
           failed.abort();
@@ -59,6 +70,7 @@ export async function runWorker(
       }),
     );
   } finally {
+    await commands?.close();
     source.close();
     budget.close();
   }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { FeedCodec } from '../avro/feed-codec';
 import type { SchemaRegistry } from '../avro/registry';
@@ -8,7 +7,7 @@ import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { FeedSession, FeedTopics, LogRecord } from '../log/commit-log';
 import type { RestoredState } from './feed-state';
-import { firstSourceOffset, type SourceOffset } from './source-offset';
+import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
   readonly session: FeedSession;
@@ -85,7 +84,7 @@ async function restoreOffset(
 }
 
 function newOffset(feed: FeedDefinition, deps: RestoreDeps): SourceOffset {
-  return firstSourceOffset(feed.name, randomBytes(4).toString('hex'), deps.scope);
+  return firstSourceOffset(feed.name, newIncarnation(), deps.scope);
 }
 
 function inScope(offset: SourceOffset, scope: string): SourceOffset {

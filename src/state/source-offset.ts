@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /** Stored position of a feed; names and meanings as in `schemas/source-offset.avsc`. */
 export interface SourceOffset {
   readonly feed: string;
@@ -25,6 +27,11 @@ export interface SourceOffset {
   readonly parked: string | null;
   readonly last_error: string | null;
   readonly ts_ms: number;
+}
+
+/** Short and random: event ids never repeat. */
+export function newIncarnation(): string {
+  return randomBytes(4).toString('hex');
 }
 
 export function firstSourceOffset(feed: string, incarnation: string, scope: string): SourceOffset {

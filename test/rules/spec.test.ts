@@ -20,6 +20,7 @@ describe('docs/spec.md', () => {
       'I4',
       'I5',
       'I6',
+      'I7',
       'I8',
       'I9',
       'I10',

@@ -11,6 +11,8 @@ export function testFeed(name: string, overrides: Partial<Feed> = {}): Feed {
     overlapSeconds: 5,
     wideOverlapSeconds: 3600,
     widePollEveryMs: 900_000,
+    reconcileEveryMs: null,
+    deleteShare: 0.05,
     snapshotMode: 'initial',
     ...overrides,
   };

@@ -88,6 +88,8 @@ describe('with defaults alone', () => {
         overlapSeconds: 5,
         wideOverlapSeconds: 3_600,
         widePollEveryMs: 900_000,
+        reconcileEveryMs: 86_400_000,
+        deleteShare: 0.05,
         snapshotMode: 'initial',
       })),
     );
@@ -450,6 +452,8 @@ feeds:
       overlapSeconds: 10,
       wideOverlapSeconds: 7_200,
       widePollEveryMs: 3_600_000,
+      reconcileEveryMs: 86_400_000,
+      deleteShare: 0.05,
       snapshotMode: 'never',
     });
     expect(untouched).toMatchObject({ ...ipos, pollIntervalMs: 30_000 });
@@ -498,6 +502,8 @@ feeds:
       overlapSeconds: 5,
       wideOverlapSeconds: 3_600,
       widePollEveryMs: 900_000,
+      reconcileEveryMs: 86_400_000,
+      deleteShare: 0.05,
       snapshotMode: 'initial',
     });
   });

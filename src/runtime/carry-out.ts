@@ -1,0 +1,126 @@
+import { HighwaterError } from '../errors';
+import type { Feed } from '../feeds/feed';
+import { type ReconcileResult, reconcile } from '../pipeline/reconcile';
+import { movePosition, resetState } from '../pipeline/reposition';
+import type { Command, Facts, Outcome, Request } from './inbox';
+import type { OwnedFeed } from './owned-feed';
+import type { Turns } from './turns';
+
+/**
+ * Carries out what an operator asked of a feed, as its owner. Each command is one transaction, or leaves behind only what
+ * polls would publish as well: an end in the middle leaves nothing half-done.
+ *
+ * The request is answered in any case.
+ * @param turns what a long command lets happen between its pages
+ * @returns what the feed's loop has to deal with as after a poll; null when there is nothing
+ */
+export async function carryOut(
+  feed: Feed,
+  owned: OwnedFeed,
+  { command, progress, answer }: Request,
+  signal: AbortSignal,
+  turns: Turns,
+): Promise<HighwaterError | null> {
+  const { logger } = owned.deps;
+  try {
+    refuseWhilePaused(feed, owned, command);
+    const outcome = await run();
+    answer(outcome);
+    if (outcome.ok)
+      logger.info(outcome.summary, { feed: feed.name, command: command.name, ...outcome.facts });
+    return null;
+  } catch (thrown) {
+    const error =
+      thrown instanceof HighwaterError
+        ? thrown
+        : new HighwaterError('UNEXPECTED', `${command.name} of feed ${feed.name}: ${String(thrown)}`, {
+            cause: thrown,
+          });
+    if (signal.aborted) {
+      answer({ ok: false, error: interrupted(feed, command, 'the publisher was stopped') });
+      return null;
+    }
+    answer({ ok: false, error });
+    return error.code.startsWith('COMMAND_') ? null : error;
+  }
+
+  async function run(): Promise<Outcome> {
+    const { deps } = owned;
+    switch (command.name) {
+      case 'pause':
+        await movePosition(feed, deps, { paused: true });
+        return done(`Feed ${feed.name} is paused: it is not polled until resume.`);
+      case 'resume':
+        await movePosition(feed, deps, { paused: false });
+        return done(`Feed ${feed.name} is polled again.`);
+      case 'reset': {
+        const { records, incarnation } = await resetState(feed, deps);
+        return done(
+          `Feed ${feed.name} begins anew as incarnation ${incarnation}: ${records} images are removed, and all records come again as reads.`,
+          { records, incarnation },
+        );
+      }
+      case 'snapshot': {
+        const { seq, snapshot } = deps.state.offset;
+        if (snapshot !== 'complete') throw refused(`the first snapshot of feed ${feed.name} still runs`);
+        await movePosition(feed, deps, {
+          ...{ snapshot: 'pending', snapshot_completed_ms: null, snapshot_seq: seq, high_water_mark: 0 },
+        });
+        return done(`Feed ${feed.name} is read again from the beginning: every record comes once more.`);
+      }
+      case 'reconcile': {
+        const { dryRun, allowDeletes } = command;
+        const onProgress = ({ scan, pages, rows }: { scan: number; pages: number; rows: number }): void =>
+          progress(`scan ${scan}: ${rows} rows in ${pages} pages`, { scan, pages, rows });
+        const result = await reconcile(feed, deps, { dryRun, allowDeletes, onProgress, ...turns }, signal);
+        return reconciled(feed, result, dryRun, deps.state.recordCount);
+      }
+      default:
+        throw refused(`${command.name} is not known to this publisher`);
+    }
+  }
+}
+
+function done(summary: string, facts: Facts = {}): Outcome {
+  return { ok: true, summary, facts };
+}
+
+/** What a reconcile found, for people: also what a scheduled one writes into the log. */
+export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean, tracked: number): Outcome {
+  const { created, updated, deleted, missing, why, pages, rows } = result;
+  const would = dryRun ? 'would be ' : '';
+  const parts = [
+    `${rows} rows in ${pages} pages`,
+    `${created} late records ${would}created`,
+    `${updated} silent changes ${would}updated`,
+    `${deleted} records ${would}deleted`,
+  ];
+  const facts = { pages, rows, created, updated, deleted, missing, tracked, dryRun };
+  const rest = why === null ? '' : ` ${missing} records were not shown, and are kept: ${reasons[why]}.`;
+  return {
+    ok: true,
+    summary: `Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${rest}`,
+    facts,
+  };
+}
+
+const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
+  'too-many':
+    'that is a larger part of the feed than is deleted unasked; when they are gone, say --allow-deletes with their number',
+  'rows-without-id': 'rows without an id came, and any of them may be one of these records',
+  'not-proved': 'the answers around them do not prove that they are gone',
+  'scan-not-complete': 'a scan did not reach its end',
+};
+
+function refuseWhilePaused(feed: Feed, { deps }: OwnedFeed, { name }: Command): void {
+  if (deps.state.offset.paused && (name === 'reconcile' || name === 'backfill' || name === 'snapshot'))
+    throw refused(`feed ${feed.name} is paused; resume it first`);
+}
+
+function refused(why: string): HighwaterError {
+  return new HighwaterError('COMMAND_REFUSED', why);
+}
+
+export function interrupted(feed: Feed, { name }: Command, why: string): HighwaterError {
+  return new HighwaterError('COMMAND_INTERRUPTED', `${name} of feed ${feed.name}: ${why}`);
+}

@@ -1,0 +1,120 @@
+import type { HighwaterError } from '../errors';
+import type { Feed } from '../feeds/feed';
+import type { Logger } from '../logger';
+import { type PollResult, poll } from '../pipeline/poll';
+import { reconcile } from '../pipeline/reconcile';
+import { pollRound } from '../pipeline/round';
+import { pause } from '../wait';
+import { carryOut, interrupted, reconciled } from './carry-out';
+import type { Command, Inbox } from './inbox';
+import type { OwnedFeed } from './owned-feed';
+import type { Turns } from './turns';
+
+/** What the owner of a feed has to do: commands, polls, and by schedule a reconcile. */
+export interface FeedWork {
+  /**
+   * Does what is due: one command, or a poll and what may follow it.
+   * @returns whether it was polled
+   * @throws HighwaterError what the feed's loop answers
+   */
+  turn(owned: OwnedFeed, signal: AbortSignal): Promise<boolean>;
+  /** No poll before so many ms have passed; commands are still taken. */
+  postpone(ms: number): void;
+  /** In ms. Infinity while the feed is paused. */
+  untilDue(owned: OwnedFeed | null): number;
+  /** Of the last poll. */
+  readonly lastPoll: PollResult | null;
+}
+
+/** How late, at most, a command is heard that ends a long piece of work, while that rests. */
+const LISTEN_MS = 500;
+
+export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean): FeedWork {
+  let nextPollAt = Number.NEGATIVE_INFINITY;
+  let lastWide = Number.NEGATIVE_INFINITY;
+  let lastPoll: PollResult | null = null;
+  /** Unix ms: tried ones count, since one that asks an operator would else be tried without end. */
+  let reconciledAt = Date.now();
+
+  async function pollNow({ deps }: OwnedFeed, signal: AbortSignal): Promise<void> {
+    const began = performance.now();
+    // The first poll of an owner looks further back, and so does one now and then.
+    const wide = began - lastWide >= feed.widePollEveryMs;
+    lastPoll = null;
+    lastPoll = await poll(feed, deps, pollRound(feed, deps.state.offset, wide, deps), signal);
+    if (wide) lastWide = began;
+    nextPollAt = began + feed.pollIntervalMs;
+    const ms = Math.round(performance.now() - began);
+    logger.debug('polled', { feed: feed.name, wide, ms, ...lastPoll });
+  }
+
+  /** Of a long piece of work: polls go on in it, and a command that ends it is heard. */
+  function turnsOf(owned: OwnedFeed, work: Command, signal: AbortSignal): Turns {
+    const between = async (): Promise<void> => {
+      const asked = inbox.first()?.command.name;
+      if (asked === 'pause' || asked === 'reset' || asked === 'snapshot')
+        throw interrupted(feed, work, `${asked} was asked for`);
+      if (performance.now() >= nextPollAt && !owned.deps.state.offset.paused) await pollNow(owned, signal);
+    };
+    return {
+      between,
+      async rest(ms) {
+        const end = performance.now() + ms;
+        for (let now = performance.now(); now < end && !signal.aborted; now = performance.now()) {
+          await pause(Math.max(0, Math.min(end, nextPollAt, now + LISTEN_MS) - now), signal);
+          await between();
+        }
+      },
+    };
+  }
+
+  function isReconcileDue({ deps }: OwnedFeed): boolean {
+    const { reconcileEveryMs } = feed;
+    const { snapshot, last_reconcile_ms, snapshot_completed_ms } = deps.state.offset;
+    if (reconcileEveryMs === null || snapshot !== 'complete') return false;
+    const stored = last_reconcile_ms ?? snapshot_completed_ms ?? 0;
+    return Date.now() - Math.max(stored, reconciledAt) >= reconcileEveryMs;
+  }
+
+  async function reconcileBySchedule(owned: OwnedFeed, signal: AbortSignal): Promise<void> {
+    const command = { name: 'reconcile', dryRun: false, allowDeletes: null } as const;
+    const { state } = owned.deps;
+    try {
+      const options = { ...command, ...turnsOf(owned, command, signal) };
+      const result = await reconcile(feed, owned.deps, options, signal);
+      const outcome = reconciled(feed, result, false, state.recordCount);
+      if (outcome.ok) logger[result.why === null ? 'info' : 'warn'](outcome.summary, outcome.facts);
+    } catch (error) {
+      if ((error as HighwaterError).code !== 'COMMAND_INTERRUPTED') throw error;
+      logger.info((error as HighwaterError).message, { feed: feed.name });
+    } finally {
+      reconciledAt = Date.now();
+    }
+  }
+
+  return {
+    get lastPoll() {
+      return lastPoll;
+    },
+    postpone(ms) {
+      nextPollAt = performance.now() + ms;
+    },
+    untilDue(owned) {
+      if (owned?.deps.state.offset.paused) return Number.POSITIVE_INFINITY;
+      return Math.max(0, nextPollAt - performance.now());
+    },
+    async turn(owned, signal) {
+      const request = once ? null : inbox.take();
+      if (request !== null) {
+        const turns = turnsOf(owned, request.command, signal);
+        const failure = await carryOut(feed, owned, request, signal, turns);
+        if (failure !== null) throw failure;
+        return false;
+      }
+      if (owned.deps.state.offset.paused || performance.now() < nextPollAt) return false;
+      await pollNow(owned, signal);
+      if (!once && isReconcileDue(owned)) await reconcileBySchedule(owned, signal);
+      return true;
+    },
+  };
+}

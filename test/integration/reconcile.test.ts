@@ -1,0 +1,250 @@
+import type { Feed } from '../../src/feeds/feed';
+import { proveAbsent } from '../../src/pipeline/prove-absent';
+import { type ReconcileOptions, type ReconcileResult, reconcile } from '../../src/pipeline/reconcile';
+import type { BehaviourChange } from '../../src/simulator/behaviour';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { ClosableSource } from '../../src/source/client';
+import { testFeed } from '../support/feeds';
+import { testSource } from '../support/source';
+import { type TestPublisher, testPublisher } from '../support/test-publisher';
+
+let api: Simulator;
+let source: ClosableSource;
+let publisher: TestPublisher;
+let feed: Feed;
+
+async function start(records: number, behaviour: BehaviourChange = {}): Promise<void> {
+  api = await startSimulator({ compress: false, records: { insights: 0, analysts: 0, ipos: records } });
+  api.behave(behaviour);
+  source = testSource(api);
+  feed = testFeed('ipos', { pageSize: 20, pollIntervalMs: 10, deleteShare: 0.2 });
+  publisher = await testPublisher(feed, source);
+  await publisher.poll();
+}
+
+afterEach(async () => {
+  await publisher.close();
+  source.close();
+  await api.stop();
+});
+
+function reconciled(options: Partial<ReconcileOptions> = {}): Promise<ReconcileResult> {
+  const { deps } = publisher.owned();
+  const alone = { between: async () => {}, rest: async () => {} };
+  const all = { dryRun: false, allowDeletes: null, ...alone, ...options };
+  return reconcile(feed, deps, all, new AbortController().signal);
+}
+
+const keys = () => api.stores.ipos.keys();
+const events = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!);
+/** What was published after the first snapshot. */
+const news = async () => (await events()).filter(({ op }) => op !== 'r');
+
+/** A change that the vendor does not date. */
+function changeSilently(key: string, change: Record<string, unknown>): void {
+  const record = api.stores.ipos.get(key)!;
+  api.stores.ipos.upsert({ ...record, ...change } as never, { updated: record.updated as number });
+}
+
+it('costs one scan and says nothing when all is as published', async () => {
+  await start(50);
+  const before = (await events()).length;
+  const result = await reconciled();
+
+  expect(result).toMatchObject({ created: 0, updated: 0, deleted: 0, missing: 0, why: null });
+  expect(result.rows).toBeLessThan(2 * 50);
+  expect(await events()).toHaveLength(before);
+  expect((await publisher.sourceOffset()).last_reconcile_ms).toEqual(expect.any(Number));
+});
+
+it('publishes what moved no `updated` as an update, and a row that became visible too late as a create', async () => {
+  await start(50);
+  changeSilently(keys()[3]!, { notes: 'silently' });
+  const { updated } = api.stores.ipos.get(keys()[10]!)!;
+  api.stores.ipos.upsert({ ...api.stores.ipos.get(keys()[10]!)!, id: 'late' } as never, { updated } as never);
+  await publisher.poll();
+  expect(await news()).toEqual([]);
+
+  expect(await reconciled()).toMatchObject({ created: 1, updated: 1, deleted: 0 });
+  const found = await news();
+  expect(found.map(({ op, source: { origin } }) => `${op} ${origin}`).sort()).toEqual([
+    ...['c reconcile', 'u reconcile'],
+  ]);
+  expect(found.find(({ op }) => op === 'u')!.changed_fields).toEqual(['notes']);
+});
+
+it('deletes what is gone, with a tombstone and the last image, and creates it again when it returns', async () => {
+  await start(50);
+  const key = keys()[20]!;
+  const record = api.stores.ipos.get(key)!;
+  api.stores.ipos.remove(key);
+  const result = await reconciled();
+
+  expect(result).toMatchObject({ deleted: 1, missing: 0, why: null });
+  const [event] = await news();
+  expect(event).toMatchObject({ op: 'd', after: null, before: { id: key }, source: { origin: 'reconcile' } });
+  const images = (await publisher.topic('ipos.current')).filter((image) => image.key === key);
+  expect(images.at(-1)!.decoded).toBeNull();
+  expect((await publisher.sourceOffset()).record_count).toBe(49);
+
+  const { updated: _, ...returned } = record;
+  api.stores.ipos.upsert(returned as never);
+  await publisher.restart();
+  await publisher.poll();
+  expect((await news()).map(({ op }) => op)).toEqual(['d', 'c']);
+});
+
+it('deletes the newest record and the oldest, which have neighbours on one side alone', async () => {
+  await start(50);
+  const ends = [keys()[0]!, keys().at(-1)!];
+  for (const key of ends) api.stores.ipos.remove(key);
+
+  expect(await reconciled()).toMatchObject({ deleted: 2, missing: 0 });
+  expect((await news()).map(({ before }) => before.id).sort()).toEqual([...ends].sort());
+});
+
+it('only says what would happen in a dry run', async () => {
+  await start(50);
+  api.stores.ipos.remove(keys()[20]!);
+  changeSilently(keys()[3]!, { notes: 'silently' });
+  const offset = await publisher.sourceOffset();
+
+  expect(await reconciled({ dryRun: true })).toMatchObject({ updated: 1, deleted: 1, created: 0 });
+  expect(await news()).toEqual([]);
+  expect(await publisher.sourceOffset()).toEqual(offset);
+});
+
+it('deletes nothing above the share of the feed, but as many as an operator allows', async () => {
+  await start(50);
+  for (const key of keys().slice(0, 15)) api.stores.ipos.remove(key);
+
+  expect(await reconciled()).toMatchObject({ deleted: 0, missing: 15, why: 'too-many' });
+  expect(await reconciled({ allowDeletes: 14 })).toMatchObject({ deleted: 0, why: 'too-many' });
+  expect(await news()).toEqual([]);
+  expect(await reconciled({ allowDeletes: 15 })).toMatchObject({ deleted: 15, missing: 0 });
+});
+
+it('deletes nothing of a feed that answers nothing at all, whatever is allowed', async () => {
+  await start(10);
+  for (const key of keys()) api.stores.ipos.remove(key);
+
+  expect(await reconciled({ allowDeletes: 1_000 })).toMatchObject({
+    deleted: 0,
+    missing: 10,
+    why: 'not-proved',
+  });
+});
+
+it('believes no single answer: a record that the second scan shows stays', async () => {
+  await start(50);
+  const key = keys()[20]!;
+  const record = api.stores.ipos.get(key)!;
+  api.stores.ipos.remove(key);
+  const result = await reconciled({
+    rest: async () => void api.stores.ipos.upsert(record as never, { updated: record.updated as number }),
+  });
+
+  expect(result).toMatchObject({ deleted: 0, missing: 0, why: null });
+});
+
+it('believes a probe that shows the record, whatever two scans have not shown', async () => {
+  await start(50);
+  const key = keys()[20]!;
+  const record = api.stores.ipos.get(key)!;
+  api.stores.ipos.remove(key);
+  const { deps } = publisher.owned();
+  expect(await proveAbsent(feed, deps, [key], new AbortController().signal)).toEqual([key]);
+  api.stores.ipos.upsert(record as never, { updated: record.updated as number });
+
+  expect(await proveAbsent(feed, deps, [key], new AbortController().signal)).toEqual([]);
+});
+
+it('keeps a record that a poll shows meanwhile, wherever it has moved', async () => {
+  await start(50);
+  const key = keys()[20]!;
+  const { updated: _, ...record } = api.stores.ipos.get(key)!;
+  api.stores.ipos.remove(key);
+  const result = await reconciled({
+    async rest() {
+      api.stores.ipos.upsert(record as never);
+      await publisher.poll();
+      api.stores.ipos.remove(key);
+    },
+  });
+
+  expect(result).toMatchObject({ deleted: 0, missing: 0 });
+});
+
+it('deletes nothing while rows come without an id: any of them may be the record', async () => {
+  await start(50);
+  const key = keys()[20]!;
+  const { id: _, ...nameless } = api.stores.ipos.get(key)!;
+  api.stores.ipos.remove(key);
+  api.stores.ipos.upsert(nameless as never, { key: 'nameless', updated: nameless.updated as number });
+
+  expect(await reconciled()).toMatchObject({ deleted: 0, missing: 1, why: 'rows-without-id' });
+});
+
+it('keeps a record that comes with an undecodable `updated`', async () => {
+  await start(50);
+  const record = api.stores.ipos.get(keys()[20]!)!;
+  const { updated } = record;
+  api.stores.ipos.remove(keys()[20]!);
+  api.stores.ipos.upsert({ ...record, updated: 'yesterday' } as never, { updated: updated as number });
+
+  expect(await reconciled()).toMatchObject({ deleted: 0, missing: 0 });
+});
+
+it('deletes nothing when a page of the second scan fails, and can be asked again', async () => {
+  await start(50);
+  api.stores.ipos.remove(keys()[20]!);
+  const failing = reconciled({
+    async rest() {
+      api.fault({ fault: { kind: 'status', status: 500 }, times: 50 } as never);
+    },
+  });
+
+  await expect(failing).rejects.toMatchObject({ code: expect.stringMatching(/^SOURCE_/) });
+  expect(await news()).toEqual([]);
+  api.clearFaults();
+  expect(await reconciled()).toMatchObject({ deleted: 1 });
+});
+
+it('deletes nothing that a changed filter leaves out, and does delete what is gone of the rest', async () => {
+  await start(50);
+  const inside = keys().filter((key) => api.stores.ipos.get(key)!.exchange === 'NASDAQ');
+  expect(inside.length).toBeGreaterThan(5);
+  const tickers = inside.map((key) => api.stores.ipos.get(key)!.ticker as string).filter((one) => one !== '');
+  feed = { ...feed, query: { 'parameters[tickers]': tickers.join(',') }, deleteShare: 1 };
+  await publisher.restart({ feed, scope: 'narrow' });
+  await publisher.poll();
+  const shown = (await events()).slice(50).map(({ after }) => after.id as string);
+  expect(shown.length).toBeGreaterThan(2);
+  expect(shown.length).toBeLessThan(50);
+  // Also after another start, which knows nothing but what the log says.
+  await publisher.restart({ feed, scope: 'narrow' });
+  api.stores.ipos.remove(shown[1]!);
+
+  expect(await reconciled()).toMatchObject({ deleted: 1, missing: 0 });
+  expect((await news()).map(({ before }) => before.id)).toEqual([shown[1]]);
+});
+
+const careless: [string, BehaviourChange][] = [
+  ['gives shorter pages than asked for', { pageCap: 7 }],
+  ['ignores the updated filter', { ignoreUpdated: true }],
+  ['answers newest first', { order: 'desc' }],
+  ['shuffles', { order: 'shuffled' }],
+  ['shuffles ties', { ties: 'shuffled' }],
+  ['counts pages in records', { paging: 'offset' }],
+  ['moves rows at each request', { moveRowsPerRequest: 1 }],
+  ['has a clock an hour ahead', { clockSkew: 3_600 }],
+];
+it.each(careless)('deletes what is gone and nothing else on a server that %s', async (_name, behaviour) => {
+  await start(60, behaviour);
+  const gone = [keys()[5]!, keys()[30]!, keys()[55]!];
+  for (const key of gone) api.stores.ipos.remove(key);
+  await reconciled({ allowDeletes: 5, rest: async () => void (await publisher.poll()) });
+
+  const deleted = (await news()).filter(({ op }) => op === 'd').map(({ before }) => before.id as string);
+  expect(deleted.sort()).toEqual([...gone].sort());
+});
