@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Type } from 'avsc';
+import type { Feed } from '../../src/feeds/feed';
+import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import { feedTopics } from '../../src/log/topics';
+import { type FeedTaskReport, runFeedTask } from '../../src/runtime/feed-task';
+import { type Command, createInbox, type Inbox, type Outcome } from '../../src/runtime/inbox';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { ClosableSource } from '../../src/source/client';
+import { testFeed } from '../support/feeds';
+import { quietLogger, testSource } from '../support/source';
+import { until } from '../support/until';
+
+// biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
+type Values = Record<string, any>;
+
+let api: Simulator;
+let source: ClosableSource;
+let dataDir: string;
+let log: LocalLog;
+let inbox: Inbox;
+let stop: AbortController;
+let running: Promise<FeedTaskReport>;
+
+beforeEach(async () => {
+  api = await startSimulator({ compress: false, records: { insights: 0, analysts: 0, ipos: 40 } });
+  source = testSource(api);
+  dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
+});
+afterEach(async () => {
+  await stopped();
+  source.close();
+  await api.stop();
+  rmSync(dataDir, { recursive: true });
+});
+
+async function stopped(): Promise<void> {
+  stop.abort();
+  await running;
+  await log.commitLog.close();
+}
+
+/** A publisher of one feed, in this process. */
+async function start(change: Partial<Feed> = {}): Promise<void> {
+  const feed = testFeed('ipos', { pageSize: 10, pollIntervalMs: 20, ...change });
+  log = openLocalLog({ dataDir });
+  inbox = createInbox();
+  stop = new AbortController();
+  const deps = {
+    ...{ source, log: log.commitLog, registry: log.registry, logger: quietLogger(), inbox },
+    ...{ topics: feedTopics(feed, ''), scope: 'scope', appId: 'test', instance: 'test' },
+  };
+  running = runFeedTask(feed, deps, false, stop.signal);
+  await until(async () => (await offset())?.snapshot === 'complete');
+}
+
+function ask(command: Command, progress: string[] = []): Promise<Outcome> {
+  return new Promise((answer) => {
+    inbox.put({ command, answer, progress: (summary) => void progress.push(summary) });
+  });
+}
+
+async function decoded(topic: string): Promise<Values[]> {
+  const found: Values[] = [];
+  const options = { fromBeginning: true, follow: false, signal: new AbortController().signal };
+  for await (const { value } of log.commitLog.read([topic], options)) {
+    if (value === null) continue;
+    const schema = await log.registry.schemaById(value.readUInt32BE(1));
+    found.push(Type.forSchema(schema as never, { registry: {} }).fromBuffer(value.subarray(5)) as Values);
+  }
+  return found;
+}
+const offset = async () => (await decoded('ipos.source-offset')).at(-1);
+const ops = async () => (await decoded('ipos')).map(({ op }) => op as string).join('');
+const requests = () => api.requests().length;
+
+const summary = (outcome: Outcome) => (outcome.ok ? outcome.summary : outcome.error.message);
+
+it('does not poll a feed that is paused, also after a restart, until it is resumed', async () => {
+  await start();
+  expect(summary(await ask({ name: 'pause' }))).toMatch(/ipos is paused/);
+  const { updated: _, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
+  api.stores.ipos.upsert({ ...record, notes: 'while it was paused' } as never);
+  const before = requests();
+  await stopped();
+  await start();
+  // Answered by the loop, which would have polled by now.
+  expect(await ask({ name: 'reconcile', dryRun: false, allowDeletes: null })).toMatchObject({
+    ok: false,
+    error: { code: 'COMMAND_REFUSED' },
+  });
+  expect(requests()).toBe(before);
+  expect((await offset())!.paused).toBe(true);
+
+  expect(summary(await ask({ name: 'resume' }))).toMatch(/polled again/);
+  await until(async () => (await ops()).endsWith('u'));
+});
+
+it('begins a new incarnation on reset: no image is left of the old one, and all records come as reads', async () => {
+  await start();
+  const { incarnation: old } = (await offset())!;
+  const outcome = await ask({ name: 'reset' });
+  expect(outcome).toMatchObject({ ok: true, facts: { records: 40 } });
+  await until(async () => (await ops()).length === 80);
+
+  const { incarnation, seq, record_count, snapshot } = (await offset())!;
+  expect(incarnation).not.toBe(old);
+  expect({ seq, record_count, snapshot }).toEqual({ seq: 40, record_count: 40, snapshot: 'complete' });
+  expect(await ops()).toBe('r'.repeat(80));
+  await stopped();
+  await start();
+  expect((await offset())!.incarnation).toBe(incarnation);
+});
+
+it('shows every record once more on snapshot, what has changed meanwhile as an update', async () => {
+  await start();
+  expect(await ask({ name: 'snapshot' })).toMatchObject({ ok: true });
+  await until(async () => (await ops()).length === 80);
+  expect(await ops()).toBe('r'.repeat(80));
+  expect(await decoded('ipos.deal-status')).toEqual([]);
+});
+
+it('polls on between the pages of a reconcile, and says how it goes', async () => {
+  await start();
+  api.stores.ipos.remove(api.stores.ipos.keys()[30]!);
+  api.behave({ pageCap: 1 });
+  const progress: string[] = [];
+  let isOver = false;
+  const reconciling = ask({ name: 'reconcile', dryRun: false, allowDeletes: 2 }, progress);
+  reconciling.then(() => {
+    isOver = true;
+  });
+  await until(() => progress.length > 2);
+  // Behind all that the reconcile has read, and long before it gets there.
+  const { updated: _, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
+  api.stores.ipos.upsert({ ...record, notes: 'meanwhile' } as never);
+  await until(async () => (await decoded('ipos')).some(({ op }) => op === 'u'));
+  expect(isOver).toBe(false);
+  const outcome = await reconciling;
+
+  expect(outcome).toMatchObject({ ok: true, facts: { deleted: 1, missing: 0 } });
+  expect(progress.at(-1)).toMatch(/^scan 2: \d+ rows in \d+ pages$/);
+});
+
+it('ends a reconcile at once for a pause, and has deleted nothing', async () => {
+  await start();
+  api.stores.ipos.remove(api.stores.ipos.keys()[30]!);
+  api.behave({ pageCap: 1 });
+  const progress: string[] = [];
+  const reconciling = ask({ name: 'reconcile', dryRun: false, allowDeletes: 2 }, progress);
+  await until(() => progress.length > 2);
+  const pausing = ask({ name: 'pause' });
+
+  expect(await reconciling).toMatchObject({ ok: false, error: { code: 'COMMAND_INTERRUPTED' } });
+  expect(await pausing).toMatchObject({ ok: true });
+  expect(await ops()).toBe('r'.repeat(40));
+});
+
+it('reconciles by itself when its time has come', async () => {
+  await start({ reconcileEveryMs: 1_000, deleteShare: 0.1 });
+  api.stores.ipos.remove(api.stores.ipos.keys()[30]!);
+
+  await until(async () => (await ops()).endsWith('d'));
+  expect((await offset())!.last_reconcile_ms).toEqual(expect.any(Number));
+});
+
+it('answers commands while the API fails', async () => {
+  await start();
+  api.fault({ fault: { kind: 'status', status: 500 }, times: 10_000 } as never);
+  await until(async () => (await offset())!.last_error !== null, 20_000);
+
+  expect(await ask({ name: 'pause' })).toMatchObject({ ok: true });
+  expect((await offset())!.paused).toBe(true);
+}, 30_000);
