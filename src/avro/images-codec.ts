@@ -6,6 +6,7 @@ import { createFeedCodec, type FeedCodec } from './feed-codec';
 import { covers } from './record-shape';
 import type { SchemaRegistry } from './registry';
 import type { RecordSchema } from './schemas';
+import { readSchemaId } from './wire';
 
 /**
  * The codec by which a feed with images goes on: its own, or that of a schema that wrote some of them and has fields beside
@@ -13,6 +14,7 @@ import type { RecordSchema } from './schemas';
  * schema see each `before` as the `after` that it was (`docs/decisions/0010`).
  *
  * @param own knows all writers of the images
+ * @param images those that the feed has now
  * @throws HighwaterError REGISTRY_*
  */
 export async function codecForImages(
@@ -20,13 +22,16 @@ export async function codecForImages(
   topics: FeedTopics,
   registry: SchemaRegistry,
   own: FeedCodec,
+  images: Iterable<Buffer>,
   logger: Logger,
 ): Promise<FeedCodec> {
   const { image } = own;
   const schemaOf = (id: number) => image.writerSchema(id) as RecordSchema;
   const isWider = (id: number, than: number) =>
     covers(schemaOf(id), schemaOf(than)) && !covers(schemaOf(than), schemaOf(id));
-  const widest = image.writers().reduce((best, id) => (isWider(id, best) ? id : best), image.schemaId);
+  const ids = new Set<number>();
+  for (const wire of images) ids.add(readSchemaId(wire));
+  const widest = [...ids].reduce((best, id) => (isWider(id, best) ? id : best), image.schemaId);
   if (widest === image.schemaId) return own;
   const facts = { feed: feed.name, schemaId: widest, own: image.schemaId };
   try {

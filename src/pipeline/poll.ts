@@ -1,4 +1,5 @@
 import type { FeedCodec } from '../avro/feed-codec';
+import type { SchemaRegistry } from '../avro/registry';
 import type { Feed } from '../feeds/feed';
 import type { FeedSession, FeedTopics } from '../log/commit-log';
 import type { Logger } from '../logger';
@@ -22,6 +23,7 @@ export interface PollDeps {
   readonly state: FeedState;
   readonly topics: FeedTopics;
   readonly codec: FeedCodec;
+  readonly registry: SchemaRegistry;
   readonly decode: Decoder;
   readonly images: Images;
   readonly logger: Logger;

@@ -169,7 +169,7 @@ async function publishDeletes(feed: Feed, deps: PollDeps, ids: readonly string[]
     const context = pageContext(feed, { observedAtMs: Date.now() }, 'reconcile', deps);
     const changes = ids.slice(i, i + DELETES).map((id): Change => {
       const before = pending.image(id)!;
-      const beforeRecord = deps.codec.image.decode(before);
+      const beforeRecord = deps.images.decode(before);
       return { op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] };
     });
     const events = buildEvents(changes, pending, context);

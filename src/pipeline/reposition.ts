@@ -20,7 +20,7 @@ export async function resetState(
   feed: Feed,
   deps: PollDeps,
 ): Promise<{ readonly records: number; readonly incarnation: string }> {
-  const { state, topics, codec } = deps;
+  const { state, topics, images } = deps;
   const pending = state.begin();
   const incarnation = newIncarnation();
   const { scope, paused } = state.offset;
@@ -28,7 +28,7 @@ export async function resetState(
   const tombstones: ProducerRecord[] = [];
   for (const id of state.ids()) {
     const before = state.image(id)!;
-    const beforeRecord = codec.image.decode(before);
+    const beforeRecord = images.decode(before);
     pending.apply({ op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] });
     tombstones.push({
       topic: topics.current.name,

@@ -43,7 +43,7 @@ export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: Abort
   try {
     const own = prepared ?? (await createFeedCodec(feed, topics, registry));
     const restored = await restore(feed, { session, topics, codec: own, registry, scope }, signal);
-    const codec = await codecForImages(feed, topics, registry, own, deps.logger);
+    const codec = await codecForImages(feed, topics, registry, own, restored.images.values(), deps.logger);
     const { record } = codec.schemas;
     const images = createImages(feed, record, codec.image);
     const state = feedState(feed, images, restored);

@@ -77,7 +77,10 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
         if (wire === null) images.delete(id);
         else images.set(id, wire);
       }
-      for (const sha256 of changes.deadLetters) deadLetters.add(sha256);
+      for (const [sha256, isKept] of changes.deadLetters) {
+        if (isKept) deadLetters.add(sha256);
+        else deadLetters.delete(sha256);
+      }
       offset = { ...offset, ...changes.offset };
       // Its number moves with each transaction, and only then.
       if (offset.commit !== storedOffset.commit) storedOffset = offset;

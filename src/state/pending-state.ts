@@ -29,6 +29,8 @@ export interface PendingState extends StateView {
   /** Takes a change up; order matters: later records of the same page are compared with what earlier ones became. */
   apply(change: Change): void;
   addDeadLetter(sha256: string): void;
+  /** It is kept no more: the same content, met again, is kept again. */
+  removeDeadLetter(sha256: string): void;
   /** What is not named stays as it is below. */
   moveOffset(fields: Partial<SourceOffset>): void;
   /** A layer of its own over this one. */
@@ -41,7 +43,8 @@ export interface PendingState extends StateView {
 export interface PendingChanges {
   /** Null: removed. */
   readonly images: ReadonlyMap<string, Buffer | null>;
-  readonly deadLetters: ReadonlySet<string>;
+  /** False: removed. */
+  readonly deadLetters: ReadonlyMap<string, boolean>;
   readonly offset: Partial<SourceOffset>;
 }
 
@@ -57,7 +60,7 @@ export interface ImageDecoder {
 
 export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingState {
   const images = new Map<string, Buffer | null>();
-  const deadLetters = new Set<string>();
+  const deadLetters = new Map<string, boolean>();
   const groups = base.groups.map(pendingGroupIndex);
   let moved: Partial<SourceOffset> = {};
 
@@ -74,7 +77,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       const wire = layer.image(id);
       return wire === undefined ? null : decoder.decode(wire);
     },
-    hasDeadLetter: (sha256) => deadLetters.has(sha256) || base.hasDeadLetter(sha256),
+    hasDeadLetter: (sha256) => deadLetters.get(sha256) ?? base.hasDeadLetter(sha256),
     // What is published is shown.
     isUnshown: (id) => !images.has(id) && base.isUnshown(id),
     counts() {
@@ -93,13 +96,18 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       images.set(change.id, change.after);
       for (const group of groups) moveRecord(group, change.beforeRecord, change.afterRecord, layer.record);
     },
-    addDeadLetter: (sha256) => deadLetters.add(sha256),
+    addDeadLetter(sha256) {
+      deadLetters.set(sha256, true);
+    },
+    removeDeadLetter(sha256) {
+      deadLetters.set(sha256, false);
+    },
     moveOffset(fields) {
       moved = { ...moved, ...fields };
     },
     take(changes) {
       for (const [id, wire] of changes.images) images.set(id, wire);
-      for (const sha256 of changes.deadLetters) deadLetters.add(sha256);
+      for (const [sha256, isKept] of changes.deadLetters) deadLetters.set(sha256, isKept);
       layer.moveOffset(changes.offset);
     },
     begin: () => pendingOver(layer, decoder),

@@ -1,0 +1,157 @@
+import { feedTopics } from '../../../src/log/topics';
+import type { Decoder } from '../../../src/pipeline/decode';
+import { poll } from '../../../src/pipeline/poll';
+import { retryDeadLetters } from '../../../src/pipeline/retry-dead-letters';
+import { pollRound } from '../../../src/pipeline/round';
+import { acquireFeed } from '../../../src/runtime/owned-feed';
+import { testFeed } from '../../support/feeds';
+import { memorySession } from '../../support/memory-session';
+import { ipo } from '../../support/records';
+import { memoryRegistry } from '../../support/registry';
+import { scriptedVendor } from '../../support/scripted-vendor';
+import { quietLogger } from '../../support/source';
+import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+
+type Row = Record<string, unknown>;
+
+const feed = testFeed('ipos', { pageSize: 1000, wideOverlapSeconds: 100_000 });
+const { signal } = new AbortController();
+const vendor = scriptedVendor();
+let publisher: TestPublisher;
+
+beforeEach(async () => {
+  vendor.rows = [];
+  publisher = await testPublisher(feed, vendor);
+  await publisher.poll(); // an empty snapshot: what comes is created
+});
+afterEach(() => publisher.close());
+
+/** Polls these rows with a decoder that reads none of them: that of a version that could not. */
+async function reject(...rows: Row[]): Promise<void> {
+  const { deps } = publisher.owned();
+  const decode: Decoder = (page) => ({
+    records: [],
+    rows: [],
+    rejected: page.map((row) => ({ reason: 'not read', raw: JSON.stringify(row) })),
+  });
+  vendor.rows = rows;
+  await poll(feed, { ...deps, decode }, pollRound(feed, deps.state.offset, true, deps), signal);
+  vendor.rows = [];
+}
+
+const show = (...rows: Row[]) => {
+  vendor.rows = rows;
+  return publisher.poll({ wide: true });
+};
+const retry = () => retryDeadLetters(feed, publisher.owned().deps);
+const letters = async () =>
+  (await publisher.topic('ipos.dead-letters')).filter(({ value }) => value !== null);
+const events = async () =>
+  (await publisher.topic('ipos'))
+    .map(({ decoded }) => decoded!)
+    .sort((a, b) => a.source.seq - b.source.seq)
+    .map(({ op, source, after }) => `${source.seq} ${op} ${after.id} ${after.name}`);
+
+it('a letter that is a record now is published and removed, in one transaction', async () => {
+  await reject(ipo({ id: 'a', updated: 5, name: 'A' }), ipo({ id: 'b', updated: 6, name: 'B' }));
+  expect(await letters()).toHaveLength(2);
+  const { commit } = await publisher.sourceOffset();
+  expect(await retry()).toEqual({ retried: 2, published: 2, still: 0 });
+  expect(await letters()).toEqual([]);
+  expect(await events()).toEqual(['1 c a A', '2 c b B']);
+  expect(await publisher.sourceOffset()).toMatchObject({ commit: commit + 1, seq: 2, record_count: 2 });
+  expect(await retry()).toEqual({ retried: 0, published: 0, still: 0 });
+});
+
+it('versions of one record come in their order, and chained to what is published', async () => {
+  await show(ipo({ id: 'a', updated: 10, name: 'Second' }));
+  await reject(
+    ipo({ id: 'a', updated: 12, name: 'Fourth' }),
+    ipo({ id: 'a', updated: 9, name: 'First' }),
+    ipo({ id: 'a', updated: 11, name: 'Third' }),
+    ipo({ id: 'a', updated: 10, name: 'Not the second' }),
+  );
+  expect(await retry()).toEqual({ retried: 4, published: 2, still: 0 });
+  expect(await events()).toEqual(['1 c a Second', '2 u a Third', '3 u a Fourth']);
+  const [, third, fourth] = (await publisher.topic('ipos')).map(({ decoded }) => decoded!);
+  expect(fourth!.before).toEqual(third!.after);
+});
+
+it('what is no record today stays', async () => {
+  vendor.rows = [{ name: 'without id', updated: 5 }, ipo({ id: 'a', updated: 6 })];
+  await publisher.poll();
+  const before = await letters();
+  expect(before).toHaveLength(1);
+  expect(await retry()).toEqual({ retried: 0, published: 0, still: 1 });
+  expect(await letters()).toEqual(before);
+});
+
+it('the same content is kept again when it comes again, also after a restart', async () => {
+  const row = ipo({ id: 'a', updated: 5 });
+  await reject(row);
+  await reject(row);
+  expect(await letters()).toHaveLength(1);
+  await retry();
+  await reject(row);
+  expect(await letters()).toHaveLength(1);
+  expect(await retry()).toEqual({ retried: 1, published: 0, still: 0 });
+  await publisher.restart();
+  expect(
+    publisher.owned().deps.state.hasDeadLetter((await publisher.topic('ipos.dead-letters'))[0]?.key ?? ''),
+  ).toBe(false);
+  await reject(row);
+  expect(await letters()).toHaveLength(1);
+});
+
+describe('over a log that takes small records only', () => {
+  async function owner(session: ReturnType<typeof memorySession>) {
+    const { deps } = await acquireFeed(
+      feed,
+      {
+        ...{ source: vendor, registry, logger: quietLogger(), topics: feedTopics(feed, '') },
+        ...{
+          log: { acquire: async () => session } as never,
+          scope: 'scope',
+          appId: 'test',
+          instance: 'test',
+        },
+      },
+      signal,
+    );
+    return deps;
+  }
+  const registry = memoryRegistry();
+
+  it('what is too large stays whole until there is room; a failed commit leaves all as it was', async () => {
+    const session = memorySession(8_000);
+    const small = await owner(session);
+    // Each image alone would fit, and so does the row.
+    const versions = ['x', 'y'].map((x, i) => ipo({ id: 'a', updated: 5 + i, notes: x.repeat(4_000) }));
+    vendor.rows = versions;
+    await poll(feed, small, pollRound(feed, small.state.offset, false, small), signal);
+    const kept = session.transactions
+      .flatMap(({ records }) => records)
+      .filter(({ topic }) => topic === 'ipos.dead-letters');
+    expect(kept).toHaveLength(1);
+    expect(await retryDeadLetters(feed, small)).toEqual({ retried: 0, published: 0, still: 1 });
+
+    const roomy = await owner({ ...session, maxRecordBytes: 100_000 });
+    session.failNext(new Error('cut'));
+    await expect(retryDeadLetters(feed, roomy)).rejects.toThrow('cut');
+    expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(true);
+    expect(roomy.images.decode(roomy.state.image('a')!).notes).toBe(versions[0]!.notes);
+    expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 1, published: 1, still: 0 });
+    expect(roomy.images.decode(roomy.state.image('a')!).notes).toBe(versions[1]!.notes);
+    expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(false);
+    expect((await owner(session)).state.hasDeadLetter(kept[0]!.key)).toBe(false);
+  });
+
+  it('what was cut stays', async () => {
+    const session = memorySession(8_000);
+    const small = await owner(session);
+    vendor.rows = [ipo({ id: 'a', updated: 5, notes: 'x'.repeat(50_000) })];
+    await poll(feed, small, pollRound(feed, small.state.offset, false, small), signal);
+    const roomy = await owner({ ...session, maxRecordBytes: 1_000_000 });
+    expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 0, published: 0, still: 1 });
+  });
+});
