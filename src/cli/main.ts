@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { version } from '../version';
+import { deadLettersCommand } from './dead-letters';
 import { demoCommand } from './demo';
 import { doctorCommand } from './doctor';
+import { operatorCommands } from './operator-commands';
 import { runWorkerCommand } from './run';
 import { schemasCommand } from './schemas';
 import { simulateCommand } from './simulate';
@@ -31,6 +33,8 @@ for (const command of [
   demoCommand(),
   runWorkerCommand(),
   tailCommand(),
+  ...operatorCommands(),
+  deadLettersCommand(),
   doctorCommand(),
   schemasCommand(),
   simulateCommand(),

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { duration, wholeNumber } from '../config/value-types';
 
 /** Values of options that are no settings, for commander: a wrong one is a usage error that says what was expected. */
@@ -16,6 +16,9 @@ export const durationValue = checked(duration(10));
 export function wholeNumberValue(least: number, greatest: number): (text: string) => number {
   return checked(wholeNumber(least, greatest));
 }
+
+/** A calendar date, as it is written. */
+export const dateValue = checked(z.iso.date({ error: 'a date such as 2026-03-31' }));
 
 const ops = ['c', 'u', 'd', 'r'];
 

@@ -2,10 +2,11 @@ import { Command } from 'commander';
 import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
 import type { SchemaRegistry, SchemaStatus } from '../avro/registry';
 import { feedSchemas, fullName } from '../avro/schemas';
+import { commandSchema, commandSubject } from '../commands/command-record';
 import { configOptions } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
-import { feedTopics } from '../log/topics';
+import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger, wantsColor } from '../logger';
 import { type CommandContext, runCommand } from './command-context';
 import { isHeld, schemaLine } from './format/schema-line';
@@ -19,7 +20,8 @@ export function schemasCommand(): Command {
   );
   const registryOptions = ['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistration', 'dataDir'];
   const add = (command: Command, options: readonly string[]) => {
-    for (const option of configOptions(['feeds', 'topicPrefix', ...options])) command.addOption(option);
+    for (const option of configOptions(['feeds', 'topicPrefix', 'appId', ...options]))
+      command.addOption(option);
     schemas.addCommand(command);
   };
   add(
@@ -119,10 +121,12 @@ function configured(flags: Flags, context: CommandContext): Config {
   return config;
 }
 
-function configuredSubjects({ feeds, topicPrefix }: Config): Subject[] {
-  return feeds.flatMap((feed) =>
+function configuredSubjects({ feeds, topicPrefix, appId }: Config): Subject[] {
+  const ofFeeds = feeds.flatMap((feed) =>
     allSubjects(feedSubjects(feed, feedTopics(feed, topicPrefix), feedSchemas(feed))),
   );
+  const commands = { subject: commandSubject(commandsTopic(appId, topicPrefix)), schema: commandSchema };
+  return [...ofFeeds, commands];
 }
 
 /** @param now what a command that the registry fails leaves behind: unlike a publisher it does not ask again */

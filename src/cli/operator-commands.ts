@@ -1,0 +1,140 @@
+import { createInterface } from 'node:readline/promises';
+import { Command } from 'commander';
+import { configOptions } from '../config/command-options';
+import { HighwaterError } from '../errors';
+import type { Command as FeedCommand } from '../runtime/inbox';
+import { type CommandContext, runCommand } from './command-context';
+import { type OperateFlags, operate } from './operate';
+import { dateValue, durationValue, wholeNumberValue } from './option-values';
+
+/** What an operator asks of one feed: `pause ipos`, `reset ipos --yes`, `dead-letters retry ipos`. */
+export function operatorCommands(): Command[] {
+  return [
+    simple('pause', 'Stop polling a feed until resume; it stays owned.', { name: 'pause' }),
+    simple('resume', 'Poll a paused feed again.', { name: 'resume' }),
+    resetCommand(),
+    simple('snapshot', 'Read all records of a feed again and show each once more.', { name: 'snapshot' }),
+    reconcileCommand(),
+    backfillCommand(),
+  ];
+}
+
+/** `dead-letters retry`, for the command that has what concerns dead letters. */
+export function retryDeadLettersCommand(): Command {
+  return simple('retry', 'Try the dead letters of a feed again, with the code and schemas of today.', {
+    name: 'retry-dead-letters',
+  });
+}
+
+function simple(name: string, description: string, command: FeedCommand): Command {
+  return ofFeed(name, description).action((feed: string, flags: OperateFlags) =>
+    runCommand((context) => operate(feed, command, flags, context)),
+  );
+}
+
+interface ResetFlags extends OperateFlags {
+  readonly yes?: true;
+}
+
+function resetCommand(): Command {
+  return ofFeed('reset', 'Begin a feed anew: its images are removed, and all records come again as reads.')
+    .option('--yes', 'Do not ask')
+    .action((feed: string, flags: ResetFlags) =>
+      runCommand(async (context) => {
+        if (flags.yes !== true && !(await confirmed(feed, context))) {
+          context.note('highwater: nothing was reset.\n');
+          return 1;
+        }
+        return operate(feed, { name: 'reset' }, flags, context);
+      }),
+    );
+}
+
+/** Asks on the terminal. @throws HighwaterError USAGE_INVALID where there is none */
+async function confirmed(feed: string, { signal }: CommandContext): Promise<boolean> {
+  const { stdin, stderr } = process;
+  if (!stdin.isTTY || !stderr.isTTY) {
+    throw new HighwaterError(
+      'USAGE_INVALID',
+      `reset removes all images of ${feed} and publishes every record again, and there is no terminal to confirm it`,
+      { now: 'Nothing was reset.', remedy: 'Say --yes when it is meant.' },
+    );
+  }
+  const asking = createInterface({ input: stdin, output: stderr });
+  try {
+    const question = `Reset removes all images of ${feed} and publishes every record again.\nType the name of the feed to go on: `;
+    return (await asking.question(question, { signal })).trim() === feed;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  } finally {
+    asking.close();
+  }
+}
+
+interface ReconcileFlags extends OperateFlags {
+  readonly dryRun?: true;
+  readonly allowDeletes?: number;
+}
+
+function reconcileCommand(): Command {
+  return ofFeed('reconcile', 'Compare a feed with the whole API: silent changes, late records, deletes.')
+    .option('--dry-run', 'Say what would be published, and publish nothing')
+    .option(
+      '--allow-deletes <count>',
+      'Delete so many records at most, also where that is a large share of the feed',
+      wholeNumberValue(0, Number.MAX_SAFE_INTEGER),
+    )
+    .action((feed: string, flags: ReconcileFlags) => {
+      const { dryRun = false, allowDeletes = null } = flags;
+      const command = { name: 'reconcile', dryRun, allowDeletes } as const;
+      return runCommand((context) => operate(feed, command, flags, context));
+    });
+}
+
+interface BackfillFlags extends OperateFlags {
+  readonly from: string;
+  readonly to: string;
+}
+
+function backfillCommand(): Command {
+  return ofFeed('backfill', 'Read an older range of a feed; records that are not known come as reads.')
+    .requiredOption('--from <date>', 'First day', dateValue)
+    .requiredOption('--to <date>', 'Last day', dateValue)
+    .action((feed: string, flags: BackfillFlags) =>
+      runCommand((context) => {
+        const { from, to } = flags;
+        if (from > to) {
+          throw new HighwaterError('USAGE_INVALID', `--from ${from} is after --to ${to}`, {
+            ...{
+              now: 'Nothing was asked of anybody.',
+              remedy: 'Give the first day and the last day, both included.',
+            },
+          });
+        }
+        return operate(feed, { name: 'backfill', from, to }, flags, context);
+      }),
+    );
+}
+
+function ofFeed(name: string, description: string): Command {
+  const command = new Command(name)
+    .description(description)
+    .argument('<feed>', 'such as ipos')
+    .option('--json', 'One JSON object a line')
+    .option(
+      '--wait <duration>',
+      'How long a publisher has to accept it (default 10s)',
+      durationValue,
+      10_000,
+    );
+  for (const option of configOptions(['dataDir', 'topicPrefix', 'appId', 'apiUrl']))
+    command.addOption(option);
+  return command.addHelpText(
+    'after',
+    `
+The publisher that owns the feed carries it out and answers. When none runs, this command acquires the feed and does it
+itself; then it needs the API as a publisher does (HIGHWATER_API_URL, HIGHWATER_API_TOKEN). Ctrl-C ends the waiting alone:
+a publisher that has accepted goes on.`,
+  );
+}

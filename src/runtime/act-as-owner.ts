@@ -1,0 +1,45 @@
+import type { ConfigWithApi } from '../config/load-config';
+import type { Feed } from '../feeds/feed';
+import { scopeFingerprint } from '../feeds/scope';
+import { feedTopics } from '../log/topics';
+import { createSource } from '../source/client';
+import { createRequestBudget } from '../source/request-budget';
+import { carryOut } from './carry-out';
+import type { Request } from './inbox';
+import { acquireFeed } from './owned-feed';
+import { noTurns } from './turns';
+import type { WorkerDeps } from './worker';
+
+/**
+ * Acquires a feed for one command, carries it out as a publisher would, and lets go of the feed. The request is answered
+ * once the feed is acquired.
+ *
+ * @throws HighwaterError as acquireFeed: LOG_OWNED when a publisher has the feed and the log can tell
+ */
+export async function actAsOwner(
+  feed: Feed,
+  config: ConfigWithApi,
+  deps: WorkerDeps & { readonly instance: string },
+  request: Request,
+  signal: AbortSignal,
+): Promise<void> {
+  const { api, appId, topicPrefix } = config;
+  const budget = createRequestBudget(api.budget);
+  const source = createSource({
+    ...{ baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger: deps.logger },
+  });
+  try {
+    const topics = feedTopics(feed, topicPrefix);
+    const scope = scopeFingerprint(feed, api.baseUrl);
+    const owned = await acquireFeed(feed, { ...deps, source, topics, scope, appId }, signal);
+    try {
+      await carryOut(feed, owned, request, signal, noTurns(signal));
+    } finally {
+      // Whoever comes next fences this owner anyway.
+      await owned.session.release().catch(() => undefined);
+    }
+  } finally {
+    source.close();
+    budget.close();
+  }
+}

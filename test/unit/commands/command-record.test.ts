@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { outcomeOf, saidOutcome } from '../../../src/commands/answers';
+import { commandOf, factsOf, factTexts, namedCommand } from '../../../src/commands/command-arguments';
+import { type CommandRecord, commandCodec, commandSchema } from '../../../src/commands/command-record';
+import { HighwaterError } from '../../../src/errors';
+import { commandsTopic } from '../../../src/log/topics';
+import type { Command } from '../../../src/runtime/inbox';
+import { memoryRegistry } from '../../support/registry';
+
+const topic = commandsTopic('highwater', 'staging.');
+const record: CommandRecord = {
+  ...{ request_id: 'r', kind: 'failed', feed: 'ipos', ...namedCommand({ name: 'pause' }), asked_by: 'box:1' },
+  ...{ expires_ms: 2, owner: 'box:2', owner_id: 'o', summary: null, facts: { rows: '1' }, ts_ms: 3 },
+  error: { code: 'LOG_BUSY', message: 'm', now: 'n', remedy: 'r' },
+};
+
+const day = fc
+  .date({ min: new Date('1990-01-01'), max: new Date('2090-01-01'), noInvalidDate: true })
+  .map((date) => date.toISOString().slice(0, 10));
+const command: fc.Arbitrary<Command> = fc.oneof(
+  fc.record({
+    name: fc.constantFrom(...(['pause', 'resume', 'reset', 'snapshot', 'retry-dead-letters'] as const)),
+  }),
+  fc.record({
+    ...{ name: fc.constant('reconcile' as const), dryRun: fc.boolean() },
+    allowDeletes: fc.option(fc.nat()),
+  }),
+  fc.record({ name: fc.constant('backfill' as const), from: day, to: day }),
+);
+
+it('brings every command through the topic as it was asked', async () => {
+  const codec = commandCodec(topic, memoryRegistry());
+  await fc.assert(
+    fc.asyncProperty(command, async (asked) => {
+      const wire = await codec.encode({ ...record, ...namedCommand(asked) });
+      const read = await codec.decode(wire);
+      expect(commandOf(read!)).toEqual(asked);
+    }),
+  );
+});
+
+it('carries the topic’s name with prefix and app id', () => {
+  expect(topic).toEqual({
+    ...{ name: 'staging.highwater.commands', partitions: 1, cleanup: 'delete', retentionMs: 86_400_000 },
+  });
+});
+
+it('reads what a later version wrote, by the members that it knows', async () => {
+  const registry = memoryRegistry();
+  const added = { name: 'added', type: 'string', default: '' };
+  const later = { ...commandSchema, fields: [...commandSchema.fields, added] };
+  const writer = commandCodec(topic, { ...registry, register: () => registry.register('', later) });
+  const { encode } = writer;
+  await registry.register('', { type: 'record', name: 'Other', fields: [] });
+  // What `encode` writes lacks the member, which is a string at the end: one empty one is one zero byte.
+  const wire = Buffer.concat([await encode(record), Buffer.from([0])]);
+
+  expect(await commandCodec(topic, registry).decode(wire)).toEqual(record);
+});
+
+it('passes over values that are none of a command', async () => {
+  const registry = memoryRegistry();
+  const id = await registry.register('', { type: 'record', name: 'Other', fields: [] });
+  const codec = commandCodec(topic, registry);
+
+  expect(await codec.decode(Buffer.from([0, 0, 0, 0, id]))).toBeNull();
+  expect(await codec.decode(Buffer.from('{"pause":"ipos"}'))).toBeNull();
+  expect(await codec.decode(Buffer.alloc(5))).toBeNull();
+});
+
+it.each([
+  { command: 'dance', arguments: {} },
+  { command: 'reconcile', arguments: { dry_run: 'perhaps', allow_deletes: 'null' } },
+  { command: 'reconcile', arguments: { dry_run: 'true', allow_deletes: '-1' } },
+  { command: 'backfill', arguments: { from: '"2026-02-30"', to: '"2026-03-01"' } },
+  { command: 'backfill', arguments: {} },
+])('does not take $command with $arguments for a command', (named) => {
+  expect(commandOf(named)).toBeNull();
+});
+
+describe('an answer', () => {
+  const through = (outcome: Parameters<typeof saidOutcome>[0]) => outcomeOf(saidOutcome(outcome));
+
+  it('keeps summary and figures', () => {
+    const done = { ok: true, summary: 'two', facts: { n: 2, of: 'x', all: true } } as const;
+    expect(through(done)).toEqual(done);
+    expect(factsOf(factTexts(done.facts))).toEqual(done.facts);
+  });
+
+  it('keeps the three parts of an error', () => {
+    const error = new HighwaterError('LOG_BUSY', 'what', { now: 'now', remedy: 'do' });
+    expect(through({ ok: false, error })).toMatchObject({
+      error: { code: 'LOG_BUSY', message: 'what', now: 'now', remedy: 'do' },
+    });
+  });
+
+  it('names a code of a later version in its text', () => {
+    const said = saidOutcome({ ok: false, error: new HighwaterError('LOG_BUSY', 'what') });
+    const outcome = outcomeOf({ ...said, error: { ...said.error!, code: 'LOG_ON_FIRE' } });
+    expect(outcome).toMatchObject({ ok: false, error: { code: 'UNEXPECTED', message: 'LOG_ON_FIRE: what' } });
+  });
+
+  it('is no record that says how far it is', () => {
+    expect(outcomeOf({ kind: 'progress', summary: 'half', facts: {}, error: null })).toBeNull();
+  });
+});

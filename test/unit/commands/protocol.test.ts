@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import type { CommandRecord } from '../../../src/commands/command-record';
+import { createLedger } from '../../../src/commands/ledger';
+import { type OwnerStep, ownerStep } from '../../../src/commands/owner-step';
+
+const expiresMs = 1_000;
+
+function said(
+  request_id: string,
+  kind: CommandRecord['kind'],
+  owner_id: string | null = null,
+): CommandRecord {
+  return {
+    ...{ request_id, kind, feed: 'ipos', command: 'pause', arguments: {}, asked_by: 'box:1' },
+    ...{ expires_ms: expiresMs, owner: owner_id, owner_id, summary: null, facts: {}, error: null, ts_ms: 0 },
+  };
+}
+
+/** An owner that reads the log at its own pace, and whose answers arrive when they arrive. */
+class Owner {
+  readonly ledger = createLedger();
+  readonly accepting = new Set<string>();
+  readonly unsent: CommandRecord[] = [];
+  readonly steps: { readonly request: string; readonly step: OwnerStep }[] = [];
+  next = 0;
+
+  constructor(readonly id: string) {}
+
+  read(log: readonly CommandRecord[], now: number, owns: boolean): void {
+    const record = log[this.next];
+    if (record === undefined) return;
+    this.next++;
+    const view = {
+      ...{ ownerId: this.id, now, owns: () => owns },
+      isAccepting: (id: string) => this.accepting.has(id),
+    };
+    const step = ownerStep(record, this.ledger, view);
+    const { request_id } = record;
+    if (step === 'accept') {
+      this.accepting.add(request_id);
+      this.unsent.push(said(request_id, 'accepted', this.id));
+    } else if (step !== null) this.accepting.delete(request_id);
+    this.steps.push({ request: request_id, step });
+  }
+
+  did(request: string, step: OwnerStep): number {
+    return this.steps.filter((one) => one.request === request && one.step === step).length;
+  }
+}
+
+type Action =
+  | { readonly does: 'ask'; readonly request: string }
+  | { readonly does: 'withdraw'; readonly request: string }
+  | { readonly does: 'read'; readonly owner: number; readonly owns: boolean }
+  | { readonly does: 'send'; readonly owner: number }
+  | { readonly does: 'read from the beginning'; readonly owner: number }
+  | { readonly does: 'crash'; readonly owner: number }
+  | { readonly does: 'repeat'; readonly record: number }
+  | { readonly does: 'wait'; readonly ms: number };
+
+const request = fc.constantFrom('a', 'b');
+const owner = fc.nat({ max: 2 });
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('ask' as const), request }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('withdraw' as const), request }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      ...{ does: fc.constant('read' as const), owner },
+      owns: fc.constantFrom(true, true, false),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ does: fc.constant('send' as const), owner }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      does: fc.constantFrom('read from the beginning' as const, 'crash' as const),
+      owner,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('repeat' as const), record: fc.nat({ max: 20 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(1, 700) }),
+  },
+);
+
+function run(actions: readonly Action[]): {
+  log: CommandRecord[];
+  owners: Owner[];
+  all: Owner[];
+  now: number;
+} {
+  const log: CommandRecord[] = [];
+  let made = 0;
+  const make = () => new Owner(`owner ${++made}`);
+  const owners = [make(), make(), make()];
+  const all = [...owners];
+  let now = 0;
+  for (const one of actions) {
+    if (one.does === 'ask') log.push(said(one.request, 'request'));
+    else if (one.does === 'withdraw') log.push(said(one.request, 'withdrawn'));
+    else if (one.does === 'wait') now += one.ms;
+    else if (one.does === 'repeat') log.push(...log.slice(one.record, one.record + 1));
+    else if (one.does === 'read') owners[one.owner]!.read(log, now, one.owns);
+    else if (one.does === 'send') log.push(...owners[one.owner]!.unsent.splice(0, 1));
+    else if (one.does === 'read from the beginning') owners[one.owner]!.next = 0;
+    else {
+      owners[one.owner] = make();
+      all.push(owners[one.owner]!);
+    }
+  }
+  // What is under way arrives, and everybody who lives reads to the end.
+  for (const one of owners) log.push(...one.unsent.splice(0));
+  for (const one of owners) while (one.next < log.length) one.read(log, now, false);
+  return { log, owners, all, now };
+}
+
+it('whatever happens in whatever order, a request is carried out once at most, by whom the log names, and never after it was withdrawn', () => {
+  const outcomes = { carriedOut: 0, withdrawn: 0, tooLate: 0 };
+  fc.assert(
+    fc.property(fc.array(action, { minLength: 20, maxLength: 80 }), (actions) => {
+      const { log, owners, all, now } = run(actions);
+      for (const id of ['a', 'b']) {
+        const times = all.reduce((sum, one) => sum + one.did(id, 'carry out'), 0);
+        const first = log.find(
+          ({ request_id, kind }) => request_id === id && (kind === 'accepted' || kind === 'withdrawn'),
+        );
+        if (first === undefined || first.kind === 'withdrawn') {
+          expect(times).toBe(0);
+          if (first !== undefined) outcomes.withdrawn++;
+          continue;
+        }
+        expect(times).toBeLessThanOrEqual(1);
+        for (const one of all) if (one.id !== first.owner_id) expect(one.did(id, 'carry out')).toBe(0);
+        const named = owners.find((one) => one.id === first.owner_id);
+        // Unless it has crashed since, it carried it out, or knows that it was too late.
+        if (named !== undefined) expect(times + named.did(id, 'too late')).toBe(1);
+        if (named !== undefined && now < expiresMs) expect(times).toBe(1);
+        outcomes.carriedOut += times;
+        if (times === 0 && named !== undefined) outcomes.tooLate++;
+      }
+    }),
+    { numRuns: 5_000, seed: 11 },
+  );
+  // The cases that matter came up.
+  expect(Object.entries(outcomes).filter(([, times]) => times < 20)).toEqual([]);
+});
+
+describe('an owner that reads', () => {
+  const view = (now: number, owns = true, isAccepting = false) => ({
+    ...{ ownerId: 'me', now, owns: () => owns, isAccepting: () => isAccepting },
+  });
+
+  it('accepts what is asked of a feed that it owns, once', () => {
+    const ledger = createLedger();
+    expect(ownerStep(said('a', 'request'), ledger, view(0))).toBe('accept');
+    expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
+  });
+
+  it('leaves a request alone that has expired, or is of a feed that it does not own', () => {
+    expect(ownerStep(said('a', 'request'), createLedger(), view(expiresMs))).toBeNull();
+    expect(ownerStep(said('a', 'request'), createLedger(), view(0, false))).toBeNull();
+  });
+
+  it('leaves a request alone that was settled before it reads it', () => {
+    const ledger = createLedger();
+    ownerStep(said('a', 'withdrawn'), ledger, view(0));
+    expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
+  });
+
+  it('does not carry out what another owner accepted before', () => {
+    const ledger = createLedger();
+    ownerStep(said('a', 'request'), ledger, view(0));
+    expect(ownerStep(said('a', 'accepted', 'other'), ledger, view(0, true, true))).toBe('lost');
+  });
+
+  it('does not carry out what it reads back after the time is over', () => {
+    const ledger = createLedger();
+    ownerStep(said('a', 'request'), ledger, view(0));
+    expect(ownerStep(said('a', 'accepted', 'me'), ledger, view(expiresMs, true, true))).toBe('too late');
+  });
+
+  it('forgets what has expired long ago, and nothing else', () => {
+    const ledger = createLedger();
+    for (const id of ['a', 'b', 'c']) ledger.take(said(id, 'request'));
+    ledger.forget(expiresMs);
+    expect(ledger.size).toBe(3);
+    ledger.forget(expiresMs + 1);
+    expect(ledger.size).toBe(0);
+  });
+});
