@@ -27,12 +27,15 @@ export function* diff(
 ): Generator<Change> {
   const { images } = options;
   const { image } = options.codec;
+  const { begins_at } = pending.offset;
   for (const record of records) {
     const before = pending.image(record.id);
     // Nearly all records of a poll are as they were: comparing bytes settles them without an object.
     const encoded = image.encodeShared(record);
     if (before?.equals(encoded) && !pending.isUnshown(record.id)) continue;
     if (before === undefined) {
+      // Of a feed that began without a snapshot, what is older is unknown on purpose.
+      if (options.firstSight === 'c' && record.updated < begins_at) continue;
       const after = Buffer.from(encoded);
       yield { ...NEW, op: options.firstSight, id: record.id, after, afterRecord: record };
       continue;

@@ -1,6 +1,7 @@
 import type { Feed } from '../feeds/feed';
 import type { SourceOffset } from '../state/source-offset';
 import type { Origin, ScanPage } from '../types';
+import { isYetToBegin, scanFromNow } from './beginning';
 import { advance, learnedPaging } from './position';
 import { type ScanDeps, scan } from './scan';
 
@@ -33,9 +34,15 @@ export function pollRound(feed: Feed, offset: SourceOffset, wide: boolean, deps:
     paging: learnedPaging(offset, feed.pageSize),
   };
   return {
-    pages: (stop) => scan(feed, start, deps, stop),
+    pages: (stop) =>
+      isYetToBegin(offset)
+        ? scanFromNow(feed, offset.begins_at, start, deps, stop)
+        : scan(feed, start, deps, stop),
     readsAhead: true,
     origin: ({ progress }) => (progress.duringSnapshot ? 'snapshot' : 'poll'),
-    position: (before, { progress, observedAtMs }) => advance(before, progress, observedAtMs),
+    position: (before, { progress, observedAtMs }) => ({
+      ...advance(before, progress, observedAtMs),
+      ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
+    }),
   };
 }

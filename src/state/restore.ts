@@ -5,6 +5,7 @@ import { readSchemaId } from '../avro/wire';
 import type { WireType } from '../avro/wire-type';
 import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
+import type { Feed } from '../feeds/feed';
 import type { FeedSession, FeedTopics, LogRecord } from '../log/commit-log';
 import type { RestoredState } from './feed-state';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
@@ -19,20 +20,18 @@ export interface RestoreDeps {
 }
 
 /**
+/**
  * Reads a feed's state back from the log: source offset, images, dead letters. The codec learns every schema that wrote an
  * image. A feed that has no state begins a new incarnation. When the scope has changed, all is read again: what it shows
- * comes as `r` or `u`, and what it does not show any more stays, for nothing says that it is gone.
+ * comes as `r` or `u`, and what it does not show any more stays, for nothing says that it is gone. (A feed that begins
+ * without a snapshot goes on from where it was.)
  *
  * @throws HighwaterError STATE_DAMAGED when the images are not those that the source offset speaks of
  */
-export async function restore(
-  feed: FeedDefinition,
-  deps: RestoreDeps,
-  signal: AbortSignal,
-): Promise<RestoredState> {
+export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal): Promise<RestoredState> {
   const { session, topics, codec } = deps;
   const stored = await restoreOffset(feed, deps, signal);
-  const offset = stored === null ? null : inScope(stored, deps.scope);
+  const offset = stored === null ? null : inScope(stored, feed, deps.scope);
   const images = new Map<string, Buffer>();
   const unshown = new Map<string, number>();
   const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
@@ -65,7 +64,13 @@ export async function restore(
     if (value === null) deadLetters.delete(key);
     else deadLetters.add(key);
   }
-  return { offset: offset ?? newOffset(feed, deps), images, unshown, deadLetters, partitions: counts.length };
+  return {
+    offset: offset ?? newOffset(feed, deps.scope, Date.now()),
+    images,
+    unshown,
+    deadLetters,
+    partitions: counts.length,
+  };
 }
 
 async function restoreOffset(
@@ -83,27 +88,28 @@ async function restoreOffset(
   return offset;
 }
 
-function newOffset(feed: FeedDefinition, deps: RestoreDeps): SourceOffset {
-  return firstSourceOffset(feed.name, newIncarnation(), deps.scope);
+/**
+ * What a feed without state begins with: a new incarnation, and its snapshot. Without one it begins at this second, by the
+ * own clock: its mark is set by the first answer, which tells the server's (`pipeline/beginning.ts`).
+ */
+export function newOffset(feed: Feed, scope: string, nowMs: number): SourceOffset {
+  const offset = firstSourceOffset(feed.name, newIncarnation(), scope);
+  if (feed.snapshotMode === 'initial') return offset;
+  return { ...offset, snapshot: 'complete', begins_at: Math.floor(nowMs / 1000) };
 }
 
-function inScope(offset: SourceOffset, scope: string): SourceOffset {
+function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset {
   if (offset.scope === scope) return offset;
-  const {
-    feed,
-    incarnation,
-    owner,
-    owner_epoch,
-    commit,
-    seq,
-    record_count,
-    partition_counts,
-    paused,
-    ts_ms,
-  } = offset;
+  const { incarnation, owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms } =
+    offset;
   const kept = { owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms };
   const since = { scope_seq: seq, snapshot_seq: seq };
-  return { ...firstSourceOffset(feed, incarnation, scope), ...kept, ...since };
+  const anew = { ...firstSourceOffset(feed.name, incarnation, scope), ...kept, ...since };
+  const { snapshot, snapshot_completed_ms, high_water_mark } = offset;
+  if (feed.snapshotMode === 'initial' || snapshot !== 'complete') return anew;
+  // What the new scope holds from before the mark is as unknown as all was when the feed began.
+  const begins_at = Math.max(offset.begins_at, high_water_mark);
+  return { ...anew, snapshot, snapshot_completed_ms, high_water_mark, begins_at };
 }
 
 /** A record of another version of the project needs the schema that wrote it. */

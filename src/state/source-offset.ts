@@ -17,6 +17,8 @@ export interface SourceOffset {
   readonly scope_seq: number;
   readonly snapshot_seq: number;
   readonly last_reconcile_ms: number | null;
+  readonly begins_at: number;
+  readonly backfill: BackfillProgress | null;
   readonly page_offset_unit: 'page' | 'record' | null;
   readonly first_page: number | null;
   readonly page_size: number | null;
@@ -32,6 +34,18 @@ export interface SourceOffset {
 /** Short and random: event ids never repeat. */
 export function newIncarnation(): string {
   return randomBytes(4).toString('hex');
+}
+
+/** A backfill that has begun and not reached its end. Dates are calendar dates, `next_second` is in Unix seconds. */
+export interface BackfillProgress {
+  readonly from: string;
+  readonly to: string;
+  readonly next_date: string | null;
+  readonly next_second: number | null;
+  readonly asked_ms: number;
+  readonly spent_ms: number;
+  readonly pages: number;
+  readonly rows: number;
 }
 
 export function firstSourceOffset(feed: string, incarnation: string, scope: string): SourceOffset {
@@ -51,6 +65,8 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     scope_seq: 0,
     snapshot_seq: 0,
     last_reconcile_ms: null,
+    begins_at: 0,
+    backfill: null,
     page_offset_unit: null,
     first_page: null,
     page_size: null,
