@@ -40,6 +40,8 @@ export function isWorthCommitting(
     after.ordered !== before.ordered ||
     after.last_error !== before.last_error ||
     after.parked !== before.parked ||
+    // That one begins, and that it has reached its end; what lies between is written now and then.
+    after.backfill?.asked_ms !== before.backfill?.asked_ms ||
     (page.progress.complete && page.observedAtMs - (completed ?? 0) >= everyMs) ||
     page.observedAtMs - before.ts_ms >= everyMs
   );

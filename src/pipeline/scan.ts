@@ -16,6 +16,8 @@ export interface ScanStart {
   readonly snapshot: boolean;
   /** Reads from further back, and takes nothing but an empty page for the end. */
   readonly wide: boolean;
+  /** How far before the mark it begins, where not as the feed says. */
+  readonly overlapSeconds?: number;
   readonly paging: Paging;
 }
 
@@ -45,7 +47,7 @@ export async function* scan(
   const reader = pageReader(feed, deps.source, paging, signal);
   if (start.snapshot && start.highWaterMark === 0 && reader.paging().unit === null)
     await reader.learnPaging();
-  const overlap = start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds;
+  const overlap = start.overlapSeconds ?? (start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds);
   const from = Math.max(0, start.highWaterMark - overlap);
 
   const position = {
