@@ -129,7 +129,8 @@ export const errorKinds = {
     retriable: true,
     parks: false,
     now: 'The request is withdrawn: whoever wakes up later leaves it alone.',
-    remedy: 'Look whether the publisher hangs, and whether it has the feed (HIGHWATER_FEEDS). Then ask again.',
+    remedy:
+      'Look whether the publisher hangs, and whether it has the feed (HIGHWATER_FEEDS). Then ask again.',
   },
   COMMAND_UNANSWERED: {
     exit: 1,
