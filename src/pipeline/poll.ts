@@ -11,6 +11,7 @@ import { confirm } from './confirm';
 import { newDeadLetters } from './dead-letters';
 import type { Decoder } from './decode';
 import { type DiffOptions, diff } from './diff';
+import type { Drift } from './drift';
 import { type EncodeContext, encode, largestRecordBytes } from './encode';
 import { buildEvents, type EventContext } from './events';
 import type { Images } from './images';
@@ -26,6 +27,7 @@ export interface PollDeps {
   readonly registry: SchemaRegistry;
   readonly decode: Decoder;
   readonly images: Images;
+  readonly drift: Drift;
   readonly logger: Logger;
   /** Name of the installation, and of this instance. */
   readonly appId: string;
@@ -71,6 +73,7 @@ export async function poll(
   const batch = openBatch(feed, deps, (page) => {
     count(page, result);
     warnOfTooLarge(page, feed, deps.logger);
+    noteDrift(page.events, deps);
     deps.onPage?.({ ...page, feed, state: deps.state });
   });
 
@@ -109,6 +112,13 @@ function count(page: BatchPage, result: { -readonly [field in keyof PollResult]:
   result.changes += page.events.length;
   result.deadLetters += page.letters.length;
   result.complete = page.progress.complete;
+}
+
+/** What is committed has been said to readers: then it is counted. */
+export function noteDrift(events: readonly ChangeEvents[], { drift, codec }: PollDeps): void {
+  for (const { change } of events) {
+    if (change.afterRecord !== null) drift.note(change.afterRecord, codec.schemas.record);
+  }
 }
 
 function warnOfTooLarge({ letters }: BatchPage, feed: Feed, logger: Logger): void {

@@ -8,7 +8,7 @@ import { commit } from './commit';
 import { diff } from './diff';
 import { encode, encodeTransaction } from './encode';
 import { buildEvents } from './events';
-import { type PollDeps, pageContext } from './poll';
+import { noteDrift, type PollDeps, pageContext } from './poll';
 
 /** What became of a feed's dead letters. `retried` and `still` together are all that there were. */
 export interface RetryResult {
@@ -80,6 +80,7 @@ async function publish(
   if (tombstones.length > 0) {
     const records = [encode(events, [], context), tombstones];
     await commit(encodeTransaction(records, pending, context), pending, session);
+    noteDrift(events, deps);
   }
   result.retried += settled.length;
   result.published += events.length;

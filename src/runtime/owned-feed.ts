@@ -5,6 +5,7 @@ import type { Feed } from '../feeds/feed';
 import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
 import type { Logger } from '../logger';
 import { createDecoder } from '../pipeline/decode';
+import { createDrift, type Drift } from '../pipeline/drift';
 import { createImages } from '../pipeline/images';
 import type { PageReport, PollDeps } from '../pipeline/poll';
 import type { Source } from '../source/source';
@@ -22,6 +23,8 @@ export interface OwnedFeedDeps {
   readonly appId: string;
   readonly instance: string;
   readonly onPage?: (report: PageReport) => void;
+  /** Of the feed in this process, over all its ownerships; of this one alone when left out. */
+  readonly drift?: Drift;
 }
 
 /** A feed that this process owns: its session, its restored state, and all that a poll needs. */
@@ -57,6 +60,7 @@ export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: Abort
         codec,
         decode,
         images,
+        drift: deps.drift ?? createDrift(feed.name, deps.logger),
         witnesses: new Set(),
       },
     };

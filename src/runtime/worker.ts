@@ -6,6 +6,7 @@ import { scopeFingerprint } from '../feeds/scope';
 import type { CommitLog } from '../log/commit-log';
 import { commandsTopic, feedTopics } from '../log/topics';
 import type { Logger } from '../logger';
+import { createDrift } from '../pipeline/drift';
 import type { PageReport } from '../pipeline/poll';
 import { createRedactor } from '../redaction';
 import { createSource } from '../source/client';
@@ -61,6 +62,7 @@ export async function runWorker(
           scope: scopeFingerprint(feed, api.baseUrl),
           appId,
           instance,
+          drift: createDrift(feed.name, logger),
           inbox: commands?.inboxOf(feed.name) ?? createInbox(),
         };
         return runFeedTask(feed, task, once, stop).catch((error: unknown) => {

@@ -1,0 +1,105 @@
+import { readSchema } from '../../../src/avro/schemas';
+import type { LogFacts, Logger } from '../../../src/logger';
+import { createDrift } from '../../../src/pipeline/drift';
+import { testFeed } from '../../support/feeds';
+import { analyst } from '../../support/records';
+import { scriptedVendor } from '../../support/scripted-vendor';
+import { testPublisher } from '../../support/test-publisher';
+
+const schema = readSchema('analyst.avsc');
+
+function listener() {
+  const said: { level: string; message: string; facts: LogFacts }[] = [];
+  const on = (level: string) => (message: string, facts?: LogFacts) =>
+    void said.push({ level, message, facts: facts! });
+  const logger: Logger = { error: on('error'), warn: on('warn'), info: on('info'), debug: on('debug') };
+  return { said, logger };
+}
+
+const withExtra = (extra: Record<string, string>) => ({ id: 'a', updated: 1, extra });
+
+it('names each path once, with what was found and what becomes of it, and counts the rest', () => {
+  const { said, logger } = listener();
+  const drift = createDrift('analysts', logger);
+  const accuracy = 'ratings_accuracy.1m_stdev';
+  for (let i = 0; i < 3; i++) {
+    drift.note(withExtra({ cusip: `"${'x'.repeat(1000)}"`, [accuracy]: '{"a":1}' }), schema);
+    drift.note(withExtra({ 'ratings_accuracy.rank': '7' }), schema);
+  }
+  drift.note(withExtra({ ratings_accuracy: '[]', updated: '1.5', 'a.b': 'null', flag: 'false' }), schema);
+  drift.note(withExtra({}), schema);
+  expect(drift.found()).toEqual({
+    paths: [
+      { path: 'cusip', expected: null, type: 'text', count: 3 },
+      { path: accuracy, expected: 'string', type: 'object', count: 3 },
+      { path: 'ratings_accuracy.rank', expected: null, type: 'number', count: 3 },
+      { path: 'ratings_accuracy', expected: 'record', type: 'list', count: 1 },
+      { path: 'updated', expected: 'long', type: 'number', count: 1 },
+      { path: 'a.b', expected: null, type: 'null', count: 1 },
+      { path: 'flag', expected: null, type: 'boolean', count: 1 },
+    ],
+    others: 0,
+  });
+  expect(said.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+    'info: Feed analysts: the API sends cusip, which the schema does not have.',
+    `warn: Feed analysts: ${accuracy} came as object, where the schema has string.`,
+    'info: Feed analysts: the API sends ratings_accuracy.rank, which the schema does not have.',
+    'warn: Feed analysts: ratings_accuracy came as list, where the schema has record.',
+    'warn: Feed analysts: updated came as number, where the schema has long.',
+    'info: Feed analysts: the API sends a.b, which the schema does not have.',
+    'info: Feed analysts: the API sends flag, which the schema does not have.',
+  ]);
+  expect(said[0]!.facts).toEqual({
+    feed: 'analysts',
+    path: 'cusip',
+    type: 'text',
+    now: 'Its values are published as JSON text in extra.',
+  });
+});
+
+it('does not grow with the names that a vendor thinks of', () => {
+  const { said, logger } = listener();
+  const drift = createDrift('analysts', logger);
+  for (let i = 0; i < 5000; i++) drift.note(withExtra({ [`id_${i}`]: '1' }), schema);
+  drift.note(withExtra({ id_7: '1', ['y'.repeat(10_000)]: '1' }), schema);
+  const { paths, others } = drift.found();
+  expect([paths.length, others, paths[7]!.count]).toEqual([100, 4901, 2]);
+  expect(said).toHaveLength(101);
+  expect(said.at(-1)).toMatchObject({
+    level: 'warn',
+    message: expect.stringContaining('more than 100 members'),
+  });
+});
+
+it('cuts a name that is very long', () => {
+  const { said, logger } = listener();
+  const drift = createDrift('analysts', logger);
+  drift.note(withExtra({ ['y'.repeat(10_000)]: '1' }), schema);
+  expect(said[0]!.message.length).toBeLessThan(300);
+  expect(drift.found().paths[0]!.path).toBe(`${'y'.repeat(200)}…`);
+});
+
+it('counts what is published, however often it is read', async () => {
+  const feed = testFeed('analysts', { pageSize: 10, wideOverlapSeconds: 100_000 });
+  const vendor = scriptedVendor();
+  const publisher = await testPublisher(feed, vendor);
+  try {
+    vendor.rows = [
+      analyst({ id: 'a', updated: 5, cusip: '1' }),
+      analyst({ id: 'b', updated: 6, firm_name: {} }),
+    ];
+    const { drift } = publisher.owned().deps;
+    for (let i = 0; i < 3; i++) await publisher.poll({ wide: true });
+    vendor.rows = [...vendor.rows, analyst({ id: 'a', updated: 7, cusip: '2' })];
+    await publisher.poll({ wide: true });
+    expect(drift.found().paths).toEqual([
+      { path: 'cusip', expected: null, type: 'text', count: 2 },
+      { path: 'firm_name', expected: 'string', type: 'object', count: 1 },
+    ]);
+    expect(publisher.logger.warnings).toEqual([
+      'Feed analysts: firm_name came as object, where the schema has string.',
+    ]);
+  } finally {
+    await publisher.close();
+  }
+});
