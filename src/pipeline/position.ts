@@ -14,15 +14,22 @@ export function advance(
     high_water_mark: progress.highWaterMark,
     snapshot: !progress.duringSnapshot ? offset.snapshot : progress.complete ? 'complete' : 'running',
     snapshot_completed_ms: snapshotEnds ? observedAtMs : offset.snapshot_completed_ms,
-    page_offset_unit: paging.unit,
-    first_page: paging.unit === null ? null : paging.firstPage,
-    page_size: paging.pageSize,
-    longest_page: paging.longestPage,
+    ...pagingFields(paging),
     ordered: paging.ordered,
     last_complete_scan_ms:
       progress.complete && progress.settled ? observedAtMs : offset.last_complete_scan_ms,
     parked: null,
     last_error: progress.complete ? null : offset.last_error,
+  };
+}
+
+/** What is kept of the server's paging, whatever scan has learned it. */
+export function pagingFields(paging: Paging): Partial<SourceOffset> {
+  return {
+    page_offset_unit: paging.unit,
+    first_page: paging.unit === null ? null : paging.firstPage,
+    page_size: paging.pageSize,
+    longest_page: paging.longestPage,
   };
 }
 

@@ -5,7 +5,7 @@ import { diff } from './diff';
 import { encode, encodeTransaction } from './encode';
 import { buildEvents } from './events';
 import { type PollDeps, pageContext, poll } from './poll';
-import { learnedPaging } from './position';
+import { learnedPaging, pagingFields } from './position';
 import { proveAbsent } from './prove-absent';
 import type { Round } from './round';
 import { rowId } from './row';
@@ -125,7 +125,7 @@ async function readAll(
     origin: () => 'reconcile',
     position: (_offset, { progress }) => {
       isComplete = progress.complete && progress.settled;
-      return {};
+      return pagingFields(progress.paging);
     },
     between: options.between,
   };

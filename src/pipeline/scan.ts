@@ -45,8 +45,8 @@ export async function* scan(
       ? withPageSize(start.paging, feed.pageSize)
       : start.paging;
   const reader = pageReader(feed, deps.source, paging, signal);
-  if (start.snapshot && start.highWaterMark === 0 && reader.paging().unit === null)
-    await reader.learnPaging();
+  // Only the whole feed shows it: its seconds differ.
+  if (start.highWaterMark === 0 && reader.paging().unit === null) await reader.learnPaging();
   const overlap = start.overlapSeconds ?? (start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds);
   const from = Math.max(0, start.highWaterMark - overlap);
 
