@@ -44,7 +44,9 @@ export async function operate(
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'feeds');
   context.hide(config.secrets);
   const feed = configuredFeed(feedName, config);
-  const logger = createLogger({ ...config.log, secrets: config.secrets });
+  // What it came to is printed: the log is for what goes wrong.
+  const level = config.log.level === 'info' ? 'warn' : config.log.level;
+  const logger = createLogger({ ...config.log, level, secrets: config.secrets });
   const open = openLog(config, { logger, signal: context.signal, instance: instanceName() });
   const report = operationReport(feed.name, command, flags.json === true, context);
   const operation = { ...open, feed, command, config, flags, logger, context, report };

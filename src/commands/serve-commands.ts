@@ -116,7 +116,8 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
     else if (command === null) request.answer(failure(unknownCommand(asked)));
     else if (isClosing || !deps.owns(asked.feed)) request.answer(failure(notStarted(asked)));
     else {
-      logger.info(`${asked.asked_by} asks to ${asked.command}.`, { feed: asked.feed });
+      const { feed, asked_by: by } = asked;
+      logger.info(`${asked.command} is asked for`, { feed, by });
       inboxOf(asked.feed).put(request.for(command));
     }
   }

@@ -39,6 +39,7 @@ describe('schemas print', () => {
       'analysts.current-value',
       'analysts.dead-letters-value',
       'analysts.source-offset-value',
+      'highwater.commands-value',
       'insights-value',
       'insights.current-value',
       'insights.dead-letters-value',
@@ -58,6 +59,7 @@ describe('schemas print', () => {
     const { out } = await schemas(['print', '--feeds', 'ipos', '--topic-prefix', 'staging.']);
 
     expect(Object.keys(JSON.parse(out)).sort()).toEqual([
+      'staging.highwater.commands-value',
       'staging.ipos-marketdata.ipos.DealStatusChanged',
       'staging.ipos-marketdata.ipos.Envelope',
       'staging.ipos.current-value',
@@ -94,7 +96,7 @@ describe('schemas check and register, on the embedded log', () => {
     const { code, out } = await schemas(['check', '--feeds', 'ipos']);
 
     expect(code).toBe(0);
-    expect(lines(out)).toHaveLength(5);
+    expect(lines(out)).toHaveLength(6);
     expect(lines(out)[0]).toMatch(/^ipos-value +\+ new$/);
     expect(readdirSync(folder())).toEqual([]);
   });
@@ -171,7 +173,7 @@ describe('schemas check, on a server', () => {
 
     const { code, out } = await schemas(['check', '--feeds', 'ipos'], env);
 
-    expect([code, lines(out).length]).toEqual([0, 5]);
+    expect([code, lines(out).length]).toEqual([0, 6]);
     expect(server.requests[0]).toMatchObject({
       url: '/base/subjects/ipos-value',
       headers: { authorization: `Basic ${Buffer.from('publisher:secret').toString('base64')}` },
@@ -184,7 +186,7 @@ describe('schemas check, on a server', () => {
 
     const { code, out, err } = await schemas(['check', '--feeds', 'ipos'], env);
 
-    expect([code, lines(out).length]).toEqual([1, 5]);
+    expect([code, lines(out).length]).toEqual([1, 6]);
     expect(err).toMatch(/SCHEMA_UNREGISTERED.*ipos-value, .* are not in http/);
   });
 

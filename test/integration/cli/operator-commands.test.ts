@@ -1,0 +1,196 @@
+import path from 'node:path';
+import { openLocalLog } from '../../../src/log/local/local-log';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
+import { type CliProcess, commandLine } from '../../support/cli';
+import { readAll } from '../../support/log-records';
+import { tempFolder } from '../../support/temp-folder';
+import { until } from '../../support/until';
+
+const cli = commandLine();
+const folder = tempFolder();
+let simulator: Simulator;
+
+beforeEach(async () => {
+  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 60 } });
+});
+afterEach(() => simulator.stop());
+
+const api = () => ({
+  HIGHWATER_API_URL: simulator.url,
+  HIGHWATER_API_TOKEN: simulator.token,
+  HIGHWATER_REQUESTS_PER_SECOND: '1000',
+  HIGHWATER_POLL_INTERVAL: '100ms',
+  HIGHWATER_FEEDS: 'ipos,analysts',
+});
+
+function start(args: readonly string[], env: Readonly<Record<string, string>> = api()): CliProcess {
+  return cli(args, { cwd: folder(), env });
+}
+
+async function done(args: readonly string[], env?: Readonly<Record<string, string>>) {
+  const process = start(args, env);
+  const { code } = await process.ended(40_000);
+  return { code, out: process.stdout(), err: process.stderr() };
+}
+
+async function publisher(): Promise<CliProcess> {
+  const running = start(['run']);
+  await running.sees(/ipos: first snapshot complete/, 'stderr');
+  return running;
+}
+
+const pollsOf = (feed: 'ipos' | 'analysts') => simulator.requests(feed).length;
+
+async function stillPolled(feed: 'ipos' | 'analysts', times = 3): Promise<void> {
+  const before = pollsOf(feed);
+  await until(() => pollsOf(feed) >= before + times);
+}
+
+/** While the other feed is polled for a while. */
+async function isPaused(): Promise<boolean> {
+  const before = pollsOf('ipos');
+  await stillPolled('analysts', 5);
+  return pollsOf('ipos') === before;
+}
+
+const kinds = (out: string) =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { kind: string; summary: string | null; owner: string | null });
+
+describe('with a publisher at work', () => {
+  it('pause and resume reach it, and both are answered', async () => {
+    const running = await publisher();
+    // Without the API: who only asks does not read it.
+    const paused = await done(['pause', 'ipos'], {});
+    expect({ ...paused, err: '' }).toEqual({
+      code: 0,
+      out: expect.stringMatching(
+        new RegExp(`^\\S+:${running.pid} has feed ipos and accepted pause.\nFeed ipos is paused`),
+      ),
+      err: '',
+    });
+    expect(await isPaused()).toBe(true);
+
+    const resumed = await done(['resume', 'ipos', '--json'], {});
+    expect(resumed.code).toBe(0);
+    const [accepted, answer] = kinds(resumed.out);
+    expect(accepted).toMatchObject({ kind: 'accepted', owner: expect.stringContaining(`:${running.pid}`) });
+    expect(answer).toMatchObject({ kind: 'done', feed: 'ipos', command: 'resume', error: null });
+    await stillPolled('ipos');
+  });
+
+  it('an answer that is a refusal ends with 1 and three parts', async () => {
+    await publisher();
+    await done(['pause', 'ipos']);
+    const { code, out, err } = await done(['reconcile', 'ipos', '--dry-run', '--json']);
+
+    expect(code).toBe(1);
+    expect(kinds(out).at(-1)).toMatchObject({ kind: 'failed', error: { code: 'COMMAND_REFUSED' } });
+    expect(err).toMatch(/error COMMAND_REFUSED .*paused.*\n {2}now: {2}.*\n {2}do: /);
+  });
+
+  it('Ctrl-C ends the waiting, and the publisher goes on with what it accepted', async () => {
+    const running = await publisher();
+    simulator.fault({ fault: { kind: 'hang' }, feed: 'ipos', probability: 1 } as never);
+    const asking = start(['reconcile', 'ipos', '--dry-run']);
+    await asking.sees(/accepted reconcile/);
+    asking.signal('SIGINT');
+
+    expect((await asking.ended()).code).toBe(1);
+    expect(asking.stderr()).toMatch(
+      new RegExp(`:${running.pid} goes on with reconcile of ipos; its answer is not waited for`),
+    );
+    simulator.clearFaults();
+    await stillPolled('ipos');
+  });
+
+  it('one that stands still does not carry out what it was asked meanwhile', async () => {
+    const running = await publisher();
+    running.signal('SIGSTOP');
+    const { code, err } = await done(['pause', 'ipos', '--wait', '700ms']);
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      new RegExp(`COMMAND_NOT_ACCEPTED .*process ${running.pid} on .*\n {2}now: {2}The request is withdrawn`),
+    );
+    running.signal('SIGCONT');
+
+    await stillPolled('ipos');
+    // It hears what comes next, so it has read what came before.
+    expect((await done(['resume', 'ipos'])).code).toBe(0);
+    expect(await isPaused()).toBe(false);
+  });
+});
+
+describe('without a publisher', () => {
+  it('the command acquires the feed, carries out what was asked, and lets go of it', async () => {
+    expect((await done(['run', '--once'])).code).toBe(0);
+    const paused = await done(['pause', 'ipos']);
+    expect(paused).toMatchObject({ code: 0, err: '' });
+    expect(paused.out).toMatch(
+      /^No publisher has accepted pause of ipos: this command acquires the feed.\nFeed ipos is paused/,
+    );
+
+    start(['run']);
+    await stillPolled('analysts');
+    expect(await isPaused()).toBe(true);
+    expect((await done(['resume', 'ipos'])).code).toBe(0);
+    await stillPolled('ipos');
+  });
+
+  it('reset begins a new incarnation', async () => {
+    await done(['run', '--once']);
+    const { code, out } = await done(['reset', 'ipos', '--yes', '--json']);
+    expect(code).toBe(0);
+    expect(kinds(out).at(-1)).toMatchObject({ kind: 'done', facts: { records: 60 } });
+  });
+
+  it('does not wait for a publisher that was killed', async () => {
+    const running = await publisher();
+    running.signal('SIGKILL');
+    await running.ended();
+    const before = Date.now();
+    expect((await done(['pause', 'ipos', '--wait', '60s'])).code).toBe(0);
+    expect(Date.now() - before).toBeLessThan(20_000);
+  });
+
+  it('needs the API then, and says so', async () => {
+    await done(['run', '--once']);
+    const { code, err } = await done(['pause', 'ipos'], {});
+    expect([code, err]).toEqual([2, expect.stringContaining('HIGHWATER_API_URL')]);
+  });
+
+  it('makes no log where there is none', async () => {
+    const { code, err } = await done(['pause', 'ipos', '--data-dir', 'elsewhere']);
+    expect([code, err]).toEqual([1, expect.stringContaining('LOG_MISSING')]);
+    const { commitLog } = openLocalLog({ dataDir: path.join(folder(), 'elsewhere') });
+    expect(await commitLog.topicNames()).toBeNull();
+  });
+
+  it('writes nothing into the command topic', async () => {
+    await done(['run', '--once']);
+    await done(['pause', 'ipos']);
+    const { commitLog } = openLocalLog({ dataDir: path.join(folder(), 'data') });
+    expect(await readAll(commitLog, ['highwater.commands'])).toEqual([]);
+    expect(await commitLog.topicNames()).not.toContain('highwater.commands');
+    await commitLog.close();
+  });
+});
+
+describe('a command line that is wrong', () => {
+  it.each([
+    [['pause', 'nothing'], 'there is no feed nothing; there are analysts, ipos'],
+    [['reset', 'ipos'], 'no terminal to confirm it'],
+    [['backfill', 'ipos', '--from', '2026-02-30', '--to', '2026-03-01'], 'a date such as'],
+    [['backfill', 'ipos', '--from', '2026-03-02', '--to', '2026-03-01'], 'is after --to'],
+    [['backfill', 'ipos', '--from', '2026-03-02'], "required option '--to <date>'"],
+    [['reconcile', 'ipos', '--allow-deletes', 'many'], 'a whole number'],
+    [['dead-letters', 'retry'], "missing required argument 'feed'"],
+  ])('%j ends with 2', async (args, says) => {
+    const { code, out, err } = await done(args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(says);
+    expect(err).toMatch(/\n {2}now: {2}.+\n {2}do: {3}.+/);
+  });
+});

@@ -1,0 +1,128 @@
+import { Kafka, logLevel } from 'kafkajs';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { type CliProcess, commandLine } from '../support/cli';
+import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
+
+const cli = commandLine();
+const folder = tempFolder();
+let servers: SharedServers;
+let simulator: Simulator;
+let prefix: string;
+
+beforeAll(async () => {
+  servers = await sharedServers();
+}, 120_000);
+beforeEach(async () => {
+  prefix = uniquePrefix();
+  simulator = await startSimulator({ records: { insights: 5, analysts: 20, ipos: 40 } });
+});
+afterEach(() => simulator.stop());
+
+const toKafka = () => ({
+  KAFKA_BROKERS: servers.brokers,
+  SCHEMA_REGISTRY_URL: servers.registryUrl,
+  HIGHWATER_TOPIC_PREFIX: prefix,
+  HIGHWATER_FEEDS: 'ipos,analysts',
+});
+
+function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): CliProcess {
+  const publisher = {
+    ...{ HIGHWATER_API_URL: simulator.url, HIGHWATER_API_TOKEN: simulator.token },
+    ...{ HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' },
+  };
+  return cli(args, { cwd: folder(), env: { ...toKafka(), ...publisher, ...env } });
+}
+
+async function done(args: readonly string[], env?: Readonly<Record<string, string>>) {
+  const process = start(args, env);
+  const { code } = await process.ended(60_000);
+  return { code, out: process.stdout(), err: process.stderr() };
+}
+
+const pollsOf = (feed: 'ipos' | 'analysts') => simulator.requests(feed).length;
+
+async function stillPolled(feed: 'ipos' | 'analysts', times = 3): Promise<void> {
+  const before = pollsOf(feed);
+  await until(() => pollsOf(feed) >= before + times);
+}
+
+async function isPaused(): Promise<boolean> {
+  const before = pollsOf('ipos');
+  await stillPolled('analysts', 5);
+  return pollsOf('ipos') === before;
+}
+
+it('commands reach the publisher that runs; without one, the command takes the feed over itself', async () => {
+  const running = start(['run']);
+  await running.sees(/ipos: first snapshot complete/, 'stderr', 40_000);
+
+  const paused = await done(['pause', 'ipos']);
+  expect(paused).toMatchObject({ code: 0, err: '' });
+  expect(paused.out).toContain(`:${running.pid} has feed ipos and accepted pause.`);
+  expect(await isPaused()).toBe(true);
+  expect((await done(['resume', 'ipos'])).code).toBe(0);
+  await stillPolled('ipos');
+
+  running.signal('SIGTERM');
+  expect((await running.ended()).code).toBe(0);
+  const alone = await done(['pause', 'ipos', '--wait', '1s']);
+  expect(alone).toMatchObject({ code: 0, err: '' });
+  expect(alone.out).toContain('this command acquires the feed');
+
+  const next = start(['run']);
+  await stillPolled('analysts');
+  expect(await isPaused()).toBe(true);
+  next.signal('SIGTERM');
+  await next.ended();
+
+  const admin = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const name = `${prefix}highwater.commands`;
+  const { resources } = await admin.describeConfigs({
+    ...{ includeSynonyms: false, resources: [{ type: 2, name }] },
+  });
+  const entries = resources[0]!.configEntries.map(({ configName, configValue }) => [configName, configValue]);
+  expect(Object.fromEntries(entries)).toMatchObject({
+    ...{ 'cleanup.policy': 'delete', 'retention.ms': '86400000', 'message.timestamp.type': 'CreateTime' },
+  });
+  const topics = await admin.listTopics();
+  await admin.deleteTopics({ topics: topics.filter((topic) => topic.startsWith(prefix)) });
+  await admin.disconnect();
+}, 180_000);
+
+it('a publisher that stands still does not carry out what was withdrawn, and takes over what the command left', async () => {
+  const running = start(['run']);
+  await running.sees(/ipos: first snapshot complete/, 'stderr', 40_000);
+  running.signal('SIGSTOP');
+  // Nobody accepts it: the feed is taken over, and reset by the command itself.
+  const reset = await done(['reset', 'ipos', '--yes', '--wait', '1s', '--json']);
+  expect(reset.code).toBe(0);
+  const lines = reset.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ kind }) => kind)).toEqual(['acting', 'done']);
+  const paused = await done(['pause', 'ipos', '--wait', '1s']);
+  expect(paused).toMatchObject({ code: 0, err: '' });
+  running.signal('SIGCONT');
+
+  // With its next commit it learns that it is fenced, acquires the feed anew, and finds it paused.
+  await until(async () => {
+    simulator.marketDay.step();
+    return isPaused();
+  }, 60_000);
+  const offset = await lastOffset();
+  expect(offset).toMatchObject({ paused: true, incarnation: lines[1].facts.incarnation });
+  // It hears what comes next, so it has read both requests, and carried out none.
+  expect((await done(['resume', 'ipos'])).out).toContain(`:${running.pid} has feed ipos`);
+  await stillPolled('ipos');
+  expect((await lastOffset()).incarnation).toBe(offset.incarnation);
+}, 180_000);
+
+async function lastOffset(): Promise<Record<string, unknown>> {
+  const args = ['ipos.source-offset', '--no-follow', '--from-beginning', '--json'];
+  const { out } = await done(['tail', ...args]);
+  return JSON.parse(out.trim().split('\n').at(-1)!).value;
+}
