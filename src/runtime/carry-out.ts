@@ -1,5 +1,12 @@
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
+import {
+  type BackfillRequest,
+  type BackfillStatus,
+  backfillRound,
+  describeProgress,
+} from '../pipeline/backfill';
+import { type PollResult, poll } from '../pipeline/poll';
 import { type ReconcileResult, reconcile } from '../pipeline/reconcile';
 import { movePosition, resetState } from '../pipeline/reposition';
 import type { Command, Facts, Outcome, Request } from './inbox';
@@ -75,10 +82,48 @@ export async function carryOut(
         const result = await reconcile(feed, deps, { dryRun, allowDeletes, onProgress, ...turns }, signal);
         return reconciled(feed, result, dryRun, deps.state.recordCount);
       }
+      case 'backfill': {
+        if (deps.state.offset.snapshot !== 'complete')
+          throw refused(`the first snapshot of feed ${feed.name} still runs, and shows everything`);
+        return backfilled(feed, await backfill(feed, owned, command, signal, turns, progress));
+      }
       default:
         throw refused(`${command.name} is not known to this publisher`);
     }
   }
+}
+
+/**
+ * Begins a backfill, or goes on where one of the same dates was left.
+ * @throws HighwaterError as `poll`
+ */
+export async function backfill(
+  feed: Feed,
+  { deps }: OwnedFeed,
+  dates: BackfillRequest,
+  signal: AbortSignal,
+  turns: Turns,
+  progress: Request['progress'] = () => {},
+): Promise<PollResult> {
+  const { state } = deps;
+  const round = backfillRound(feed, state.offset, dates, deps);
+  return poll(feed, deps, { ...round, between }, signal);
+
+  async function between(): Promise<void> {
+    const status = describeProgress(state.offset, Date.now());
+    if (status !== null) progress(progressLine(status), { ...status, secondsLeft: status.secondsLeft ?? -1 });
+    await turns.between();
+  }
+}
+
+function progressLine({ done, rows, secondsLeft }: BackfillStatus): string {
+  const left = secondsLeft === null ? '' : `, about ${secondsLeft} s left`;
+  return `${Math.floor(done * 100)} %, ${rows} rows${left}`;
+}
+
+export function backfilled(feed: Feed, { pages, rows, changes }: PollResult): Outcome {
+  const summary = `The backfill of feed ${feed.name} is complete: ${changes} of ${rows} rows in ${pages} pages were unknown or differed.`;
+  return { ok: true, summary, facts: { pages, rows, changes } };
 }
 
 function done(summary: string, facts: Facts = {}): Outcome {

@@ -4,8 +4,9 @@ import type { Logger } from '../logger';
 import { type PollResult, poll } from '../pipeline/poll';
 import { reconcile } from '../pipeline/reconcile';
 import { pollRound } from '../pipeline/round';
+import type { BackfillProgress } from '../state/source-offset';
 import { pause } from '../wait';
-import { carryOut, interrupted, reconciled } from './carry-out';
+import { backfill, backfilled, carryOut, interrupted, reconciled } from './carry-out';
 import type { Command, Inbox } from './inbox';
 import type { OwnedFeed } from './owned-feed';
 import type { Turns } from './turns';
@@ -25,6 +26,9 @@ export interface FeedWork {
   /** Of the last poll. */
   readonly lastPoll: PollResult | null;
 }
+
+/** What does not wait until a long piece of work is done. */
+const ending: readonly Command['name'][] = ['pause', 'reset', 'snapshot', 'backfill'];
 
 /** How late, at most, a command is heard that ends a long piece of work, while that rests. */
 const LISTEN_MS = 500;
@@ -52,7 +56,7 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
   function turnsOf(owned: OwnedFeed, work: Command, signal: AbortSignal): Turns {
     const between = async (): Promise<void> => {
       const asked = inbox.first()?.command.name;
-      if (asked === 'pause' || asked === 'reset' || asked === 'snapshot')
+      if (asked !== undefined && ending.includes(asked))
         throw interrupted(feed, work, `${asked} was asked for`);
       if (performance.now() >= nextPollAt && !owned.deps.state.offset.paused) await pollNow(owned, signal);
     };
@@ -79,16 +83,41 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
   async function reconcileBySchedule(owned: OwnedFeed, signal: AbortSignal): Promise<void> {
     const command = { name: 'reconcile', dryRun: false, allowDeletes: null } as const;
     const { state } = owned.deps;
-    try {
-      const options = { ...command, ...turnsOf(owned, command, signal) };
-      const result = await reconcile(feed, owned.deps, options, signal);
+    await unlessEnded(owned, command, signal, async (turns) => {
+      const result = await reconcile(feed, owned.deps, { ...command, ...turns }, signal);
       const outcome = reconciled(feed, result, false, state.recordCount);
       if (outcome.ok) logger[result.why === null ? 'info' : 'warn'](outcome.summary, outcome.facts);
+    }).finally(() => {
+      reconciledAt = Date.now();
+    });
+  }
+
+  /** One that an earlier owner began, or that a pause has ended. */
+  async function resumeBackfill(
+    owned: OwnedFeed,
+    { from, to }: BackfillProgress,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const command = { name: 'backfill', from, to } as const;
+    logger.info(`The backfill of feed ${feed.name} goes on.`, { feed: feed.name, from, to });
+    await unlessEnded(owned, command, signal, async (turns) => {
+      const outcome = backfilled(feed, await backfill(feed, owned, command, signal, turns));
+      if (outcome.ok && !signal.aborted) logger.info(outcome.summary, outcome.facts);
+    });
+  }
+
+  /** Nobody waits for the answer of what nobody asked for. */
+  async function unlessEnded(
+    owned: OwnedFeed,
+    command: Command,
+    signal: AbortSignal,
+    work: (turns: Turns) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await work(turnsOf(owned, command, signal));
     } catch (error) {
       if ((error as HighwaterError).code !== 'COMMAND_INTERRUPTED') throw error;
       logger.info((error as HighwaterError).message, { feed: feed.name });
-    } finally {
-      reconciledAt = Date.now();
     }
   }
 
@@ -113,7 +142,10 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
       }
       if (owned.deps.state.offset.paused || performance.now() < nextPollAt) return false;
       await pollNow(owned, signal);
-      if (!once && isReconcileDue(owned)) await reconcileBySchedule(owned, signal);
+      if (once) return true;
+      const { snapshot, backfill: begun } = owned.deps.state.offset;
+      if (begun !== null && snapshot === 'complete') await resumeBackfill(owned, begun, signal);
+      if (isReconcileDue(owned)) await reconcileBySchedule(owned, signal);
       return true;
     },
   };

@@ -174,3 +174,43 @@ it('answers commands while the API fails', async () => {
   expect(await ask({ name: 'pause' })).toMatchObject({ ok: true });
   expect((await offset())!.paused).toBe(true);
 }, 30_000);
+
+describe('a backfill', () => {
+  const ofAll = { name: 'backfill', from: '2000-01-01', to: '2099-12-31' } as const;
+
+  /** Far behind the mark and all overlaps, where no poll reads. */
+  function hide(count: number): void {
+    const { updated, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
+    for (let i = 0; i < count; i++)
+      api.stores.ipos.upsert({ ...record, id: `old ${i}` } as never, {
+        updated: (updated as number) - 1_000_000 + i,
+      });
+  }
+
+  it('publishes what is unknown as reads, tells how far it is, and is done', async () => {
+    await start();
+    hide(25);
+    const progress: string[] = [];
+    const outcome = await ask(ofAll, progress);
+
+    expect(outcome).toMatchObject({ ok: true, facts: { changes: 25 } });
+    expect(await ops()).toBe('r'.repeat(65));
+    expect(progress.some((line) => /^\d+ %, \d+ rows/.test(line))).toBe(true);
+    expect((await offset())!.backfill).toBeNull();
+  });
+
+  it('goes on after a restart, without being asked again', async () => {
+    await start();
+    hide(25);
+    api.behave({ pageCap: 4 });
+    const progress: string[] = [];
+    const asking = ask(ofAll, progress);
+    await until(() => progress.length > 3);
+    await stopped();
+    expect(await asking).toMatchObject({ ok: false, error: { code: 'COMMAND_INTERRUPTED' } });
+    await start();
+
+    await until(async () => (await offset())!.backfill === null);
+    expect(await ops()).toBe('r'.repeat(65));
+  });
+});
