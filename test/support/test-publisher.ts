@@ -24,6 +24,7 @@ export interface Published extends LogRecord {
 /** One feed published to an embedded log in a folder of its own, poll by poll. */
 export interface TestPublisher {
   readonly log: LocalLog;
+  readonly dataDir: string;
   readonly logger: ReturnType<typeof quietLogger>;
   owned(): OwnedFeed;
   poll(options?: { readonly wide?: boolean }): Promise<PollResult>;
@@ -70,6 +71,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
 
   const publisher: TestPublisher = {
     log,
+    dataDir,
     logger,
     owned: () => owned,
     poll: ({ wide = false } = {}) =>

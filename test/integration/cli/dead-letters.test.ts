@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { commit } from '../../../src/pipeline/commit';
+import { encodeTransaction } from '../../../src/pipeline/encode';
+import { retryDeadLetters } from '../../../src/pipeline/retry-dead-letters';
+import { commandLine } from '../../support/cli';
+import { testFeed } from '../../support/feeds';
+import { ipo } from '../../support/records';
+import { scriptedVendor } from '../../support/scripted-vendor';
+import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+
+const cli = commandLine();
+const feed = testFeed('ipos', { pageSize: 100 });
+const vendor = scriptedVendor();
+let publisher: TestPublisher;
+
+beforeEach(async () => {
+  publisher = await testPublisher(feed, vendor);
+});
+afterEach(() => publisher.close());
+
+async function list(...args: string[]) {
+  const process = cli(['dead-letters', 'list', ...args, '--data-dir', publisher.dataDir]);
+  const { code } = await process.ended();
+  return { code, stdout: process.stdout(), stderr: process.stderr() };
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** Letters as another version of the project may have left them. */
+async function leave(...letters: { raw: string; bytes?: number; ageMs: number }[]): Promise<void> {
+  const { session, codec, state, topics } = publisher.owned().deps;
+  const pending = state.begin();
+  const records = letters.map(({ raw, bytes = Buffer.byteLength(raw), ageMs }) => {
+    const timestamp = Date.now() - ageMs;
+    const key = sha256(raw);
+    pending.addDeadLetter(key);
+    const letter = { feed: 'ipos', reason: 'not\nread', raw, sha256: key, bytes, ts_ms: timestamp };
+    return {
+      topic: topics.deadLetters.name,
+      key,
+      value: codec.deadLetter.encode(letter),
+      headers: {},
+      timestamp,
+    };
+  });
+  const { ownerEpoch } = session;
+  const context = { feed, topics, codec, owner: 'test', ownerEpoch, observedAtMs: Date.now() };
+  await commit(encodeTransaction([records], pending, context), pending, session);
+}
+
+it('shows what is kept, the oldest first, and nothing that was retried', async () => {
+  const row = JSON.stringify(ipo({ id: 'a', updated: 5 }));
+  const bad = JSON.stringify({ name: '\u001b[31mwithout id', updated: 1 });
+  const cut = `{"id":"b","notes":"${'é'.repeat(1000)}`;
+  await leave(
+    { raw: bad, ageMs: 90_000 },
+    { raw: row, ageMs: 200 },
+    { raw: cut, bytes: 5_000_000, ageMs: 3 * 86_400_000 },
+  );
+  const { code, stdout } = await list('ipos');
+  expect(code).toBe(0);
+  const lines = stdout.split('\n');
+  expect(lines[0]).toBe(
+    `ipos  ${sha256(cut).slice(0, 12)}  5000000 bytes, the first ${Buffer.byteLength(cut)} kept, 3 d old`,
+  );
+  expect(lines[1]).toBe('  not read');
+  expect(lines[2]).toBe(`  ${cut.slice(0, 300)}…`);
+  expect(lines[3]).toBe(`ipos  ${sha256(bad).slice(0, 12)}  ${bad.length} bytes, 1 min old`);
+  expect(lines[5]).toBe(`  ${bad}`);
+  expect(lines).toHaveLength(10);
+
+  expect(await retryDeadLetters(feed, publisher.owned().deps)).toEqual({
+    retried: 1,
+    published: 1,
+    still: 2,
+  });
+  const json = (await list('--json')).stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+  expect(json.map(({ raw }) => raw)).toEqual([cut, bad]);
+  expect(Object.keys(json[0])).toEqual(['feed', 'reason', 'sha256', 'bytes', 'cut', 'ts_ms', 'raw']);
+  expect(json.map((letter) => letter.cut)).toEqual([true, false]);
+}, 30_000);
+
+it('says when there is nothing, no such feed, or no log', async () => {
+  expect(await list()).toMatchObject({ code: 0, stdout: 'No dead letters of insights, analysts, ipos.\n' });
+  expect(await list('--json')).toMatchObject({ code: 0, stdout: '' });
+  const unknown = await list('ipo');
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toContain('there is no feed ipo; there are insights, analysts, ipos');
+  const process = cli(['dead-letters', 'list', '--data-dir', `${publisher.dataDir}/none`]);
+  expect(await process.ended()).toMatchObject({ code: 1 });
+  expect(process.stderr()).toContain('LOG_MISSING');
+}, 30_000);
