@@ -9,6 +9,7 @@ import {
 import { type PollResult, poll } from '../pipeline/poll';
 import { type ReconcileResult, reconcile } from '../pipeline/reconcile';
 import { movePosition, resetState } from '../pipeline/reposition';
+import { retryDeadLetters } from '../pipeline/retry-dead-letters';
 import type { Command, Facts, Outcome, Request } from './inbox';
 import type { OwnedFeed } from './owned-feed';
 import type { Turns } from './turns';
@@ -87,8 +88,11 @@ export async function carryOut(
           throw refused(`the first snapshot of feed ${feed.name} still runs, and shows everything`);
         return backfilled(feed, await backfill(feed, owned, command, signal, turns, progress));
       }
-      default:
-        throw refused(`${command.name} is not known to this publisher`);
+      case 'retry-dead-letters': {
+        const { retried, published, still } = await retryDeadLetters(feed, deps, signal);
+        const summary = `${retried} dead letters of feed ${feed.name} are records now and removed, ${published} of them published as news; ${still} stay.`;
+        return done(summary, { retried, published, still });
+      }
     }
   }
 }
