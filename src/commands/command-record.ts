@@ -2,6 +2,7 @@ import type { SchemaRegistry } from '../avro/registry';
 import { fullName, type RecordSchema, readSchema } from '../avro/schemas';
 import { readSchemaId } from '../avro/wire';
 import { type WireType, wireType } from '../avro/wire-type';
+import { HighwaterError } from '../errors';
 import type { SharedTopicSpec } from '../log/commit-log';
 
 /** One value of the command topic; names are those of `schemas/command.avsc`, which says what they mean. */
@@ -57,6 +58,17 @@ export function commandCodec(
   const reader = wireType<CommandRecord>(commandSchema, 0);
   /** By schema id: whether it is that of a version of commands. */
   const writers = new Map<number, boolean>();
+
+  async function isOurs(id: number): Promise<boolean> {
+    const known = writers.get(id);
+    if (known !== undefined) return known;
+    const schema = await registry.schemaById(id);
+    const ours = fullName(schema as RecordSchema) === fullName(commandSchema);
+    if (ours) reader.addWriter(id, schema);
+    writers.set(id, ours);
+    return ours;
+  }
+
   return {
     async encode(record) {
       writer ??= wireType(commandSchema, await registry.register(commandSubject(topic), commandSchema));
@@ -65,14 +77,13 @@ export function commandCodec(
     async decode(value) {
       const id = schemaIdOf(value);
       if (id === null) return null;
-      let isOurs = writers.get(id);
-      if (isOurs === undefined) {
-        const schema = await registry.schemaById(id);
-        isOurs = fullName(schema as RecordSchema) === fullName(commandSchema);
-        if (isOurs) reader.addWriter(id, schema);
-        writers.set(id, isOurs);
+      try {
+        return (await isOurs(id)) ? reader.decode(value) : null;
+      } catch (error) {
+        // Anybody may write there: what cannot be read must not stand in the way of what can.
+        if (error instanceof HighwaterError && error.code !== 'SCHEMA_UNKNOWN') throw error;
+        return null;
       }
-      return isOurs ? reader.decode(value) : null;
     },
   };
 }

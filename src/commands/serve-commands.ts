@@ -39,9 +39,9 @@ export interface CommandServer {
 
 /** Progress is written at most so often. */
 const progressEveryMs = 1_000;
-/** An answer that cannot be written is tried so often. */
-const answerTries = 5;
-const retryMs = 2_000;
+/** What cannot be written is tried so often: the asker waits less long for the one than for the other. */
+const [acceptTries, answerTries] = [3, 5];
+const [soonMs, retryMs] = [100, 2_000];
 /** The topic is followed anew after a failure: first soon, then seldom. */
 const [firstRetryMs, lastRetryMs] = [500, 30_000];
 const closeWithinMs = 3_000;
@@ -103,7 +103,7 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
     const step = ownerStep(record, ledger, { ownerId, now, owns, isAccepting });
     if (step === 'accept') {
       accepting.set(request_id, record);
-      await say(record, { kind: 'accepted', summary: null, facts: {}, error: null }, 1);
+      await say(record, { kind: 'accepted', summary: null, facts: {}, error: null }, acceptTries);
       return;
     }
     if (step === null) return;
@@ -136,7 +136,8 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
         } catch (error) {
           if (stop.signal.aborted) return;
           const facts = { feed: asked.feed, command: asked.command, said: what.kind, error };
-          if (attempt < tries) await pause(isClosing ? 100 : retryMs, stop.signal);
+          const isUrgent = isClosing || what.kind === 'accepted';
+          if (attempt < tries) await pause(isUrgent ? soonMs : retryMs, stop.signal);
           else {
             if (what.kind === 'progress') logger.debug('progress of a command could not be told', facts);
             else logger.warn('the asker of a command could not be answered', facts);

@@ -66,6 +66,25 @@ it('passes over values that are none of a command', async () => {
   expect(await codec.decode(Buffer.from([0, 0, 0, 0, id]))).toBeNull();
   expect(await codec.decode(Buffer.from('{"pause":"ipos"}'))).toBeNull();
   expect(await codec.decode(Buffer.alloc(5))).toBeNull();
+  const ours = await codec.encode(record);
+  expect(await codec.decode(ours.subarray(0, ours.length - 3))).toBeNull();
+  const unknown = {
+    ...registry,
+    schemaById: () => Promise.reject(new HighwaterError('SCHEMA_UNKNOWN', 'no such id')),
+  };
+  expect(await commandCodec(topic, unknown).decode(ours)).toBeNull();
+});
+
+it('does not take a registry that is down for a value that is none', async () => {
+  const registry = memoryRegistry();
+  const wire = await commandCodec(topic, registry).encode(record);
+  const down = {
+    ...registry,
+    schemaById: () => Promise.reject(new HighwaterError('REGISTRY_UNREACHABLE', '')),
+  };
+  await expect(commandCodec(topic, down).decode(wire)).rejects.toMatchObject({
+    code: 'REGISTRY_UNREACHABLE',
+  });
 });
 
 it.each([
