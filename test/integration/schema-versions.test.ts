@@ -262,7 +262,7 @@ describe.each(['ipos', 'analysts', 'insights'] as const)('%s', (name) => {
           await publisher.close();
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 30 },
     );
   }, 60_000);
 });

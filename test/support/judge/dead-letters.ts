@@ -24,7 +24,8 @@ export function checkDeadLetters(
   const kept = new Set<string>();
   const texts = new Set<string>();
   rows.forEach((row, i) => {
-    const value = log.decode(row.value!).value as Record<string, string | number>;
+    if (row.value === null) return; // retried
+    const value = log.decode(row.value).value as Record<string, string | number>;
     const raw = String(value.raw);
     const sha256 = createHash('sha256').update(raw).digest('hex');
     const content = canonical(JSON.parse(raw));
