@@ -9,10 +9,14 @@ import {
   recordPaths,
 } from './declared-schema';
 import { didYouMean } from './did-you-mean';
+import { fits, neverNull, takesNull, typeAt, typeText } from './fits';
 import { shown } from './mistake';
 import type { FeedMistake } from './topic-clashes';
 
 type Add = (path: readonly PropertyKey[], problem: string) => void;
+
+/** What every record has. */
+const alwaysThere = ['id', 'updated', 'extra'];
 
 /** What every event has without being declared. */
 const alwaysFilled = ['event_id', 'caused_by', 'origin', 'ts_ms'];
@@ -35,7 +39,7 @@ export function checkFeed(feed: FeedDefinition): FeedMistake[] {
     if (feed.transitions.findIndex(({ type }) => type === transition.type) < index)
       at(['type'], `${shown(transition.type)} is declared twice`);
     if (paths !== null) checkTransitionPaths(transition, paths, at);
-    checkEvent(transition, at);
+    checkEvent(transition, 'problem' in record ? null : record.type, at);
   }
   return mistakes;
 }
@@ -52,6 +56,10 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
   ];
   const which = `the file ${shown(feed.schema)}`;
   if (missing.length > 0) return `${which} lacks ${missing.join(', ')}`;
+  // What the vendor leaves out, or writes as something else (I8), is null.
+  const needed = neverNull(type).filter((path) => !alwaysThere.includes(path));
+  if (needed.length > 0)
+    return `${which} has no null among the types of ${needed.join(', ')}, and any value can be missing`;
   const envelope = avroType(envelopeOf(feed.name, schema));
   return typeof envelope === 'string' ? `${which} does not fit into a change event: ${envelope}` : null;
 }
@@ -87,8 +95,8 @@ function checkTransitionPaths(transition: TransitionDefinition, { avro }: Record
   for (const [field, path] of Object.entries(transition.same)) expectOneOf(avro, path, ['same', field], add);
 }
 
-/** The event's own schema: all that is filled is in it, and all that it demands is filled. */
-function checkEvent(transition: TransitionDefinition, add: Add): void {
+/** The event's own schema: all that is filled is in it and fits, and all that it demands is filled. */
+function checkEvent(transition: TransitionDefinition, record: types.RecordType | null, add: Add): void {
   const event = declaredSchema(transition.schema);
   if ('problem' in event) {
     add(['schema'], event.problem);
@@ -99,6 +107,7 @@ function checkEvent(transition: TransitionDefinition, add: Add): void {
   const fields = Object.keys(transition.fields);
   for (const name of fields) expectOneOf(names, name, ['fields', name], add, 'event');
   for (const name of same) expectOneOf(names, name, ['same', name], add, 'event');
+  checkEventTypes(transition, event.type, record, add);
   const filled = [...alwaysFilled, ...fields, ...same];
   const empty = event.type.fields.filter(
     (field) => !filled.includes(field.name) && field.defaultValue() === undefined,
@@ -108,6 +117,44 @@ function checkEvent(transition: TransitionDefinition, add: Add): void {
       ['fields'],
       `nothing fills ${empty.map(({ name }) => name).join(', ')}, which ${shown(transition.schema)} has without default`,
     );
+}
+
+/** Of paths that lead nowhere nothing is said here. */
+function checkEventTypes(
+  transition: TransitionDefinition,
+  event: types.RecordType,
+  record: types.RecordType | null,
+  add: Add,
+): void {
+  for (const [name, from] of Object.entries(transition.fields)) {
+    const [side, ...path] = from.split('.');
+    const given = record === null ? undefined : typeAt(record, path.join('.'));
+    const wanted = typeAt(event, name);
+    if (given === undefined || wanted === undefined) continue;
+    // There is no record before a created one, and all but what every record has can be null, also within one that is.
+    const ofEvery = path.length === 1 && !takesNull(given);
+    const isFilled = side === 'after' && (ofEvery || groupOf(transition).includes(path.join('.')));
+    if (!isFilled && !takesNull(wanted))
+      add(['fields', name], `${shown(from)} can be null, and ${name} of the event cannot`);
+    if (!fits(given, wanted))
+      add(
+        ['fields', name],
+        `${shown(from)} is of type ${typeText(given)}, and ${name} of the event of type ${typeText(wanted)}`,
+      );
+  }
+  if (transition.kind === 'field') return;
+  for (const name of Object.keys(transition.same)) {
+    const wanted = typeAt(event, name);
+    if (wanted !== undefined && !fits(boolean, wanted))
+      add(['same', name], `says true or false, and ${name} of the event is of type ${typeText(wanted)}`);
+  }
+}
+
+const boolean = new types.BooleanType();
+
+/** A record without one of these is in no group. */
+function groupOf(transition: TransitionDefinition): readonly string[] {
+  return transition.kind === 'latest-in-group' ? transition.group : [];
 }
 
 function expectOneOf(

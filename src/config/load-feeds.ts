@@ -103,6 +103,8 @@ function readSection(
     add([], `a new feed needs ${missing.join(', ')} too (known feeds are ${known.join(', ')})`);
   const parsed = feedSettings.safeParse(section ?? {});
   for (const issue of parsed.error?.issues ?? []) reportIssue(issue, section, add);
+  if (parsed.data?.transitions === 'same-topic' && !definition?.transitions.length)
+    add(['transitions'], 'found "same-topic", expected a list of transitions: this feed comes with none');
   return parsed.data ?? {};
 }
 

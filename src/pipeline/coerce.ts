@@ -13,8 +13,9 @@ export function coercionOf(type: AvroSchema | undefined, emptyIsUnknown: boolean
     case 'string':
       return emptyIsUnknown ? (raw) => (raw === '' ? null : text(raw)) : text;
     case 'long':
+      return (raw) => (raw === '' ? null : integer(raw, GREATEST_LONG));
     case 'int':
-      return (raw) => (raw === '' ? null : integer(raw));
+      return (raw) => (raw === '' ? null : integer(raw, GREATEST_INT));
     case 'double':
     case 'float':
       return (raw) => (raw === '' ? null : decimal(raw));
@@ -35,10 +36,11 @@ function text(raw: unknown): unknown {
 
 /** avsc doubles a long to encode its sign: above this it would lose the last bit and read back as another number. */
 const GREATEST_LONG = 2 ** 52;
+const GREATEST_INT = 2 ** 31 - 1;
 
-function integer(raw: unknown): unknown {
+function integer(raw: unknown, greatest: number): unknown {
   const value = typeof raw === 'string' && /^-?\d+(\.0+)?$/.test(raw) ? Number(raw) : raw;
-  return Number.isInteger(value) && Math.abs(value as number) <= GREATEST_LONG ? value : DRIFTED;
+  return Number.isInteger(value) && Math.abs(value as number) <= greatest ? value : DRIFTED;
 }
 
 function decimal(raw: unknown): unknown {

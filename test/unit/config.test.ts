@@ -461,10 +461,13 @@ feeds:
 
   it('can be added, with transitions, and a schema beside the file', () => {
     mkdirSync(join(cwd, 'conf'));
-    writeFileSync(join(cwd, 'conf', 'dividend.avsc'), avroRecord('Dividend', { confirmed: 'boolean' }));
+    writeFileSync(
+      join(cwd, 'conf', 'dividend.avsc'),
+      avroRecord('Dividend', { confirmed: ['null', 'boolean'] }),
+    );
     writeFileSync(
       join(cwd, 'conf', 'confirmed.avsc'),
-      avroEvent('Confirmed', { id: 'string', was: 'boolean' }),
+      avroEvent('Confirmed', { id: 'string', was: ['null', 'boolean'] }),
     );
     const file = `
 feeds:

@@ -13,8 +13,13 @@ let cwd: string;
 
 beforeEach(() => {
   cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
-  const share = { type: 'record', name: 'Share', fields: [{ name: 'symbol', type: 'string' }] };
-  const fields = { share: ['null', share], paid: 'long', state: 'string' };
+  const share = { type: 'record', name: 'Share', fields: [{ name: 'symbol', type: ['null', 'string'] }] };
+  const fields = {
+    kind: ['null', 'string'],
+    share: ['null', share],
+    paid: ['null', 'long'],
+    state: ['null', 'string'],
+  };
   writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend', fields));
   writeFileSync(join(cwd, 'moved.avsc'), avroEvent('Moved', { id: 'string', again: 'boolean' }));
 });
@@ -75,6 +80,18 @@ it('a feed of one’s own, whose schemas name no namespace, runs', async () => {
   expect(pipeline.page([row])).toHaveLength(1);
 });
 
+it('an integer beyond an Avro int is kept beside its field', async () => {
+  writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend', { paid: ['null', 'int'] }));
+  const { feeds } = load({ dividends: { ...dividends, symbolField: null, unknowns: {} } });
+  const pipeline = await testPipeline(feeds.at(-1)!);
+  const paid = (value: number) => {
+    const [event] = pipeline.page([{ id: String(value), updated: 1, paid: value }]);
+    return pipeline.images(event!).after;
+  };
+  expect(paid(2 ** 31 - 1)).toMatchObject({ paid: 2 ** 31 - 1, extra: {} });
+  expect(paid(2 ** 31)).toMatchObject({ paid: null, extra: { paid: '2147483648' } });
+});
+
 describe('of schemas', () => {
   it.each([
     ['nothing', null, 'the file "dividend.avsc" cannot be read (ENOENT), expected one beside'],
@@ -85,6 +102,15 @@ describe('of schemas', () => {
       'what no record can do without',
       avroRecord('D', { id: 'long', updated: ['null', 'long'], extra: undefined }),
       'the file "dividend.avsc" lacks id (string), updated (long), extra (map of string)',
+    ],
+    [
+      'what cannot do without a value',
+      avroRecord('D', {
+        paid: 'long',
+        share: ['null', { type: 'record', name: 'S', fields: [{ name: 'symbol', type: 'string' }] }],
+        state: ['string', 'null'],
+      }),
+      'the file "dividend.avsc" has no null among the types of paid, share.symbol, and any value can be missing',
     ],
     [
       'a record called as the envelope is',
@@ -156,7 +182,8 @@ it('every path that leads nowhere is told, all at once, with its place', () => {
 
 it('the field of a field transition is looked up', () => {
   const { group, newestBy, differs, same, ...common } = transition;
-  const moves = [{ ...common, kind: 'field', field: 'stat', fields: { id: 'after.id', again: 'after.id' } }];
+  writeFileSync(join(cwd, 'moved.avsc'), avroEvent('Moved', { id: 'string' }));
+  const moves = [{ ...common, kind: 'field', field: 'stat', fields: { id: 'after.id' } }];
   expect(mistakes({ dividends: { ...dividends, transitions: moves } })).toEqual([
     expect.stringMatching(/^feeds.dividends.transitions.0.field \(.*\): "stat" is no field of the record/),
   ]);
@@ -166,6 +193,44 @@ it('what an event demands must be filled', () => {
   expect(mistakes(declared({}, { fields: {}, same: {} }))).toEqual([
     expect.stringMatching(/^feeds.dividends.transitions.0.fields \(.*\): nothing fills id, again, which /),
   ]);
+});
+
+it('what fills an event fits into it, also when it is missing', () => {
+  const event = {
+    ...{ id: 'string', updated: 'double', again: 'string', symbol: 'string', kind: 'string', was: 'string' },
+    ...{ paid: ['null', 'string'], state: ['null', 'string'] },
+  };
+  writeFileSync(join(cwd, 'moved.avsc'), avroEvent('Moved', event));
+  const fields = {
+    ...{
+      id: 'after.id',
+      updated: 'after.updated',
+      symbol: 'after.share.symbol',
+      kind: 'after.kind',
+      was: 'before.id',
+    },
+    ...{ paid: 'after.paid', state: 'before.state' },
+  };
+  const found = mistakes(declared({}, { fields }));
+  expect(found.map((line) => line.replace(/ \(highwater.yaml, line \d+\)/, ''))).toEqual([
+    'feeds.dividends.transitions.0.fields.kind: "after.kind" can be null, and kind of the event cannot',
+    'feeds.dividends.transitions.0.fields.was: "before.id" can be null, and was of the event cannot',
+    'feeds.dividends.transitions.0.fields.paid: "after.paid" is of type long, and paid of the event of type string',
+    'feeds.dividends.transitions.0.same.again: says true or false, and again of the event is of type string',
+  ]);
+});
+
+it('a feed that comes without transitions has none for its own topic', () => {
+  const problem = 'found "same-topic", expected a list of transitions: this feed comes with none';
+  for (const feeds of [
+    { analysts: { transitions: 'same-topic' } },
+    { dividends: { ...dividends, transitions: 'same-topic' } },
+  ] as Record<string, Section>[]) {
+    expect(mistakes(feeds)).toEqual([
+      expect.stringMatching(/^feeds.\w+.transitions \(highwater.yaml, line \d+\): /),
+    ]);
+    expect(mistakes(feeds)[0]).toContain(problem);
+  }
 });
 
 it('an event type is declared once', () => {
