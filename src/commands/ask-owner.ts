@@ -74,7 +74,10 @@ export async function askOwner(
   );
 
   try {
-    await writeCommandRecord(request, writing, signal);
+    await writeCommandRecord(request, writing, signal).catch((error: unknown) => {
+      // It may be on its way all the same: it is withdrawn below, which also holds when it arrives later than that.
+      if (!signal.aborted) throw error;
+    });
     const first = await settled(acceptWithinMs, signal);
     const owner = first ?? (await withdrawn());
     if (owner === 'withdrawn') return { kind: 'not accepted' };

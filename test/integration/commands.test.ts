@@ -150,6 +150,27 @@ it('the signal withdraws a request that nobody has accepted, and leaves an accep
   answer({ ok: true, summary: 'done', facts: {} });
 });
 
+it('a request that was interrupted while it was written is withdrawn too', async () => {
+  const stop = new AbortController();
+  const { commitLog, registry } = open();
+  const slow: Pick<CommitLog, 'append' | 'read'> = {
+    read: commitLog.read,
+    async append(to, records, signal) {
+      // It is written, and who wrote it learns of nothing but the signal.
+      await commitLog.append(to, records, deadline());
+      if (!stop.signal.aborted) stop.abort();
+      signal.throwIfAborted();
+    },
+  };
+  expect(await ask('ipos', { log: slow, registry }, stop.signal)).toEqual({ kind: 'not accepted' });
+
+  const server = owner();
+  const next = ask();
+  (await taken(server)).answer({ ok: true, summary: 'the second one', facts: {} });
+  expect(await next).toMatchObject({ outcome: { summary: 'the second one' } });
+  expect(server.inboxOf('ipos').take()).toBeNull();
+});
+
 it('an owner that is silent for too long is not waited for', async () => {
   owner();
   // Less than its signs of life take.

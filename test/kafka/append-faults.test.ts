@@ -1,0 +1,76 @@
+import type { CommitLog } from '../../src/log/commit-log';
+import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import { commandsTopic } from '../../src/log/topics';
+import { deadline, readAll, record } from '../support/log-records';
+import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
+import { uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+
+let kafka: ProxiedKafka;
+const opened: CommitLog[] = [];
+
+beforeAll(async () => {
+  kafka = await startProxiedKafka();
+}, 180_000);
+afterEach(async () => {
+  for (const log of opened.splice(0)) await log.close();
+});
+afterAll(() => kafka?.stop());
+
+function open(brokers: string): CommitLog {
+  const log = openKafkaLog({
+    kafka: { brokers: [brokers], ssl: null, sasl: null, compression: 'none' },
+    ...{ appId: 'test', topicPrefix: '', logger: quietLogger() },
+  });
+  opened.push(log);
+  return log;
+}
+
+it.each(['request', 'answer'] as const)(
+  'an append whose %s is lost is made all the same, or fails and can be made again; the order stays',
+  async (where) => {
+    const topic = commandsTopic('test', uniquePrefix());
+    const log = open(kafka.brokers);
+    await log.append(topic, [record(topic.name, 'ipos', '0', { timestamp: Date.now() })], deadline());
+    const watch = kafka.proxy.cut({ api: 'Produce', where, every: 3 });
+    for (let i = 1; i <= 12; i++) {
+      const one = record(topic.name, 'ipos', `${i}`, { timestamp: Date.now() });
+      for (let made = false; !made; )
+        made = await log.append(topic, [one], deadline()).then(
+          () => true,
+          (error) => {
+            expect(error).toMatchObject({ code: expect.stringMatching(/^(KAFKA_UNREACHABLE|LOG_FAILED)$/) });
+            return false;
+          },
+        );
+    }
+    expect(watch.met()).toBeGreaterThanOrEqual(4);
+    watch.remove();
+
+    const values = (await readAll(open(kafka.direct), [topic.name])).map(({ value }) => Number(value));
+    // One that was made again may be there twice.
+    expect(values.filter((value, i) => value !== values[i - 1])).toEqual(
+      Array.from({ length: 13 }, (_, i) => i),
+    );
+  },
+  120_000,
+);
+
+it('an append that the brokers do not answer ends with the signal, and the next one finds its way', async () => {
+  const topic = commandsTopic('test', uniquePrefix());
+  const log = open(kafka.brokers);
+  const say = (text: string) => [record(topic.name, 'ipos', text, { timestamp: Date.now() })];
+  await log.append(topic, say('before'), deadline());
+  kafka.proxy.freeze();
+  const stop = new AbortController();
+  const hanging = log.append(topic, say('meanwhile'), stop.signal);
+  const behind = log.append(topic, say('behind'), deadline());
+  stop.abort(new Error('enough'));
+  await expect(hanging).rejects.toThrow('enough');
+  kafka.proxy.thaw();
+  await behind;
+
+  const values = (await readAll(open(kafka.direct), [topic.name])).map(({ value }) => String(value));
+  expect(values[0]).toBe('before');
+  expect(values).toContain('behind');
+}, 60_000);
