@@ -224,6 +224,8 @@ async function* walk(
           'The scan goes on; what is missing is left to a later wide poll or reconcile.',
         { feed: window.feed },
       );
+      // What pages are counted in may have been learned while rows moved: one record too many on each page looks like that.
+      await position.reader.learnPaging();
     }
     return value;
   }

@@ -52,6 +52,11 @@ export async function carryOut(
     return error.code.startsWith('COMMAND_') ? null : error;
   }
 
+  function refuseDuringSnapshot(): void {
+    if (owned.deps.state.offset.snapshot !== 'complete')
+      throw refused(`a snapshot of feed ${feed.name} is not complete yet, and shows every record`);
+  }
+
   async function run(): Promise<Outcome> {
     const { deps } = owned;
     switch (command.name) {
@@ -69,14 +74,15 @@ export async function carryOut(
         );
       }
       case 'snapshot': {
-        const { seq, snapshot } = deps.state.offset;
-        if (snapshot !== 'complete') throw refused(`the first snapshot of feed ${feed.name} still runs`);
+        const { seq } = deps.state.offset;
+        refuseDuringSnapshot();
         await movePosition(feed, deps, {
           ...{ snapshot: 'pending', snapshot_completed_ms: null, snapshot_seq: seq, high_water_mark: 0 },
         });
         return done(`Feed ${feed.name} is read again from the beginning: every record comes once more.`);
       }
       case 'reconcile': {
+        refuseDuringSnapshot();
         const { dryRun, allowDeletes } = command;
         const onProgress = ({ scan, pages, rows }: { scan: number; pages: number; rows: number }): void =>
           progress(`scan ${scan}: ${rows} rows in ${pages} pages`, { scan, pages, rows });
@@ -84,8 +90,7 @@ export async function carryOut(
         return reconciled(feed, result, dryRun, deps.state.recordCount);
       }
       case 'backfill': {
-        if (deps.state.offset.snapshot !== 'complete')
-          throw refused(`the first snapshot of feed ${feed.name} still runs, and shows everything`);
+        refuseDuringSnapshot();
         return backfilled(feed, await backfill(feed, owned, command, signal, turns, progress));
       }
       case 'retry-dead-letters': {

@@ -89,7 +89,7 @@ export async function runFeedTask(
           owned = await letGo(owned);
       }
       if (once) break;
-      await idle(work.untilDue(owned), owned === null ? null : inbox, signal);
+      await idle(work.untilDue(), owned === null ? null : inbox, signal);
       if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');
     }
     const complete = isPaused || (work.lastPoll?.complete ?? false);

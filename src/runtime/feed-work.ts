@@ -3,6 +3,7 @@ import type { Feed } from '../feeds/feed';
 import type { Logger } from '../logger';
 import { type PollResult, poll } from '../pipeline/poll';
 import { reconcile } from '../pipeline/reconcile';
+import { movePosition } from '../pipeline/reposition';
 import { pollRound } from '../pipeline/round';
 import type { BackfillProgress } from '../state/source-offset';
 import { pause } from '../wait';
@@ -21,14 +22,19 @@ export interface FeedWork {
   turn(owned: OwnedFeed, signal: AbortSignal): Promise<boolean>;
   /** No poll before so many ms have passed; commands are still taken. */
   postpone(ms: number): void;
-  /** In ms. Infinity while the feed is paused. */
-  untilDue(owned: OwnedFeed | null): number;
+  /** In ms. */
+  untilDue(): number;
   /** Of the last poll. */
   readonly lastPoll: PollResult | null;
 }
 
 /** What does not wait until a long piece of work is done. */
 const ending: readonly Command['name'][] = ['pause', 'reset', 'snapshot', 'backfill'];
+
+const beginning: readonly Command['name'][] = ['resume', 'reset', 'snapshot'];
+
+/** How often, at least, a paused feed shows that it has an owner, in ms. */
+const PAUSED_MS = 30_000;
 
 /** How late, at most, a command is heard that ends a long piece of work, while that rests. */
 const LISTEN_MS = 500;
@@ -128,19 +134,24 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
     postpone(ms) {
       nextPollAt = performance.now() + ms;
     },
-    untilDue(owned) {
-      if (owned?.deps.state.offset.paused) return Number.POSITIVE_INFINITY;
-      return Math.max(0, nextPollAt - performance.now());
-    },
+    untilDue: () => Math.max(0, nextPollAt - performance.now()),
     async turn(owned, signal) {
       const request = once ? null : inbox.take();
       if (request !== null) {
         const turns = turnsOf(owned, request.command, signal);
         const failure = await carryOut(feed, owned, request, signal, turns);
         if (failure !== null) throw failure;
+        // These mean to see what comes now.
+        if (beginning.includes(request.command.name)) nextPollAt = Number.NEGATIVE_INFINITY;
         return false;
       }
-      if (owned.deps.state.offset.paused || performance.now() < nextPollAt) return false;
+      if (performance.now() < nextPollAt) return false;
+      if (owned.deps.state.offset.paused) {
+        // Who commits nothing would never learn that the feed has another owner.
+        await movePosition(feed, owned.deps, {});
+        nextPollAt = performance.now() + Math.max(feed.pollIntervalMs, PAUSED_MS);
+        return false;
+      }
       await pollNow(owned, signal);
       if (once) return true;
       const { snapshot, backfill: begun } = owned.deps.state.offset;
