@@ -22,7 +22,7 @@ const drift: NonNullable<NonNullable<SimulatorOptions['behaviour']>['drift']> = 
   ...{ milliseconds: 0.03, scale: 0.1, surrogates: 0.03 },
 };
 
-const faults: readonly FaultRule[] = [
+export const faults: readonly FaultRule[] = [
   { fault: { kind: 'delay', ms: 25 }, probability: 0.05 },
   { fault: { kind: 'status', status: 503 }, probability: 0.006 },
   { fault: { kind: 'status', status: 429 }, probability: 0.004 },
@@ -99,7 +99,10 @@ function lateCounter(sim: Simulator): () => number {
 }
 
 function truthOf(sim: Simulator, feed: FeedName): ApiTruth {
-  return { history: sim.history(feed), records: sim.truth(feed), unusable: sim.stores[feed].unusable() };
+  const history = sim.history(feed).map(({ id, record, visibleFromMs }) => {
+    return { id, record, shownFromMs: visibleFromMs, serverSecond: visibleFromMs / 1000 };
+  });
+  return { history, records: sim.truth(feed), unusable: sim.stores[feed].unusable() };
 }
 
 /** One write, or a burst of them. */
@@ -116,34 +119,40 @@ function disturb(sim: Simulator, random: Random): void {
   else burst(sim, feed, key, random);
 }
 
-/** A change of one member; some come back to what was there before, some say nothing new. */
 function edit(sim: Simulator, feed: FeedName, key: string, random: Random): void {
   const store = sim.stores[feed];
   const record = store.get(key)!;
-  const now = Math.floor(Date.now() / 1000);
-  const change: Record<FeedName, () => JsonRecord> = {
-    insights: () => ({
-      rating: random.pick(['Buy', 'Hold', 'Sell']),
-      date: random.chance(0.2) ? '2024-01-02' : record.date,
-    }),
-    analysts: () => ({
-      firm_name: random.pick(['Alpha & Söhne', 'Beta 株式会社', 'Gamma']),
-      ratings_accuracy: {
-        ...(record.ratings_accuracy as JsonRecord),
-        '1y_loss_count': random.int(0, 2),
-        smart_score: random.pick(['50.00', '50.0', '51.25']),
-      },
-    }),
-    ipos: () => ({
-      deal_status: random.pick(['Priced', 'Postponed', 'Withdrawn', '']),
-      sic: random.pick([0, 7372]),
-      last_yr_income: 0,
-      last_yr_income_year: random.pick([0, 2024]),
-      price_min: random.pick(['', '9.5', '9.500']),
-      lead_underwriters: random.chance(0.5) ? [] : ['One Securities', 'Two Securities'],
-    }),
-  };
-  store.upsert({ ...record, ...change[feed](), updated: now }, { key });
+  const updated = Math.floor(Date.now() / 1000);
+  store.upsert({ ...record, ...editOf(feed, record, random), updated }, { key });
+}
+
+/** A change of some members; some come back to what was there before, some say nothing new. */
+export function editOf(feed: FeedName, record: JsonRecord, random: Random): JsonRecord {
+  switch (feed) {
+    case 'insights':
+      return {
+        rating: random.pick(['Buy', 'Hold', 'Sell']),
+        date: random.chance(0.2) ? '2024-01-02' : record.date,
+      };
+    case 'analysts':
+      return {
+        firm_name: random.pick(['Alpha & Söhne', 'Beta 株式会社', 'Gamma']),
+        ratings_accuracy: {
+          ...(record.ratings_accuracy as JsonRecord),
+          '1y_loss_count': random.int(0, 2),
+          smart_score: random.pick(['50.00', '50.0', '51.25']),
+        },
+      };
+    case 'ipos':
+      return {
+        deal_status: random.pick(['Priced', 'Postponed', 'Withdrawn', '']),
+        sic: random.pick([0, 7372]),
+        last_yr_income: 0,
+        last_yr_income_year: random.pick([0, 2024]),
+        price_min: random.pick(['', '9.5', '9.500']),
+        lead_underwriters: random.chance(0.5) ? [] : ['One Securities', 'Two Securities'],
+      };
+  }
 }
 
 /** More records within one second than a page holds. */

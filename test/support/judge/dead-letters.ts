@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { where } from './change-log';
 import { canonical } from './expected-image';
+import { type ApiVersion, isUsable } from './history';
 import type { JudgedLog } from './log';
-import { type ApiVersion, isUsable } from './replay';
 import type { Findings } from './verdict';
 
 /**

@@ -1,6 +1,7 @@
 import { type ChangeEvent, where } from './change-log';
+import type { Live, LivedLife } from './lives';
 import { imageOf, type JudgedLog, type LogRow } from './log';
-import type { Live } from './replay';
+import { isOfReset } from './resets';
 import type { Findings } from './verdict';
 
 /** `highwater.SourceOffset`, as far as the judge looks at it. */
@@ -15,6 +16,9 @@ export interface StoredOffset {
   readonly record_count: number;
   readonly partition_counts: readonly number[];
   readonly last_complete_scan_ms: number | null;
+  readonly last_reconcile_ms: number | null;
+  readonly snapshot_completed_ms: number | null;
+  readonly paused: boolean;
 }
 
 /** The stored position of a feed and where in its topic it lies; null when there is none yet. */
@@ -27,10 +31,11 @@ export function readOffset(log: JudgedLog, feed: string): { row: LogRow; offset:
 export function checkImages(
   log: JudgedLog,
   feed: string,
-  events: readonly ChangeEvent[],
+  lives: readonly LivedLife[],
   live: Live,
   found: Findings,
 ): number[] {
+  const events = lives.flatMap((life) => life.events);
   const byId = new Map(events.map((event) => [event.envelope.event_id, event]));
   const latest = new Map<string, LogRow>();
   const rows = log.rows(`${feed}.current`);
@@ -47,35 +52,40 @@ export function checkImages(
   const counts: number[] = [];
   for (const row of log.keeps === 'all' ? rows : latest.values()) {
     const isLatest = latest.get(row.key) === row;
+    if (isOfReset(row)) continue;
     const event = byId.get(row.headers.event_id ?? '');
     if (event === undefined) {
       found.add('I5', 'torn', `${where(row)}: event ${row.headers.event_id} is not in the log`);
       continue;
     }
     checkImage(row, event, isLatest ? live.get(row.key) : undefined, found);
-    if (isLatest && row.value !== null) counts[row.partition] = (counts[row.partition] ?? 0) + 1;
+    if (!isLatest || row.value === null) continue;
+    counts[row.partition] = (counts[row.partition] ?? 0) + 1;
+    if (!live.has(row.key)) found.add('I5', 'torn', `${where(row)}: ${row.key} has an image and is not live`);
   }
   for (const [id, event] of live) {
     if (latest.get(id)?.value == null)
       found.add('I5', 'torn', `${id} is live by ${where(event.row)}, and has no image`);
   }
   if (log.keeps === 'all') checkWrites(rows, events, found);
-  else checkWriteCounts(rows, events, feed, found);
+  else checkWriteCounts(rows, lives, live, feed, found);
   return counts;
 }
 
 /** Where everything is kept, each event has its image: one, and in the order of the events. */
 function checkWrites(images: readonly LogRow[], events: readonly ChangeEvent[], found: Findings): void {
   const written = new Map<string, LogRow>();
-  const last = new Map<number, number>();
+  const last = new Map<string, number>();
   for (const row of images) {
+    if (isOfReset(row)) continue;
     const id = row.headers.event_id ?? '';
     const twin = written.get(id);
     if (twin !== undefined) found.add('I5', 'twice', `${where(twin)} and ${where(row)} are both of ${id}`);
     written.set(id, row);
     const seq = Number(row.headers.seq);
-    if (seq <= (last.get(row.partition) ?? 0)) found.add('I4', 'order', `${where(row)}: ${id} comes late`);
-    last.set(row.partition, seq);
+    const part = `${row.headers.incarnation} ${row.partition}`;
+    if (seq <= (last.get(part) ?? 0)) found.add('I4', 'order', `${where(row)}: ${id} comes late`);
+    last.set(part, seq);
   }
   for (const { row, envelope } of events) {
     if (!written.has(envelope.event_id)) found.add('I5', 'torn', `${where(row)} has written no image`);
@@ -108,57 +118,76 @@ function checkImage(row: LogRow, event: ChangeEvent, newest: ChangeEvent | undef
 /** The embedded log numbers without gaps: an image that was written without its event, or the reverse, shows in the ends. */
 function checkWriteCounts(
   images: readonly LogRow[],
-  events: readonly ChangeEvent[],
+  lives: readonly LivedLife[],
+  current: Live,
   feed: string,
   found: Findings,
 ): void {
-  const ends = (rows: readonly LogRow[]): string => {
+  const ends = (rows: readonly LogRow[]): number[] => {
     const end: number[] = [];
     for (const { partition, offset } of rows) end[partition] = Math.max(end[partition] ?? 0, offset + 1);
-    return Array.from(end, (count) => count ?? 0).join(', ');
+    return Array.from(end, (count) => count ?? 0);
   };
-  const written = ends(images);
-  const published = ends(events.map(({ row }) => row));
+  const written = ends(images).join(', ');
+  const writes = ends(lives.flatMap(({ events }) => events.map(({ row }) => row)));
+  // A reset writes a tombstone for each image that it ends.
+  for (const { live } of lives)
+    if (live !== current) for (const { row } of live.values()) writes[row.partition]!++;
+  const published = writes.join(', ');
   if (written !== published)
-    found.add('I5', 'torn', `${feed}: ${published} events were written by partition, and ${written} images`);
+    found.add(
+      'I5',
+      'torn',
+      `${feed}: ${published} images belong to the events and resets by partition, and ${written} were written`,
+    );
 }
 
 /** I5: the stored position tells of exactly these events and images. @returns the number of the last commit */
 export function checkOffset(
   log: JudgedLog,
-  feed: string,
-  events: readonly ChangeEvent[],
+  lives: readonly LivedLife[],
   live: Live,
+  stored: ReturnType<typeof readOffset>,
   imageCounts: readonly number[],
   found: Findings,
 ): number {
-  const stored = readOffset(log, feed);
   if (stored === null) {
-    if (events.length > 0) found.add('I5', 'torn', `${events.length} events and no source offset`);
+    if (lives.length > 0) found.add('I5', 'torn', `${lives.length} incarnations and no source offset`);
     return 0;
   }
   const { row, offset } = stored;
-  const last = events.reduce((greatest, { seq }) => Math.max(greatest, seq), 0);
-  const incarnations = new Set(events.map(({ incarnation }) => incarnation));
+  const own = lives.findIndex(({ incarnation }) => incarnation === offset.incarnation);
   const expected: Record<string, readonly [unknown, unknown]> = {
-    seq: [offset.seq, last],
+    seq: [offset.seq, lives[own]?.events.at(-1)?.seq ?? 0],
     record_count: [offset.record_count, live.size],
     partition_counts: [
       offset.partition_counts.join(),
       offset.partition_counts.map((_, i) => imageCounts[i] ?? 0).join(),
     ],
-    // One source offset a transaction. Where there is no gap in the topic, its place tells how many there were.
-    commit: [offset.commit, log.keeps === 'all' ? log.count(row.topic) : row.offset + 1],
+    // The last that has events, or a newer one that has none yet.
+    incarnations: [own < 0 ? lives.length : own + 1, lives.length],
+    commit: [offset.commit, commitsOf(log, row, offset, lives.length > 1 || (own < 0 && lives.length > 0))],
   };
   for (const [name, [is, must]] of Object.entries(expected)) {
     if (is !== must)
       found.add('I5', 'torn', `source offset: ${name} is ${String(is)}, the log says ${String(must)}`);
   }
-  if (incarnations.size > 0 && !incarnations.has(offset.incarnation))
-    found.add(
-      'I5',
-      'torn',
-      `source offset of incarnation ${offset.incarnation}, events of ${[...incarnations]}`,
-    );
   return offset.commit;
+}
+
+/**
+ * One source offset a transaction, numbered anew in each incarnation. Where there is no gap in the topic, the place of the
+ * last tells how many there were.
+ */
+export function commitsOf(log: JudgedLog, row: LogRow, offset: StoredOffset, hasEarlier: boolean): number {
+  const all = log.keeps === 'all' ? log.count(row.topic) : row.offset + 1;
+  if (!hasEarlier) return all;
+  if (log.keeps === 'latest') return Math.min(offset.commit, all);
+  const own = log.rows(row.topic).filter(({ value }) => {
+    return (
+      value !== null &&
+      (log.decode(value).value as unknown as StoredOffset).incarnation === offset.incarnation
+    );
+  });
+  return own.length;
 }

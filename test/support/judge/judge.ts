@@ -1,12 +1,17 @@
-import { bySeq, type ChangeEvent, checkNumbers, readChanges } from './change-log';
+import { checkNumbers, readChanges } from './change-log';
 import { checkDeadLetters } from './dead-letters';
-import { checkImages, checkOffset } from './images';
+import { checkDeletes } from './deletes';
+import type { ApiVersion } from './history';
+import { checkImages, checkOffset, readOffset } from './images';
+import type { Knowledge } from './knowledge';
+import { type Live, type LivedLife, livesOf } from './lives';
 import type { JudgedLog } from './log';
 import { withLogFile } from './log-file';
-import { type ApiVersion, checkTruth, checkVersions, type Live, replay } from './replay';
+import { checkTruth, checkVersions, replay } from './replay';
+import { checkResets } from './resets';
 import { checkTransactions } from './transactions';
 import { checkTransitions } from './transitions';
-import { type FeedCounts, type Findings, findings, type Verdict, type Violation } from './verdict';
+import { type FeedCounts, findings, type Verdict, type Violation } from './verdict';
 
 /** What one endpoint of the API shows now and ever showed. */
 export interface ApiTruth {
@@ -19,24 +24,40 @@ export interface ApiTruth {
 }
 
 /**
- * Replays a log and holds it against the API: I1 to I6 and I8 of the design, and the transitions. It decodes by the schemas
+ * Replays a log and holds it against the API: I1 to I8 of the design, and the transitions. It decodes by the schemas
  * that the log or its registry holds, relies on the order within partitions alone, and shares no code with the publisher.
  *
  * @param truth by feed; the publisher must have had time for a whole scan since the API last changed
  */
-export function judge(log: JudgedLog, truth: Readonly<Record<string, ApiTruth>>): Verdict {
+export function judge(
+  log: JudgedLog,
+  truth: Readonly<Record<string, ApiTruth>>,
+  known: Knowledge = {},
+): Verdict {
   const violations: Violation[] = [];
   const feeds: Record<string, FeedCounts> = {};
   for (const [feed, { history, records, unusable }] of Object.entries(truth)) {
     const found = findings(feed);
     const events = readChanges(log, feed, found);
-    checkVersions(feed, events, history, found);
-    const live = replayIncarnations(feed, events, found);
-    checkTruth(feed, live, records, found);
-    const imageCounts = checkImages(log, feed, events, live, found);
-    const commits = checkOffset(log, feed, events, live, imageCounts, found);
+    const stored = readOffset(log, feed);
+    const lives = livesOf(events).map((life): LivedLife => {
+      checkNumbers(life.events, found);
+      return { ...life, live: replay(feed, life, known.snapshots?.[feed] ?? 0, found) };
+    });
+    checkVersions(feed, lives, history, found);
+    checkDeletes(lives, history, known, found);
+    // A reset may just have been: then nothing is live.
+    const current = lives.find(({ incarnation }) => incarnation === stored?.offset.incarnation);
+    const live: Live = (stored === null ? lives.at(-1) : current)?.live ?? new Map();
+    const { last_reconcile_ms, snapshot_completed_ms } = stored?.offset ?? {};
+    const lastReadMs = Math.max(last_reconcile_ms ?? 0, snapshot_completed_ms ?? 0);
+    const readUntilMs = lastReadMs - (known.reconcileMs ?? 0);
+    checkTruth(feed, live, records, history, { overlapSeconds: known.overlapSeconds, readUntilMs }, found);
+    const imageCounts = checkImages(log, feed, lives, live, found);
+    checkResets(log, feed, lives, live, found);
+    const commits = checkOffset(log, lives, live, stored, imageCounts, found);
     if (log.keeps === 'all') checkTransactions(log, feed, events, found);
-    const transitions = checkTransitions(log, feed, events, found);
+    const transitions = checkTransitions(log, feed, lives, found);
     const deadLetters = checkDeadLetters(log, feed, history, unusable, found);
     violations.push(...found.violations);
     const byOp: Record<string, number> = {};
@@ -47,23 +68,10 @@ export function judge(log: JudgedLog, truth: Readonly<Record<string, ApiTruth>>)
 }
 
 /** Judges `highwater.db`, opened for reading only. */
-export function judgeFile(file: string, truth: Readonly<Record<string, ApiTruth>>): Verdict {
-  return withLogFile(file, (log) => judge(log, truth));
-}
-
-/** A new incarnation starts from nothing: only the last one's images are live. */
-function replayIncarnations(feed: string, events: readonly ChangeEvent[], found: Findings): Live {
-  let live: Live = new Map();
-  const incarnations = new Map<string, ChangeEvent[]>();
-  for (const event of events) {
-    const known = incarnations.get(event.incarnation);
-    if (known === undefined) incarnations.set(event.incarnation, [event]);
-    else known.push(event);
-  }
-  const first = (life: readonly ChangeEvent[]): number => bySeq(life)[0]!.row.timestamp;
-  for (const life of [...incarnations.values()].sort((a, b) => first(a) - first(b))) {
-    checkNumbers(life, found);
-    live = replay(feed, life, found);
-  }
-  return live;
+export function judgeFile(
+  file: string,
+  truth: Readonly<Record<string, ApiTruth>>,
+  known: Knowledge = {},
+): Verdict {
+  return withLogFile(file, (log) => judge(log, truth, known));
 }

@@ -1,4 +1,4 @@
-import { readOffset, type StoredOffset } from './images';
+import { commitsOf, readOffset, type StoredOffset } from './images';
 import type { JudgedLog } from './log';
 import { type Findings, findings, type Violation } from './verdict';
 
@@ -20,36 +20,47 @@ export function observe(log: JudgedLog, feeds: readonly string[]): Observation {
   return seen;
 }
 
-/** I5 at a moment in the middle, cheap enough for each kill: position, events and images agree. */
-export function checkAtomic(log: JudgedLog, feeds: readonly string[]): Violation[] {
+/**
+ * I5 at a moment in the middle, cheap enough for each kill: position, events and images agree.
+ * @param resets whether there may have been any
+ */
+export function checkAtomic(log: JudgedLog, feeds: readonly string[], resets = false): Violation[] {
   return feeds.flatMap((feed) => {
     const found = findings(feed);
-    checkFeed(log, feed, found);
+    checkFeed(log, feed, resets, found);
     return found.violations;
   });
 }
 
-function checkFeed(log: JudgedLog, feed: string, found: Findings): void {
+function checkFeed(log: JudgedLog, feed: string, resets: boolean, found: Findings): void {
   const stored = readOffset(log, feed);
-  const events = log.count(feed);
+  const events = resets ? countOf(log, feed, stored?.offset.incarnation) : log.count(feed);
   const images = log.tableSize(`${feed}.current`);
   const { seq = 0, record_count = 0, commit = 0 } = stored?.offset ?? {};
   if (events !== seq) found.add('I5', 'torn', `${events} events, and the source offset says ${seq}`);
   if (images !== record_count)
     found.add('I5', 'torn', `${images} images, and the source offset says ${record_count}`);
   if (stored === null) return;
-  const { row } = stored;
-  const commits = log.keeps === 'all' ? log.count(row.topic) : row.offset + 1;
+  const { row, offset } = stored;
+  const commits = commitsOf(log, row, offset, resets);
   if (commit !== commits) found.add('I5', 'torn', `commit ${commit} is number ${commits} in its topic`);
 }
 
-/** What may never go back from one look to a later one. */
-export function checkForward(before: Observation, after: Observation): Violation[] {
+/** Events of one incarnation: those of earlier ones stay in the topic. */
+function countOf(log: JudgedLog, feed: string, incarnation: string | undefined): number {
+  return log.rows(feed).filter(({ headers }) => headers.ce_id?.split(':')[1] === incarnation).length;
+}
+
+/** What may never go back from one look to a later one. @param resets whether there may have been any */
+export function checkForward(before: Observation, after: Observation, resets = false): Violation[] {
   return Object.entries(before).flatMap(([feed, old]) => {
     const found = findings(feed);
     const now = after[feed];
     if (now === undefined) found.add('I5', 'lost', `the source offset of commit ${old.commit} is gone`);
-    else if (now.incarnation !== old.incarnation)
+    else if (now.incarnation !== old.incarnation && resets) {
+      if (now.events < old.events)
+        found.add('I5', 'lost', `${old.events} events became ${now.events} over a reset`);
+    } else if (now.incarnation !== old.incarnation)
       found.add('I2', 'lost', `incarnation ${old.incarnation} became ${now.incarnation}`);
     else if (now.commit < old.commit || now.seq < old.seq || now.events < old.events)
       found.add(

@@ -1,6 +1,7 @@
 import { bySeq, type ChangeEvent, where } from './change-log';
 import type { StoredOffset } from './images';
 import type { JudgedLog, LogRow } from './log';
+import { isOfReset } from './resets';
 import type { Findings } from './verdict';
 
 interface Commit {
@@ -35,7 +36,9 @@ export function checkTransactions(
       commitOf,
       found,
     );
-    const images = log.rows(`${feed}.current`).filter(({ headers }) => headers.incarnation === incarnation);
+    const images = log
+      .rows(`${feed}.current`)
+      .filter((row) => row.headers.incarnation === incarnation && !isOfReset(row));
     checkTogether(
       images.map((row) => [row, Number(row.headers.seq)]),
       commitOf,

@@ -1,5 +1,6 @@
 import { bySeq, type ChangeEvent, ceHeaders, where } from './change-log';
 import { canonical, type Image, plainNumber } from './expected-image';
+import type { Life } from './lives';
 import type { JudgedLog, LogRow } from './log';
 import type { Findings } from './verdict';
 
@@ -36,15 +37,18 @@ const kinds: Readonly<Record<string, Kind>> = {
 export function checkTransitions(
   log: JudgedLog,
   feed: string,
-  events: readonly ChangeEvent[],
+  lives: readonly Life[],
   found: Findings,
 ): number {
   const kind = kinds[feed];
   if (kind === undefined) return 0;
   const rows = log.rows(kind.topic);
-  const expected = new Map(kind.expect(events).map((event) => [event.value.event_id as string, event]));
+  const expected = new Map<string, Expected>();
+  // Each incarnation knows nothing of the one before.
+  for (const { events } of lives)
+    for (const event of kind.expect(events)) expected.set(event.value.event_id as string, event);
   const seen = new Set<string>();
-  const lastSeq = new Map<number, number>();
+  const lastSeq = new Map<string, number>();
   for (const row of rows) {
     const decoded = row.value === null ? null : log.decode(row.value);
     const id = String(decoded?.value.event_id);
@@ -55,9 +59,10 @@ export function checkTransitions(
       found.add('transitions', 'wrong', `${where(row)}: nothing calls for ${canonical(decoded.value)}`);
     else {
       checkOne(row, decoded.value, match, kind, feed, found);
-      if (match.cause.seq < (lastSeq.get(row.partition) ?? 0))
+      const part = `${match.cause.incarnation} ${row.partition}`;
+      if (match.cause.seq < (lastSeq.get(part) ?? 0))
         found.add('transitions', 'order', `${where(row)}: ${id} comes late`);
-      lastSeq.set(row.partition, match.cause.seq);
+      lastSeq.set(part, match.cause.seq);
     }
     seen.add(id);
   }

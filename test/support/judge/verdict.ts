@@ -4,7 +4,7 @@ export type Harm = 'lost' | 'twice' | 'order' | 'torn' | 'wrong';
 /** One thing in the log that must not be. */
 export interface Violation {
   /** The invariant of the design that it breaks: `I1` to `I8`, or `transitions`. */
-  readonly rule: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I8' | 'transitions';
+  readonly rule: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'transitions';
   readonly harm: Harm;
   readonly feed: string;
   /** With the values that tell it. */

@@ -1,0 +1,57 @@
+import { seconds } from './expected-image';
+
+/** What the API showed under one id, or that it showed it no more. */
+export interface ApiVersion {
+  readonly id: string;
+  /** Null: it was removed. */
+  readonly record: Readonly<Record<string, unknown>> | null;
+  /** Since when it was shown, or gone: ms, by the clock that stamps the log. */
+  readonly shownFromMs: number;
+  /** The same moment by the server's clock, Unix seconds. */
+  readonly serverSecond: number;
+}
+
+export function isUsable(record: Readonly<Record<string, unknown>>): boolean {
+  return typeof record.id === 'string' && record.id !== '' && typeof record.updated === 'number';
+}
+
+/** By id, oldest first. */
+export function byId(history: readonly ApiVersion[]): ReadonlyMap<string, readonly ApiVersion[]> {
+  const versions = new Map<string, ApiVersion[]>();
+  for (const version of history) {
+    const { record } = version;
+    const id = record !== null && isUsable(record) ? (record.id as string) : version.id;
+    const known = versions.get(id);
+    if (known === undefined) versions.set(id, [version]);
+    else known.push(version);
+  }
+  return versions;
+}
+
+/** A time in which the API did not show a record that it had shown. */
+export interface Absence {
+  readonly fromMs: number;
+  /** Infinity while it lasts. */
+  readonly toMs: number;
+}
+
+/** @param versions of one id, oldest first */
+export function absences(versions: readonly ApiVersion[]): Absence[] {
+  const removals = versions.flatMap(({ record }, i) => (record === null ? [i] : []));
+  return removals.map((at, i) => {
+    const next = removals[i + 1] ?? versions.length;
+    const removedAgainMs = versions[next]?.shownFromMs ?? Number.POSITIVE_INFINITY;
+    // What is removed before its time has come is never shown.
+    const back = versions
+      .slice(at + 1, next)
+      .map(({ shownFromMs }) => shownFromMs)
+      .filter((ms) => ms < removedAgainMs);
+    return { fromMs: versions[at]!.shownFromMs, toMs: Math.min(Number.POSITIVE_INFINITY, ...back) };
+  });
+}
+
+/** No poll has to look where this came up: it is a removal, or its `updated` was too old by then. */
+export function isHidden({ record, serverSecond }: ApiVersion, overlapSeconds: number): boolean {
+  if (record === null) return true;
+  return typeof record.updated === 'number' && serverSecond - seconds(record.updated) > overlapSeconds;
+}
