@@ -155,7 +155,12 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
     return {
       ...record,
       summary: summary === null ? null : redact(summary),
-      error: error && { ...error, message: redact(error.message), remedy: redact(error.remedy) },
+      error: error && {
+        ...error,
+        message: redact(error.message),
+        now: redact(error.now),
+        remedy: redact(error.remedy),
+      },
     };
   }
 

@@ -155,6 +155,15 @@ async function* byDate(
 
 /** A feed that is narrowed to some dates by its query shows nothing else, to a backfill either. */
 function withinQuery({ parameters, query }: Feed, days: Days): Days {
+  for (const name of [parameters.dateFrom, parameters.dateTo]) {
+    const bound = query[name ?? ''];
+    // What lies outside the query is outside the feed.
+    if (bound !== undefined && !isDate(bound))
+      throw new HighwaterError(
+        'COMMAND_REFUSED',
+        `${name} of the feed's query is ${bound}, which is no date as 2026-01-31`,
+      );
+  }
   const from = query[parameters.dateFrom ?? ''];
   const to = query[parameters.dateTo ?? ''];
   return {

@@ -1,62 +1,65 @@
 import type { Feed } from '../feeds/feed';
-import { type PageReader, pageReader } from './page-reader';
+import { type FetchedPage, type PageReader, pageReader } from './page-reader';
 import type { PollDeps } from './poll';
 import { learnedPaging } from './position';
 import { rowId } from './row';
 import { scan } from './scan';
 
+export interface AbsenceProbe {
+  /** Which of the records, some of those that the probe was made for, are proved to be gone. */
+  gone(ids: readonly string[]): Promise<string[]>;
+}
+
 /**
- * Which of some records the server really does not have any more, asked once more and at their own place (I7): the answer for the
- * seconds around a record's `updated` must hold another known record, and not this one.
+ * Asks once more for records that whole scans did not show, at their own place (I7). A record is gone when the answers from the
+ * known record before it on hold another known record, and a row at or behind its own second, and not this record: without a
+ * row behind it, a server that lags would look the same.
  *
  * Where the rows turn out not to come in order, no request shows the surroundings of one record, and everything is read once
  * more.
  *
- * @param ids of known records that whole scans did not show
- * @returns those that are proved to be gone
+ * @param ids all records in doubt
  */
-export async function proveAbsent(
+export function absenceProbe(
   feed: Feed,
   deps: PollDeps,
   ids: readonly string[],
   signal: AbortSignal,
-): Promise<string[]> {
-  const { state, codec } = deps;
+): AbsenceProbe {
+  const { state, images } = deps;
   const doubtful = new Set(ids);
-  const updatedOf = (id: string): number => codec.image.decode(state.image(id)!).updated;
+  const updatedOf = (id: string): number => images.decode(state.image(id)!).updated;
   const isKnown = (id: string): boolean => !doubtful.has(id) && state.image(id) !== undefined;
-  const paging = learnedPaging(state.offset, feed.pageSize);
-  const inAll = async (): Promise<string[]> => {
-    const seen = new Set<string>();
-    const start = { highWaterMark: 0, snapshot: false, wide: true, paging };
-    let isWhole = false;
-    for await (const { rows, progress } of scan(feed, start, deps, signal)) {
-      addIds(rows, seen, deps);
-      isWhole = progress.complete && progress.settled;
-    }
-    return isWhole && [...seen].some(isKnown) ? ids.filter((id) => !seen.has(id)) : [];
+  const holdsKnown = (answer: Shown): boolean => {
+    for (const id of answer.ids) if (isKnown(id)) return true;
+    return false;
   };
-  if (!paging.ordered) return inAll();
-
-  const reader = pageReader(feed, deps.source, paging, signal);
+  const paging = learnedPaging(state.offset, feed.pageSize);
   const known = Float64Array.from([...state.ids()].filter(isKnown), updatedOf).sort();
-  const asked = ids.map((id) => ({ id, updated: updatedOf(id) })).sort((a, b) => a.updated - b.updated);
-  const gone: string[] = [];
-  for (let i = 0; i < asked.length; ) {
-    // From the known record before it, so that a record without any behind it is surrounded as well.
-    const from = neighbour(known, asked[i]!.updated);
-    const shown = await shownAround(reader, from, asked[i]!.updated, deps);
-    if (shown === null) return inAll();
-    const isAnswered = [...shown.ids].some(isKnown);
-    // One answer proves for all whose second it shows whole.
-    const to = isAnswered ? shown.through : asked[i]!.updated;
-    do {
-      const { id } = asked[i]!;
-      if (isAnswered && !shown.ids.has(id)) gone.push(id);
-      i++;
-    } while (i < asked.length && asked[i]!.updated <= to);
-  }
-  return gone;
+  let all: Promise<Shown | null> | null = paging.ordered ? null : everything(feed, deps, signal);
+
+  return {
+    async gone(some) {
+      const asked = some
+        .filter((id) => state.image(id) !== undefined)
+        .map((id) => ({ id, updated: updatedOf(id) }))
+        .sort((a, b) => a.updated - b.updated);
+      const gone: string[] = [];
+      let shown: Shown | null = null;
+      for (const { id, updated } of asked) {
+        if (all === null && (shown === null || updated > shown.through)) {
+          // From the known record before it, so that a record without any behind it in its second is surrounded as well.
+          const reader = pageReader(feed, deps.source, paging, signal);
+          shown = await shownAround(reader, neighbour(known, updated), updated, deps);
+          if (shown === null) all = everything(feed, deps, signal);
+        }
+        const answer: Shown | null = all === null ? shown : await all;
+        if (answer === null || answer.through < updated || answer.ids.has(id)) continue;
+        if (holdsKnown(answer)) gone.push(id);
+      }
+      return gone;
+    },
+  };
 }
 
 /** The largest that is not above `updated`; where there is none, itself. */
@@ -72,7 +75,7 @@ function neighbour(known: Float64Array, updated: number): number {
 
 interface Shown {
   readonly ids: ReadonlySet<string>;
-  /** Up to and with this second everything was shown. */
+  /** Up to and with this second everything was shown, and something at it or behind it. */
   readonly through: number;
 }
 
@@ -84,18 +87,40 @@ async function shownAround(
   deps: PollDeps,
 ): Promise<Shown | null> {
   const ids = new Set<string>();
-  for (let n = 0; ; n++) {
+  let greatest = Number.NEGATIVE_INFINITY;
+  const read = async (n: number): Promise<FetchedPage | 'page-size-changed'> => {
     const page = await reader.read(from, n);
+    // One empty answer says nothing.
+    return page !== 'page-size-changed' && page.facts.length === 0 ? reader.read(from, n) : page;
+  };
+  for (let n = 0; ; n++) {
+    const page = await read(n);
     if (page === 'page-size-changed') {
       n = -1;
       continue;
     }
     addIds(page.rows, ids, deps);
     const { facts } = page;
-    if (facts.length === 0) return { ids, through: Number.POSITIVE_INFINITY };
+    if (facts.length === 0) return { ids, through: greatest };
     if (!facts.ascending || facts.least === null || facts.least < from) return null;
-    if (facts.last !== null && facts.last > through) return { ids, through: facts.last - 1 };
+    greatest = Math.max(greatest, facts.last ?? greatest);
+    if (greatest > through) return { ids, through: greatest - 1 };
   }
+}
+
+/** A scan over the whole feed; null when it does not reach its end. */
+async function everything(feed: Feed, deps: PollDeps, signal: AbortSignal): Promise<Shown | null> {
+  const ids = new Set<string>();
+  const paging = { ...learnedPaging(deps.state.offset, feed.pageSize), ordered: false };
+  const start = { highWaterMark: 0, snapshot: false, wide: true, paging };
+  let isWhole = false;
+  let through = Number.NEGATIVE_INFINITY;
+  for await (const { rows, progress } of scan(feed, start, deps, signal)) {
+    addIds(rows, ids, deps);
+    isWhole = progress.complete && progress.settled;
+    through = Math.max(through, progress.highWaterMark);
+  }
+  return isWhole ? { ids, through } : null;
 }
 
 /** Other rounds that wait for a record to show up hear of it, too. */

@@ -6,7 +6,7 @@ import { encode, encodeTransaction } from './encode';
 import { buildEvents } from './events';
 import { type PollDeps, pageContext, poll } from './poll';
 import { learnedPaging, pagingFields } from './position';
-import { proveAbsent } from './prove-absent';
+import { absenceProbe } from './prove-absent';
 import type { Round } from './round';
 import { rowId } from './row';
 import { scan } from './scan';
@@ -14,10 +14,12 @@ import { scan } from './scan';
 export interface ReconcileOptions {
   /** Says what would be published, and publishes nothing. */
   readonly dryRun: boolean;
-  /** So many deletes are meant, whatever their share of the feed; null: nobody has said so. */
+  /** As many deletes are meant at most, whatever their share of the feed; null: nobody has said so, and the share decides. */
   readonly allowDeletes: number | null;
   /** After each page: others have their turn, the feed's own polls above all. */
   readonly between: () => Promise<void>;
+  /** Polls the feed now. */
+  readonly poll: () => Promise<void>;
   /** Lets so many ms pass, with the same turns in it. */
   readonly rest: (ms: number) => Promise<void>;
   /** Called after each page. */
@@ -77,6 +79,8 @@ export async function reconcile(
     if (isComplete && missing().length > 0) {
       await options.rest(feed.pollIntervalMs);
       isComplete = await readAll(feed, deps, options, found, 2, signal);
+      // What moved while the second scan read, it may have leapt over.
+      await options.poll();
     }
     signal.throwIfAborted();
     const candidates = missing();
@@ -88,21 +92,35 @@ export async function reconcile(
     });
     if (!isComplete) return withheld('scan-not-complete');
     if (candidates.length === 0) return await ended(feed, deps, options, withheld(null));
+    const { allowDeletes } = options;
     // One of them may be a record that came without its id.
-    if (withoutId > 0) return withheld('rows-without-id');
-    const isMeant = options.allowDeletes !== null && candidates.length <= options.allowDeletes;
-    if (!isMeant && candidates.length > feed.deleteShare * state.recordCount) return withheld('too-many');
+    if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
+    if (candidates.length > (allowDeletes ?? feed.deleteShare * inScope(deps))) return withheld('too-many');
 
-    const gone = await proveAbsent(feed, deps, candidates, signal);
-    // The probe was the last thing that was read: nothing comes between it and the deletes.
-    const deletes = gone.filter((id) => !shown.has(id));
-    if (!options.dryRun) await publishDeletes(feed, deps, deletes);
-    const left = candidates.length - deletes.length;
+    const probe = absenceProbe(feed, deps, candidates, signal);
+    let deleted = 0;
+    for (let i = 0; i < candidates.length; i += DELETES) {
+      // Nothing comes between the probe and the deletes that it proves.
+      const gone = await probe.gone(candidates.slice(i, i + DELETES));
+      const deletes = gone.filter((id) => !shown.has(id));
+      deleted += deletes.length;
+      if (!options.dryRun && deletes.length > 0) await publishDeletes(feed, deps, deletes);
+      await options.between();
+    }
+    const left = candidates.length - deleted;
     const why = left > 0 ? 'not-proved' : null;
-    return await ended(feed, deps, options, { ...found, deleted: deletes.length, missing: left, why });
+    return await ended(feed, deps, options, { ...found, deleted, missing: left, why });
   } finally {
     deps.witnesses.delete(witness);
   }
+}
+
+/** Records that the feed would show, as far as is known: those that a changed filter leaves out do not count. */
+function inScope({ state }: PollDeps): number {
+  if (state.offset.scope_seq === 0) return state.recordCount;
+  let count = 0;
+  for (const id of state.ids()) if (!state.isOutOfScope(id)) count++;
+  return count;
 }
 
 type Found = { pages: number; rows: number; created: number; updated: number };
@@ -117,7 +135,7 @@ async function readAll(
   signal: AbortSignal,
 ): Promise<boolean> {
   const paging = learnedPaging(deps.state.offset, feed.pageSize);
-  const start = { highWaterMark: 0, snapshot: false, wide: true, paging };
+  const start = { highWaterMark: 0, snapshot: false, wide: true, whole: true, paging };
   let isComplete = false;
   const round: Round = {
     pages: (stop) => scan(feed, start, deps, stop),
@@ -138,13 +156,16 @@ async function readAll(
   };
   if (!options.dryRun) await poll(feed, { ...deps, onPage }, round, signal);
   else {
+    const imagined = deps.state.begin();
     for await (const page of round.pages(signal)) {
       for (const witness of deps.witnesses) witness(page.rows);
       const decoded = deps.decode(page.rows);
       const context = pageContext(feed, page, 'reconcile', deps);
       // The second scan would find the same again.
-      const changes = diff(decoded.records, deps.state.begin(), context);
-      if (number === 1) for (const change of changes) count(change, found);
+      for (const change of diff(decoded.records, imagined, { ...context, doubtful: [] })) {
+        imagined.apply(change);
+        if (number === 1) count(change, found);
+      }
       round.position(deps.state.offset, page);
       found.pages++;
       found.rows += page.rows.length;
@@ -157,24 +178,22 @@ async function readAll(
 
 function count({ op }: Change, found: Found): void {
   if (op === 'u') found.updated++;
-  else found.created++;
+  else if (op === 'c') found.created++;
 }
 
-/** So many in one transaction. */
-const DELETES = 1_000;
+/** So many are asked for, one by one at worst, before others have their turn. */
+const DELETES = 50;
 
 async function publishDeletes(feed: Feed, deps: PollDeps, ids: readonly string[]): Promise<void> {
-  for (let i = 0; i < ids.length; i += DELETES) {
-    const pending = deps.state.begin();
-    const context = pageContext(feed, { observedAtMs: Date.now() }, 'reconcile', deps);
-    const changes = ids.slice(i, i + DELETES).map((id): Change => {
-      const before = pending.image(id)!;
-      const beforeRecord = deps.images.decode(before);
-      return { op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] };
-    });
-    const events = buildEvents(changes, pending, context);
-    await commit(encodeTransaction([encode(events, [], context)], pending, context), pending, deps.session);
-  }
+  const pending = deps.state.begin();
+  const context = pageContext(feed, { observedAtMs: Date.now() }, 'reconcile', deps);
+  const changes = ids.map((id): Change => {
+    const before = pending.image(id)!;
+    const beforeRecord = deps.images.decode(before);
+    return { op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] };
+  });
+  const events = buildEvents(changes, pending, context);
+  await commit(encodeTransaction([encode(events, [], context)], pending, context), pending, deps.session);
 }
 
 /** The whole of it was done: when that was is kept in the log. */

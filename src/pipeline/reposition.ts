@@ -1,6 +1,7 @@
 import type { Feed } from '../feeds/feed';
 import type { ProducerRecord } from '../log/commit-log';
-import { firstSourceOffset, newIncarnation, type SourceOffset } from '../state/source-offset';
+import { newOffset } from '../state/restore';
+import type { SourceOffset } from '../state/source-offset';
 import { commit } from './commit';
 import { encodeTransaction } from './encode';
 import type { PollDeps } from './poll';
@@ -22,9 +23,10 @@ export async function resetState(
 ): Promise<{ readonly records: number; readonly incarnation: string }> {
   const { state, topics, images } = deps;
   const pending = state.begin();
-  const incarnation = newIncarnation();
-  const { scope, paused } = state.offset;
-  pending.moveOffset({ ...firstSourceOffset(feed.name, incarnation, scope), paused });
+  const { scope, scope_since_ms, paused } = state.offset;
+  const first = newOffset(feed, scope, Date.now());
+  const { incarnation } = first;
+  pending.moveOffset({ ...first, scope_since_ms, paused });
   const tombstones: ProducerRecord[] = [];
   for (const id of state.ids()) {
     const before = state.image(id)!;

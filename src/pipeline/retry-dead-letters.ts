@@ -128,8 +128,10 @@ function writerOf(value: Buffer): number | null {
   }
 }
 
-/** The record that a letter's row is today; null when it is none, or when only its beginning is kept. */
-function recordIn({ raw, bytes }: DeadLetterValue, { decode }: PollDeps): VendorRecord | null {
+/** The record that a letter's row is today; null when it is none, when only its beginning is kept, or another scope showed it. */
+function recordIn({ raw, bytes, ts_ms }: DeadLetterValue, { decode, state }: PollDeps): VendorRecord | null {
+  // Nothing says that the feed would show it, now that something else is asked for: published, it would pass for deleted.
+  if (ts_ms < state.offset.scope_since_ms) return null;
   if (Buffer.byteLength(raw) < bytes) return null;
   let row: unknown;
   try {

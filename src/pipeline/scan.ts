@@ -19,6 +19,8 @@ export interface ScanStart {
   /** How far before the mark it begins, where not as the feed says. */
   readonly overlapSeconds?: number;
   readonly paging: Paging;
+  /** Everything is read, not for a first snapshot: what pages are counted in is looked at, where it is not known. */
+  readonly whole?: boolean;
 }
 
 export interface ScanDeps {
@@ -46,7 +48,8 @@ export async function* scan(
       : start.paging;
   const reader = pageReader(feed, deps.source, paging, signal);
   // Only the whole feed shows it: its seconds differ.
-  if (start.highWaterMark === 0 && reader.paging().unit === null) await reader.learnPaging();
+  const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
+  if (isWhole && reader.paging().unit === null) await reader.learnPaging();
   const overlap = start.overlapSeconds ?? (start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds);
   const from = Math.max(0, start.highWaterMark - overlap);
 

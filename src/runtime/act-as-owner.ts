@@ -7,7 +7,7 @@ import { createRequestBudget } from '../source/request-budget';
 import { carryOut } from './carry-out';
 import type { Request } from './inbox';
 import { acquireFeed } from './owned-feed';
-import { noTurns } from './turns';
+import { turnsAlone } from './turns';
 import type { WorkerDeps } from './worker';
 
 /**
@@ -33,7 +33,9 @@ export async function actAsOwner(
     const scope = scopeFingerprint(feed, api.baseUrl);
     const owned = await acquireFeed(feed, { ...deps, source, topics, scope, appId }, signal);
     try {
-      await carryOut(feed, owned, request, signal, noTurns(signal));
+      const { command } = request;
+      const isQuiet = command.name === 'reconcile' && command.dryRun;
+      await carryOut(feed, owned, request, signal, turnsAlone(feed, owned, isQuiet, signal));
     } finally {
       // Whoever comes next fences this owner anyway.
       await owned.session.release().catch(() => undefined);

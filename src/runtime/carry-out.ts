@@ -69,7 +69,7 @@ export async function carryOut(
       case 'reset': {
         const { records, incarnation } = await resetState(feed, deps);
         return done(
-          `Feed ${feed.name} begins anew as incarnation ${incarnation}: ${records} images are removed, and all records come again as reads.`,
+          `Feed ${feed.name} begins anew as incarnation ${incarnation}, without images: ${records} were removed.`,
           { records, incarnation },
         );
       }
@@ -78,6 +78,7 @@ export async function carryOut(
         refuseDuringSnapshot();
         await movePosition(feed, deps, {
           ...{ snapshot: 'pending', snapshot_completed_ms: null, snapshot_seq: seq, high_water_mark: 0 },
+          begins_at: 0,
         });
         return done(`Feed ${feed.name} is read again from the beginning: every record comes once more.`);
       }
@@ -91,7 +92,7 @@ export async function carryOut(
       }
       case 'backfill': {
         refuseDuringSnapshot();
-        return backfilled(feed, await backfill(feed, owned, command, signal, turns, progress));
+        return backfill(feed, owned, command, signal, turns, progress);
       }
       case 'retry-dead-letters': {
         const { retried, published, still } = await retryDeadLetters(feed, deps, signal);
@@ -103,8 +104,9 @@ export async function carryOut(
 }
 
 /**
- * Begins a backfill, or goes on where one of the same dates was left.
- * @throws HighwaterError as `poll`
+ * Begins a backfill, or goes on where one of the same dates was left. What cannot be read however often it is asked for
+ * ends the backfill, not the polls of the feed.
+ * @throws HighwaterError as `poll`; the signal's reason
  */
 export async function backfill(
   feed: Feed,
@@ -113,10 +115,18 @@ export async function backfill(
   signal: AbortSignal,
   turns: Turns,
   progress: Request['progress'] = () => {},
-): Promise<PollResult> {
+): Promise<Outcome> {
   const { state } = deps;
-  const round = backfillRound(feed, state.offset, dates, deps);
-  return poll(feed, deps, { ...round, between }, signal);
+  try {
+    const round = backfillRound(feed, state.offset, dates, deps);
+    const result = await poll(feed, deps, { ...round, between }, signal);
+    signal.throwIfAborted();
+    return backfilled(feed, result);
+  } catch (error) {
+    if (!(error instanceof HighwaterError) || !error.code.startsWith('SCAN_')) throw error;
+    await movePosition(feed, deps, { backfill: null });
+    return { ok: false, error };
+  }
 
   async function between(): Promise<void> {
     const status = describeProgress(state.offset, Date.now());
@@ -130,7 +140,7 @@ function progressLine({ done, rows, secondsLeft }: BackfillStatus): string {
   return `${Math.floor(done * 100)} %, ${rows} rows${left}`;
 }
 
-export function backfilled(feed: Feed, { pages, rows, changes }: PollResult): Outcome {
+function backfilled(feed: Feed, { pages, rows, changes }: PollResult): Outcome {
   const summary = `The backfill of feed ${feed.name} is complete: ${changes} of ${rows} rows in ${pages} pages were unknown or differed.`;
   return { ok: true, summary, facts: { pages, rows, changes } };
 }

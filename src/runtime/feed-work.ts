@@ -7,7 +7,7 @@ import { movePosition } from '../pipeline/reposition';
 import { pollRound } from '../pipeline/round';
 import type { BackfillProgress } from '../state/source-offset';
 import { pause } from '../wait';
-import { backfill, backfilled, carryOut, interrupted, reconciled } from './carry-out';
+import { backfill, carryOut, interrupted, reconciled } from './carry-out';
 import type { Command, Inbox } from './inbox';
 import type { OwnedFeed } from './owned-feed';
 import type { Turns } from './turns';
@@ -33,6 +33,9 @@ const ending: readonly Command['name'][] = ['pause', 'reset', 'snapshot', 'backf
 
 const beginning: readonly Command['name'][] = ['resume', 'reset', 'snapshot'];
 
+/** Until a reconcile that failed, or was ended, is tried again, in ms. */
+const RETRY_MS = 10 * 60_000;
+
 /** How often, at least, a paused feed shows that it has an owner, in ms. */
 const PAUSED_MS = 30_000;
 
@@ -43,8 +46,8 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
   let nextPollAt = Number.NEGATIVE_INFINITY;
   let lastWide = Number.NEGATIVE_INFINITY;
   let lastPoll: PollResult | null = null;
-  /** Unix ms: tried ones count, since one that asks an operator would else be tried without end. */
-  let reconciledAt = Date.now();
+  /** Own clock, ms: one that was carried out counts although it asked for an operator, and one that failed has its pause. */
+  let nextReconcileAt = Number.NEGATIVE_INFINITY;
 
   async function pollNow({ deps }: OwnedFeed, signal: AbortSignal): Promise<void> {
     const began = performance.now();
@@ -68,6 +71,9 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
     };
     return {
       between,
+      async poll() {
+        if (!owned.deps.state.offset.paused) await pollNow(owned, signal);
+      },
       async rest(ms) {
         const end = performance.now() + ms;
         for (let now = performance.now(); now < end && !signal.aborted; now = performance.now()) {
@@ -83,18 +89,21 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
     const { snapshot, last_reconcile_ms, snapshot_completed_ms } = deps.state.offset;
     if (reconcileEveryMs === null || snapshot !== 'complete') return false;
     const stored = last_reconcile_ms ?? snapshot_completed_ms ?? 0;
-    return Date.now() - Math.max(stored, reconciledAt) >= reconcileEveryMs;
+    const since = Date.now() - stored;
+    // A time that lies ahead is of a clock that went wrong, then or now.
+    return performance.now() >= nextReconcileAt && (since >= reconcileEveryMs || since < 0);
   }
 
   async function reconcileBySchedule(owned: OwnedFeed, signal: AbortSignal): Promise<void> {
     const command = { name: 'reconcile', dryRun: false, allowDeletes: null } as const;
     const { state } = owned.deps;
+    const every = feed.reconcileEveryMs!;
+    nextReconcileAt = performance.now() + Math.min(every, RETRY_MS);
     await unlessEnded(owned, command, signal, async (turns) => {
       const result = await reconcile(feed, owned.deps, { ...command, ...turns }, signal);
+      nextReconcileAt = performance.now() + every;
       const outcome = reconciled(feed, result, false, state.recordCount);
       if (outcome.ok) logger[result.why === null ? 'info' : 'warn'](outcome.summary, outcome.facts);
-    }).finally(() => {
-      reconciledAt = Date.now();
     });
   }
 
@@ -107,8 +116,9 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
     const command = { name: 'backfill', from, to } as const;
     logger.info(`The backfill of feed ${feed.name} goes on.`, { feed: feed.name, from, to });
     await unlessEnded(owned, command, signal, async (turns) => {
-      const outcome = backfilled(feed, await backfill(feed, owned, command, signal, turns));
-      if (outcome.ok && !signal.aborted) logger.info(outcome.summary, outcome.facts);
+      const outcome = await backfill(feed, owned, command, signal, turns);
+      if (outcome.ok) logger.info(outcome.summary, outcome.facts);
+      else logger.error(outcome.error.message, { feed: feed.name, code: outcome.error.code });
     });
   }
 

@@ -83,7 +83,8 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
       }
       offset = { ...offset, ...changes.offset };
       // Its number moves with each transaction, and only then.
-      if (offset.commit !== storedOffset.commit) storedOffset = offset;
+      const { commit, incarnation } = storedOffset;
+      if (offset.commit !== commit || offset.incarnation !== incarnation) storedOffset = offset;
     },
   };
 

@@ -103,7 +103,7 @@ function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset 
   const { incarnation, owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms } =
     offset;
   const kept = { owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms };
-  const since = { scope_seq: seq, snapshot_seq: seq };
+  const since = { scope_seq: seq, scope_since_ms: Date.now(), snapshot_seq: seq };
   const anew = { ...firstSourceOffset(feed.name, incarnation, scope), ...kept, ...since };
   const { snapshot, snapshot_completed_ms, high_water_mark } = offset;
   if (feed.snapshotMode === 'initial' || snapshot !== 'complete') return anew;

@@ -15,6 +15,7 @@ export interface SourceOffset {
   readonly partition_counts: readonly number[];
   readonly scope: string;
   readonly scope_seq: number;
+  readonly scope_since_ms: number;
   readonly snapshot_seq: number;
   readonly last_reconcile_ms: number | null;
   readonly begins_at: number;
@@ -63,6 +64,7 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     partition_counts: [],
     scope,
     scope_seq: 0,
+    scope_since_ms: 0,
     snapshot_seq: 0,
     last_reconcile_ms: null,
     begins_at: 0,

@@ -1,5 +1,5 @@
 import type { Feed } from '../../src/feeds/feed';
-import { proveAbsent } from '../../src/pipeline/prove-absent';
+import { absenceProbe } from '../../src/pipeline/prove-absent';
 import { type ReconcileOptions, type ReconcileResult, reconcile } from '../../src/pipeline/reconcile';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
@@ -30,7 +30,8 @@ afterEach(async () => {
 
 function reconciled(options: Partial<ReconcileOptions> = {}): Promise<ReconcileResult> {
   const { deps } = publisher.owned();
-  const alone = { between: async () => {}, rest: async () => {} };
+  const poll = async () => void (await publisher.poll());
+  const alone = { between: async () => {}, rest: async () => {}, poll };
   const all = { dryRun: false, allowDeletes: null, ...alone, ...options };
   return reconcile(feed, deps, all, new AbortController().signal);
 }
@@ -94,13 +95,47 @@ it('deletes what is gone, with a tombstone and the last image, and creates it ag
   expect((await news()).map(({ op }) => op)).toEqual(['d', 'c']);
 });
 
-it('deletes the newest record and the oldest, which have neighbours on one side alone', async () => {
+it('deletes the oldest record; the newest only when something newer shows that the server does not lag', async () => {
   await start(50);
-  const ends = [keys()[0]!, keys().at(-1)!];
-  for (const key of ends) api.stores.ipos.remove(key);
+  const { updated: _, ...record } = api.stores.ipos.get(keys()[5]!)!;
+  const [oldest, newest] = [keys()[0]!, api.stores.ipos.upsert({ ...record, id: 'newest' } as never)];
+  await publisher.poll();
+  for (const key of [oldest, newest]) api.stores.ipos.remove(key);
 
-  expect(await reconciled()).toMatchObject({ deleted: 2, missing: 0 });
-  expect((await news()).map(({ before }) => before.id).sort()).toEqual([...ends].sort());
+  expect(await reconciled()).toMatchObject({ deleted: 1, missing: 1, why: 'not-proved' });
+  api.stores.ipos.touch(keys()[10]!);
+  expect(await reconciled()).toMatchObject({ deleted: 1, missing: 0 });
+  const deleted = (await news()).filter(({ op }) => op === 'd').map(({ before }) => before.id);
+  expect(deleted).toEqual([oldest, newest]);
+});
+
+it('takes no empty answer for a proof of what lies behind it', async () => {
+  await start(100);
+  const some = [20, 60, 70, 80].map((at) => keys()[at]!);
+  api.stores.ipos.remove(some[0]!);
+  const { deps } = publisher.owned();
+  const probe = absenceProbe(feed, deps, some, new AbortController().signal);
+  api.fault({ fault: { kind: 'short', rows: 0 }, skip: 1, times: 1 } as never);
+
+  expect(await probe.gone(some)).toEqual([some[0]]);
+});
+
+it('sees what moves while it reads, by polls', async () => {
+  await start(400);
+  // The same rows are touched again and again, so that no scan reaches them.
+  const hot = keys().slice(0, 40);
+  const touch = () => {
+    for (const key of hot) api.stores.ipos.touch(key);
+  };
+  touch();
+  await publisher.poll();
+  const result = await reconciled({
+    allowDeletes: 1_000,
+    between: async () => touch(),
+    rest: async () => touch(),
+  });
+
+  expect(result).toMatchObject({ deleted: 0 });
 });
 
 it('only says what would happen in a dry run', async () => {
@@ -109,7 +144,11 @@ it('only says what would happen in a dry run', async () => {
   changeSilently(keys()[3]!, { notes: 'silently' });
   const offset = await publisher.sourceOffset();
 
-  expect(await reconciled({ dryRun: true })).toMatchObject({ updated: 1, deleted: 1, created: 0 });
+  expect(await reconciled({ dryRun: true, poll: async () => {} })).toMatchObject({
+    updated: 1,
+    deleted: 1,
+    created: 0,
+  });
   expect(await news()).toEqual([]);
   expect(await publisher.sourceOffset()).toEqual(offset);
 });
@@ -122,6 +161,8 @@ it('deletes nothing above the share of the feed, but as many as an operator allo
   expect(await reconciled({ allowDeletes: 14 })).toMatchObject({ deleted: 0, why: 'too-many' });
   expect(await news()).toEqual([]);
   expect(await reconciled({ allowDeletes: 15 })).toMatchObject({ deleted: 15, missing: 0 });
+  api.stores.ipos.remove(keys()[0]!);
+  expect(await reconciled({ allowDeletes: 0 })).toMatchObject({ deleted: 0, why: 'too-many' });
 });
 
 it('deletes nothing of a feed that answers nothing at all, whatever is allowed', async () => {
@@ -152,11 +193,12 @@ it('believes a probe that shows the record, whatever two scans have not shown', 
   const key = keys()[20]!;
   const record = api.stores.ipos.get(key)!;
   api.stores.ipos.remove(key);
-  const { deps } = publisher.owned();
-  expect(await proveAbsent(feed, deps, [key], new AbortController().signal)).toEqual([key]);
+  const probed = () =>
+    absenceProbe(feed, publisher.owned().deps, [key], new AbortController().signal).gone([key]);
+  expect(await probed()).toEqual([key]);
   api.stores.ipos.upsert(record as never, { updated: record.updated as number });
 
-  expect(await proveAbsent(feed, deps, [key], new AbortController().signal)).toEqual([]);
+  expect(await probed()).toEqual([]);
 });
 
 it('keeps a record that a poll shows meanwhile, wherever it has moved', async () => {
@@ -183,6 +225,8 @@ it('deletes nothing while rows come without an id: any of them may be the record
   api.stores.ipos.upsert(nameless as never, { key: 'nameless', updated: nameless.updated as number });
 
   expect(await reconciled()).toMatchObject({ deleted: 0, missing: 1, why: 'rows-without-id' });
+  // Unless somebody who knows says so.
+  expect(await reconciled({ allowDeletes: 1 })).toMatchObject({ deleted: 1 });
 });
 
 it('keeps a record that comes with an undecodable `updated`', async () => {

@@ -265,6 +265,9 @@ async function reconcileNow(
     deps,
     {
       ...{ dryRun, allowDeletes: allows ? 1_000 : null, between: async () => {} },
+      async poll() {
+        if (!dryRun) await p.publisher.poll();
+      },
       async rest(ms) {
         p.clock.ms += ms;
         if (!dryRun) await p.publisher.poll();
