@@ -98,7 +98,7 @@ function lateCounter(sim: Simulator): () => number {
   };
 }
 
-function truthOf(sim: Simulator, feed: FeedName): ApiTruth {
+export function truthOf(sim: Simulator, feed: FeedName): ApiTruth {
   const history = sim.history(feed).map(({ id, record, visibleFromMs }) => {
     return { id, record, shownFromMs: visibleFromMs, serverSecond: visibleFromMs / 1000 };
   });

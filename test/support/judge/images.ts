@@ -67,6 +67,9 @@ export function checkImages(
     if (latest.get(id)?.value == null)
       found.add('I5', 'torn', `${id} is live by ${where(event.row)}, and has no image`);
   }
+  for (const id of new Set(events.map((event) => event.id))) {
+    if (!live.has(id) && !latest.has(id)) found.add('I5', 'torn', `${id} is not live, and has no tombstone`);
+  }
   if (log.keeps === 'all') checkWrites(rows, events, found);
   else checkWriteCounts(rows, lives, live, feed, found);
   return counts;

@@ -62,7 +62,15 @@ export function judge(
     violations.push(...found.violations);
     const byOp: Record<string, number> = {};
     for (const { envelope } of events) byOp[envelope.op] = (byOp[envelope.op] ?? 0) + 1;
-    feeds[feed] = { events: events.length, byOp, live: live.size, transitions, deadLetters, commits };
+    feeds[feed] = {
+      events: events.length,
+      byOp,
+      live: live.size,
+      transitions,
+      deadLetters,
+      commits,
+      incarnations: lives.length,
+    };
   }
   return { violations, feeds };
 }

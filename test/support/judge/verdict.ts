@@ -17,7 +17,10 @@ export interface FeedCounts {
   readonly live: number;
   readonly transitions: number;
   readonly deadLetters: number;
+  /** Of the last incarnation. */
   readonly commits: number;
+  /** Of those that have events. */
+  readonly incarnations: number;
 }
 
 /** Empty violations: the log is what the API's truth demands. */

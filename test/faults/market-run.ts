@@ -1,0 +1,315 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type FeedName, feedNames } from '../../src/simulator/endpoints';
+import { createRandom, type Random } from '../../src/simulator/random';
+import { judge } from '../support/judge/judge';
+import { checkAtomic } from '../support/judge/observe';
+import { describeVerdict, type Verdict } from '../support/judge/verdict';
+import { until } from '../support/until';
+import { type CliProcess, cliStarter } from './cli-process';
+import { observed } from './crash-run';
+import { type MarketWeeks, overlapSeconds, startMarketWeeks, wideOverlapSeconds } from './market-weeks';
+import type { PublisherLog } from './publisher-log';
+
+export interface MarketRunOptions {
+  readonly seed: number;
+  readonly records: Readonly<Record<FeedName, number>>;
+  /** Between two writes while the exchanges are open. */
+  readonly everyMs: number;
+  /** How long the market moves and operators and kills come. */
+  readonly ms: number;
+  /** Empty. */
+  readonly log: PublisherLog;
+  /** Of the test's own; the publishers run there. */
+  readonly folder: string;
+  readonly say?: (text: string) => void;
+}
+
+export interface MarketReport {
+  readonly days: number;
+  readonly polls: number;
+  readonly requests: number;
+  readonly faults: number;
+  readonly writes: Readonly<Record<string, number>>;
+  readonly kills: number;
+  /** Of those: while a publisher carried out a command. */
+  readonly killsInCommands: number;
+  /** Asked for, by kind; and how they ended: `done` or a code. */
+  readonly commands: Readonly<Record<string, number>>;
+  readonly outcomes: Readonly<Record<string, number>>;
+  /** Of the last publisher, ended by SIGTERM. */
+  readonly exitCode: number | null;
+  readonly verdict: Verdict;
+}
+
+const pollIntervalMs = 200;
+const pageSizes: Record<FeedName, number> = { insights: 100, analysts: 60, ipos: 300 };
+
+function publisherEnv({ sim }: MarketWeeks, log: PublisherLog, folder: string): Record<string, string> {
+  mkdirSync(folder, { recursive: true });
+  const every: Record<FeedName, string> = { insights: 'never', analysts: '10s', ipos: '15s' };
+  const feeds = feedNames.map(
+    (feed) =>
+      `  ${feed}: { pageSize: ${pageSizes[feed]}, overlap: ${overlapSeconds}s, wideOverlap: ${wideOverlapSeconds}s, ` +
+      `widePollEvery: 5s, reconcileEvery: ${every[feed]} }\n`,
+  );
+  writeFileSync(path.join(folder, 'highwater.yaml'), `feeds:\n${feeds.join('')}`);
+  return {
+    HIGHWATER_API_URL: sim.url,
+    HIGHWATER_API_TOKEN: sim.token,
+    HIGHWATER_POLL_INTERVAL: `${pollIntervalMs}ms`,
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_CONCURRENT_REQUESTS: '6',
+    HIGHWATER_LOG_FORMAT: 'json',
+    HIGHWATER_LOG_LEVEL: 'debug',
+    ...log.env,
+  };
+}
+
+/** Errors that a run of faults, kills and operators never explains. */
+const fatal = /UNEXPECTED|STATE_DAMAGED|LOG_OUTCOME_UNKNOWN|SCHEMA_INCOMPATIBLE/;
+
+/**
+ * Weeks at the market under the real program, with operators who ask for anything and kills at any moment, also in the
+ * middle of what they asked for. Ends with a reconcile of each feed and the judge's verdict.
+ * @throws Error when a publisher ends by itself, or a kill leaves a log in which position, events and images do not agree
+ */
+export async function runMarket(options: MarketRunOptions): Promise<MarketReport> {
+  const { log, folder, seed, say = () => undefined } = options;
+  const cli = await cliStarter();
+  const market = await startMarketWeeks(seed, options.records, options.everyMs);
+  const env = publisherEnv(market, log, folder);
+  const start = (args: readonly string[]): CliProcess => cli.start(args, { env, cwd: folder });
+  const publisher = supervise(() => start(['run']), createRandom(seed + 1));
+  const operators = operatorsOf(start, market);
+  try {
+    await publisher.until(() => hasSnapshots(log), 60_000);
+    const end = Date.now() + options.ms;
+    const commands = [2, 3].map((n) => operators.work(createRandom(seed + n), end, publisher));
+    const kills = killNowAndThen(createRandom(seed + 4), end);
+    await Promise.race([Promise.all([...commands, kills]), publisher.failed]);
+
+    const stillAt = market.calm();
+    const days = market.days();
+    await until(() => Date.now() > stillAt);
+    for (const feed of feedNames) await operators.insist(['resume', feed]);
+    await publisher.until(() => hasSnapshots(log), 60_000);
+    for (const feed of feedNames) await operators.insist(['reconcile', feed, '--allow-deletes', '1000000']);
+    const exitCode = await publisher.stop();
+    const truth = market.truth();
+    const known = { snapshots: operators.snapshots, goneForMs: pollIntervalMs, overlapSeconds };
+    const verdict = await log.read((seen) => judge(seen, truth, known));
+    const { requests, byFault } = market.sim.counters;
+    return {
+      ...{ days, requests, exitCode, verdict },
+      polls: publisher.polls(),
+      faults: Object.values(byFault).reduce((sum, count) => sum + count, 0),
+      writes: market.writes(),
+      ...publisher.counts,
+      commands: operators.asked,
+      outcomes: operators.outcomes,
+    };
+  } finally {
+    publisher.leave();
+    await cli.killAll();
+    await market.stop();
+  }
+
+  async function killNowAndThen(random: Random, until: number): Promise<void> {
+    for (;;) {
+      const pauseMs = random.int(1_000, 9_000);
+      if (Date.now() + pauseMs > until) return;
+      await delay(pauseMs);
+      // Half of them in the middle of a command, if one comes.
+      if (random.chance(0.6)) await operators.accepted(3_000);
+      if (random.chance(0.5)) await delay(random.int(0, 150));
+      await publisher.kill(operators.isCarriedOut());
+      if (log.visibleMs === 0 && publisher.counts.kills % 3 === 0) {
+        const torn = await log.read((seen) => checkAtomic(seen, feedNames, true));
+        if (torn.length > 0)
+          throw new Error(`kill ${publisher.counts.kills}: ${describeVerdict({ violations: torn })}`);
+      }
+      const { kills } = publisher.counts;
+      if (kills % 10 === 0) say(`${kills} kills, day ${Math.floor(market.days())}`);
+    }
+  }
+}
+
+async function hasSnapshots(log: PublisherLog): Promise<boolean> {
+  const seen = await observed(log);
+  return feedNames.every((feed) => seen[feed]?.snapshot === 'complete');
+}
+
+interface Supervised {
+  readonly counts: { kills: number; killsInCommands: number };
+  polls(): number;
+  /** Rejects when the publisher ends by itself. */
+  readonly failed: Promise<never>;
+  kill(inCommand: boolean): Promise<void>;
+  /** @returns exit code after SIGTERM */
+  stop(): Promise<number | null>;
+  /** Nothing is started any more. */
+  leave(): void;
+  until(condition: () => Promise<boolean>, deadlineMs: number): Promise<void>;
+}
+
+/** Keeps a publisher running; after a kill there is none for a moment. */
+function supervise(start: () => CliProcess, random: Random): Supervised {
+  let isEnding = false;
+  let isKilled = false;
+  let polls = 0;
+  let running: CliProcess | null = null;
+  const counts = { kills: 0, killsInCommands: 0 };
+
+  async function live(): Promise<number | null> {
+    for (;;) {
+      running = start();
+      const one = running;
+      const code = await one.exited;
+      const output = one.output();
+      polls += output.match(/"message":"polled"/g)?.length ?? 0;
+      const bad = output.split('\n').find((line) => fatal.test(line));
+      if (bad !== undefined) throw new Error(`the publisher said ${bad}`);
+      if (isEnding) return code;
+      running = null;
+      if (isKilled) await delay(random.chance(0.3) ? random.int(500, 3_000) : random.int(0, 200));
+      // A command that found no publisher has acquired the feed.
+      else if (/LOG_OWNED/.test(output)) await delay(200);
+      else throw new Error(`the publisher ended with ${code}: ${output.slice(-2_000)}`);
+      isKilled = false;
+      if (isEnding) return null;
+    }
+  }
+
+  const living = live();
+  const failed = living.then(() => new Promise<never>(() => undefined));
+  failed.catch(() => undefined);
+  const running_ = (): Promise<CliProcess> =>
+    Promise.race([until(() => running !== null && !running.hasExited()).then(() => running!), failed]);
+  return {
+    counts,
+    failed,
+    polls: () => polls,
+    async kill(inCommand) {
+      const one = await running_();
+      isKilled = true;
+      one.signal('SIGKILL');
+      await one.exited;
+      counts.kills++;
+      if (inCommand) counts.killsInCommands++;
+    },
+    async stop() {
+      const one = await running_();
+      isEnding = true;
+      one.signal('SIGTERM');
+      return living;
+    },
+    leave() {
+      isEnding = true;
+      living.catch(() => undefined);
+    },
+    until: (condition, deadlineMs) => Promise.race([slowly(condition, deadlineMs), failed]),
+  };
+}
+
+/** Looks seldom: a look may read the whole log. */
+async function slowly(condition: () => Promise<boolean>, deadlineMs: number): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`still not so after ${deadlineMs} ms: ${condition.toString()}`);
+    await delay(200);
+  }
+}
+
+interface Operators {
+  readonly asked: Record<string, number>;
+  readonly outcomes: Record<string, number>;
+  readonly snapshots: Record<string, number>;
+  /** One operator: asks for one thing after the other. */
+  work(random: Random, untilMs: number, publisher: Supervised): Promise<void>;
+  /** Asks until it is done. */
+  insist(args: readonly string[]): Promise<void>;
+  /** A publisher has accepted a command and not answered it yet. */
+  isCarriedOut(): boolean;
+  /** Until a command is accepted, or so many ms. */
+  accepted(withinMs: number): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+
+function operatorsOf(start: (args: readonly string[]) => CliProcess, market: MarketWeeks): Operators {
+  const asked: Record<string, number> = {};
+  const outcomes: Record<string, number> = {};
+  const snapshots: Record<string, number> = {};
+  const open = new Set<CliProcess>();
+  const isAccepted = (one: CliProcess): boolean =>
+    !one.hasExited() &&
+    /"kind":"accepted"/.test(one.output()) &&
+    !/"kind":"(done|failed)"/.test(one.output());
+
+  /** @returns `done`, or the code of what went wrong */
+  async function ask(args: readonly string[], patienceMs: number): Promise<string> {
+    const [name, ...rest] = args;
+    const kind =
+      name === 'reconcile' ? [name, ...rest.filter((arg) => arg.startsWith('--'))].join(' ') : name!;
+    asked[kind] = (asked[kind] ?? 0) + 1;
+    if (name === 'snapshot') snapshots[rest[0]!] = (snapshots[rest[0]!] ?? 0) + 1;
+    const one = start([...args, '--json', '--wait', '4s']);
+    open.add(one);
+    // An owner that was killed is waited for half a minute; operators are less patient.
+    const leave = setTimeout(() => one.signal('SIGTERM'), patienceMs);
+    const kill = setTimeout(() => one.signal('SIGKILL'), patienceMs + 30_000);
+    await one.exited;
+    for (const timer of [leave, kill]) clearTimeout(timer);
+    open.delete(one);
+    const output = one.output();
+    const outcome = /"kind":"done"/.test(output)
+      ? 'done'
+      : (/"code":"([A-Z_]+)"/.exec(output)?.[1] ?? /\b[A-Z]+(_[A-Z]+)+\b/.exec(output)?.[0] ?? 'left');
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    if (fatal.test(output)) throw new Error(`${args.join(' ')}: ${output}`);
+    return outcome;
+  }
+
+  return {
+    ...{ asked, outcomes, snapshots },
+    async work(random, untilMs) {
+      while (Date.now() < untilMs) {
+        const args = drawCommand(random, market);
+        await ask(args, 6_000);
+        if (args[0] === 'pause') {
+          await delay(random.int(0, 1_500));
+          await ask(['resume', args[1]!], 6_000);
+        }
+        await delay(random.int(0, 800));
+      }
+    },
+    async insist(args) {
+      for (let i = 0; i < 5; i++) if ((await ask(args, 60_000)) === 'done') return;
+      throw new Error(`${args.join(' ')} is never done: ${JSON.stringify(outcomes)}`);
+    },
+    isCarriedOut: () => [...open].some(isAccepted),
+    async accepted(withinMs) {
+      await until(() => [...open].some(isAccepted), withinMs).catch(() => undefined);
+    },
+  };
+}
+
+function drawCommand(random: Random, market: MarketWeeks): string[] {
+  const feed = random.pick(feedNames);
+  const date = (daysAgo: number): string =>
+    new Date(market.nowMs() - daysAgo * DAY_MS).toISOString().slice(0, 10);
+  const from = random.int(0, 60);
+  const commands: readonly [number, string[]][] = [
+    [8, ['reconcile', feed]],
+    [4, ['reconcile', feed, '--dry-run']],
+    [6, ['reconcile', feed, '--allow-deletes', String(random.int(0, 500))]],
+    [2, ['snapshot', feed]],
+    [6, ['backfill', feed, '--from', date(from), '--to', date(random.int(0, from))]],
+    [4, ['pause', feed]],
+    [4, ['dead-letters', 'retry', feed]],
+    [3, ['reset', feed, '--yes']],
+  ];
+  return random.pick(commands.flatMap(([weight, command]) => Array<string[]>(weight).fill(command)));
+}
