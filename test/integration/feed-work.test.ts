@@ -5,8 +5,10 @@ import { Type } from 'avsc';
 import type { Feed } from '../../src/feeds/feed';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
-import { type FeedTaskReport, runFeedTask } from '../../src/runtime/feed-task';
+import { movePosition } from '../../src/pipeline/reposition';
+import { type FeedTaskDeps, type FeedTaskReport, runFeedTask } from '../../src/runtime/feed-task';
 import { type Command, createInbox, type Inbox, type Outcome } from '../../src/runtime/inbox';
+import { acquireFeed } from '../../src/runtime/owned-feed';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
 import { testFeed } from '../support/feeds';
@@ -43,16 +45,23 @@ async function stopped(): Promise<void> {
 }
 
 /** A publisher of one feed, in this process. */
-async function start(change: Partial<Feed> = {}): Promise<void> {
+async function begin(change: Partial<Feed> = {}): Promise<void> {
   const feed = testFeed('ipos', { pageSize: 10, pollIntervalMs: 20, ...change });
   log = openLocalLog({ dataDir });
   inbox = createInbox();
   stop = new AbortController();
-  const deps = {
+  running = runFeedTask(feed, taskDeps(feed), false, stop.signal);
+}
+
+function taskDeps(feed: Feed): FeedTaskDeps {
+  return {
     ...{ source, log: log.commitLog, registry: log.registry, logger: quietLogger(), inbox },
     ...{ topics: feedTopics(feed, ''), scope: 'scope', appId: 'test', instance: 'test' },
   };
-  running = runFeedTask(feed, deps, false, stop.signal);
+}
+
+async function start(change: Partial<Feed> = {}): Promise<void> {
+  await begin(change);
   await until(async () => (await offset())?.snapshot === 'complete');
 }
 
@@ -166,6 +175,32 @@ it('reconciles by itself when its time has come', async () => {
   expect((await offset())!.last_reconcile_ms).toEqual(expect.any(Number));
 });
 
+it.each([
+  ['a day ago, while nobody ran', -86_400_000],
+  ['in a time that is not yet, by a clock that went wrong', 86_400_000],
+])('reconciles soon after a start when the last one was %s', async (_name, ms) => {
+  await start();
+  api.stores.ipos.remove(api.stores.ipos.keys()[30]!);
+  await stopped();
+  const feed = testFeed('ipos');
+  log = openLocalLog({ dataDir });
+  const owned = await acquireFeed(feed, taskDeps(feed), new AbortController().signal);
+  await movePosition(feed, owned.deps, { last_reconcile_ms: Date.now() + ms });
+  await log.commitLog.close();
+  await begin({ reconcileEveryMs: 80_000_000, deleteShare: 0.1 });
+
+  await until(async () => (await ops()).endsWith('d'));
+});
+
+it('refuses to reconcile while a snapshot runs, whose first sights are reads', async () => {
+  api.fault({ fault: { kind: 'status', status: 500 }, skip: 4, times: 10_000 } as never);
+  await begin();
+  const outcome = await ask({ name: 'reconcile', dryRun: false, allowDeletes: null });
+
+  expect(outcome).toMatchObject({ ok: false, error: { code: 'COMMAND_REFUSED' } });
+  expect(await ops()).not.toMatch(/c/);
+});
+
 it('answers commands while the API fails', async () => {
   await start();
   api.fault({ fault: { kind: 'status', status: 500 }, times: 10_000 } as never);
@@ -197,6 +232,21 @@ describe('a backfill', () => {
     expect(await ops()).toBe('r'.repeat(65));
     expect(progress.some((line) => /^\d+ %, \d+ rows/.test(line))).toBe(true);
     expect((await offset())!.backfill).toBeNull();
+  });
+
+  it('that cannot be read ends, and the feed is polled on', async () => {
+    await start({ pagingLimit: 20 });
+    const { updated, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
+    for (let i = 0; i < 60; i++)
+      api.stores.ipos.upsert({ ...record, id: `old ${i}` } as never, {
+        updated: (updated as number) - 1_000_000,
+      });
+
+    expect(await ask(ofAll)).toMatchObject({ ok: false, error: { code: 'SCAN_BEYOND_REACH' } });
+    expect((await offset())!.backfill).toBeNull();
+    const { updated: _, ...touched } = api.stores.ipos.get(api.stores.ipos.keys().at(-1)!)!;
+    api.stores.ipos.upsert({ ...touched, notes: 'polled on' } as never);
+    await until(async () => (await ops()).endsWith('u'));
   });
 
   it('goes on after a restart, without being asked again', async () => {
