@@ -257,6 +257,14 @@ describe('while a backfill runs', () => {
     );
   });
 
+  it('a record from just before a feed without a snapshot began is left by nobody to the other', async () => {
+    await begin('ipos', { records: { ipos: 60 }, spreadDays: 0.0002, newestSecondsAgo: 3 });
+    await backfill(publisher, feed, { from: daysAgo(1), to: daysAgo(0) });
+    await publisher.poll();
+    const keys = (await publisher.topic('ipos')).map(({ key }) => key);
+    expect(keys.sort()).toEqual([...api.truth('ipos').keys()].sort());
+  });
+
   it.each(['insights', 'ipos'] as const)(
     'the feed (%s) has its turn after every few requests',
     async (name) => {
@@ -384,14 +392,15 @@ describe('progress', () => {
     await begin('insights', { records: { insights: 300, analysts: 5 }, spreadDays: 100 });
     const seen: NonNullable<ReturnType<typeof describeProgress>>[] = [];
     const { state } = publisher.owned().deps;
-    expect(describeProgress(state.offset, Date.now())).toBeNull();
+    const now = Date.now();
+    expect(describeProgress(state.offset, now)).toBeNull();
     await backfill(
       publisher,
       feed,
       { from: daysAgo(120), to: daysAgo(-400) },
       {
         between: async () => {
-          const status = describeProgress(state.offset, Date.now());
+          const status = describeProgress(state.offset, now);
           if (status !== null) seen.push(status);
         },
       },
