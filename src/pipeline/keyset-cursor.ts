@@ -15,10 +15,9 @@ export interface KeysetCursor {
 export interface PageContext {
   /** A page shorter than this is the last one; null when a short page proves nothing. */
   readonly fullPage: number | null;
-  /** The end that this scan wants to reach; null for none. */
+  /** The end that this scan wants to reach, and the present when this page was answered: see `present.ts`. */
   readonly pin: number;
-  /** The server's clock when it answered this page. */
-  readonly serverSecond: number;
+  readonly now: number;
 }
 
 export type Step =
@@ -36,8 +35,8 @@ export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageCon
   // Before re-anchoring: an idle poll is one request.
   if (context.fullPage !== null && page.length < context.fullPage) return { kind: 'end' };
   const last = page.last ?? cursor.anchor;
-  const { serverSecond } = context;
-  if (last > context.pin && last <= serverSecond) {
+  const { pin, now } = context;
+  if (last > pin && last <= now) {
     // What the server held at the pin has been read. Rows that moved meanwhile are left to the next poll, which starts
     // below them; but rows dated ahead would stay behind the moving ones for ever.
     if (cursor.leaps >= MOST_LEAPS) return { kind: 'end' };
@@ -45,7 +44,7 @@ export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageCon
     // between comes with the polls that follow.
     return {
       kind: 'anchor',
-      cursor: { anchor: serverSecond + 10 ** cursor.leaps, expectsRows: false, leaps: cursor.leaps + 1 },
+      cursor: { anchor: now + 10 ** cursor.leaps, expectsRows: false, leaps: cursor.leaps + 1 },
     };
   }
   // A page of one second shows no order. Newest first, re-anchoring at it would leave everything older behind.

@@ -11,6 +11,7 @@ export interface FetchedPage {
   readonly facts: PageFacts;
   /** The server's clock when it answered; the own clock where the answer has no date. Unix seconds. */
   readonly serverSecond: number;
+  readonly ownSecond: number;
   /** Least of the server's and the own clock, Unix seconds: the high-water mark never passes it. */
   readonly knownSecond: number;
   readonly observedAtMs: number;
@@ -114,6 +115,7 @@ function fetched(page: SourcePage, reread: FetchedPage['reread']): FetchedPage {
     rows: page.rows,
     facts: pageFacts(page.rows),
     serverSecond,
+    ownSecond,
     knownSecond: Math.min(serverSecond, ownSecond),
     observedAtMs: page.receivedAtMs,
     reread,

@@ -8,6 +8,7 @@ import { bringsNothingNew, type PageFacts } from './page-facts';
 import { type FetchedPage, type PageReader, pageReader } from './page-reader';
 import { MOST_WALKS, type Walked, type Window, walkPages } from './page-walk';
 import { withPageSize } from './paging';
+import { followClocks } from './present';
 
 /** Where a scan begins and what is known before it. Times are Unix seconds. */
 export interface ScanStart {
@@ -98,7 +99,7 @@ async function* scanInOrder(
     expectsRows: start.highWaterMark > 0 || start.snapshot,
     leaps: 0,
   };
-  let pin: number | null = null;
+  const presentAt = followClocks(start.snapshot, feed.overlapSeconds);
   let previous: PageFacts | null = null;
   /** When the first page was answered that reaches into the seconds in which rows may still become visible. */
   let nearSince = Number.POSITIVE_INFINITY;
@@ -123,19 +124,10 @@ async function* scanInOrder(
     previous = facts;
     if (!facts.ascending || (facts.least !== null && facts.least < cursor.anchor)) return page;
 
-    if (start.snapshot) {
-      // A snapshot is pinned late: by the first page that comes close to the moment of its own answer.
-      if (pin === null && (facts.last ?? 0) >= page.serverSecond - feed.overlapSeconds)
-        pin = page.serverSecond;
-    } else pin ??= page.serverSecond;
-    const step = nextStep(cursor, facts, {
-      fullPage: start.wide ? null : known,
-      pin: pin ?? Number.POSITIVE_INFINITY,
-      serverSecond: page.serverSecond,
-    });
+    const step = nextStep(cursor, facts, { fullPage: start.wide ? null : known, ...presentAt(page) });
     // Rows beyond a leap say nothing about those leapt over, and a page of one second nothing about the order: there the
     // mark waits for what is behind the page.
-    if ((facts.last ?? 0) >= page.serverSecond - feed.overlapSeconds)
+    if ((facts.last ?? 0) >= page.knownSecond - feed.overlapSeconds)
       nearSince = Math.min(nearSince, page.knownSecond);
     const mark = Math.min(facts.last ?? cursor.anchor, page.knownSecond, nearSince);
     if (cursor.leaps === 0 && step.kind !== 'wide-second') position.highWaterMark = mark;
