@@ -60,7 +60,8 @@ export function operationReport(
       if (outcome.ok) {
         const { summary, facts } = outcome;
         await show({ kind: 'done', summary, facts }, summary);
-        return 0;
+        // Carried out, but for deletes that wait for an operator: a script has to notice.
+        return facts.withheld === true && facts.dryRun !== true ? 1 : 0;
       }
       const { code, message, remedy } = outcome.error;
       await show({ kind: 'failed', error: { code, message, remedy } }, null);

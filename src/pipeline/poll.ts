@@ -20,6 +20,8 @@ import type { Round } from './round';
 
 export interface PollDeps {
   readonly source: Source;
+  /** For work that takes long: its requests let those of polls go first. */
+  readonly patientSource: Source;
   readonly session: FeedSession;
   readonly state: FeedState;
   readonly topics: FeedTopics;

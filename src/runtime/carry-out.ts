@@ -6,7 +6,7 @@ import {
   backfillRound,
   describeProgress,
 } from '../pipeline/backfill';
-import { type PollResult, poll } from '../pipeline/poll';
+import { type PollDeps, type PollResult, poll } from '../pipeline/poll';
 import { type ReconcileResult, reconcile } from '../pipeline/reconcile';
 import { movePosition, resetState } from '../pipeline/reposition';
 import { retryDeadLetters } from '../pipeline/retry-dead-letters';
@@ -87,7 +87,12 @@ export async function carryOut(
         const { dryRun, allowDeletes } = command;
         const onProgress = ({ scan, pages, rows }: { scan: number; pages: number; rows: number }): void =>
           progress(`scan ${scan}: ${rows} rows in ${pages} pages`, { scan, pages, rows });
-        const result = await reconcile(feed, deps, { dryRun, allowDeletes, onProgress, ...turns }, signal);
+        const result = await reconcile(
+          feed,
+          patient(deps),
+          { dryRun, allowDeletes, onProgress, ...turns },
+          signal,
+        );
         return reconciled(feed, result, dryRun, deps.state.recordCount);
       }
       case 'backfill': {
@@ -117,11 +122,17 @@ export async function backfill(
   progress: Request['progress'] = () => {},
 ): Promise<Outcome> {
   const { state } = deps;
+  let isSettled = true;
   try {
-    const round = backfillRound(feed, state.offset, dates, deps);
-    const result = await poll(feed, deps, { ...round, between }, signal);
+    const slow = patient(deps);
+    const round = backfillRound(feed, state.offset, dates, slow);
+    const onPage: PollDeps['onPage'] = (page) => {
+      isSettled &&= page.progress.settled;
+      deps.onPage?.(page);
+    };
+    const result = await poll(feed, { ...slow, onPage }, { ...round, between }, signal);
     signal.throwIfAborted();
-    return backfilled(feed, result);
+    return backfilled(feed, result, isSettled);
   } catch (error) {
     if (!(error instanceof HighwaterError) || !error.code.startsWith('SCAN_')) throw error;
     await movePosition(feed, deps, { backfill: null });
@@ -135,14 +146,20 @@ export async function backfill(
   }
 }
 
+/** Polls go first, those of other feeds too. */
+export function patient(deps: PollDeps): PollDeps {
+  return { ...deps, source: deps.patientSource };
+}
+
 function progressLine({ done, rows, secondsLeft }: BackfillStatus): string {
   const left = secondsLeft === null ? '' : `, about ${secondsLeft} s left`;
   return `${Math.floor(done * 100)} %, ${rows} rows${left}`;
 }
 
-function backfilled(feed: Feed, { pages, rows, changes }: PollResult): Outcome {
-  const summary = `The backfill of feed ${feed.name} is complete: ${changes} of ${rows} rows in ${pages} pages were unknown or differed.`;
-  return { ok: true, summary, facts: { pages, rows, changes } };
+function backfilled(feed: Feed, { pages, rows, changes }: PollResult, isSettled: boolean): Outcome {
+  const rest = isSettled ? '' : ' Rows moved while they were read, and some may be missing: ask again.';
+  const summary = `The backfill of feed ${feed.name} is done: ${changes} of ${rows} rows in ${pages} pages were unknown or differed.${rest}`;
+  return { ok: true, summary, facts: { pages, rows, changes, settled: isSettled } };
 }
 
 function done(summary: string, facts: Facts = {}): Outcome {
@@ -159,7 +176,8 @@ export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean,
     `${updated} silent changes ${would}updated`,
     `${deleted} records ${would}deleted`,
   ];
-  const facts = { pages, rows, created, updated, deleted, missing, tracked, dryRun };
+  const withheld = why !== null && why !== 'not-proved';
+  const facts = { pages, rows, created, updated, deleted, missing, withheld, tracked, dryRun };
   const rest = why === null ? '' : ` ${missing} records were not shown, and are kept: ${reasons[why]}.`;
   return {
     ok: true,

@@ -7,7 +7,7 @@ import { movePosition } from '../pipeline/reposition';
 import { pollRound } from '../pipeline/round';
 import type { BackfillProgress } from '../state/source-offset';
 import { pause } from '../wait';
-import { backfill, carryOut, interrupted, reconciled } from './carry-out';
+import { backfill, carryOut, interrupted, patient, reconciled } from './carry-out';
 import type { Command, Inbox } from './inbox';
 import type { OwnedFeed } from './owned-feed';
 import type { Turns } from './turns';
@@ -100,7 +100,7 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
     const every = feed.reconcileEveryMs!;
     nextReconcileAt = performance.now() + Math.min(every, RETRY_MS);
     await unlessEnded(owned, command, signal, async (turns) => {
-      const result = await reconcile(feed, owned.deps, { ...command, ...turns }, signal);
+      const result = await reconcile(feed, patient(owned.deps), { ...command, ...turns }, signal);
       nextReconcileAt = performance.now() + every;
       const outcome = reconciled(feed, result, false, state.recordCount);
       if (outcome.ok) logger[result.why === null ? 'info' : 'warn'](outcome.summary, outcome.facts);

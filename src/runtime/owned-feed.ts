@@ -14,6 +14,7 @@ import { restore } from '../state/restore';
 
 export interface OwnedFeedDeps {
   readonly source: Source;
+  readonly patientSource?: Source;
   readonly log: CommitLog;
   readonly registry: SchemaRegistry;
   readonly logger: Logger;
@@ -55,6 +56,7 @@ export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: Abort
       session,
       deps: {
         ...deps,
+        patientSource: deps.patientSource ?? deps.source,
         session,
         state,
         codec,

@@ -42,7 +42,8 @@ export async function runWorker(
   const { api, appId } = config;
   const { logger } = deps;
   const budget = createRequestBudget(api.budget);
-  const source = createSource({ baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger });
+  const asked = { baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger };
+  const [source, patientSource] = [createSource(asked), createSource({ ...asked, priority: 'backfill' })];
   // What ends one task for good (the log has another owner) ends the others too.
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
@@ -58,6 +59,7 @@ export async function runWorker(
           ...deps,
           log: held.log,
           source,
+          patientSource,
           topics: feedTopics(feed, config.topicPrefix),
           scope: scopeFingerprint(feed, api.baseUrl),
           appId,
@@ -74,6 +76,7 @@ export async function runWorker(
   } finally {
     await commands?.close();
     source.close();
+    patientSource.close();
     budget.close();
   }
 }

@@ -51,13 +51,17 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
   const own: Ownership = ownership(db);
   const expire = retention(db);
   const watchWal = walWatch(file, logger);
+  let isPublisher = false;
   const named =
     <A extends unknown[], R>(work: (...args: A) => R) =>
     (...args: A): R =>
       attempt(file, () => work(...args));
 
   return {
-    claimFolder: named(own.claimFolder),
+    claimFolder: named((instance) => {
+      isPublisher = true;
+      own.claimFolder(instance);
+    }),
     claimFeed: named(own.claimFeed),
     releaseFeed: named(own.releaseFeed),
     releaseFolder: named(own.releaseFolder),
@@ -81,8 +85,9 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
     }),
     transact: (work) => attempt(file, () => transact(db, 'IMMEDIATE', () => work(db))),
     close() {
-      // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing.
-      pragma(db, 'wal_checkpoint(TRUNCATE)');
+      // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing. Who only
+      // wrote a command must not keep a publisher waiting for it.
+      pragma(db, isPublisher ? 'wal_checkpoint(TRUNCATE)' : 'wal_checkpoint(PASSIVE)');
       db.close();
     },
   };
