@@ -38,6 +38,8 @@ export interface MarketReport {
   /** Asked for, by kind; and how they ended: `done` or a code. */
   readonly commands: Readonly<Record<string, number>>;
   readonly outcomes: Readonly<Record<string, number>>;
+  /** What commands said that ended in another way than kills and other commands explain. */
+  readonly surprises: readonly string[];
   /** Of the last publisher, ended by SIGTERM. */
   readonly exitCode: number | null;
   readonly verdict: Verdict;
@@ -67,8 +69,11 @@ function publisherEnv({ sim }: MarketWeeks, log: PublisherLog, folder: string): 
   };
 }
 
+/** How a command may end where owners are killed and others ask as well; `left`: its asker went. */
+const expected = /^(done|left|COMMAND_[A-Z_]+|LOG_OWNED|LOG_FENCED)$/;
+
 /** Errors that a run of faults, kills and operators never explains. */
-const fatal = /UNEXPECTED|STATE_DAMAGED|LOG_OUTCOME_UNKNOWN|SCHEMA_INCOMPATIBLE/;
+const fatal = /a fault in highwater itself|UNEXPECTED|STATE_DAMAGED|LOG_OUTCOME_UNKNOWN|SCHEMA_INCOMPATIBLE/;
 
 /**
  * Weeks at the market under the real program, with operators who ask for anything and kills at any moment, also in the
@@ -80,9 +85,9 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
   const cli = await cliStarter();
   const market = await startMarketWeeks(seed, options.records, options.everyMs);
   const env = publisherEnv(market, log, folder);
-  const start = (args: readonly string[]): CliProcess => cli.start(args, { env, cwd: folder });
-  const publisher = supervise(() => start(['run']), createRandom(seed + 1));
-  const operators = operatorsOf(start, market);
+  const publisher = supervise(() => cli.start(['run'], { env, cwd: folder }), createRandom(seed + 1));
+  const ofOperators = { ...env, HIGHWATER_LOG_LEVEL: 'error' };
+  const operators = operatorsOf((args) => cli.start(args, { env: ofOperators, cwd: folder }), market);
   try {
     await publisher.until(() => hasSnapshots(log), 60_000);
     const end = Date.now() + options.ms;
@@ -109,6 +114,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
       ...publisher.counts,
       commands: operators.asked,
       outcomes: operators.outcomes,
+      surprises: operators.surprises,
     };
   } finally {
     publisher.leave();
@@ -125,6 +131,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
       if (random.chance(0.6)) await operators.accepted(3_000);
       if (random.chance(0.5)) await delay(random.int(0, 150));
       await publisher.kill(operators.isCarriedOut());
+      operators.giveUp();
       if (log.visibleMs === 0 && publisher.counts.kills % 3 === 0) {
         const torn = await log.read((seen) => checkAtomic(seen, feedNames, true));
         if (torn.length > 0)
@@ -226,12 +233,15 @@ interface Operators {
   readonly asked: Record<string, number>;
   readonly outcomes: Record<string, number>;
   readonly snapshots: Record<string, number>;
+  readonly surprises: readonly string[];
   /** One operator: asks for one thing after the other. */
   work(random: Random, untilMs: number, publisher: Supervised): Promise<void>;
   /** Asks until it is done. */
   insist(args: readonly string[]): Promise<void>;
   /** A publisher has accepted a command and not answered it yet. */
   isCarriedOut(): boolean;
+  /** Who has accepted is dead: nobody waits for its answer. */
+  giveUp(): void;
   /** Until a command is accepted, or so many ms. */
   accepted(withinMs: number): Promise<void>;
 }
@@ -242,6 +252,7 @@ function operatorsOf(start: (args: readonly string[]) => CliProcess, market: Mar
   const asked: Record<string, number> = {};
   const outcomes: Record<string, number> = {};
   const snapshots: Record<string, number> = {};
+  const surprises: string[] = [];
   const open = new Set<CliProcess>();
   const isAccepted = (one: CliProcess): boolean =>
     !one.hasExited() &&
@@ -257,30 +268,28 @@ function operatorsOf(start: (args: readonly string[]) => CliProcess, market: Mar
     if (name === 'snapshot') snapshots[rest[0]!] = (snapshots[rest[0]!] ?? 0) + 1;
     const one = start([...args, '--json', '--wait', '4s']);
     open.add(one);
-    // An owner that was killed is waited for half a minute; operators are less patient.
     const leave = setTimeout(() => one.signal('SIGTERM'), patienceMs);
     const kill = setTimeout(() => one.signal('SIGKILL'), patienceMs + 30_000);
     await one.exited;
     for (const timer of [leave, kill]) clearTimeout(timer);
     open.delete(one);
     const output = one.output();
-    const outcome = /"kind":"done"/.test(output)
-      ? 'done'
-      : (/"code":"([A-Z_]+)"/.exec(output)?.[1] ?? /\b[A-Z]+(_[A-Z]+)+\b/.exec(output)?.[0] ?? 'left');
+    const outcome = /"kind":"done"/.test(output) ? 'done' : (/^error ([A-Z_]+)/m.exec(output)?.[1] ?? 'left');
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    if (!expected.test(outcome)) surprises.push(`${args.join(' ')}: ${output.slice(-2_000)}`);
     if (fatal.test(output)) throw new Error(`${args.join(' ')}: ${output}`);
     return outcome;
   }
 
   return {
-    ...{ asked, outcomes, snapshots },
+    ...{ asked, outcomes, snapshots, surprises },
     async work(random, untilMs) {
       while (Date.now() < untilMs) {
         const args = drawCommand(random, market);
-        await ask(args, 6_000);
+        await ask(args, 15_000);
         if (args[0] === 'pause') {
           await delay(random.int(0, 1_500));
-          await ask(['resume', args[1]!], 6_000);
+          await ask(['resume', args[1]!], 15_000);
         }
         await delay(random.int(0, 800));
       }
@@ -290,6 +299,9 @@ function operatorsOf(start: (args: readonly string[]) => CliProcess, market: Mar
       throw new Error(`${args.join(' ')} is never done: ${JSON.stringify(outcomes)}`);
     },
     isCarriedOut: () => [...open].some(isAccepted),
+    giveUp() {
+      for (const one of open) if (isAccepted(one)) one.signal('SIGTERM');
+    },
     async accepted(withinMs) {
       await until(() => [...open].some(isAccepted), withinMs).catch(() => undefined);
     },

@@ -76,6 +76,7 @@ function figures(report: MarketReport): string {
     `kills          ${report.kills}, ${report.killsInCommands} in the middle of a command`,
     `commands       ${list(report.commands)}`,
     `outcomes       ${list(report.outcomes)}`,
+    ...report.surprises.map((said) => `surprise       ${said}`),
     `events         ${sum('events')} (${list(byOp)}), ${sum('incarnations')} incarnations of ${feeds.length} feeds`,
     `harms          lost ${harms.lost}, twice ${harms.twice}, out of order ${harms.order}, torn ${harms.torn}, wrong ${harms.wrong}`,
     `verdict        ${describeVerdict(verdict)}`,
