@@ -41,7 +41,11 @@ export function judge(
     const events = readChanges(log, feed, found);
     const stored = readOffset(log, feed);
     const lives = livesOf(events).map((life): LivedLife => {
-      checkNumbers(life.events, found);
+      // In the order of the log.
+      checkNumbers(
+        events.filter(({ incarnation }) => incarnation === life.incarnation),
+        found,
+      );
       return { ...life, live: replay(feed, life, known.snapshots?.[feed] ?? 0, found) };
     });
     checkVersions(feed, lives, history, found);
