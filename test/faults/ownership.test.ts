@@ -84,6 +84,8 @@ describe('a log file that another program keeps locked', () => {
     const publisher = start();
     await scannedAfter(0, publisher, log);
     const other = new Database(file);
+    // The publisher may be writing just now.
+    other.exec('PRAGMA busy_timeout = 10000');
     other.exec('BEGIN IMMEDIATE');
     await until(() => publisher.output().includes('LOG_BUSY'), 30_000);
     other.exec('ROLLBACK');

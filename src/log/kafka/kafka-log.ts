@@ -8,6 +8,7 @@ import { appender } from './append';
 import { type KafkaConfig, kafkaClient } from './client';
 import { readingCluster } from './cluster';
 import { compressionType } from './compression';
+import { isRefusedProducer } from './kafka-failure';
 import { read, topicNames } from './read';
 import { assertReadable } from './read-access';
 import { openSession, type SessionLimits } from './session';
@@ -88,6 +89,10 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof HighwaterError) throw error;
+        if (isRefusedProducer(error)) {
+          const what = `another publisher took feed ${topics.feed} over while this one did`;
+          throw new HighwaterError('LOG_FENCED', what, { cause: error });
+        }
         throw await writeFailure(error, `taking over feed ${topics.feed}`, {
           ...{ kafka, cluster: options.kafka, transactionalId: transactionalId(topics.feed) },
           topics: allTopics(topics).map(({ name }) => name),
