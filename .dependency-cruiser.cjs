@@ -53,6 +53,12 @@ module.exports = {
       { path: '^src/cli/' },
     ),
     forbid(
+      'commands-below-runtime',
+      'How a command reaches an owner knows nothing of how it is carried out.',
+      { path: '^src/commands/' },
+      { path: '^src/(cli|runtime|pipeline|config|simulator|source|state)/' },
+    ),
+    forbid(
       'simulator-stands-alone',
       'The vendor knows nothing of its reader.',
       { path: '^src/simulator/' },

@@ -1,4 +1,5 @@
 import { askOwner } from '../commands/ask-owner';
+import type { Command, Outcome } from '../commands/command';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
@@ -6,7 +7,6 @@ import { examineLocalLog } from '../log/local/examine';
 import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger, type Logger } from '../logger';
 import { actAsOwner } from '../runtime/act-as-owner';
-import type { Command, Outcome } from '../runtime/inbox';
 import { instanceName } from '../runtime/worker';
 import { unlessAborted } from '../wait';
 import type { CommandContext } from './command-context';

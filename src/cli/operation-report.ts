@@ -1,4 +1,4 @@
-import type { Command, Facts, Outcome } from '../runtime/inbox';
+import type { Command, Facts, Outcome } from '../commands/command';
 import type { CommandContext } from './command-context';
 
 /** What is shown of a command while it is carried out, and at its end. */

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
+import type { Command as FeedCommand } from '../commands/command';
 import { configOptions } from '../config/command-options';
 import { HighwaterError } from '../errors';
-import type { Command as FeedCommand } from '../runtime/inbox';
 import { type CommandContext, runCommand } from './command-context';
 import { type OperateFlags, operate } from './operate';
 import { dateValue, durationValue, wholeNumberValue } from './option-values';

@@ -1,5 +1,5 @@
 import { type ErrorCode, errorKinds, HighwaterError } from '../errors';
-import type { Facts, Outcome } from '../runtime/inbox';
+import type { Facts, Outcome } from './command';
 import { factsOf, factTexts } from './command-arguments';
 import type { CommandRecord } from './command-record';
 

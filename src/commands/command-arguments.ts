@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Command, Facts } from '../runtime/inbox';
+import type { Command, Facts } from './command';
 import type { CommandRecord } from './command-record';
 
 type NamedCommand = Pick<CommandRecord, 'command' | 'arguments'>;

@@ -4,12 +4,13 @@ import { HighwaterError } from '../errors';
 import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 import type { Logger } from '../logger';
 import type { Redact } from '../redaction';
-import { createInbox, type Inbox, type Outcome, type Request } from '../runtime/inbox';
 import { pause } from '../wait';
 import { saidOutcome, saidProgress } from './answers';
+import type { Outcome } from './command';
 import { commandOf } from './command-arguments';
 import { type CommandRecord, commandCodec } from './command-record';
 import { writeCommandRecord } from './command-writer';
+import { createInbox, type Inbox, type Request } from './inbox';
 import { createLedger } from './ledger';
 import { ownerStep } from './owner-step';
 

@@ -78,7 +78,7 @@ export function backfillRound(
 export interface BackfillStatus {
   /** 0 to 1. */
   readonly done: number;
-  /** Read so far, repeats among them. */
+  /** Of the pages that are committed, repeats among them; without those that are left to polls. */
   readonly rows: number;
   /** Null while nothing tells. */
   readonly secondsLeft: number | null;

@@ -1,3 +1,4 @@
+import type { Request } from '../commands/inbox';
 import type { ConfigWithApi } from '../config/load-config';
 import type { Feed } from '../feeds/feed';
 import { scopeFingerprint } from '../feeds/scope';
@@ -5,7 +6,6 @@ import { feedTopics } from '../log/topics';
 import { createSource } from '../source/client';
 import { createRequestBudget } from '../source/request-budget';
 import { carryOut } from './carry-out';
-import type { Request } from './inbox';
 import { acquireFeed } from './owned-feed';
 import { turnsAlone } from './turns';
 import type { WorkerDeps } from './worker';

@@ -1,16 +1,13 @@
+import type { Command, Outcome } from '../commands/command';
+import type { Request } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
-import {
-  type BackfillRequest,
-  type BackfillStatus,
-  backfillRound,
-  describeProgress,
-} from '../pipeline/backfill';
-import { type PollDeps, type PollResult, poll } from '../pipeline/poll';
-import { type ReconcileResult, reconcile } from '../pipeline/reconcile';
+import { type BackfillRequest, backfillRound, describeProgress } from '../pipeline/backfill';
+import { type PollDeps, poll } from '../pipeline/poll';
+import { reconcile } from '../pipeline/reconcile';
 import { movePosition, resetState } from '../pipeline/reposition';
 import { retryDeadLetters } from '../pipeline/retry-dead-letters';
-import type { Command, Facts, Outcome, Request } from './inbox';
+import { backfilled, done, progressLine, reconciled } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Turns } from './turns';
 
@@ -150,49 +147,6 @@ export async function backfill(
 export function patient(deps: PollDeps): PollDeps {
   return { ...deps, source: deps.patientSource };
 }
-
-function progressLine({ done, rows, secondsLeft }: BackfillStatus): string {
-  const left = secondsLeft === null ? '' : `, about ${secondsLeft} s left`;
-  return `${Math.floor(done * 100)} %, ${rows} rows${left}`;
-}
-
-function backfilled(feed: Feed, { pages, rows, changes }: PollResult, isSettled: boolean): Outcome {
-  const rest = isSettled ? '' : ' Rows moved while they were read, and some may be missing: ask again.';
-  const summary = `The backfill of feed ${feed.name} is done: ${changes} of ${rows} rows in ${pages} pages were unknown or differed.${rest}`;
-  return { ok: true, summary, facts: { pages, rows, changes, settled: isSettled } };
-}
-
-function done(summary: string, facts: Facts = {}): Outcome {
-  return { ok: true, summary, facts };
-}
-
-/** What a reconcile found, for people: also what a scheduled one writes into the log. */
-export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean, tracked: number): Outcome {
-  const { created, updated, deleted, missing, why, pages, rows } = result;
-  const would = dryRun ? 'would be ' : '';
-  const parts = [
-    `${rows} rows in ${pages} pages`,
-    `${created} late records ${would}created`,
-    `${updated} silent changes ${would}updated`,
-    `${deleted} records ${would}deleted`,
-  ];
-  const withheld = why !== null && why !== 'not-proved';
-  const facts = { pages, rows, created, updated, deleted, missing, withheld, tracked, dryRun };
-  const rest = why === null ? '' : ` ${missing} records were not shown, and are kept: ${reasons[why]}.`;
-  return {
-    ok: true,
-    summary: `Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${rest}`,
-    facts,
-  };
-}
-
-const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
-  'too-many':
-    'that is a larger part of the feed than is deleted unasked; when they are gone, say --allow-deletes with their number',
-  'rows-without-id': 'rows without an id came, and any of them may be one of these records',
-  'not-proved': 'the answers around them do not prove that they are gone',
-  'scan-not-complete': 'a scan did not reach its end',
-};
 
 function refuseWhilePaused(feed: Feed, { deps }: OwnedFeed, { name }: Command): void {
   if (deps.state.offset.paused && (name === 'reconcile' || name === 'backfill' || name === 'snapshot'))

@@ -1,3 +1,4 @@
+import type { Inbox } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { commit } from '../pipeline/commit';
@@ -13,7 +14,6 @@ import {
   pauseAfter,
 } from './feed-task-state';
 import { feedWork } from './feed-work';
-import type { Inbox } from './inbox';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 
 /** How the last poll of a feed went. */

@@ -1,3 +1,5 @@
+import type { Command } from '../commands/command';
+import type { Inbox } from '../commands/inbox';
 import type { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { Logger } from '../logger';
@@ -7,8 +9,8 @@ import { movePosition } from '../pipeline/reposition';
 import { pollRound } from '../pipeline/round';
 import type { BackfillProgress } from '../state/source-offset';
 import { pause } from '../wait';
-import { backfill, carryOut, interrupted, patient, reconciled } from './carry-out';
-import type { Command, Inbox } from './inbox';
+import { backfill, carryOut, interrupted, patient } from './carry-out';
+import { reconciled } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Turns } from './turns';
 

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { SchemaRegistry } from '../avro/registry';
+import { createInbox } from '../commands/inbox';
 import { serveCommands } from '../commands/serve-commands';
 import type { ConfigWithApi } from '../config/load-config';
 import { scopeFingerprint } from '../feeds/scope';
@@ -13,7 +14,6 @@ import { createSource } from '../source/client';
 import { createRequestBudget } from '../source/request-budget';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
 import { heldFeeds } from './held-feeds';
-import { createInbox } from './inbox';
 
 export interface WorkerDeps {
   readonly log: CommitLog;

@@ -20,7 +20,6 @@ export interface RestoreDeps {
 }
 
 /**
-/**
  * Reads a feed's state back from the log: source offset, images, dead letters. The codec learns every schema that wrote an
  * image. A feed that has no state begins a new incarnation. When the scope has changed, all is read again: what it shows
  * comes as `r` or `u`, and what it does not show any more stays, for nothing says that it is gone. (A feed that begins

@@ -1,11 +1,11 @@
 import { type AskOwnerDeps, askOwner } from '../../src/commands/ask-owner';
+import type { Request } from '../../src/commands/inbox';
 import { type CommandServer, serveCommands } from '../../src/commands/serve-commands';
 import { HighwaterError } from '../../src/errors';
 import type { CommitLog } from '../../src/log/commit-log';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { commandsTopic } from '../../src/log/topics';
 import { createRedactor } from '../../src/redaction';
-import type { Request } from '../../src/runtime/inbox';
 import { deadline, readAll } from '../support/log-records';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import { createInbox } from '../../src/commands/inbox';
 import { feedTopics } from '../../src/log/topics';
 import { runFeedTask } from '../../src/runtime/feed-task';
-import { createInbox } from '../../src/runtime/inbox';
 import { type ClockedFeed, type ClockedFeedOptions, clockedFeed } from '../support/clocks';
 import { until } from '../support/until';
 

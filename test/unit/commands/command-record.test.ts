@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { outcomeOf, saidOutcome } from '../../../src/commands/answers';
+import type { Command } from '../../../src/commands/command';
 import { commandOf, factsOf, factTexts, namedCommand } from '../../../src/commands/command-arguments';
 import { type CommandRecord, commandCodec, commandSchema } from '../../../src/commands/command-record';
 import { HighwaterError } from '../../../src/errors';
 import { commandsTopic } from '../../../src/log/topics';
-import type { Command } from '../../../src/runtime/inbox';
 import { memoryRegistry } from '../../support/registry';
 
 const topic = commandsTopic('highwater', 'staging.');
