@@ -201,6 +201,29 @@ it('believes a probe that shows the record, whatever two scans have not shown', 
   expect(await probed()).toEqual([]);
 });
 
+it('takes an answer that shows no record it knows for no proof', async () => {
+  await start(50);
+  const known = keys();
+  // As if another table stood behind the address.
+  for (const key of known) {
+    const { updated, ...record } = api.stores.ipos.get(key)!;
+    api.stores.ipos.remove(key);
+    api.stores.ipos.upsert({ ...record, id: `other ${key}` } as never, { updated: updated as number });
+  }
+  const probed = () =>
+    absenceProbe(feed, publisher.owned().deps, known, new AbortController().signal).gone(known);
+  expect(await probed()).toEqual([]);
+  expect(await reconciled({ dryRun: true, allowDeletes: 50, poll: async () => {} })).toMatchObject({
+    deleted: 0,
+    missing: 50,
+    why: 'not-proved',
+  });
+
+  // Once the other rows are known, they tell.
+  expect(await reconciled({ allowDeletes: 0 })).toMatchObject({ created: 50, deleted: 0 });
+  expect((await probed()).sort()).toEqual([...known].sort());
+});
+
 it('keeps a record that a poll shows meanwhile, wherever it has moved', async () => {
   await start(50);
   const key = keys()[20]!;
@@ -252,6 +275,24 @@ it('deletes nothing when a page of the second scan fails, and can be asked again
   expect(await news()).toEqual([]);
   api.clearFaults();
   expect(await reconciled()).toMatchObject({ deleted: 1 });
+});
+
+it('deletes nothing when the scan was given up where rows kept coming, and can be asked again', async () => {
+  await start(50);
+  const key = keys()[20]!;
+  const { id: _, updated, ...row } = api.stores.ipos.get(keys()[40]!)!;
+  const another = (n: number) =>
+    void api.stores.ipos.upsert({ ...row, id: `tie ${n}` } as never, { updated: updated as number });
+  // One second that is wider than a page, and has another row with each page that is read.
+  for (let n = 0; n < 30; n++) another(n);
+  await publisher.poll();
+  api.stores.ipos.remove(key);
+  let n = 30;
+  const result = await reconciled({ between: async () => another(n++) });
+
+  expect(result).toMatchObject({ deleted: 0, missing: 1, why: 'scan-not-complete' });
+  expect((await publisher.sourceOffset()).last_reconcile_ms).toBeNull();
+  expect(await reconciled()).toMatchObject({ deleted: 1, missing: 0, why: null });
 });
 
 it('deletes nothing that a changed filter leaves out, and does delete what is gone of the rest', async () => {
