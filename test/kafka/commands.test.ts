@@ -1,62 +1,30 @@
 import { Kafka, logLevel } from 'kafkajs';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type CliProcess, commandLine } from '../support/cli';
+import { operatorCommandContract } from '../contract/operator-commands';
+import { cliPublisher } from '../support/cli-publisher';
 import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
-import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
-const cli = commandLine();
-const folder = tempFolder();
 let servers: SharedServers;
-let simulator: Simulator;
 let prefix: string;
 
 beforeAll(async () => {
   servers = await sharedServers();
 }, 120_000);
-beforeEach(async () => {
+beforeEach(() => {
   prefix = uniquePrefix();
-  simulator = await startSimulator({ records: { insights: 5, analysts: 20, ipos: 40 } });
 });
-afterEach(() => simulator.stop());
 
-const toKafka = () => ({
+const publisher = cliPublisher(() => ({
   KAFKA_BROKERS: servers.brokers,
   SCHEMA_REGISTRY_URL: servers.registryUrl,
   HIGHWATER_TOPIC_PREFIX: prefix,
-  HIGHWATER_FEEDS: 'ipos,analysts',
-});
+}));
+const { api, done, isPaused, running: startPublisher, records, start, stillPolled } = publisher;
 
-function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): CliProcess {
-  const publisher = {
-    ...{ HIGHWATER_API_URL: simulator.url, HIGHWATER_API_TOKEN: simulator.token },
-    ...{ HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' },
-  };
-  return cli(args, { cwd: folder(), env: { ...toKafka(), ...publisher, ...env } });
-}
-
-async function done(args: readonly string[], env?: Readonly<Record<string, string>>) {
-  const process = start(args, env);
-  const { code } = await process.ended(60_000);
-  return { code, out: process.stdout(), err: process.stderr() };
-}
-
-const pollsOf = (feed: 'ipos' | 'analysts') => simulator.requests(feed).length;
-
-async function stillPolled(feed: 'ipos' | 'analysts', times = 3): Promise<void> {
-  const before = pollsOf(feed);
-  await until(() => pollsOf(feed) >= before + times);
-}
-
-async function isPaused(): Promise<boolean> {
-  const before = pollsOf('ipos');
-  await stillPolled('analysts', 5);
-  return pollsOf('ipos') === before;
-}
+operatorCommandContract(publisher);
 
 it('commands reach the publisher that runs; without one, the command takes the feed over itself', async () => {
-  const running = start(['run']);
-  await running.sees(/ipos: first snapshot complete/, 'stderr', 40_000);
+  const running = await startPublisher();
 
   const paused = await done(['pause', 'ipos']);
   expect(paused).toMatchObject({ code: 0, err: '' });
@@ -93,8 +61,7 @@ it('commands reach the publisher that runs; without one, the command takes the f
 }, 180_000);
 
 it('a publisher that stands still does not carry out what was withdrawn, and takes over what the command left', async () => {
-  const running = start(['run']);
-  await running.sees(/ipos: first snapshot complete/, 'stderr', 40_000);
+  const running = await startPublisher();
   running.signal('SIGSTOP');
   // Nobody accepts it: the feed is taken over, and reset by the command itself.
   const reset = await done(['reset', 'ipos', '--yes', '--wait', '1s', '--json']);
@@ -110,7 +77,7 @@ it('a publisher that stands still does not carry out what was withdrawn, and tak
 
   // With its next commit it learns that it is fenced, acquires the feed anew, and finds it paused.
   await until(async () => {
-    simulator.marketDay.step();
+    api().marketDay.step();
     return isPaused();
   }, 60_000);
   const offset = await lastOffset();
@@ -121,8 +88,4 @@ it('a publisher that stands still does not carry out what was withdrawn, and tak
   expect((await lastOffset()).incarnation).toBe(offset.incarnation);
 }, 180_000);
 
-async function lastOffset(): Promise<Record<string, unknown>> {
-  const args = ['ipos.source-offset', '--no-follow', '--from-beginning', '--json'];
-  const { out } = await done(['tail', ...args]);
-  return JSON.parse(out.trim().split('\n').at(-1)!).value;
-}
+const lastOffset = async () => (await records('ipos.source-offset')).at(-1)!.value!;

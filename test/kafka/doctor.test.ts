@@ -7,6 +7,7 @@ import { allTopics, feedTopics } from '../../src/log/topics';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { commandLine, until } from '../support/cli';
+import { askDoctor } from '../support/doctor';
 import { kafkaTools } from '../support/kafka-tools';
 import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
@@ -16,27 +17,9 @@ const cli = commandLine();
 const folder = tempFolder();
 const startMs = 90_000;
 
-interface Line {
-  readonly check: string;
-  readonly feed: string | null;
-  readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
-  readonly found: string;
-  readonly code: string | null;
-  readonly do: string | null;
-}
-
 /** What the doctor says of feed ipos in an environment. */
-async function doctor(env: Readonly<Record<string, string>>) {
-  const running = cli(['doctor', '--json', '--feeds', 'ipos'], { cwd: folder(), env });
-  const { code } = await running.ended(60_000);
-  const lines = running
-    .stdout()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Line);
-  const of = (check: string) => lines.find((line) => line.check === check)!;
-  return { code, of, said: running.stdout() + running.stderr() };
-}
+const doctor = (env: Readonly<Record<string, string>>) =>
+  askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env });
 
 describe('on Kafka', () => {
   let servers: SharedServers;

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
-import { commit } from '../../../src/pipeline/commit';
-import { encodeTransaction } from '../../../src/pipeline/encode';
 import { retryDeadLetters } from '../../../src/pipeline/retry-dead-letters';
 import { commandLine } from '../../support/cli';
+import { leaveDeadLetters, sha256 } from '../../support/dead-letters';
 import { testFeed } from '../../support/feeds';
 import { ipo } from '../../support/records';
 import { scriptedVendor } from '../../support/scripted-vendor';
@@ -24,35 +22,13 @@ async function list(...args: string[]) {
   return { code, stdout: process.stdout(), stderr: process.stderr() };
 }
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-
-/** Letters as another version of the project may have left them. */
-async function leave(...letters: { raw: string; bytes?: number; ageMs: number }[]): Promise<void> {
-  const { session, codec, state, topics } = publisher.owned().deps;
-  const pending = state.begin();
-  const records = letters.map(({ raw, bytes = Buffer.byteLength(raw), ageMs }) => {
-    const timestamp = Date.now() - ageMs;
-    const key = sha256(raw);
-    pending.addDeadLetter(key);
-    const letter = { feed: 'ipos', reason: 'not\nread', raw, sha256: key, bytes, ts_ms: timestamp };
-    return {
-      topic: topics.deadLetters.name,
-      key,
-      value: codec.deadLetter.encode(letter),
-      headers: {},
-      timestamp,
-    };
-  });
-  const { ownerEpoch } = session;
-  const context = { feed, topics, codec, owner: 'test', ownerEpoch, observedAtMs: Date.now() };
-  await commit(encodeTransaction([records], pending, context), pending, session);
-}
-
 it('shows what is kept, the oldest first, and nothing that was retried', async () => {
   const row = JSON.stringify(ipo({ id: 'a', updated: 5 }));
   const bad = JSON.stringify({ name: '\u001b[31mwithout id', updated: 1 });
   const cut = `{"id":"b","notes":"${'é'.repeat(1000)}`;
-  await leave(
+  await leaveDeadLetters(
+    feed,
+    publisher.owned(),
     { raw: bad, ageMs: 90_000 },
     { raw: row, ageMs: 200 },
     { raw: cut, bytes: 5_000_000, ageMs: 3 * 86_400_000 },

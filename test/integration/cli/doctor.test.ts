@@ -4,6 +4,7 @@ import type { BehaviourChange } from '../../../src/simulator/behaviour';
 import type { FaultRule } from '../../../src/simulator/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { commandLine, until } from '../../support/cli';
+import { askDoctor, type DoctorLine } from '../../support/doctor';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLine();
@@ -16,33 +17,14 @@ beforeEach(async () => {
 });
 afterEach(() => simulator.stop());
 
-interface Line {
-  readonly check: string;
-  readonly feed: string | null;
-  readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
-  readonly found: string;
-  readonly code: string | null;
-  readonly do: string | null;
-}
-
 const environment = () => ({
   HIGHWATER_API_URL: simulator.url,
   HIGHWATER_API_TOKEN: token,
   HIGHWATER_REQUESTS_PER_SECOND: '1000',
 });
 
-async function doctor(args: readonly string[] = [], env: Readonly<Record<string, string>> = environment()) {
-  const running = cli(['doctor', '--json', ...args], { cwd: folder(), env });
-  const { code } = await running.ended(30_000);
-  const lines = running
-    .stdout()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Line);
-  const of = (check: string, feed: string | null = null) =>
-    lines.find((line) => line.check === check && line.feed === feed)!;
-  return { code, lines, of, running };
-}
+const doctor = (args: readonly string[] = [], env: Readonly<Record<string, string>> = environment()) =>
+  askDoctor(cli, args, { cwd: folder(), env });
 
 it('finds nothing wrong where nothing is, with one line a check, and leaves no trace', async () => {
   const running = cli(['doctor'], { cwd: folder(), env: environment() });
@@ -66,7 +48,7 @@ it('says how each feed is served', async () => {
   expect(of('feed', 'ipos').found).toContain('400 records in all');
 });
 
-describe.each<[string, BehaviourChange | FaultRule, Partial<Line>, RegExp, RegExp]>([
+describe.each<[string, BehaviourChange | FaultRule, Partial<DoctorLine>, RegExp, RegExp]>([
   [
     'ignores the page parameter',
     { ignorePaging: true },
@@ -140,7 +122,7 @@ it('tells a refused token from a dead server, and never says the token', async (
   expect(refused.of('api')).toMatchObject({ state: 'ok' });
   expect(refused.of('token')).toMatchObject({ state: 'failed', code: 'SOURCE_UNAUTHORIZED' });
   expect(refused.of('feed', 'ipos')).toMatchObject({ state: 'skipped' });
-  expect(refused.running.stdout() + refused.running.stderr()).not.toContain('tok-refused-0815');
+  expect(refused.said).not.toContain('tok-refused-0815');
 
   await simulator.stop();
   const dead = await doctor();

@@ -1,67 +1,19 @@
 import path from 'node:path';
 import { openLocalLog } from '../../../src/log/local/local-log';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
-import { type CliProcess, commandLine } from '../../support/cli';
+import { operatorCommandContract } from '../../contract/operator-commands';
+import { cliPublisher, jsonLines } from '../../support/cli-publisher';
 import { readAll } from '../../support/log-records';
-import { tempFolder } from '../../support/temp-folder';
-import { until } from '../../support/until';
 
-const cli = commandLine();
-const folder = tempFolder();
-let simulator: Simulator;
+const publisher = cliPublisher(() => ({}));
+const { api, done, folder, isPaused, running: startPublisher, start, stillPolled } = publisher;
 
-beforeEach(async () => {
-  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 60 } });
-});
-afterEach(() => simulator.stop());
+operatorCommandContract(publisher);
 
-const api = () => ({
-  HIGHWATER_API_URL: simulator.url,
-  HIGHWATER_API_TOKEN: simulator.token,
-  HIGHWATER_REQUESTS_PER_SECOND: '1000',
-  HIGHWATER_POLL_INTERVAL: '100ms',
-  HIGHWATER_FEEDS: 'ipos,analysts',
-});
-
-function start(args: readonly string[], env: Readonly<Record<string, string>> = api()): CliProcess {
-  return cli(args, { cwd: folder(), env });
-}
-
-async function done(args: readonly string[], env?: Readonly<Record<string, string>>) {
-  const process = start(args, env);
-  const { code } = await process.ended(40_000);
-  return { code, out: process.stdout(), err: process.stderr() };
-}
-
-async function publisher(): Promise<CliProcess> {
-  const running = start(['run']);
-  await running.sees(/ipos: first snapshot complete/, 'stderr');
-  return running;
-}
-
-const pollsOf = (feed: 'ipos' | 'analysts') => simulator.requests(feed).length;
-
-async function stillPolled(feed: 'ipos' | 'analysts', times = 3): Promise<void> {
-  const before = pollsOf(feed);
-  await until(() => pollsOf(feed) >= before + times);
-}
-
-/** While the other feed is polled for a while. */
-async function isPaused(): Promise<boolean> {
-  const before = pollsOf('ipos');
-  await stillPolled('analysts', 5);
-  return pollsOf('ipos') === before;
-}
-
-const kinds = (out: string) =>
-  out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { kind: string; summary: string | null; owner: string | null });
+const kinds = (out: string) => jsonLines<{ kind: string; summary: string | null; owner: string | null }>(out);
 
 describe('with a publisher at work', () => {
   it('pause and resume reach it, and both are answered', async () => {
-    const running = await publisher();
+    const running = await startPublisher();
     // Without the API: who only asks does not read it.
     const paused = await done(['pause', 'ipos'], {});
     expect({ ...paused, err: '' }).toEqual({
@@ -82,7 +34,7 @@ describe('with a publisher at work', () => {
   });
 
   it('an answer that is a refusal ends with 1 and three parts', async () => {
-    await publisher();
+    await startPublisher();
     await done(['pause', 'ipos']);
     const { code, out, err } = await done(['reconcile', 'ipos', '--dry-run', '--json']);
 
@@ -92,8 +44,8 @@ describe('with a publisher at work', () => {
   });
 
   it('Ctrl-C ends the waiting, and the publisher goes on with what it accepted', async () => {
-    const running = await publisher();
-    simulator.fault({ fault: { kind: 'hang' }, feed: 'ipos', probability: 1 } as never);
+    const running = await startPublisher();
+    api().fault({ fault: { kind: 'hang' }, feed: 'ipos', probability: 1 } as never);
     const asking = start(['reconcile', 'ipos', '--dry-run']);
     await asking.sees(/accepted reconcile/);
     asking.signal('SIGINT');
@@ -102,12 +54,12 @@ describe('with a publisher at work', () => {
     expect(asking.stderr()).toMatch(
       new RegExp(`:${running.pid} goes on with reconcile of ipos; its answer is not waited for`),
     );
-    simulator.clearFaults();
+    api().clearFaults();
     await stillPolled('ipos');
   });
 
   it('one that stands still does not carry out what it was asked meanwhile', async () => {
-    const running = await publisher();
+    const running = await startPublisher();
     running.signal('SIGSTOP');
     const { code, err } = await done(['pause', 'ipos', '--wait', '700ms']);
     expect(code).toBe(1);
@@ -147,7 +99,7 @@ describe('without a publisher', () => {
   });
 
   it('does not wait for a publisher that was killed', async () => {
-    const running = await publisher();
+    const running = await startPublisher();
     running.signal('SIGKILL');
     await running.ended();
     const before = Date.now();

@@ -1,0 +1,134 @@
+import { type OpenLog, openLog } from '../../src/cli/open-log';
+import { recordDecoder } from '../../src/cli/record-decoder';
+import { type Config, loadConfig } from '../../src/config/load-config';
+import type { Feed } from '../../src/feeds/feed';
+import { scopeFingerprint } from '../../src/feeds/scope';
+import { feedTopics } from '../../src/log/topics';
+import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { type CliProcess, commandLine } from './cli';
+import { deadline, readAll } from './log-records';
+import { scriptedVendor } from './scripted-vendor';
+import { quietLogger } from './source';
+import { tempFolder } from './temp-folder';
+import { until } from './until';
+
+type Env = Readonly<Record<string, string>>;
+type FeedName = 'ipos' | 'analysts';
+// biome-ignore lint/suspicious/noExplicitAny: records of any topic, as loose as a consumer's JSON
+type Values = Record<string, any>;
+
+/** A command line that has ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface ReadRecord {
+  readonly key: string;
+  /** Decoded; null: a tombstone. */
+  readonly value: Values | null;
+}
+
+/** Command lines over one log that publish the feeds ipos (60 records) and analysts of a simulated API, ten times a second. */
+export interface CliPublisher {
+  readonly folder: () => string;
+  readonly api: () => Simulator;
+  /** @param env besides where the log is; that of a publisher unless given */
+  start(args: readonly string[], env?: Env): CliProcess;
+  done(args: readonly string[], env?: Env): Promise<Ended>;
+  /** A publisher at work, whose first snapshot is complete. */
+  running(): Promise<CliProcess>;
+  /** Until a feed has been polled some times more. */
+  stillPolled(feed: FeedName, times?: number): Promise<void>;
+  /** Whether ipos rests while the other feed is polled. */
+  isPaused(): Promise<boolean>;
+  /** All of a topic, named without its prefix. */
+  records(topic: string): Promise<ReadRecord[]>;
+  /** As a publisher in this process, while there is none else. */
+  owning(feed: FeedName, work: (feed: Feed, owned: OwnedFeed) => Promise<void>): Promise<void>;
+}
+
+/**
+ * For the tests of the file it is called in: each has a simulator and a folder of its own, and whatever it starts is stopped.
+ * @param log settings that name the log; asked for when they are needed
+ */
+export function cliPublisher(log: () => Env): CliPublisher {
+  const cli = commandLine();
+  const folder = tempFolder();
+  let simulator: Simulator;
+  beforeEach(async () => {
+    simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 60 } });
+  });
+  afterEach(() => simulator.stop());
+
+  const publishing = (): Env => ({
+    HIGHWATER_API_URL: simulator.url,
+    HIGHWATER_API_TOKEN: simulator.token,
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_POLL_INTERVAL: '100ms',
+    HIGHWATER_FEEDS: 'ipos,analysts',
+  });
+  const pollsOf = (feed: FeedName) => simulator.requests(feed).length;
+
+  async function withLog<Result>(use: (log: OpenLog, config: Config) => Promise<Result>): Promise<Result> {
+    const config = loadConfig({ flags: {}, env: { ...log(), ...publishing() }, cwd: folder() }, 'feeds');
+    const open = openLog(config, { logger: quietLogger(), signal: deadline() });
+    try {
+      return await use(open, config);
+    } finally {
+      await open.commitLog.close();
+    }
+  }
+
+  const publisher: CliPublisher = {
+    folder,
+    api: () => simulator,
+    start: (args, env = publishing()) => cli(args, { cwd: folder(), env: { ...log(), ...env } }),
+    async done(args, env) {
+      const process = publisher.start(args, env);
+      const { code } = await process.ended(60_000);
+      return { code, out: process.stdout(), err: process.stderr() };
+    },
+    async running() {
+      const running = publisher.start(['run']);
+      await running.sees(/ipos: first snapshot complete/, 'stderr', 40_000);
+      return running;
+    },
+    async stillPolled(feed, times = 3) {
+      const before = pollsOf(feed);
+      await until(() => pollsOf(feed) >= before + times);
+    },
+    async isPaused() {
+      const before = pollsOf('ipos');
+      await publisher.stillPolled('analysts', 5);
+      return pollsOf('ipos') === before;
+    },
+    records: (topic) =>
+      withLog(async ({ commitLog, registry }, { topicPrefix }) => {
+        const decode = recordDecoder(registry);
+        const found = await readAll(commitLog, [`${topicPrefix}${topic}`]);
+        return Promise.all(found.map(async (record) => (await decode(record)) as ReadRecord));
+      }),
+    owning: (name, work) =>
+      withLog(async ({ commitLog: log, registry }, { feeds, topicPrefix, appId }) => {
+        const feed = feeds.find((one) => one.name === name)!;
+        const deps = {
+          ...{ source: scriptedVendor(), log, registry, logger: quietLogger(), instance: 'test' },
+          ...{ topics: feedTopics(feed, topicPrefix), appId, scope: scopeFingerprint(feed, simulator.url) },
+        };
+        const owned = await acquireFeed(feed, deps, deadline());
+        await work(feed, owned);
+        await owned.session.release();
+      }),
+  };
+  return publisher;
+}
+
+export function jsonLines<Line>(out: string): Line[] {
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}

@@ -1,0 +1,40 @@
+import type { CliOptions, CliProcess } from './cli';
+
+/** What `doctor --json` prints of one check. */
+export interface DoctorLine {
+  readonly check: string;
+  readonly feed: string | null;
+  readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
+  readonly found: string;
+  readonly code: string | null;
+  readonly do: string | null;
+}
+
+export interface DoctorReport {
+  readonly code: number | null;
+  readonly lines: readonly DoctorLine[];
+  /** The first one of a check, and of a feed where one is given. */
+  of(check: string, feed?: string): DoctorLine;
+  /** All that was printed. */
+  readonly said: string;
+}
+
+/** Runs `doctor --json` to its end. */
+export async function askDoctor(
+  cli: (args: readonly string[], options?: CliOptions) => CliProcess,
+  args: readonly string[],
+  options: CliOptions,
+): Promise<DoctorReport> {
+  const running = cli(['doctor', '--json', ...args], options);
+  const { code } = await running.ended(60_000);
+  const lines = running
+    .stdout()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as DoctorLine);
+  return {
+    ...{ code, lines, said: running.stdout() + running.stderr() },
+    of: (check, feed) =>
+      lines.find((line) => line.check === check && (feed === undefined || line.feed === feed))!,
+  };
+}
