@@ -1,9 +1,9 @@
-import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import type { Command as FeedCommand } from '../commands/command';
 import { configOptions } from '../config/command-options';
 import { HighwaterError } from '../errors';
-import { type CommandContext, runCommand } from './command-context';
+import { runCommand } from './command-context';
+import { confirmReset } from './confirm-reset';
 import { type OperateFlags, operate } from './operate';
 import { dateValue, durationValue, wholeNumberValue } from './option-values';
 
@@ -41,35 +41,14 @@ function resetCommand(): Command {
     .option('--yes', 'Do not ask')
     .action((feed: string, flags: ResetFlags) =>
       runCommand(async (context) => {
-        if (flags.yes !== true && !(await confirmed(feed, context))) {
+        const { stdin: input, stderr: output } = process;
+        if (flags.yes !== true && !(await confirmReset(feed, { input, output }, context.signal))) {
           context.note('highwater: nothing was reset.\n');
           return 1;
         }
         return operate(feed, { name: 'reset' }, flags, context);
       }),
     );
-}
-
-/** Asks on the terminal. @throws HighwaterError USAGE_INVALID where there is none */
-async function confirmed(feed: string, { signal }: CommandContext): Promise<boolean> {
-  const { stdin, stderr } = process;
-  if (!stdin.isTTY || !stderr.isTTY) {
-    throw new HighwaterError(
-      'USAGE_INVALID',
-      `reset removes all images of ${feed} and publishes every record again, and there is no terminal to confirm it`,
-      { now: 'Nothing was reset.', remedy: 'Say --yes when it is meant.' },
-    );
-  }
-  const asking = createInterface({ input: stdin, output: stderr });
-  try {
-    const question = `Reset removes all images of ${feed} and publishes every record again.\nType the name of the feed to go on: `;
-    return (await asking.question(question, { signal })).trim() === feed;
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw error;
-  } finally {
-    asking.close();
-  }
 }
 
 interface ReconcileFlags extends OperateFlags {

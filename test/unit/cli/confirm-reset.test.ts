@@ -1,0 +1,43 @@
+import { PassThrough } from 'node:stream';
+import { confirmReset } from '../../../src/cli/confirm-reset';
+
+const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
+
+/** What is said to a question, and how that is understood. */
+async function asked(answer: (input: PassThrough) => void, stop = new AbortController()): Promise<boolean> {
+  const [input, output] = [terminal(), terminal()];
+  const confirming = confirmReset('ipos', { input, output }, stop.signal);
+  answer(input);
+  const isConfirmed = await confirming;
+  expect(String(output.read())).toContain('Reset removes all images of ipos');
+  return isConfirmed;
+}
+
+it('goes on when the name of the feed is typed', async () => {
+  expect(await asked((input) => input.write('ipos\n'))).toBe(true);
+});
+
+it.each(['no\n', 'yes\n', 'y\n', '\n', 'analysts\n'])('takes %j for a no', async (text) => {
+  expect(await asked((input) => input.write(text))).toBe(false);
+});
+
+it('takes the end of the input, and Ctrl-C, for a no', async () => {
+  expect(await asked((input) => input.end())).toBe(false);
+  // A terminal in raw mode gives the key, where others give the signal.
+  expect(await asked((input) => input.write('\x03'))).toBe(false);
+  const stop = new AbortController();
+  expect(await asked(() => stop.abort(), stop)).toBe(false);
+});
+
+it('does not ask where nobody could answer', async () => {
+  const piped = new PassThrough();
+  const { signal } = new AbortController();
+  for (const [input, output] of [
+    [piped, terminal()],
+    [terminal(), piped],
+  ] as const) {
+    await expect(confirmReset('ipos', { input, output }, signal)).rejects.toMatchObject({
+      ...{ code: 'USAGE_INVALID', remedy: 'Say --yes when it is meant.' },
+    });
+  }
+});
