@@ -60,6 +60,7 @@ export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
         ? null
         : { mechanism: values.kafkaSaslMechanism, username, password },
     compression: values.compression,
+    sessionTimeoutMs: values.kafkaSessionTimeout,
   };
   return { kafka, schemaRegistry: schemaRegistry(read), mistakes };
 }

@@ -149,6 +149,14 @@ export const settings = {
     doc: 'Password of the user. No flag, since other users of the machine could read it there.',
     secret: true,
   },
+  kafkaSessionTimeout: {
+    env: 'KAFKA_SESSION_TIMEOUT',
+    flag: '--kafka-session-timeout <duration>',
+    schema: duration(500),
+    default: '10s',
+    doc: 'Time without a sign of life after which the other instances take over the feeds of one. Brokers allow from 6s on, unless told otherwise.',
+    secret: false,
+  },
   compression: {
     env: 'HIGHWATER_COMPRESSION',
     flag: '--compression <codec>',
@@ -294,11 +302,6 @@ export const ignoredVariables: readonly {
     pattern: /^HIGHWATER_HTTP_(PORT|HOST)$/,
     names: ['HIGHWATER_HTTP_PORT', 'HIGHWATER_HTTP_HOST'],
     reason: noHttp,
-  },
-  {
-    pattern: /^KAFKA_SESSION_TIMEOUT$/,
-    names: ['KAFKA_SESSION_TIMEOUT'],
-    reason: 'instances of this version form no group: the last one that starts takes over',
   },
 ];
 

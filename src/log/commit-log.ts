@@ -1,16 +1,24 @@
+import type { Grant, JoinOptions, Membership } from './membership';
+
 /**
  * The log to which batches are committed. Two adapters stand behind this port: the embedded log (SQLite) and Kafka. One
  * contract suite (`test/contract/commit-log.ts`) holds both to what is written here.
  */
 export interface CommitLog {
   /**
+   * Takes a place among the instances that share these feeds; on a log that only one process writes to, it shares with nobody.
+   * Returns at once.
+   */
+  join(feeds: readonly FeedTopics[], options: JoinOptions): Membership;
+  /**
    * Makes this process the owner of a feed and fences whoever owned it before: nothing of an earlier owner can be
    * committed after this resolves. Creates missing topics; one that exists keeps its number of partitions.
    * @param signal ends waiting for the log, here and in what the session does later
+   * @param grant by which the feed is this instance's: asked before it is taken back from whoever refused a batch
    * @throws HighwaterError LOG_OWNED when a live owner holds it and the log can tell; LOG_TOPIC_MISMATCH when a topic that
    * exists is kept in another way (compacted or not) than the feed needs; another LOG_* or KAFKA_* when the log cannot be used
    */
-  acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession>;
+  acquire(topics: FeedTopics, signal: AbortSignal, grant?: Grant): Promise<FeedSession>;
   /**
    * Writes records of a topic that belongs to no feed, beside whoever publishes. Creates the topic when it is missing. Records
    * of one key keep the order in which they were given, over calls too. Resolves when they are committed. After an error they

@@ -28,10 +28,12 @@ export async function actAsOwner(
   const source = createSource({
     ...{ baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger: deps.logger },
   });
+  const topics = feedTopics(feed, topicPrefix);
+  const membership = deps.log.join([topics], { instance: deps.instance, isGuest: true });
   try {
-    const topics = feedTopics(feed, topicPrefix);
     const scope = scopeFingerprint(feed, api.baseUrl);
-    const owned = await acquireFeed(feed, { ...deps, source, topics, scope, appId }, signal);
+    const grant = await membership.grant(feed.name, signal);
+    const owned = await acquireFeed(feed, { ...deps, source, topics, scope, appId }, signal, grant);
     try {
       const { command } = request;
       const isQuiet = command.name === 'reconcile' && command.dryRun;
@@ -41,6 +43,7 @@ export async function actAsOwner(
       await owned.session.release().catch(() => undefined);
     }
   } finally {
+    await membership.leave();
     source.close();
     budget.close();
   }

@@ -6,12 +6,20 @@ import { type ErrorCode, errorKinds } from '../errors';
  *   starting ──acquired──▶ polling ──polled──▶ waiting
  *      ▲                    │  │  ▲──────due──────┘
  *      ├──due── backing-off ◀failed
- *      └──due── parked ◀───parked               fenced: back to starting, from anywhere; stop: stopped
+ *      └──due── parked ◀───parked               fenced, revoked: back to starting; stop: stopped, from anywhere
  *
  * After a failure the way leads through `starting`, which is passed at once while the feed is still owned.
  */
 export type FeedTaskState = 'starting' | 'polling' | 'waiting' | 'backing-off' | 'parked' | 'stopped';
-export type FeedTaskEvent = 'acquired' | 'polled' | 'due' | 'failed' | 'parked' | 'fenced' | 'stop';
+export type FeedTaskEvent =
+  | 'acquired'
+  | 'polled'
+  | 'due'
+  | 'failed'
+  | 'parked'
+  | 'fenced'
+  | 'revoked'
+  | 'stop';
 
 const never = {
   acquired: null,
@@ -20,6 +28,8 @@ const never = {
   failed: null,
   parked: null,
   fenced: null,
+  /** The feed became another instance's. */
+  revoked: 'starting',
   stop: 'stopped',
 } as const;
 const failing = { failed: 'backing-off', parked: 'parked', fenced: 'starting' } as const;
@@ -31,7 +41,7 @@ const transitions: Record<FeedTaskState, Record<FeedTaskEvent, FeedTaskState | n
   waiting: { ...never, due: 'polling' },
   'backing-off': { ...never, due: 'starting' },
   parked: { ...never, due: 'starting' },
-  stopped: never,
+  stopped: { ...never, revoked: null },
 };
 
 export function nextState(state: FeedTaskState, event: FeedTaskEvent): FeedTaskState {

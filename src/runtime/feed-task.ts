@@ -1,6 +1,7 @@
 import type { Inbox } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
+import type { Grant, Membership } from '../log/membership';
 import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
 import type { PollDeps } from '../pipeline/poll';
@@ -27,14 +28,16 @@ export interface FeedTaskReport {
 }
 
 export interface FeedTaskDeps extends OwnedFeedDeps {
+  /** By which this instance is told which feeds are its own. */
+  readonly membership: Membership;
   /** Commands for this feed: taken between polls, while it is owned. */
   readonly inbox: Inbox;
 }
 
 /**
- * The loop of one feed: acquire and restore, then poll at its interval until the signal, with commands in between. Errors are answered here: retried
- * with growing pauses, or the feed is parked, so that no other feed notices (I9). The signal ends it after the page that
- * is being committed.
+ * The loop of one feed: wait until it is this instance's, acquire and restore, then poll at its interval until the signal,
+ * with commands in between. Errors are answered here: retried with growing pauses, or the feed is parked, so that no other
+ * feed notices (I9). The signal ends it after the page that is being committed, and so does another instance that gets the feed.
  *
  * @param once ends after the first poll, whatever its outcome
  * @throws HighwaterError LOG_* when the log cannot be published to at all: another process holds it, it cannot be written
@@ -45,9 +48,12 @@ export async function runFeedTask(
   once: boolean,
   signal: AbortSignal,
 ): Promise<FeedTaskReport> {
-  const { logger, inbox } = deps;
-  const work = feedWork(feed, inbox, logger, once);
+  const { logger, inbox, membership } = deps;
+  let work = feedWork(feed, inbox, logger, once);
   let state: FeedTaskState = 'starting';
+  let hold: Hold | null = null;
+  /** Another owner was met: the others are asked before the feed is taken back. */
+  let isInDoubt = false;
   let owned: OwnedFeed | null = null;
   let failures = 0;
   let error: HighwaterError | null = null;
@@ -56,10 +62,20 @@ export async function runFeedTask(
 
   try {
     while (!signal.aborted) {
+      if (hold?.grant.revoked.aborted) {
+        owned = await letGo(owned);
+        state = nextState(state, 'revoked');
+        work = feedWork(feed, inbox, logger, once);
+        [hold, isInDoubt, failures, error] = [null, false, 0, null];
+      }
       try {
-        owned ??= await acquireFeed(feed, deps, signal);
+        hold ??= await holdFeed(feed, membership, signal);
+        const { grant, over } = hold;
+        if (isInDoubt) await grant.confirm(over);
+        isInDoubt = false;
+        owned ??= await acquireFeed(feed, deps, over, grant);
         if (state === 'starting') state = nextState(state, 'acquired');
-        const isPolled = await work.turn(owned, signal);
+        const isPolled = await work.turn(owned, over);
         if (isPolled && error !== null)
           logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: error.code });
         if (isPolled) [failures, error] = [0, null];
@@ -70,10 +86,12 @@ export async function runFeedTask(
           notCommitted = ofLog(thrown);
           break;
         }
+        if (hold?.grant.revoked.aborted) continue;
         error = asHighwaterError(feed, thrown);
-        if (owned === null && endsWorker(error.code)) throw error;
+        if (hold !== null && owned === null && endsWorker(error.code)) throw error;
         failures++;
         const event = eventFor(error.code);
+        isInDoubt = event === 'fenced';
         state = nextState(state, event);
         const isKept = owned !== null && !endsOwnership(error.code, failures);
         const pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, isKept, Math.random());
@@ -89,8 +107,9 @@ export async function runFeedTask(
           owned = await letGo(owned);
       }
       if (once) break;
-      await idle(work.untilDue(), owned === null ? null : inbox, signal);
-      if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');
+      const over: AbortSignal = hold?.over ?? signal;
+      await idle(work.untilDue(), owned === null ? null : inbox, over);
+      if (!over.aborted && state !== 'starting') state = nextState(state, 'due');
     }
     const complete = isPaused || (work.lastPoll?.complete ?? false);
     return { feed: feed.name, error, complete, notCommitted };
@@ -98,6 +117,17 @@ export async function runFeedTask(
     nextState(state, 'stop');
     await letGo(owned);
   }
+}
+
+/** The feed is this instance's until `over`: it was revoked, or the signal came. */
+interface Hold {
+  readonly grant: Grant;
+  readonly over: AbortSignal;
+}
+
+async function holdFeed(feed: Feed, membership: Membership, signal: AbortSignal): Promise<Hold> {
+  const grant = await membership.grant(feed.name, signal);
+  return { grant, over: AbortSignal.any([signal, grant.revoked]) };
 }
 
 /** Until something is due, a command comes, or the signal. */

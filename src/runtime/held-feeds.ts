@@ -14,9 +14,9 @@ export function heldFeeds(log: CommitLog, lost: (feed: string) => void): HeldFee
     owns: (feed) => epochs.has(feed),
     log: {
       ...log,
-      async acquire(topics, signal) {
+      async acquire(topics, signal, grant) {
         const { feed } = topics;
-        const session = await log.acquire(topics, signal);
+        const session = await log.acquire(topics, signal, grant);
         epochs.set(feed, session.ownerEpoch);
         return {
           ...session,

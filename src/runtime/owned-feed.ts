@@ -3,6 +3,7 @@ import { codecForImages } from '../avro/images-codec';
 import type { SchemaRegistry } from '../avro/registry';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
+import type { Grant } from '../log/membership';
 import type { Logger } from '../logger';
 import { createDecoder } from '../pipeline/decode';
 import { createDrift, type Drift } from '../pipeline/drift';
@@ -40,10 +41,15 @@ export interface OwnedFeed {
  *
  * @throws HighwaterError LOG_OWNED, SCHEMA_INCOMPATIBLE, STATE_DAMAGED, KAFKA_*, REGISTRY_*
  */
-export async function acquireFeed(feed: Feed, deps: OwnedFeedDeps, signal: AbortSignal): Promise<OwnedFeed> {
+export async function acquireFeed(
+  feed: Feed,
+  deps: OwnedFeedDeps,
+  signal: AbortSignal,
+  grant?: Grant,
+): Promise<OwnedFeed> {
   const { topics, registry, scope } = deps;
   const prepared = registry.isPartOfLog ? null : await createFeedCodec(feed, topics, registry);
-  const session = await deps.log.acquire(topics, signal);
+  const session = await deps.log.acquire(topics, signal, grant);
   try {
     const own = prepared ?? (await createFeedCodec(feed, topics, registry));
     const restored = await restore(feed, { session, topics, codec: own, registry, scope }, signal);

@@ -48,10 +48,14 @@ export async function runWorker(
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   const held = heldFeeds(deps.log, (feed) => commands?.lost(feed));
-  const topic = commandsTopic(appId, config.topicPrefix);
+  const commandTopic = commandsTopic(appId, config.topicPrefix);
   const [instance, redact] = [instanceName(), createRedactor(config.secrets)];
+  const topics = new Map(config.feeds.map((feed) => [feed.name, feedTopics(feed, config.topicPrefix)]));
+  const membership = deps.log.join([...topics.values()], { instance, isGuest: once });
   // Who polls once is gone before anybody could ask.
-  const commands = once ? null : serveCommands({ ...deps, topic, instance, redact, owns: held.owns });
+  const commands = once
+    ? null
+    : serveCommands({ ...deps, topic: commandTopic, instance, redact, owns: held.owns });
   try {
     return await Promise.all(
       config.feeds.map((feed) => {
@@ -60,7 +64,8 @@ export async function runWorker(
           log: held.log,
           source,
           patientSource,
-          topics: feedTopics(feed, config.topicPrefix),
+          membership,
+          topics: topics.get(feed.name)!,
           scope: scopeFingerprint(feed, api.baseUrl),
           appId,
           instance,
@@ -75,6 +80,7 @@ export async function runWorker(
     );
   } finally {
     await commands?.close();
+    await membership.leave();
     source.close();
     patientSource.close();
     budget.close();

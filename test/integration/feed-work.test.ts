@@ -6,6 +6,7 @@ import type { Command, Outcome } from '../../src/commands/command';
 import { createInbox, type Inbox } from '../../src/commands/inbox';
 import type { Feed } from '../../src/feeds/feed';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import { soleMembership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
 import { movePosition } from '../../src/pipeline/reposition';
 import { type FeedTaskDeps, type FeedTaskReport, runFeedTask } from '../../src/runtime/feed-task';
@@ -58,6 +59,7 @@ function taskDeps(feed: Feed): FeedTaskDeps {
   return {
     ...{ source, log: log.commitLog, registry: log.registry, logger: quietLogger(), inbox },
     ...{ topics: feedTopics(feed, ''), scope: 'scope', appId: 'test', instance: 'test' },
+    membership: soleMembership(),
   };
 }
 

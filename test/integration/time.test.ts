@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { createInbox } from '../../src/commands/inbox';
+import { soleMembership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
 import { runFeedTask } from '../../src/runtime/feed-task';
 import { type ClockedFeed, type ClockedFeedOptions, clockedFeed } from '../support/clocks';
@@ -267,6 +268,7 @@ it('a reconcile by schedule comes though the time of the snapshot, as it was sto
   const deps = {
     ...{ source: feed.source, log: log.commitLog, registry: log.registry, logger, inbox: createInbox() },
     ...{ topics: feedTopics(scheduled, ''), scope: 'scope', appId: 'test', instance: 'test' },
+    membership: soleMembership(),
   };
   const stop = new AbortController();
   const running = runFeedTask(scheduled, deps, false, stop.signal);

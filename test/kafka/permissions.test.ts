@@ -45,6 +45,7 @@ it('the commands of docs/operations.md are all that a publisher needs', async ()
     .replaceAll('broker-1:9092', server.brokers[0]!.address)
     .replaceAll('User:highwater', `User:${server.users!.publisher.username}`)
     .replace(/--transactional-id \S+/g, `--transactional-id ${prefix}app:`)
+    .replace(/--group \S+/g, `--group ${prefix}app:`)
     .replace(/--topic \S+/g, `--topic ${prefix}`);
   await asAdmin(filled);
   const { code, said } = await runOnce();
@@ -60,6 +61,7 @@ it('a topic that may not be written is named, when a page needs it', async () =>
   const who = `User:${username} --resource-pattern-type`;
   await asAdmin(`${acls} --allow-principal ${who} prefixed --topic ${prefix} ${all}`);
   await asAdmin(`${acls} --allow-principal ${who} prefixed --transactional-id ${prefix} --operation Write`);
+  await asAdmin(`${acls} --allow-principal ${who} prefixed --group ${prefix} --operation Read`);
   await asAdmin(`${acls} --deny-principal ${who} literal --topic ${prefix}ipos --operation Write`);
   const { code, said } = await runOnce();
 
@@ -81,6 +83,7 @@ it('a publisher without any names what it lacks, one command after the other, un
   }
   // IdempotentWrite is asked of users who may not write anywhere yet.
   expect(seen.filter((one) => one !== 'IdempotentWrite cluster')).toEqual([
+    'Read group',
     'Describe topic',
     'Create topic',
     'Read topic',

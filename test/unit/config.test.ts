@@ -259,16 +259,13 @@ describe('variables of later versions', () => {
     const later = {
       HIGHWATER_HTTP_PORT: '0',
       HIGHWATER_HTTP_HOST: 'h',
-      KAFKA_SESSION_TIMEOUT: '10s',
       KAFKA_SSL: '',
       KAFKA_PORT_9092_TCP: 'tcp://10.0.0.1:9092',
     };
     const noHttp = 'this version serves no metrics, health or dashboard';
-    const noGroup = 'instances of this version form no group: the last one that starts takes over';
     expect(load({ env: { ...api, ...later } }).ignored).toEqual([
       `HIGHWATER_HTTP_PORT has no effect: ${noHttp}`,
       `HIGHWATER_HTTP_HOST has no effect: ${noHttp}`,
-      `KAFKA_SESSION_TIMEOUT has no effect: ${noGroup}`,
     ]);
     expect(load().ignored).toEqual([]);
   });
@@ -279,7 +276,13 @@ describe('Kafka', () => {
 
   it('is where records go once brokers are set', () => {
     expect(load({ env: { ...api, ...kafka } })).toMatchObject({
-      kafka: { brokers: ['a:9092', 'b:9093'], ssl: null, sasl: null, compression: 'gzip' },
+      kafka: {
+        brokers: ['a:9092', 'b:9093'],
+        ssl: null,
+        sasl: null,
+        compression: 'gzip',
+        sessionTimeoutMs: 10_000,
+      },
       schemaRegistry: { url: 'http://registry:8081', auth: null, registration: 'register' },
     });
     expect(load()).toMatchObject({ kafka: null, schemaRegistry: null });

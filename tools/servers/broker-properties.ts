@@ -59,6 +59,8 @@ export function brokerProperties(
     'broker.session.timeout.ms': 2_000,
     'broker.heartbeat.interval.ms': 300,
     'group.initial.rebalance.delay.ms': 0,
+    // Whoever follows on a process that was killed waits for its session to end: 6 s at least by default.
+    'group.min.session.timeout.ms': 500,
     // Tests wait for these; the defaults are 10 s, 15 s and 5 min.
     'transaction.abort.timed.out.transaction.cleanup.interval.ms': 1_000,
     'log.cleaner.backoff.ms': 1_000,

@@ -19,6 +19,8 @@ export interface KafkaConfig {
     readonly password: string;
   } | null;
   readonly compression: CodecName;
+  /** After so long without a sign of life an instance has lost its feeds. 10 s when left out. */
+  readonly sessionTimeoutMs?: number;
 }
 
 /**

@@ -15,6 +15,7 @@ export interface Asked {
   readonly operation: Access['operation'];
   readonly topics: readonly string[];
   readonly transactionalId?: string;
+  readonly groupId?: string;
   readonly cluster: CommandTarget;
 }
 
@@ -70,8 +71,10 @@ export function forbidden(
 const resourceNames = { topic: 'topic', 'transactional-id': 'transactional id', group: 'consumer group' };
 
 /** Null where the answer is about something that was not asked for by name. */
-function refusedAccess(type: string, { operation, topics, transactionalId }: Asked): Access | null {
+function refusedAccess(type: string, { operation, topics, transactionalId, groupId }: Asked): Access | null {
   switch (type) {
+    case 'GROUP_AUTHORIZATION_FAILED':
+      return groupId === undefined ? null : { operation: 'READ', resource: 'group', names: [groupId] };
     case 'TOPIC_AUTHORIZATION_FAILED':
       return topics.length === 0 ? null : { operation, resource: 'topic', names: topics };
     case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':

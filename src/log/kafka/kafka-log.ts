@@ -3,11 +3,13 @@ import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import { unlessAborted } from '../../wait';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
+import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
 import { appender } from './append';
 import { type KafkaConfig, kafkaClient } from './client';
 import { readingCluster } from './cluster';
 import { compressionType } from './compression';
+import { groupMembership } from './group/membership';
 import { isRefusedProducer } from './kafka-failure';
 import { read, topicNames } from './read';
 import { assertReadable } from './read-access';
@@ -21,10 +23,17 @@ export interface KafkaLogOptions {
   readonly appId: string;
   readonly topicPrefix: string;
   readonly logger: Logger;
-  readonly limits?: Partial<SessionLimits>;
+  readonly limits?: Partial<LogLimits>;
 }
 
-const defaultLimits: SessionLimits = { outcomeMs: 60_000, stallMs: 60_000 };
+interface LogLimits extends SessionLimits {
+  /** How long who waits for a feed is kept waiting while the group cannot be reached, in ms. */
+  readonly groupMs: number;
+}
+
+const defaultLimits: LogLimits = { outcomeMs: 60_000, stallMs: 60_000, groupMs: 10_000 };
+
+const SESSION_TIMEOUT_MS = 10_000;
 
 /** The log on Kafka. Opens no connection before the first call that needs one. */
 export function openKafkaLog(options: KafkaLogOptions): CommitLog {
@@ -37,13 +46,14 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     compression: () => compressionType(options.kafka.compression),
   });
   const sessions = new Set<FeedSession>();
+  const memberships = new Set<Membership>();
   /** Risky settings of topics that were told of already: a feed may be acquired often. */
   const warned = new Set<string>();
 
   // A colon is in neither of the names: no other installation can come to the same id.
   const transactionalId = (feed: string) => `${appId}:${topicPrefix}${feed}`;
 
-  async function acquire(topics: FeedTopics, signal: AbortSignal): Promise<FeedSession> {
+  async function acquire(topics: FeedTopics, signal: AbortSignal, grant?: Grant): Promise<FeedSession> {
     const { feed } = topics;
     const compacted = allTopics(topics).filter(isCompacted);
     const layouts = await prepareTopics(topics, { kafka, cluster: options.kafka, signal, logger, warned });
@@ -66,6 +76,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         maxRecordBytes: largestRecord(topics, layouts),
         compression: compressionType(options.kafka.compression),
         released: (released) => void sessions.delete(released),
+        ...(grant !== undefined && { isStillOwned: (asking: AbortSignal) => grant.confirm(asking) }),
       });
       sessions.add(session);
       return session;
@@ -80,10 +91,21 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   }
 
   return {
-    async acquire(topics, signal) {
+    join(feeds, joinOptions) {
+      const offsets = new Map(feeds.map(({ feed, sourceOffset }) => [feed, sourceOffset.name]));
+      const membership = groupMembership([...offsets.keys()], joinOptions, {
+        ...{ kafka, groupId: `${appId}:${topicPrefix}owners`, logger, target: options.kafka },
+        sessionTimeoutMs: options.kafka.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
+        topicOf: (feed) => offsets.get(feed) ?? `${topicPrefix}${feed}.source-offset`,
+        patienceMs: limits.groupMs,
+      });
+      memberships.add(membership);
+      return membership;
+    },
+    async acquire(topics, signal, grant) {
       signal.throwIfAborted();
       assertOpen();
-      const acquiring = acquire(topics, signal);
+      const acquiring = acquire(topics, signal, grant);
       try {
         return await unlessAborted(acquiring, signal, (session) => session.release());
       } catch (error) {
@@ -117,6 +139,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       if (closing.signal.aborted) return;
       closing.abort();
       await Promise.all([shared.close(), ...[...sessions].map((session) => session.release())]);
+      await Promise.all([...memberships].map((membership) => membership.leave()));
     },
   };
 }

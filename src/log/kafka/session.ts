@@ -4,7 +4,7 @@ import type { Logger } from '../../logger';
 import { pause } from '../../wait';
 import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
 import type { CommandTarget } from './admin-commands';
-import { isForbidden, kafkaFailure } from './kafka-failure';
+import { isForbidden, isRefusedProducer, kafkaFailure } from './kafka-failure';
 import { type PartitionSends, partitionSends } from './messages';
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
 import { drop } from './producer';
@@ -24,6 +24,8 @@ export interface SessionDeps extends OwnershipDeps {
   /** For the commands that mend things. */
   readonly target: CommandTarget;
   readonly limits: SessionLimits;
+  /** Asks the other instances; left out where there are none. @throws the signal's reason */
+  isStillOwned?(signal: AbortSignal): Promise<boolean>;
   /** The session holds nothing any more. */
   released(session: FeedSession): void;
 }
@@ -104,7 +106,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       letGo();
       try {
         // A producer that was fenced learns it by an error that can also mean something else, or by none. To take the feed
-        // back unasked would fence a rightful successor, so its fence is looked for first.
+        // back unasked would fence a rightful successor, so the others are asked, and its fence is looked for first.
+        if (isRefusedProducer(error)) await assertStillOwned(giveUpAt - performance.now());
         await isCommitted(deps, position, known, null);
         producer = await takeOver(deps, sourceOffsetOnly, written);
         // Released meanwhile: nobody else would close this one.
@@ -133,6 +136,13 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       await pause(Math.min(2_000, 50 * 2 ** tries), deps.signal);
     }
   }
+
+  async function assertStillOwned(forMs: number): Promise<void> {
+    const late = AbortSignal.timeout(Math.max(0, Math.ceil(forMs)));
+    const isStillOwned = (await deps.isStillOwned?.(AbortSignal.any([late, deps.signal]))) ?? true;
+    if (!isStillOwned) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${feed}`);
+  }
+
   const sourceOffsetOnly = new Map([[topics.sourceOffset.name, 1]]);
 
   /** By the topics that may not be written. To ask for them fences this owner's producer. */

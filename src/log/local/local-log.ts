@@ -6,6 +6,7 @@ import type { SchemaRegistry } from '../../avro/registry';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import type { CommitLog, FeedSession } from '../commit-log';
+import { soleMembership } from '../membership';
 import { type FolderLock, lockFolder } from './folder-lock';
 import { refuse } from './ownership';
 import { type ReadDeps, read } from './read';
@@ -88,6 +89,8 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   }
 
   const commitLog: CommitLog = {
+    // Another process is refused the folder as a whole.
+    join: soleMembership,
     async acquire(topics, signal) {
       signal.throwIfAborted();
       assertOpen();

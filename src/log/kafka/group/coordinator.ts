@@ -1,0 +1,94 @@
+import type { Kafka } from 'kafkajs';
+import { readingCluster } from '../cluster';
+
+/**
+ * The requests by which one keeps a place in a group, as kafkajs has them inside. Its consumer is not used for that: its
+ * heartbeats wait for its fetches, a coordinator that died is asked again until it is back, failures add up over its life
+ * until it crashes, and it then comes back as another member beside its own ghost (`docs/decisions/0012`).
+ */
+export interface Coordinator {
+  joinGroup(request: {
+    readonly groupId: string;
+    /** ms */
+    readonly sessionTimeout: number;
+    /** ms */
+    readonly rebalanceTimeout: number;
+    /** Empty: a new member. */
+    readonly memberId: string;
+    readonly groupProtocols: readonly { readonly name: string; readonly metadata: Buffer }[];
+  }): Promise<Joined>;
+  syncGroup(request: {
+    readonly groupId: string;
+    readonly generationId: number;
+    readonly memberId: string;
+    /** Of the leader: what each gets. */
+    readonly groupAssignment: readonly { readonly memberId: string; readonly memberAssignment: Buffer }[];
+  }): Promise<{ readonly memberAssignment: Buffer }>;
+  heartbeat(request: {
+    readonly groupId: string;
+    readonly groupGenerationId: number;
+    readonly memberId: string;
+  }): Promise<unknown>;
+  leaveGroup(request: { readonly groupId: string; readonly memberId: string }): Promise<unknown>;
+  describeGroups(request: { readonly groupIds: readonly string[] }): Promise<{
+    readonly groups: readonly { readonly members: Joined['members'] }[];
+  }>;
+  deleteGroups(groupIds: readonly string[]): Promise<unknown>;
+}
+
+export interface Joined {
+  readonly generationId: number;
+  readonly memberId: string;
+  readonly leaderId: string;
+  /** All, where this member is the leader. */
+  readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
+}
+
+interface AskedBroker {
+  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: number }): Promise<{
+    readonly coordinator: { readonly nodeId: number };
+  }>;
+}
+
+interface GroupCluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  getNodeIds(): string[];
+  findBroker(node: { readonly nodeId: string }): Promise<AskedBroker & Coordinator>;
+}
+
+/** Connections to the brokers for the sake of one group; made anew after a failure, which forgets what may be wrong. */
+export interface GroupConnection {
+  /** @throws what kafkajs throws, also GROUP_AUTHORIZATION_FAILED, which its own look-up hides */
+  coordinator(): Promise<Coordinator>;
+  /** Nobody waits for it: on a dead broker it takes its time. */
+  drop(): void;
+}
+
+export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
+  const cluster = readingCluster(kafka) as unknown as GroupCluster;
+  let connected: Promise<void> | null = null;
+  return {
+    async coordinator() {
+      connected ??= cluster.connect().then(() => cluster.refreshMetadata());
+      await connected;
+      let failure: unknown = new Error('the cluster names no broker');
+      for (const nodeId of cluster.getNodeIds()) {
+        try {
+          const broker = await cluster.findBroker({ nodeId });
+          const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
+          return await cluster.findBroker({ nodeId: String(coordinator.nodeId) });
+        } catch (error) {
+          failure = error;
+        }
+      }
+      throw failure;
+    },
+    drop() {
+      cluster.disconnect().catch(() => undefined);
+    },
+  };
+}
+
+const GROUP = 0;

@@ -1,0 +1,206 @@
+import type { Kafka } from 'kafkajs';
+import { type ErrorCode, HighwaterError } from '../../../errors';
+import type { Logger } from '../../../logger';
+import { unlessAborted } from '../../../wait';
+import type { Grant, JoinOptions, Membership } from '../../membership';
+import type { CommandTarget } from '../admin-commands';
+import { isForbidden, kafkaFailure, protocolType } from '../kafka-failure';
+import { joinGroup, type Place } from './member';
+import { ownIdentity } from './process-identity';
+import type { TopicOf } from './protocol';
+
+export interface GroupDeps {
+  readonly kafka: Kafka;
+  readonly groupId: string;
+  readonly sessionTimeoutMs: number;
+  readonly logger: Logger;
+  readonly topicOf: TopicOf;
+  /** For the commands that mend things. */
+  readonly target: CommandTarget;
+  /** How long who waits for a feed is kept waiting while the group cannot be reached, in ms. */
+  readonly patienceMs: number;
+}
+
+interface Held {
+  readonly grant: Grant;
+  readonly revoke: () => void;
+}
+
+/** What waits for the group's next word. */
+interface Waiting {
+  readonly feed: string;
+  resolve(grant: Grant): void;
+  reject(error: unknown): void;
+}
+
+interface Confirming {
+  readonly mark: number;
+  resolve(): void;
+}
+
+/**
+ * A place among the instances by a consumer group, in which nothing is consumed. A member that the group cannot be reached
+ * by keeps its feeds: the fence tells it when another has taken one over, and only then.
+ */
+export function groupMembership(
+  feeds: readonly string[],
+  { instance, isGuest }: JoinOptions,
+  deps: GroupDeps,
+): Membership {
+  const { groupId, logger, sessionTimeoutMs } = deps;
+  const held = new Map<string, Held>();
+  const waiting = new Set<Waiting>();
+  const confirming = new Set<Confirming>();
+  let place: Place | null = null;
+  /** Since when the group cannot be reached, own clock; null while it can. */
+  let failingSince: number | null = null;
+  let isOver = false;
+
+  const member = joinGroup({
+    ...deps,
+    introduction: () => ({
+      ...{ instance, isGuest, feeds, process: ownIdentity() },
+      claims: {
+        memberId: place?.memberId ?? '',
+        feeds: Object.fromEntries((place?.feeds ?? []).map((feed) => [feed, place!.generation])),
+      },
+    }),
+    placed,
+    confirmed(mark) {
+      failingSince = null;
+      for (const one of [...confirming]) {
+        if (one.mark > mark) continue;
+        confirming.delete(one);
+        one.resolve();
+      }
+    },
+    failed,
+  });
+
+  function placed(next: Place): void {
+    place = next;
+    failingSince = null;
+    for (const [feed, { revoke }] of [...held]) {
+      if (next.feeds.includes(feed)) continue;
+      held.delete(feed);
+      revoke();
+    }
+    for (const one of [...waiting]) settle(one, next);
+    logger.debug('the group has settled', { groupId, ...next });
+  }
+
+  function settle(one: Waiting, { feeds: given, owners }: Place): void {
+    if (given.includes(one.feed)) one.resolve(grantOf(one.feed));
+    else if (isGuest && owners[one.feed] !== undefined) one.reject(ownedBy(one.feed, owners[one.feed]!));
+  }
+
+  function grantOf(feed: string): Grant {
+    const known = held.get(feed);
+    if (known !== undefined) return known.grant;
+    const over = new AbortController();
+    const grant: Grant = {
+      revoked: over.signal,
+      async confirm(signal) {
+        if (over.signal.aborted) return false;
+        const either = AbortSignal.any([signal, over.signal]);
+        try {
+          await unlessAborted(answered(member.ask()), either);
+        } catch {
+          signal.throwIfAborted();
+        }
+        return !over.signal.aborted;
+      },
+    };
+    held.set(feed, { grant, revoke: () => over.abort() });
+    return grant;
+  }
+
+  function answered(mark: number): Promise<void> {
+    return new Promise((resolve) => {
+      confirming.add({ mark, resolve });
+    });
+  }
+
+  function failed(error: unknown): void {
+    failingSince ??= performance.now();
+    const isLong = performance.now() - failingSince >= deps.patienceMs;
+    if (!isLong && !isForbidden(error) && !isRefusal(error)) return;
+    const failure = groupFailure(error);
+    for (const one of [...waiting]) one.reject(failure);
+  }
+
+  function isRefusal(error: unknown): boolean {
+    return (protocolType(error) ?? '') in refusals;
+  }
+
+  function groupFailure(error: unknown): unknown {
+    const doing = `joining the group ${groupId}`;
+    const refusal = refusals[protocolType(error) as keyof typeof refusals];
+    if (refusal !== undefined) {
+      const [code, what, remedy] = refusal(groupId, sessionTimeoutMs);
+      return new HighwaterError(code, `${doing}: ${what}`, { cause: error, remedy });
+    }
+    return kafkaFailure(error, doing, {
+      ...{ operation: 'READ', topics: [], groupId, cluster: deps.target },
+    });
+  }
+
+  function ownedBy(feed: string, owner: string): HighwaterError {
+    return new HighwaterError(
+      'LOG_OWNED',
+      `feed ${feed} is owned by ${owner}, which publishes it to the same topics`,
+      {
+        now: 'Nothing of this feed was done.',
+        remedy: `Leave it to ${owner}, or stop that one.`,
+      },
+    );
+  }
+
+  return {
+    async grant(feed, signal) {
+      signal.throwIfAborted();
+      if (isOver) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
+      if (!feeds.includes(feed)) throw new RangeError(`the instance has not joined for ${feed}`);
+      let one: Waiting | null = null;
+      const granted = new Promise<Grant>((resolve, reject) => {
+        one = { feed, resolve, reject };
+        waiting.add(one);
+        if (place !== null) settle(one, place);
+      });
+      try {
+        return await unlessAborted(granted, signal);
+      } finally {
+        waiting.delete(one!);
+      }
+    },
+    async leave() {
+      if (isOver) return;
+      isOver = true;
+      await member.leave();
+      for (const { revoke } of held.values()) revoke();
+      const closed = new HighwaterError('LOG_CLOSED', 'the log was closed');
+      for (const one of [...waiting]) one.reject(closed);
+    },
+  };
+}
+
+/** What the coordinator says no to, and goes on to: by its code. */
+const refusals: Readonly<
+  Record<string, (groupId: string, sessionTimeoutMs: number) => readonly [ErrorCode, string, string]>
+> = {
+  INVALID_SESSION_TIMEOUT: (_, ms) => [
+    'CONFIG_INVALID',
+    `the brokers do not allow a session timeout of ${ms / 1000} s`,
+    'Set KAFKA_SESSION_TIMEOUT to what lies between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
+  ],
+  INCONSISTENT_GROUP_PROTOCOL: (groupId) => [
+    'LOG_FAILED',
+    'its members do not speak the protocol of highwater',
+    `Give this installation another app id (HIGHWATER_APP_ID), or end the consumers that use the group ${groupId}.`,
+  ],
+  GROUP_MAX_SIZE_REACHED: () => [
+    'LOG_FAILED',
+    'the brokers allow no more members (group.max.size)',
+    'Run fewer instances, or raise it.',
+  ],
+};

@@ -1,0 +1,46 @@
+/**
+ * A place among the instances that share the feeds of one installation: each feed has one owner among those that live. It
+ * settles who works, not who is safe: that is the fence of `CommitLog.acquire`, which holds whatever is believed here.
+ */
+export interface Membership {
+  /**
+   * Waits until the feed is this instance's.
+   * @throws HighwaterError LOG_OWNED to a guest when a live instance has the feed; KAFKA_*, LOG_FAILED when the others cannot
+   * be asked; the signal's reason
+   */
+  grant(feed: string, signal: AbortSignal): Promise<Grant>;
+  /** Gives the place up, so that others take over at once. What was acquired must be released before. Never fails. */
+  leave(): Promise<void>;
+}
+
+/** That a feed is to be owned by this instance, until it is revoked. */
+export interface Grant {
+  /** Aborted when the feed has become another instance's. What was acquired is then to be released. */
+  readonly revoked: AbortSignal;
+  /**
+   * Asks the others whether the feed is still this instance's. Who was away for long learns only so that it is not, and a
+   * feed must never be taken back from a rightful successor.
+   * @returns false when it is not
+   * @throws the signal's reason
+   */
+  confirm(signal: AbortSignal): Promise<boolean>;
+}
+
+export interface JoinOptions {
+  /** How people are told of this instance. */
+  readonly instance: string;
+  /** One that stays for a piece of work, and takes no feed from those that stay. */
+  readonly isGuest: boolean;
+}
+
+/** The place of an instance that shares with nobody. */
+export function soleMembership(): Membership {
+  const grant: Grant = { revoked: new AbortController().signal, confirm: async () => true };
+  return {
+    async grant(_, signal) {
+      signal.throwIfAborted();
+      return grant;
+    },
+    async leave() {},
+  };
+}

@@ -1,0 +1,196 @@
+import { once } from 'node:events';
+import { type Consumer, Kafka, logLevel } from 'kafkajs';
+import type { CommitLog } from '../../src/log/commit-log';
+import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import type { Grant, Membership } from '../../src/log/membership';
+import { feedTopics } from '../../src/log/topics';
+import { testFeed } from '../support/feeds';
+import { deadline } from '../support/log-records';
+import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
+import { uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+const FEEDS = ['insights', 'analysts', 'ipos'];
+const sessionTimeoutMs = 2_000;
+let kafka: ProxiedKafka;
+let prefix: string;
+const logs: CommitLog[] = [];
+
+beforeAll(async () => {
+  kafka = await startProxiedKafka();
+}, 120_000);
+afterAll(() => kafka?.stop());
+beforeEach(() => {
+  prefix = uniquePrefix();
+});
+afterEach(async () => {
+  await Promise.all(logs.splice(0).map((log) => log.close()));
+});
+
+function open(brokers = kafka.direct): CommitLog {
+  const config = {
+    brokers: [brokers],
+    ssl: null,
+    sasl: null,
+    compression: 'none',
+    sessionTimeoutMs,
+  } as const;
+  const log = openKafkaLog({ kafka: config, appId: 'test', topicPrefix: prefix, logger: quietLogger() });
+  logs.push(log);
+  return log;
+}
+
+interface Instance {
+  readonly membership: Membership;
+  /** The feeds that are its own now. */
+  readonly has: () => string[];
+  readonly grant: (feed: string) => Grant | undefined;
+}
+
+/** An instance that takes what it is given. */
+function start(
+  instance: string,
+  {
+    brokers,
+    isGuest = false,
+    feeds = FEEDS,
+  }: {
+    readonly brokers?: string;
+    readonly isGuest?: boolean;
+    readonly feeds?: readonly string[];
+  } = {},
+): Instance {
+  const specs = feeds.map((feed) => feedTopics(testFeed(feed), prefix));
+  const membership = open(brokers).join(specs, { instance, isGuest });
+  const grants = new Map<string, Grant>();
+  const take = async (feed: string): Promise<void> => {
+    for (;;) {
+      const grant = await membership.grant(feed, AbortSignal.timeout(120_000));
+      grants.set(feed, grant);
+      await once(grant.revoked, 'abort');
+      grants.delete(feed);
+    }
+  };
+  if (!isGuest) for (const feed of feeds) take(feed).catch(() => undefined);
+  return { membership, has: () => [...grants.keys()].sort(), grant: (feed) => grants.get(feed) };
+}
+
+const counts = (...instances: Instance[]) => instances.map(({ has }) => has().length);
+const all = (...instances: Instance[]) => instances.flatMap(({ has }) => has()).sort();
+
+it('feeds spread over the instances that come, and go to those that remain', async () => {
+  const a = start('a');
+  await until(() => counts(a)[0] === 3);
+  const b = start('b');
+  await until(() => `${counts(a, b)}` === '2,1');
+  const c = start('c');
+  await until(() => `${counts(a, b, c)}` === '1,1,1');
+  const d = start('d');
+  expect(await d.membership.grant('ipos', AbortSignal.timeout(1_500)).catch((error) => error.name)).toBe(
+    'TimeoutError',
+  );
+  expect(counts(a, b, c)).toEqual([1, 1, 1]);
+
+  await a.membership.leave();
+  await until(() => `${counts(a, b, c, d)}` === '0,1,1,1');
+  expect(all(b, c, d)).toEqual(['analysts', 'insights', 'ipos']);
+}, 60_000);
+
+it('a place is confirmed while it holds, and not when the group has gone on without this member', async () => {
+  const a = start('a', { brokers: kafka.brokers });
+  await until(() => counts(a)[0] === 3);
+  const mine = a.grant('ipos')!;
+  expect(await mine.confirm(deadline())).toBe(true);
+
+  kafka.proxy.freeze();
+  const b = start('b');
+  await until(() => counts(b)[0] === 3, 20_000);
+  expect(mine.revoked.aborted).toBe(false);
+  kafka.proxy.thaw();
+  expect(await a.grant('insights')!.confirm(deadline())).toBe(false);
+  await until(() => counts(a)[0] === 1);
+  await until(() => counts(b)[0] === 2);
+}, 60_000);
+
+it('a guest is told who has a feed, has it where nobody else is, and leaves no group behind', async () => {
+  const guest = start('g', { isGuest: true, feeds: ['ipos'] });
+  await guest.membership.grant('ipos', deadline());
+  const a = start('a');
+  await until(() => counts(a)[0] === 2);
+  expect(a.has()).toEqual(['analysts', 'insights']);
+  await guest.membership.leave();
+  await until(() => counts(a)[0] === 3);
+
+  const second = start('h', { isGuest: true, feeds: ['ipos'] });
+  const refused = { code: 'LOG_OWNED', message: expect.stringContaining('is owned by a') };
+  await expect(second.membership.grant('ipos', deadline())).rejects.toMatchObject(refused);
+  await second.membership.leave();
+  expect(counts(a)).toEqual([3]);
+  await a.membership.leave();
+
+  const last = start('l', { isGuest: true });
+  await last.membership.grant('ipos', deadline());
+  await last.membership.leave();
+  expect(await groups()).toEqual([]);
+}, 60_000);
+
+async function groups(): Promise<string[]> {
+  const admin = new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const { groups: found } = await admin.listGroups();
+  await admin.disconnect();
+  return found.map(({ groupId }) => groupId).filter((id) => id.includes(prefix));
+}
+
+it('a coordinator that is killed and comes back finds the owners as they were', async () => {
+  const [a, b] = [start('a'), start('b')];
+  await until(() => all(a, b).length === 3);
+  const before = [a.has(), b.has()];
+  await kafka.broker.kill();
+  await kafka.broker.restart();
+  await until(async () => (await a.grant(a.has()[0]!)?.confirm(deadline())) === true);
+  await until(() => all(a, b).length === 3);
+  expect([a.has(), b.has()]).toEqual(before);
+}, 90_000);
+
+describe('what the group refuses', () => {
+  let consumer: Consumer | null = null;
+  afterEach(() => consumer?.disconnect());
+
+  it('a session timeout that the brokers do not allow is named with the setting', async () => {
+    const config = {
+      brokers: [kafka.direct],
+      ssl: null,
+      sasl: null,
+      compression: 'none',
+      sessionTimeoutMs: 100,
+    } as const;
+    const log = openKafkaLog({ kafka: config, appId: 'test', topicPrefix: prefix, logger: quietLogger() });
+    logs.push(log);
+    const membership = log.join([feedTopics(testFeed('ipos'), prefix)], { instance: 'a', isGuest: false });
+    await expect(membership.grant('ipos', deadline())).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      remedy: expect.stringContaining('KAFKA_SESSION_TIMEOUT'),
+    });
+  }, 30_000);
+
+  it('a group of other consumers is named', async () => {
+    const client = new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING });
+    const admin = client.admin();
+    await admin.connect();
+    await admin.createTopics({ topics: [{ topic: `${prefix}other` }] });
+    await admin.disconnect();
+    consumer = client.consumer({ groupId: `test:${prefix}owners` });
+    await consumer.connect();
+    await consumer.subscribe({ topic: `${prefix}other` });
+    const joined = new Promise((resolve) => consumer!.on('consumer.group_join', resolve));
+    await consumer.run({ eachMessage: async () => {} });
+    await joined;
+    const membership = open().join([feedTopics(testFeed('ipos'), prefix)], { instance: 'a', isGuest: false });
+    await expect(membership.grant('ipos', deadline())).rejects.toMatchObject({
+      code: 'LOG_FAILED',
+      remedy: expect.stringContaining(`test:${prefix}owners`),
+    });
+  }, 60_000);
+});

@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { assignFeeds, type Member } from '../../../../src/log/kafka/group/assignment';
+
+const FEEDS = ['analysts', 'insights', 'ipos'];
+
+function member(memberId: string, more: Partial<Member> = {}): Member {
+  const claims = { memberId, feeds: {} };
+  return {
+    memberId,
+    instance: `host:${memberId}`,
+    isGuest: false,
+    feeds: FEEDS,
+    process: { place: 'here', pid: 1 },
+    claims,
+    ...more,
+  };
+}
+
+function holding(memberId: string, feeds: readonly string[], generation = 1): Member {
+  return member(memberId, {
+    claims: { memberId, feeds: Object.fromEntries(feeds.map((feed) => [feed, generation])) },
+  });
+}
+
+function given(...members: Member[]): Record<string, string[]> {
+  return Object.fromEntries([...assignFeeds(members)].map(([id, feeds]) => [id, [...feeds].sort()]));
+}
+
+/** The members of a group as they are at its next join: each claims what it was given. */
+function afterwards(members: readonly Member[], generation: number): Member[] {
+  const feeds = assignFeeds(members);
+  return members.map((one) => ({
+    ...one,
+    claims: {
+      memberId: one.memberId,
+      feeds: Object.fromEntries(feeds.get(one.memberId)!.map((feed) => [feed, generation])),
+    },
+  }));
+}
+
+it('one instance has all feeds, and a second one takes its share of them and no more', () => {
+  const [first] = afterwards([member('a')], 1);
+  expect(Object.keys(first!.claims.feeds).sort()).toEqual(FEEDS);
+  const shared = given(first!, member('b'));
+  expect([shared.a!.length, shared.b!.length]).toEqual([2, 1]);
+});
+
+it('who comes or goes moves only what it gets or had', () => {
+  const two = afterwards(afterwards([member('a'), member('b')], 1), 2);
+  const three = afterwards([...two, member('c')], 3);
+  expect(three.map(({ claims }) => Object.keys(claims.feeds).length)).toEqual([1, 1, 1]);
+  for (const { memberId, claims } of three.slice(0, 2)) {
+    const before = two.find((one) => one.memberId === memberId)!;
+    expect(Object.keys(before.claims.feeds)).toEqual(expect.arrayContaining(Object.keys(claims.feeds)));
+  }
+  const left = afterwards(three.slice(1), 4);
+  for (const { memberId, claims } of three.slice(1)) {
+    const now = left.find((one) => one.memberId === memberId)!;
+    expect(Object.keys(now.claims.feeds)).toEqual(expect.arrayContaining(Object.keys(claims.feeds)));
+  }
+});
+
+it('a fourth instance has nothing and waits', () => {
+  const three = afterwards(
+    [holding('a', ['ipos']), holding('b', ['insights']), holding('c', ['analysts'])],
+    2,
+  );
+  expect(given(...three, member('d'))).toEqual({ a: ['ipos'], b: ['insights'], c: ['analysts'], d: [] });
+});
+
+it('who comes back under another member id has no claim against who took over meanwhile', () => {
+  const zombie = member('new', { claims: { memberId: 'old', feeds: { ipos: 9, insights: 9, analysts: 9 } } });
+  const successor = holding('s', ['ipos', 'insights'], 1);
+  expect(given(zombie, successor)).toEqual({ new: ['analysts'], s: ['insights', 'ipos'] });
+});
+
+it('who comes back under another member id keeps what nobody has', () => {
+  const back = member('new', { claims: { memberId: 'old', feeds: { ipos: 3 } } });
+  const other = holding('o', ['insights', 'analysts']);
+  expect(given(back, other)).toEqual({ new: ['ipos'], o: ['analysts', 'insights'] });
+});
+
+it('of two claims to one feed the later one counts', () => {
+  const result = given(
+    holding('early', ['ipos'], 4),
+    holding('late', ['ipos'], 5),
+    holding('c', ['insights']),
+  );
+  expect(result.late).toContain('ipos');
+});
+
+it('a guest takes nothing from those that stay, keeps what it has while they come, and has all when it is alone', () => {
+  const guest = member('g', { isGuest: true });
+  expect(given(guest, holding('a', FEEDS))).toEqual({ g: [], a: FEEDS });
+  expect(given(guest, member('a'))).toEqual({ g: [], a: FEEDS });
+  expect(given(guest)).toEqual({ g: FEEDS });
+  const working = { ...holding('g', ['ipos']), isGuest: true, feeds: ['ipos'] };
+  expect(given(working, member('a'))).toEqual({ g: ['ipos'], a: ['analysts', 'insights'] });
+});
+
+it('a feed goes to who can publish it, beyond its share where nobody else can', () => {
+  const all = holding('a', ['insights', 'ipos']);
+  const one = member('b', { feeds: ['analysts'] });
+  expect(given(all, one)).toEqual({ a: ['insights', 'ipos'], b: ['analysts'] });
+  expect(given({ ...all, feeds: ['insights', 'ipos'] }, one, member('c', { feeds: ['analysts'] })).a).toEqual(
+    ['insights', 'ipos'],
+  );
+});
+
+describe('whatever the members say', () => {
+  const anyFeeds = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 });
+  const anyMember = fc.record({
+    isGuest: fc.boolean(),
+    feeds: anyFeeds,
+    claimed: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'gone'), fc.nat(9)),
+    isStale: fc.boolean(),
+  });
+  const anyGroup = fc.array(anyMember, { minLength: 1, maxLength: 6 }).map((some) =>
+    some.map(({ isGuest, feeds, claimed, isStale }, i) => {
+      const memberId = `m${i}`;
+      return member(memberId, {
+        ...{ isGuest, feeds, claims: { memberId: isStale ? `old${i}` : memberId, feeds: claimed } },
+      });
+    }),
+  );
+
+  it('each feed has one owner, who can publish it', () => {
+    fc.assert(
+      fc.property(anyGroup, (members) => {
+        const result = assignFeeds(members);
+        const all = [...result.values()].flat();
+        expect([...all].sort()).toEqual([...new Set(members.flatMap(({ feeds }) => feeds))].sort());
+        for (const { memberId, feeds } of members) {
+          for (const feed of result.get(memberId)!) expect(feeds).toContain(feed);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('the order in which they come changes nothing', () => {
+    fc.assert(
+      fc.property(anyGroup, (members) => {
+        const sorted = (group: readonly Member[]) =>
+          [...assignFeeds(group)].map(([id, feeds]) => [id, [...feeds].sort()]).sort();
+        expect(sorted([...members].reverse())).toEqual(sorted(members));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('instances that can all publish everything differ by one feed at most', () => {
+    const alike = anyGroup.map((members) =>
+      members.map((one) => ({ ...one, isGuest: false, feeds: ['a', 'b', 'c', 'd', 'e'] })),
+    );
+    fc.assert(
+      fc.property(alike, (members) => {
+        const counts = [...assignFeeds(members).values()].map(({ length }) => length);
+        expect(Math.max(...counts)).toBeLessThanOrEqual(Math.ceil(5 / members.length));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('a group that joins again without a change comes to rest, and among instances that are alike at once', () => {
+    const feedsOf = (group: readonly Member[]) => group.map(({ claims }) => Object.keys(claims.feeds).sort());
+    const rejoined = (group: readonly Member[], times: number) =>
+      Array.from({ length: times }).reduce<Member[]>((now, _, i) => afterwards(now, 20 + i), [...group]);
+    fc.assert(
+      fc.property(anyGroup, fc.boolean(), (members, isAlike) => {
+        const group = isAlike
+          ? members.map((one) => ({ ...one, isGuest: false, feeds: ['a', 'b', 'c', 'd', 'e'] }))
+          : members;
+        const times = isAlike ? 1 : 4;
+        expect(feedsOf(rejoined(group, times + 1))).toEqual(feedsOf(rejoined(group, times)));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
