@@ -38,7 +38,7 @@ export function backfillRound(
   request: BackfillRequest,
   deps: BackfillDeps,
 ): Round {
-  let progress = goesOn(feed, offset.backfill, request) ?? beginning(feed, request);
+  let progress = goesOn(feed, offset, request) ?? beginning(feed, request);
   const paging = learnedPaging(offset, feed.pageSize);
   const mark = offset.high_water_mark;
   let workedUntilMs = Date.now();
@@ -97,6 +97,14 @@ export function describeProgress(offset: SourceOffset, nowMs: number): BackfillS
   return { done, rows: backfill.rows, secondsLeft };
 }
 
+/** The stored backfill that has not reached its end, if it is one of other dates. */
+export function unfinishedOther(
+  { backfill }: SourceOffset,
+  { from, to }: BackfillRequest,
+): BackfillProgress | null {
+  return backfill === null || (backfill.from === from && backfill.to === to) ? null : backfill;
+}
+
 function readsByDate({ parameters }: Feed): boolean {
   return Boolean(parameters.dateFrom && parameters.dateTo);
 }
@@ -111,12 +119,9 @@ function beginning(feed: Feed, { from, to }: BackfillRequest): BackfillProgress 
 }
 
 /** The stored progress, when it is that of the same dates, read in the way in which the feed is read now. */
-function goesOn(
-  feed: Feed,
-  stored: BackfillProgress | null,
-  { from, to }: BackfillRequest,
-): BackfillProgress | null {
-  if (stored === null || stored.from !== from || stored.to !== to) return null;
+function goesOn(feed: Feed, offset: SourceOffset, request: BackfillRequest): BackfillProgress | null {
+  const { backfill: stored } = offset;
+  if (stored === null || unfinishedOther(offset, request) !== null) return null;
   return (stored.next_date !== null) === readsByDate(feed) ? stored : null;
 }
 

@@ -16,8 +16,13 @@ export interface RetryResult {
   readonly retried: number;
   /** Changes published from those. The rest is no news: the feed has that version of the record, or a later one. */
   readonly published: number;
-  /** Letters that stay: no record, too large for the log, or only their beginning is kept. */
+  /** Letters that stay: no record, too large for the log, only their beginning is kept, or `tooOld`. */
   readonly still: number;
+  /**
+   * Records of those that stay which the feed does not publish: from before the beginning of a feed without a snapshot, and
+   * unknown. Removed, the only copy would be gone, and nobody would have been told.
+   */
+  readonly tooOld: number;
 }
 
 /** So many letters in one transaction. */
@@ -36,7 +41,7 @@ export async function retryDeadLetters(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<RetryResult> {
   const { letters, unread } = await readLetters(deps, signal);
-  const result = { retried: 0, published: 0, still: unread };
+  const result = { retried: 0, published: 0, still: unread, tooOld: 0 };
   const revived: Revived[] = [];
   for (const [key, letter] of letters) {
     const record = recordIn(letter, deps);
@@ -72,7 +77,9 @@ async function publish(
   const events = buildEvents(diff(newerThanImages(revived, pending), pending, context), pending, context);
 
   const tooLarge = new Set(context.tooLarge.map(({ change }) => change.afterRecord));
-  const settled = revived.filter(({ record }) => !tooLarge.has(record));
+  const fitting = revived.filter(({ record }) => !tooLarge.has(record));
+  // What has no image is known to no reader.
+  const settled = fitting.filter(({ record }) => pending.image(record.id) !== undefined);
   const tombstones = settled.map(({ key }): ProducerRecord => {
     pending.removeDeadLetter(key);
     return { topic: topics.deadLetters.name, key, value: null, headers: {}, timestamp: observedAtMs };
@@ -85,6 +92,7 @@ async function publish(
   result.retried += settled.length;
   result.published += events.length;
   result.still += revived.length - settled.length;
+  result.tooOld += fitting.length - settled.length;
 }
 
 /** Asked for one by one: a record's image may be that of an earlier letter. */

@@ -2,12 +2,12 @@ import type { Command, Outcome } from '../commands/command';
 import type { Request } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
-import { type BackfillRequest, backfillRound, describeProgress } from '../pipeline/backfill';
+import { type BackfillRequest, backfillRound, describeProgress, unfinishedOther } from '../pipeline/backfill';
 import { type PollDeps, poll } from '../pipeline/poll';
 import { reconcile } from '../pipeline/reconcile';
 import { movePosition, resetState } from '../pipeline/reposition';
 import { retryDeadLetters } from '../pipeline/retry-dead-letters';
-import { backfilled, done, progressLine, reconciled } from './outcome-summaries';
+import { backfilled, done, givenUp, progressLine, reconciled, retried } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Turns } from './turns';
 
@@ -42,7 +42,7 @@ export async function carryOut(
             cause: thrown,
           });
     if (signal.aborted) {
-      answer({ ok: false, error: interrupted(feed, command, 'the publisher was stopped') });
+      answer({ ok: false, error: interrupted(feed, command, 'the process that carried it out was stopped') });
       return null;
     }
     answer({ ok: false, error });
@@ -97,16 +97,15 @@ export async function carryOut(
         return backfill(feed, owned, command, signal, turns, progress);
       }
       case 'retry-dead-letters': {
-        const { retried, published, still } = await retryDeadLetters(feed, deps, signal);
-        const summary = `${retried} dead letters of feed ${feed.name} are records now and removed, ${published} of them published as news; ${still} stay.`;
-        return done(summary, { retried, published, still });
+        return retried(feed, await retryDeadLetters(feed, deps, signal));
       }
     }
   }
 }
 
 /**
- * Begins a backfill, or goes on where one of the same dates was left. What cannot be read however often it is asked for
+ * Begins a backfill, or goes on where one of the same dates was left. There is one at a time: an unfinished one of other
+ * dates is given up, which is said. What cannot be read however often it is asked for
  * ends the backfill, not the polls of the feed.
  * @throws HighwaterError as `poll`; the signal's reason
  */
@@ -120,6 +119,12 @@ export async function backfill(
 ): Promise<Outcome> {
   const { state } = deps;
   let isSettled = true;
+  const other = unfinishedOther(state.offset, dates);
+  if (other !== null) {
+    const { said, facts } = givenUp(other, describeProgress(state.offset, Date.now()));
+    deps.logger.warn(`Feed ${feed.name}: ${said}`, facts);
+    progress(said, facts);
+  }
   try {
     const slow = patient(deps);
     const round = backfillRound(feed, state.offset, dates, slow);
@@ -129,7 +134,7 @@ export async function backfill(
     };
     const result = await poll(feed, { ...slow, onPage }, { ...round, between }, signal);
     signal.throwIfAborted();
-    return backfilled(feed, result, isSettled);
+    return backfilled(feed, result, isSettled, other);
   } catch (error) {
     if (!(error instanceof HighwaterError) || !error.code.startsWith('SCAN_')) throw error;
     await movePosition(feed, deps, { backfill: null });

@@ -1,8 +1,9 @@
 import type { Facts, Outcome } from '../commands/command';
 import type { Feed } from '../feeds/feed';
-import type { BackfillStatus } from '../pipeline/backfill';
+import type { BackfillRequest, BackfillStatus } from '../pipeline/backfill';
 import type { PollResult } from '../pipeline/poll';
 import type { ReconcileResult } from '../pipeline/reconcile';
+import type { RetryResult } from '../pipeline/retry-dead-letters';
 
 export function done(summary: string, facts: Facts = {}): Outcome {
   return { ok: true, summary, facts };
@@ -36,10 +37,49 @@ const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'scan-not-complete': 'a scan did not reach its end',
 };
 
-export function backfilled(feed: Feed, { pages, rows, changes }: PollResult, isSettled: boolean): Outcome {
+/** @param other an unfinished backfill that was given up for this one */
+export function backfilled(
+  feed: Feed,
+  { pages, rows, changes }: PollResult,
+  isSettled: boolean,
+  other: BackfillRequest | null,
+): Outcome {
   const rest = isSettled ? '' : ' Rows moved while they were read, and some may be missing: ask again.';
-  const summary = `The backfill of feed ${feed.name} is done: ${changes} of ${rows} rows in ${pages} pages were unknown or differed.${rest}`;
-  return { ok: true, summary, facts: { pages, rows, changes, settled: isSettled } };
+  const gone =
+    other === null
+      ? ''
+      : ` The one from ${other.from} to ${other.to} was given up for it: ask for its rest again.`;
+  const summary = `The backfill of feed ${feed.name} is done: ${changes} of ${rows} rows in ${pages} pages were unknown or differed.${rest}${gone}`;
+  const facts = { pages, rows, changes, settled: isSettled };
+  return { ok: true, summary, facts: other === null ? facts : { ...facts, ...named(other) } };
+}
+
+/** What is said when a backfill ends before its end, since one of other dates is asked for. */
+export function givenUp(
+  other: BackfillRequest,
+  status: BackfillStatus | null,
+): { readonly said: string; readonly facts: Facts } {
+  const { from, to } = other;
+  const done = Math.floor((status?.done ?? 0) * 100);
+  const said = `the backfill from ${from} to ${to} is given up at ${done} %, since one of other dates is asked for`;
+  return { said, facts: named(other) };
+}
+
+function named({ from, to }: BackfillRequest): Facts {
+  return { givenUpFrom: from, givenUpTo: to };
+}
+
+/** What a retry of dead letters came to. */
+export function retried(feed: Feed, result: RetryResult): Outcome {
+  const { published, still, tooOld } = result;
+  const why =
+    tooOld === 0
+      ? ''
+      : ` ${tooOld} of these are records from before the feed began, which a backfill or a snapshot publishes.`;
+  return done(
+    `${result.retried} dead letters of feed ${feed.name} are records now and removed, ${published} of them published as news; ${still} stay.${why}`,
+    { retried: result.retried, published, still, tooOld },
+  );
 }
 
 export function progressLine({ done, rows, secondsLeft }: BackfillStatus): string {

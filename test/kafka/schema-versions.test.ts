@@ -116,7 +116,7 @@ it('a dead letter is listed, retried and forgotten', async () => {
   };
   expect((await list()).sort()).toEqual(['a', 'b']);
 
-  expect(await retryDeadLetters(feed, deps)).toEqual({ retried: 1, published: 1, still: 1 });
+  expect(await retryDeadLetters(feed, deps)).toEqual({ retried: 1, published: 1, still: 1, tooOld: 0 });
   expect(await list()).toEqual(['b']);
   expect(await readAll(log, [feedTopics(feed, prefix).changes.name])).toHaveLength(1);
   const gone = (await readAll(log, [deadLetters.name])).find(({ value }) => value === null)!.key;

@@ -49,6 +49,7 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
     retried: 1,
     published: 1,
     still: 2,
+    tooOld: 0,
   });
   const json = (await list('--json')).stdout
     .split('\n')

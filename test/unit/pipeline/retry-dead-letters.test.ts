@@ -1,6 +1,7 @@
 import { feedTopics } from '../../../src/log/topics';
 import type { Decoder } from '../../../src/pipeline/decode';
 import { poll } from '../../../src/pipeline/poll';
+import { movePosition } from '../../../src/pipeline/reposition';
 import { retryDeadLetters } from '../../../src/pipeline/retry-dead-letters';
 import { pollRound } from '../../../src/pipeline/round';
 import { acquireFeed } from '../../../src/runtime/owned-feed';
@@ -56,11 +57,11 @@ it('a letter that is a record now is published and removed, in one transaction',
   await reject(ipo({ id: 'a', updated: 5, name: 'A' }), ipo({ id: 'b', updated: 6, name: 'B' }));
   expect(await letters()).toHaveLength(2);
   const { commit } = await publisher.sourceOffset();
-  expect(await retry()).toEqual({ retried: 2, published: 2, still: 0 });
+  expect(await retry()).toEqual({ retried: 2, published: 2, still: 0, tooOld: 0 });
   expect(await letters()).toEqual([]);
   expect(await events()).toEqual(['1 c a A', '2 c b B']);
   expect(await publisher.sourceOffset()).toMatchObject({ commit: commit + 1, seq: 2, record_count: 2 });
-  expect(await retry()).toEqual({ retried: 0, published: 0, still: 0 });
+  expect(await retry()).toEqual({ retried: 0, published: 0, still: 0, tooOld: 0 });
 });
 
 it('versions of one record come in their order, and chained to what is published', async () => {
@@ -71,7 +72,7 @@ it('versions of one record come in their order, and chained to what is published
     ipo({ id: 'a', updated: 11, name: 'Third' }),
     ipo({ id: 'a', updated: 10, name: 'Not the second' }),
   );
-  expect(await retry()).toEqual({ retried: 4, published: 2, still: 0 });
+  expect(await retry()).toEqual({ retried: 4, published: 2, still: 0, tooOld: 0 });
   expect(await events()).toEqual(['1 c a Second', '2 u a Third', '3 u a Fourth']);
   const [, third, fourth] = (await publisher.topic('ipos')).map(({ decoded }) => decoded!);
   expect(fourth!.before).toEqual(third!.after);
@@ -82,8 +83,27 @@ it('what is no record today stays', async () => {
   await publisher.poll();
   const before = await letters();
   expect(before).toHaveLength(1);
-  expect(await retry()).toEqual({ retried: 0, published: 0, still: 1 });
+  expect(await retry()).toEqual({ retried: 0, published: 0, still: 1, tooOld: 0 });
   expect(await letters()).toEqual(before);
+});
+
+it('a feed that began without a snapshot keeps what is older and unknown, until a snapshot or a backfill shows it', async () => {
+  await show(ipo({ id: 'known', updated: 50 }));
+  await movePosition(feed, publisher.owned().deps, { begins_at: 100 });
+  await reject(
+    ipo({ id: 'old', updated: 90, name: 'Old' }),
+    ipo({ id: 'moved', updated: 95, name: 'Before' }),
+    ipo({ id: 'moved', updated: 105, name: 'After' }),
+    ipo({ id: 'known', updated: 60, name: 'Known' }),
+  );
+  // A version that is newer makes the older one no news.
+  expect(await retry()).toEqual({ retried: 3, published: 2, still: 1, tooOld: 1 });
+  expect((await events()).slice(1)).toEqual(['2 u known Known', '3 c moved After']);
+  expect(await letters()).toMatchObject([{ decoded: { raw: expect.stringContaining('"Old"') } }]);
+
+  await movePosition(feed, publisher.owned().deps, { begins_at: 0 });
+  expect(await retry()).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0 });
+  expect(await letters()).toEqual([]);
 });
 
 it('the same content is kept again when it comes again, also after a restart', async () => {
@@ -94,7 +114,7 @@ it('the same content is kept again when it comes again, also after a restart', a
   await retry();
   await reject(row);
   expect(await letters()).toHaveLength(1);
-  expect(await retry()).toEqual({ retried: 1, published: 0, still: 0 });
+  expect(await retry()).toEqual({ retried: 1, published: 0, still: 0, tooOld: 0 });
   await publisher.restart();
   expect(
     publisher.owned().deps.state.hasDeadLetter((await publisher.topic('ipos.dead-letters'))[0]?.key ?? ''),
@@ -133,14 +153,14 @@ describe('over a log that takes small records only', () => {
       .flatMap(({ records }) => records)
       .filter(({ topic }) => topic === 'ipos.dead-letters');
     expect(kept).toHaveLength(1);
-    expect(await retryDeadLetters(feed, small)).toEqual({ retried: 0, published: 0, still: 1 });
+    expect(await retryDeadLetters(feed, small)).toEqual({ retried: 0, published: 0, still: 1, tooOld: 0 });
 
     const roomy = await owner({ ...session, maxRecordBytes: 100_000 });
     session.failNext(new Error('cut'));
     await expect(retryDeadLetters(feed, roomy)).rejects.toThrow('cut');
     expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(true);
     expect(roomy.images.decode(roomy.state.image('a')!).notes).toBe(versions[0]!.notes);
-    expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 1, published: 1, still: 0 });
+    expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0 });
     expect(roomy.images.decode(roomy.state.image('a')!).notes).toBe(versions[1]!.notes);
     expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(false);
     expect((await owner(session)).state.hasDeadLetter(kept[0]!.key)).toBe(false);
@@ -152,6 +172,6 @@ describe('over a log that takes small records only', () => {
     vendor.rows = [ipo({ id: 'a', updated: 5, notes: 'x'.repeat(50_000) })];
     await poll(feed, small, pollRound(feed, small.state.offset, false, small), signal);
     const roomy = await owner({ ...session, maxRecordBytes: 1_000_000 });
-    expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 0, published: 0, still: 1 });
+    expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 0, published: 0, still: 1, tooOld: 0 });
   });
 });

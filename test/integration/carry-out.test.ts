@@ -1,0 +1,95 @@
+import type { Command, Facts, Outcome } from '../../src/commands/command';
+import type { Feed } from '../../src/feeds/feed';
+import { carryOut } from '../../src/runtime/carry-out';
+import type { Turns } from '../../src/runtime/turns';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { ClosableSource } from '../../src/source/client';
+import { daysAgo } from '../support/backfill';
+import { testFeed } from '../support/feeds';
+import { testSource } from '../support/source';
+import { type TestPublisher, testPublisher } from '../support/test-publisher';
+
+const feed: Feed = testFeed('ipos', { pageSize: 10 });
+const alone: Turns = { between: async () => {}, rest: async () => {}, poll: async () => {} };
+let api: Simulator;
+let source: ClosableSource;
+let publisher: TestPublisher;
+
+beforeEach(async () => {
+  api = await startSimulator({ compress: false, records: { insights: 0, analysts: 0, ipos: 60 } });
+  source = testSource(api);
+  publisher = await testPublisher(feed, source);
+  await publisher.poll();
+});
+afterEach(async () => {
+  await publisher.close();
+  source.close();
+  await api.stop();
+});
+
+/** The outcome, and what was said before it. */
+async function carriedOut(
+  command: Command,
+  turns: Partial<Turns> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<{ outcome: Outcome; told: [string, Facts][] }> {
+  const outcomes: Outcome[] = [];
+  const told: [string, Facts][] = [];
+  const request = {
+    command,
+    progress: (summary: string, facts: Facts) => void told.push([summary, facts]),
+    answer: (outcome: Outcome) => void outcomes.push(outcome),
+  };
+  await carryOut(feed, publisher.owned(), request, signal, { ...alone, ...turns });
+  expect(outcomes).toHaveLength(1);
+  return { outcome: outcomes[0]!, told };
+}
+
+/** Ends what is carried out after so many pages. */
+async function cutAfter(pages: number, command: Command): Promise<Outcome> {
+  const stop = new AbortController();
+  let n = 0;
+  const between = async () => {
+    if (++n === pages) stop.abort();
+    stop.signal.throwIfAborted();
+  };
+  return (await carriedOut(command, { between }, stop.signal)).outcome;
+}
+
+const backfill = (from: number, to: number) =>
+  ({ name: 'backfill', from: daysAgo(from), to: daysAgo(to) }) as const;
+
+it('says that the process was stopped, whoever carried the command out', async () => {
+  expect(await cutAfter(2, { name: 'reconcile', dryRun: false, allowDeletes: null })).toMatchObject({
+    error: {
+      code: 'COMMAND_INTERRUPTED',
+      message: 'reconcile of feed ipos: the process that carried it out was stopped',
+    },
+  });
+});
+
+it('a backfill that is asked for again goes on, and nothing is said of another one', async () => {
+  const all = backfill(500, 0);
+  await cutAfter(3, all);
+  expect(publisher.owned().deps.state.offset.backfill).toMatchObject({ pages: 2 });
+  const { outcome } = await carriedOut(all);
+
+  expect(outcome).toMatchObject({ ok: true, summary: expect.not.stringContaining('given up') });
+  expect(publisher.logger.warnings).toEqual([]);
+});
+
+it('a backfill of other dates takes the place of an unfinished one, and says so in log, progress and answer', async () => {
+  const [first, other] = [backfill(500, 0), backfill(500, 100)];
+  await cutAfter(4, first);
+  const { outcome, told } = await carriedOut(other);
+
+  const facts = { givenUpFrom: first.from, givenUpTo: first.to };
+  const said = new RegExp(`backfill from ${first.from} to ${first.to} is given up at [1-9]\\d? %`);
+  expect(told[0]).toEqual([expect.stringMatching(said), facts]);
+  expect(publisher.logger.warnings).toEqual([expect.stringMatching(said)]);
+  expect(outcome).toMatchObject({
+    ...{ ok: true, facts },
+    summary: expect.stringContaining(`The one from ${first.from} to ${first.to} was given up for it`),
+  });
+  expect((await publisher.sourceOffset()).backfill).toBeNull();
+});
