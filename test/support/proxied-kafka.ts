@@ -2,55 +2,82 @@ import { type Broker, startKafka } from '../../tools/servers/kafka';
 import { freePort } from '../../tools/servers/ports';
 import { type KafkaProxy, startKafkaProxy } from './kafka-proxy';
 
-/** A broker of a test's own with a proxy before it. */
-export interface ProxiedKafka {
-  readonly proxy: KafkaProxy;
+/** A broker of a test's own with proxies before it. */
+export interface KafkaBehindProxies {
+  /** Each has a listener of its own: who begins at one stays behind it. */
+  readonly proxies: readonly KafkaProxy[];
   readonly broker: Broker;
-  /** Through the proxy. */
-  readonly brokers: string;
-  /** Past the proxy: for whoever looks on. */
+  /** Past the proxies: for whoever looks on. */
   readonly direct: string;
   stop(): Promise<void>;
 }
 
+export interface ProxiedKafka extends Omit<KafkaBehindProxies, 'proxies'> {
+  readonly proxy: KafkaProxy;
+  /** Through the proxy. */
+  readonly brokers: string;
+}
+
+/** With one proxy. @see startKafkaBehindProxies */
+export async function startProxiedKafka(
+  properties: Readonly<Record<string, string | number | boolean>> = {},
+  dataDir?: string,
+): Promise<ProxiedKafka> {
+  const { proxies, ...kafka } = await startKafkaBehindProxies(1, properties, dataDir);
+  const [proxy] = proxies as [KafkaProxy];
+  return { ...kafka, proxy, brokers: proxy.address };
+}
+
 /**
- * The broker has two listeners for clients. Clients are told the address of the listener that they asked, so those that
- * begin at the proxy stay behind it, and those that begin at the other one never meet it. The broker itself uses the other
+ * The broker has a listener for each proxy and one more. Clients are told the address of the listener that they asked, so those
+ * that begin at a proxy stay behind it, and those that begin at the other one never meet any. The broker itself uses the other
  * one too: it writes the markers of transactions by requests to its own address.
  *
  * @param properties of server.properties, beside those of `startKafka`
  * @param dataDir kept at the end; a temporary folder by default, which is not
  */
-export async function startProxiedKafka(
+export async function startKafkaBehindProxies(
+  count: number,
   properties: Readonly<Record<string, string | number | boolean>> = {},
   dataDir?: string,
-): Promise<ProxiedKafka> {
-  const [port, proxied, controller] = [await freePort(), await freePort(), await freePort()];
-  const proxy = await startKafkaProxy({ target: { host: '127.0.0.1', port: proxied } });
+): Promise<KafkaBehindProxies> {
+  const [port, controller] = [await freePort(), await freePort()];
+  const proxies: KafkaProxy[] = [];
+  const stopProxies = () => Promise.all(proxies.map((proxy) => proxy.stop()));
   try {
+    const listeners = [`CLIENT://127.0.0.1:${port}`];
+    const advertised = [`CLIENT://127.0.0.1:${port}`];
+    const protocols = ['CLIENT:PLAINTEXT', 'CONTROLLER:PLAINTEXT'];
+    for (let i = 1; i <= count; i++) {
+      const behind = await freePort();
+      const proxy = await startKafkaProxy({ target: { host: '127.0.0.1', port: behind } });
+      proxies.push(proxy);
+      listeners.push(`PROXIED${i}://127.0.0.1:${behind}`);
+      advertised.push(`PROXIED${i}://${proxy.address}`);
+      protocols.push(`PROXIED${i}:PLAINTEXT`);
+    }
     const kafka = await startKafka({
       port,
       ...(dataDir !== undefined && { dataDir }),
       properties: {
-        listeners: `CLIENT://127.0.0.1:${port},PROXIED://127.0.0.1:${proxied},CONTROLLER://127.0.0.1:${controller}`,
-        'advertised.listeners': `CLIENT://127.0.0.1:${port},PROXIED://${proxy.address}`,
-        'listener.security.protocol.map': 'CLIENT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT',
+        listeners: [...listeners, `CONTROLLER://127.0.0.1:${controller}`].join(','),
+        'advertised.listeners': advertised.join(','),
+        'listener.security.protocol.map': protocols.join(','),
         'controller.quorum.voters': `1@127.0.0.1:${controller}`,
         ...properties,
       },
     });
     return {
-      proxy,
+      proxies,
       broker: kafka.brokers[0]!,
-      brokers: proxy.address,
       direct: kafka.bootstrap,
       async stop() {
         await kafka.stop();
-        await proxy.stop();
+        await stopProxies();
       },
     };
   } catch (error) {
-    await proxy.stop();
+    await stopProxies();
     throw error;
   }
 }
