@@ -13,16 +13,19 @@ export interface OwnerView {
 
 /**
  * `accept`: to be answered by `accepted`. `carry out`: that answer was read back, and counts. `too late`: it counts, but
- * the time for it is over. `lost`: somebody was faster.
+ * the time for it is over. `lost`: somebody was faster. `expired`: the time for a request was over when it was read.
  */
-export type OwnerStep = 'accept' | 'carry out' | 'too late' | 'lost' | null;
+export type OwnerStep = 'accept' | 'carry out' | 'too late' | 'lost' | 'expired' | null;
 
 /** The owner's side of the protocol, without its input and output. Records come in log order. */
 export function ownerStep(record: CommandRecord, ledger: Ledger, view: OwnerView): OwnerStep {
   const { kind, request_id, owner_id, expires_ms, feed } = record;
   const isFirst = ledger.take(record);
   const isExpired = expires_ms <= view.now;
-  if (kind === 'request') return isFirst && !isExpired && view.owns(feed) ? 'accept' : null;
+  if (kind === 'request') {
+    if (!isFirst || !view.owns(feed)) return null;
+    return isExpired ? 'expired' : 'accept';
+  }
   if (kind !== 'accepted' && kind !== 'withdrawn') return null;
   if (!view.isAccepting(request_id)) return null;
   if (!isFirst || kind === 'withdrawn' || owner_id !== view.ownerId) return 'lost';

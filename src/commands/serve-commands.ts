@@ -6,6 +6,7 @@ import type { Logger } from '../logger';
 import type { Redact } from '../redaction';
 import { pause } from '../wait';
 import { saidOutcome, saidProgress } from './answers';
+import { clocksApart } from './clocks-apart';
 import type { Outcome } from './command';
 import { commandOf } from './command-arguments';
 import { type CommandRecord, commandCodec } from './command-record';
@@ -27,6 +28,8 @@ export interface ServeCommandsDeps {
   readonly redact: Redact;
   /** Progress is repeated so often, so that askers know that the owner lives. Default: 5 s. */
   readonly heartbeatMs?: number;
+  /** Own clock, ms. */
+  readonly now?: () => number;
 }
 
 /** Requests of operators for the feeds of this process. */
@@ -55,11 +58,12 @@ const forgetAfterMs = 600_000;
  * inbox. Whatever fails here, publishing goes on.
  */
 export function serveCommands(deps: ServeCommandsDeps): CommandServer {
-  const { log, registry, logger, topic, instance, redact, heartbeatMs = 5_000 } = deps;
+  const { log, registry, logger, topic, instance, redact, heartbeatMs = 5_000, now: clock = Date.now } = deps;
   const codec = commandCodec(topic, registry);
   const writing = { log, topic, codec };
   const ownerId = randomUUID();
   const ledger = createLedger();
+  const clocks = clocksApart();
   /** Read, answered by `accepted`, and not read back yet. */
   const accepting = new Map<string, CommandRecord>();
   const open = new Set<OpenRequest>();
@@ -95,7 +99,7 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
   }
 
   async function take(record: CommandRecord): Promise<void> {
-    const now = Date.now();
+    const [now, readAt] = [clock(), performance.now()];
     ledger.forget(now - forgetAfterMs);
     for (const [id, { expires_ms }] of accepting) if (expires_ms < now - forgetAfterMs) accepting.delete(id);
     const { request_id } = record;
@@ -107,6 +111,9 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
       await say(record, { kind: 'accepted', summary: null, facts: {}, error: null }, acceptTries);
       return;
     }
+    if (step === 'expired') return clocks.passedOver(record, readAt);
+    const aheadMs = clocks.settled(record, readAt, now);
+    if (aheadMs !== null) warnOfClock(record, aheadMs);
     if (step === null) return;
     const asked = accepting.get(request_id)!;
     accepting.delete(request_id);
@@ -123,6 +130,14 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
     }
   }
 
+  function warnOfClock({ command, feed, asked_by: by }: CommandRecord, aheadMs: number): void {
+    const ahead = Math.round(aheadMs / 1_000);
+    logger.warn(
+      `${command} of feed ${feed} was not accepted: it had expired, for this clock is ${ahead} s ahead of that of ${by}. Set both by NTP.`,
+      { feed, command, by, ahead },
+    );
+  }
+
   function say(
     asked: CommandRecord,
     what: Pick<CommandRecord, 'kind' | 'summary' | 'facts' | 'error'>,
@@ -130,7 +145,7 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
   ): Promise<void> {
     said = said.then(async () => {
       for (let attempt = 1; ; attempt++) {
-        const record = { ...asked, ...what, owner: instance, owner_id: ownerId, ts_ms: Date.now() };
+        const record = { ...asked, ...what, owner: instance, owner_id: ownerId, ts_ms: clock() };
         try {
           await writeCommandRecord(cleaned(record), writing, stop.signal);
           return;

@@ -34,12 +34,16 @@ function open(): LocalLog {
 }
 
 /** A process that owns feeds, without a feed task: the test takes what is in the inboxes. */
-function owner(instance = 'owner:1', log: Pick<CommitLog, 'append' | 'read'> | null = null): CommandServer {
+function owner(
+  instance = 'owner:1',
+  log: Pick<CommitLog, 'append' | 'read'> | null = null,
+  aheadMs = 0,
+): CommandServer {
   const own = open();
   const server = serveCommands({
     ...{ log: log ?? own.commitLog, registry: own.registry, logger, topic, instance },
     ...{ owns: (feed: string) => owned.has(feed), redact: createRedactor(['s3cr3t-t0k3n']) },
-    heartbeatMs: 200,
+    ...{ heartbeatMs: 200, now: () => Date.now() + aheadMs },
   });
   servers.push(server);
   return server;
@@ -204,6 +208,28 @@ it('what was not begun when the feed is lost, or the owner ends, is answered and
   expect(await ended).toMatchObject({
     outcome: { error: { code: 'COMMAND_INTERRUPTED', message: expect.stringContaining('owner:1 ended') } },
   });
+});
+
+it('an owner whose clock is far ahead accepts nothing, and says why, once for each request', async () => {
+  const aheadMs = 600_000;
+  const ahead = owner('owner:1', null, aheadMs);
+  expect(await ask('ipos', { acceptWithinMs: 800 })).toEqual({ kind: 'not accepted' });
+  await until(() => logger.warnings.length > 0);
+  expect(logger.warnings).toEqual([
+    expect.stringMatching(
+      /^pause of feed ipos was not accepted: .* this clock is 60[01] s ahead of that of asker:2/,
+    ),
+  ]);
+
+  await ahead.close();
+
+  // Who reads the same later takes it for what it is: a request of the past.
+  const later = owner('owner:3', null, aheadMs);
+  const asking = ask('ipos', { acceptWithinMs: 10 * aheadMs });
+  const { answer } = await taken(later);
+  answer({ ok: true, summary: 'done', facts: {} });
+  expect(await asking).toMatchObject({ kind: 'answered' });
+  expect(logger.warnings).toHaveLength(1);
 });
 
 it('goes on when the topic cannot be read for a while, and takes nothing twice', async () => {

@@ -158,8 +158,9 @@ describe('an owner that reads', () => {
     expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
   });
 
-  it('leaves a request alone that has expired, or is of a feed that it does not own', () => {
-    expect(ownerStep(said('a', 'request'), createLedger(), view(expiresMs))).toBeNull();
+  it('accepts no request that has expired, nor one of a feed that it does not own', () => {
+    expect(ownerStep(said('a', 'request'), createLedger(), view(expiresMs))).toBe('expired');
+    expect(ownerStep(said('a', 'request'), createLedger(), view(expiresMs, false))).toBeNull();
     expect(ownerStep(said('a', 'request'), createLedger(), view(0, false))).toBeNull();
   });
 
