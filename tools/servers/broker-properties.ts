@@ -1,18 +1,15 @@
 import path from 'node:path';
+import { type Listeners, listenerProperties, securityProtocol, type User } from './listeners';
 
 /** One node, broker and controller at once, as the others of its cluster need to know it. */
 export interface Node {
   readonly id: number;
   readonly port: number;
   readonly controllerPort: number;
+  /** Of further listeners, by name. */
+  readonly listenerPorts: Readonly<Record<string, number>>;
   /** Holds everything of the node. */
   readonly folder: string;
-}
-
-/** Name and password of a user, for SASL/PLAIN. */
-export interface User {
-  readonly username: string;
-  readonly password: string;
 }
 
 /** `admin` may do everything, `publisher` what it was given by ACLs: nothing at the start. */
@@ -21,28 +18,45 @@ export interface Users {
   readonly publisher: User;
 }
 
-type Properties = Readonly<Record<string, string | number | boolean>>;
+export type Properties = Readonly<Record<string, string | number | boolean>>;
+
+export interface BrokerSettings {
+  /** Of the first listener; null: it asks for no login. */
+  readonly users: Users | null;
+  /** Further ones. */
+  readonly listeners: Listeners;
+  /** Beside and before our own. */
+  readonly properties: Properties;
+}
 
 /** The server.properties of one node. */
 export function brokerProperties(
   node: Node,
   nodes: readonly Node[],
-  users: Users | null,
-  more: Properties,
+  { users, listeners, properties }: BrokerSettings,
 ): Properties {
+  const further = Object.entries(listeners);
+  const addresses = [
+    `CLIENT://127.0.0.1:${node.port}`,
+    ...further.map(([name]) => `${name.toUpperCase()}://127.0.0.1:${node.listenerPorts[name]}`),
+  ].join(',');
   const protocol = users === null ? 'PLAINTEXT' : 'SASL_PLAINTEXT';
   const replicas = nodes.length;
   return {
     'process.roles': 'broker,controller',
     'node.id': node.id,
     'controller.quorum.voters': nodes.map((one) => `${one.id}@127.0.0.1:${one.controllerPort}`).join(','),
-    listeners: `CLIENT://127.0.0.1:${node.port},CONTROLLER://127.0.0.1:${node.controllerPort}`,
-    'advertised.listeners': `CLIENT://127.0.0.1:${node.port}`,
-    'listener.security.protocol.map': `CLIENT:${protocol},CONTROLLER:${protocol}`,
+    listeners: `${addresses},CONTROLLER://127.0.0.1:${node.controllerPort}`,
+    'advertised.listeners': addresses,
+    'listener.security.protocol.map': [
+      `CLIENT:${protocol},CONTROLLER:${protocol}`,
+      ...further.map(([name, listener]) => `${name.toUpperCase()}:${securityProtocol(listener)}`),
+    ].join(','),
     'inter.broker.listener.name': 'CLIENT',
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': path.join(node.folder, 'logs'),
     ...(users === null ? {} : security(users)),
+    ...Object.assign({}, ...further.map((one) => listenerProperties(...one, node.folder))),
 
     // As in production: topics are made on purpose.
     'auto.create.topics.enable': false,
@@ -70,7 +84,7 @@ export function brokerProperties(
     'num.network.threads': 2,
     'num.io.threads': 2,
     'log.cleaner.dedupe.buffer.size': 4 * 1_048_576,
-    ...more,
+    ...properties,
   };
 }
 

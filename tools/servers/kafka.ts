@@ -6,8 +6,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Admin, KafkaConfig } from 'kafkajs';
 import { artefacts } from './artefacts';
-import { brokerProperties, type Node, propertiesFile, type User, type Users } from './broker-properties';
+import { brokerProperties, type Node, type Properties, propertiesFile, type Users } from './broker-properties';
 import { findJava } from './java';
+import { type Listeners, scramArguments, type User } from './listeners';
 import { freePort } from './ports';
 import { ready, type ServerProcess, startProcess } from './server-process';
 
@@ -20,8 +21,10 @@ export interface KafkaOptions {
   readonly dataDir?: string;
   /** SASL/PLAIN without TLS, and ACLs: see `Kafka.users`. */
   readonly secured?: boolean;
-  /** Of server.properties, beside and before our own. */
-  readonly properties?: Readonly<Record<string, string | number | boolean>>;
+  /** Further ports of each broker, with TLS, a login, or both. */
+  readonly listeners?: Listeners;
+  /** Of server.properties, beside and before our own; of each broker where they differ. */
+  readonly properties?: Properties | ((node: Node) => Properties);
 }
 
 /** A broker, which is a controller too. */
@@ -30,6 +33,8 @@ export interface Broker {
   readonly port: number;
   /** `127.0.0.1:PORT` */
   readonly address: string;
+  /** Addresses of its further listeners, by name. */
+  readonly listeners: Readonly<Record<string, string>>;
   /** Of its latest life. */
   readonly pid: number;
   /** SIGKILL; resolves when it has ended. */
@@ -61,6 +66,8 @@ export type { User, Users };
 
 const START_MS = 90_000;
 const memory = ['-Xms64m', '-Xmx512m', '-XX:+UseSerialGC'];
+/** Three are started again and again, side by side: they never run long enough for the second compiler to pay. */
+const beside = ['-Xms64m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 const logging = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
 
 /**
@@ -68,7 +75,7 @@ const logging = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
  * @throws MissingToolError without Java or Maven; Error with what the broker wrote when it doesn't start within a minute and a half
  */
 export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
-  const { brokers: count = 1, dataDir, secured = false, properties = {} } = options;
+  const { brokers: count = 1, dataDir, secured = false, listeners = {}, properties = {} } = options;
   const java = await findJava();
   const classpath = path.join((await artefacts()).kafka, '*');
   const folder = dataDir ?? mkdtempSync(path.join(tmpdir(), 'highwater-kafka-'));
@@ -77,7 +84,10 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
   const nodes: Node[] = [];
   for (let id = 1; id <= count; id++) {
     const port = id === 1 && options.port !== undefined ? options.port : await freePort();
-    nodes.push({ id, port, controllerPort: await freePort(), folder: path.join(folder, `broker-${id}`) });
+    const listenerPorts: Record<string, number> = {};
+    for (const name of Object.keys(listeners)) listenerPorts[name] = await freePort();
+    const nodeFolder = path.join(folder, `broker-${id}`);
+    nodes.push({ id, port, controllerPort: await freePort(), listenerPorts, folder: nodeFolder });
   }
   const started: StartedBroker[] = [];
   const stop = async () => {
@@ -89,9 +99,11 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
       nodes.map(async (node) => {
         const file = path.join(node.folder, 'server.properties');
         mkdirSync(node.folder, { recursive: true });
-        writeFileSync(file, propertiesFile(brokerProperties(node, nodes, users, properties)));
+        const own = typeof properties === 'function' ? properties(node) : properties;
+        const settings = { users, listeners, properties: own };
+        writeFileSync(file, propertiesFile(brokerProperties(node, nodes, settings)));
         if (!existsSync(path.join(node.folder, 'logs', 'meta.properties'))) {
-          await format(java, classpath, file, clusterId);
+          await format(java, classpath, ['-t', clusterId, '-c', file, ...scramArguments(listeners)]);
         }
       }),
     );
@@ -99,7 +111,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
       const command = {
         command: java,
         args: [
-          ...memory,
+          ...(count === 1 ? memory : beside),
           logging,
           '-cp',
           classpath,
@@ -135,6 +147,9 @@ function broker(node: Node, start: () => ServerProcess, users: Users | null): St
     id,
     port,
     address,
+    listeners: Object.fromEntries(
+      Object.entries(node.listenerPorts).map(([name, port]) => [name, `127.0.0.1:${port}`]),
+    ),
     get pid() {
       return server.pid;
     },
@@ -151,17 +166,20 @@ function broker(node: Node, start: () => ServerProcess, users: Users | null): St
   };
 }
 
-/** Gives the log folders the cluster's id; every node has the same. */
-async function format(java: string, classpath: string, file: string, clusterId: string): Promise<void> {
-  const tool = ['kafka.tools.StorageTool', 'format', '--ignore-formatted', '-t', clusterId, '-c', file];
+/** Gives the log folders the cluster's id and first users; every node has the same. */
+async function format(java: string, classpath: string, given: readonly string[]): Promise<void> {
+  const tool = ['kafka.tools.StorageTool', 'format', '--ignore-formatted', ...given];
   const args = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', logging, '-cp', classpath, ...tool];
   try {
     await promisify(execFile)(java, args);
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    throw new Error(`the log folder of ${file} could not be formatted:\n${stdout}${stderr}`, {
-      cause: error,
-    });
+    throw new Error(
+      `a log folder could not be formatted (${given.slice(0, 4).join(' ')}):\n${stdout}${stderr}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
