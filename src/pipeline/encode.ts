@@ -65,7 +65,8 @@ export function encodeTransaction(
     topic: topics.sourceOffset.name,
     key: feed.name,
     value: context.codec.sourceOffset.encode(offset),
-    headers: positionHeaders(position),
+    // The number of its last change tells of any record whether it is of this transaction or an earlier one.
+    headers: { ...positionHeaders(position), seq: String(offset.seq) },
     timestamp: context.observedAtMs,
   };
   return { feed: feed.name, records: [...pages.flat(), last], position };

@@ -17,6 +17,8 @@ export interface Cluster {
   findTopicPartitionMetadata(topic: string): PartitionMetadata[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   findBroker(node: { readonly nodeId: string }): Promise<Broker>;
+  /** 1: of transactions, `groupId` is then a transactional id. */
+  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: 1 }): Promise<Broker>;
 }
 
 export interface Broker {
@@ -41,6 +43,26 @@ export interface Broker {
       readonly partitions: readonly { readonly partition: number; readonly timestamp: number }[];
     }[];
   }): Promise<{ responses: { topic: string; partitions: { partition: number; offset: string }[] }[] }>;
+  /** The next three: of the coordinator of the transactional id. */
+  initProducerId(request: {
+    readonly transactionalId: string;
+    readonly transactionTimeout: number;
+  }): Promise<Pick<ProducerIdentity, 'producerId' | 'producerEpoch'>>;
+  addPartitionsToTxn(
+    request: ProducerIdentity & {
+      readonly topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[];
+    },
+  ): Promise<unknown>;
+  /** @param request `transactionResult`: true commits */
+  endTxn(request: ProducerIdentity & { readonly transactionResult: boolean }): Promise<unknown>;
+}
+
+/** Of one transactional id, from one InitProducerId to the next. */
+export interface ProducerIdentity {
+  readonly transactionalId: string;
+  /** Stays the same over many owners. */
+  readonly producerId: string;
+  readonly producerEpoch: number;
 }
 
 export interface FetchedPartition {

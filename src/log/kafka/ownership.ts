@@ -2,38 +2,45 @@ import { CompressionTypes, type Kafka, type Message, type Producer } from 'kafka
 import { HighwaterError } from '../../errors';
 import type { BatchPosition, LogRecord } from '../commit-log';
 import { positionHeaders } from '../commit-log';
-import type { Cluster } from './cluster';
+import type { CommitMark } from './commit-mark';
 import { FENCE_KEY, isFence, OWNER_EPOCH } from './fence';
-import { dataBetween, fetchRound, isAtEnd, partitionOffsets } from './partition-reader';
+import { connectToWholeLog, type HangingDeps } from './hanging-transactions';
+import { partitionSends } from './messages';
+import { committedRecords, dataBetween, partitionOffsets } from './partition-reader';
 import { connectProducer } from './producer';
 import { persistently } from './restore';
 import { type WrittenOffsets, writeTransaction } from './transaction';
 
 /** What one ownership of a feed is made of, on the side of the brokers. */
-export interface OwnershipDeps {
+export interface OwnershipDeps extends HangingDeps {
   readonly kafka: Kafka;
-  readonly cluster: Cluster;
-  readonly transactionalId: string;
-  readonly feed: string;
   readonly ownerEpoch: string;
-  /** One partition: the feed's position and its fences lie in one order. */
-  readonly sourceOffsetTopic: string;
-  readonly signal: AbortSignal;
+  readonly maxRecordBytes: number;
+  readonly compression: CompressionTypes;
 }
 
 /**
- * Becomes the one producer of the feed, and writes a fence to each partition named: two steps whose order must not change,
- * since a fence that another producer could still write behind would prove nothing.
+ * Becomes the one producer of the feed, ends what hangs of its predecessors, and writes a fence to each partition named: steps
+ * whose order must not change, since a fence that another producer could still write behind would prove nothing, and its
+ * marker would decide on what hangs.
  * @param written takes the offsets of the fences, and those of later records of the same topics
- * @throws HighwaterError LOG_TOPIC_LOST where a topic is not what it was; what kafkajs throws
+ * @param acknowledged the last transaction that this ownership knows to be committed
+ * @throws HighwaterError LOG_TOPIC_LOST where a topic is not what it was; KAFKA_*, LOG_FAILED; what kafkajs throws
  */
 export async function takeOver(
-  { kafka, transactionalId, ownerEpoch }: OwnershipDeps,
+  deps: OwnershipDeps,
   partitions: ReadonlyMap<string, number>,
   written: WrittenOffsets,
+  acknowledged: CommitMark | null = null,
 ): Promise<Producer> {
+  const { kafka, transactionalId, ownerEpoch } = deps;
   for (const topic of partitions.keys()) if (!written.has(topic)) written.set(topic, new Map());
-  const producer = await connectProducer(kafka, transactionalId);
+  const connect = () => connectProducer(kafka, transactionalId);
+  const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
+  if (lost.length > 0) {
+    const again = partitionSends(lost, (topic) => deps.partitions.get(topic)!, deps.maxRecordBytes);
+    await writeTransaction(producer, again, deps.compression, written);
+  }
   const message = (partition: number): Message => ({
     ...{ key: FENCE_KEY, value: null, partition },
     headers: { [OWNER_EPOCH]: ownerEpoch },
@@ -107,19 +114,7 @@ async function recordsSince(
   return persistently(async () => {
     const [last] = await partitionOffsets(cluster, [topic], 'end');
     const end = through === null ? (last?.next ?? 0n) : through + 1n;
-    const position = { topic, partition: 0, next: from, end };
-    const records: LogRecord[] = [];
-    const giveUpAt = performance.now() + READ_MS;
-    while (!isAtEnd(position)) {
-      records.push(...(await fetchRound(cluster, [position], 500)));
-      if (performance.now() > giveUpAt) {
-        throw new HighwaterError(
-          'LOG_RESTORE_STALLED',
-          `${topic}/0 could not be read beyond offset ${position.next} of ${end}`,
-        );
-      }
-    }
-    return records;
+    return committedRecords(cluster, { topic, partition: 0, next: from, end }, READ_MS);
   }, persistence);
 }
 

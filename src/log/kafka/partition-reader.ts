@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../commit-log';
-import type { Cluster, FetchedPartition } from './cluster';
+import type { Cluster, FetchedMessage, FetchedPartition } from './cluster';
 import { committedMessages, logRecord, nextOffset } from './committed';
 
 /** One partition that is being read, and how far it has been. */
@@ -102,6 +102,29 @@ async function fetchPartitions(
 }
 
 /**
+ * What readers are shown of one partition, through an end that they are shown.
+ * @throws HighwaterError LOG_RESTORE_STALLED when it takes longer than `withinMs`; errors of kafkajs
+ */
+export async function committedRecords(
+  cluster: Cluster,
+  place: PartitionPosition & { end: bigint },
+  withinMs: number,
+): Promise<LogRecord[]> {
+  const position = { ...place };
+  const records: LogRecord[] = [];
+  const giveUpAt = performance.now() + withinMs;
+  while (!isAtEnd(position)) {
+    records.push(...(await fetchRound(cluster, [position], 500)));
+    if (performance.now() > giveUpAt) {
+      const { topic, partition, next, end } = position;
+      const what = `${topic}/${partition} could not be read beyond offset ${next} of ${end}`;
+      throw new HighwaterError('LOG_RESTORE_STALLED', what);
+    }
+  }
+  return records;
+}
+
+/**
  * Offsets of records of any program in partition 0 of a topic, of open and aborted transactions too, without markers.
  * @param from inclusive
  * @param to exclusive
@@ -112,29 +135,49 @@ export async function dataBetween(
   from: bigint,
   to: bigint,
 ): Promise<readonly bigint[]> {
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
-  if (nodeId === undefined) throw missingPartition({ topic, partition: 0 });
-  const broker = await cluster.findBroker({ nodeId });
   const found: bigint[] = [];
+  for await (const { offset, isControlRecord } of everythingBetween(
+    cluster,
+    { topic, partition: 0 },
+    from,
+    to,
+  )) {
+    if (!isControlRecord) found.push(BigInt(offset));
+  }
+  return found;
+}
+
+/**
+ * All that is written in a partition, of open and aborted transactions too, and their markers.
+ * @param from inclusive
+ * @param to exclusive
+ */
+export async function* everythingBetween(
+  cluster: Cluster,
+  place: Pick<PartitionPosition, 'topic' | 'partition'>,
+  from: bigint,
+  to: bigint,
+): AsyncGenerator<FetchedMessage> {
+  const { topic, partition } = place;
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  if (nodeId === undefined) throw missingPartition(place);
+  const broker = await cluster.findBroker({ nodeId });
   for (let next = from; next < to; ) {
     const { responses } = await broker.fetch({
       ...{ isolationLevel: READ_UNCOMMITTED, maxWaitTime: 0, minBytes: 0, maxBytes: BYTES_PER_PARTITION },
       topics: [
-        {
-          topic,
-          partitions: [{ partition: 0, fetchOffset: String(next), maxBytes: BYTES_PER_PARTITION }],
-        },
+        { topic, partitions: [{ partition, fetchOffset: String(next), maxBytes: BYTES_PER_PARTITION }] },
       ],
     });
     const messages = responses[0]?.partitions[0]?.messages ?? [];
     const last = messages.at(-1);
     if (last === undefined) break;
-    for (const { offset, isControlRecord } of messages) {
-      if (!isControlRecord && BigInt(offset) >= from && BigInt(offset) < to) found.push(BigInt(offset));
+    for (const message of messages) {
+      const offset = BigInt(message.offset);
+      if (offset >= from && offset < to) yield message;
     }
     next = BigInt(last.offset) + 1n;
   }
-  return found;
 }
 
 function missingPartition({

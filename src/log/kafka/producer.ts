@@ -1,7 +1,7 @@
 import { type Kafka, Partitioners, type Producer } from 'kafkajs';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */
-const transactionTimeout = 10_000;
+export const transactionTimeout = 10_000;
 
 /**
  * Connects a producer under a transactional id, which ends whatever an earlier producer of that id had begun, and refuses

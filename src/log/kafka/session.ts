@@ -1,9 +1,9 @@
-import type { CompressionTypes, Producer } from 'kafkajs';
+import type { Producer } from 'kafkajs';
 import { type ErrorCode, HighwaterError } from '../../errors';
-import type { Logger } from '../../logger';
 import { pause } from '../../wait';
 import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
 import type { CommandTarget } from './admin-commands';
+import { type CommitMark, markOf } from './commit-mark';
 import { isForbidden, isRefusedProducer, kafkaFailure } from './kafka-failure';
 import { type PartitionSends, partitionSends } from './messages';
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
@@ -14,13 +14,8 @@ import { writeFailure } from './write-access';
 
 export interface SessionDeps extends OwnershipDeps {
   readonly topics: FeedTopics;
-  /** By topic: how many partitions it has. */
-  readonly partitions: ReadonlyMap<string, number>;
   /** By topic, of those that are compacted: how many partitions it has. */
   readonly compacted: ReadonlyMap<string, number>;
-  readonly maxRecordBytes: number;
-  readonly compression: CompressionTypes;
-  readonly logger: Logger;
   /** For the commands that mend things. */
   readonly target: CommandTarget;
   readonly limits: SessionLimits;
@@ -53,6 +48,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   let over: HighwaterError | null = null;
   /** In the source offset topic: nothing before it needs to be looked at again. */
   let known = behindLast();
+  let acknowledged: CommitMark | null = null;
 
   function behindLast(): bigint {
     return written.get(topics.sourceOffset.name)!.get(0)! + 1n;
@@ -109,7 +105,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         // back unasked would fence a rightful successor, so the others are asked, and its fence is looked for first.
         if (isRefusedProducer(error)) await assertStillOwned(giveUpAt - performance.now());
         await isCommitted(deps, position, known, null);
-        producer = await takeOver(deps, sourceOffsetOnly, written);
+        producer = await takeOver(deps, sourceOffsetOnly, written, acknowledged);
         // Released meanwhile: nobody else would close this one.
         if (over !== null) throw over;
         const committed = await isCommitted(deps, position, known, behindLast() - 1n);
@@ -186,6 +182,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         if (!retriable || attempt >= ATTEMPTS) throw failure;
       }
       known = behindLast();
+      const last = batch.records.findLast(({ topic }) => topic === topics.sourceOffset.name);
+      if (last !== undefined) acknowledged = markOf(last);
     },
     async release() {
       if (over?.code === 'LOG_CLOSED') return;

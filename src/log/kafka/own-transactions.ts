@@ -1,0 +1,66 @@
+import type { LogRecord } from '../commit-log';
+import type { Cluster, FetchedMessage } from './cluster';
+import { logRecord } from './committed';
+import { isFence } from './fence';
+import { everythingBetween } from './partition-reader';
+
+/** What one transaction of a producer id wrote to one partition. */
+export interface OwnTransaction {
+  readonly topic: string;
+  readonly partition: number;
+  readonly firstOffset: bigint;
+  readonly lastOffset: bigint;
+  /** Without fences. */
+  readonly records: readonly LogRecord[];
+  /** Null: it is open. */
+  readonly marker: { readonly offset: bigint; readonly commits: boolean } | null;
+}
+
+/** A part of a partition; `to` is exclusive. */
+export interface Tail {
+  readonly topic: string;
+  readonly partition: number;
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/**
+ * The transactions of one producer id in the tail of a partition, whatever became of them. Other programs' are passed over:
+ * one that is open there would hide from a committed reader what became of these.
+ * @param since offset: what was ended before it is left out
+ */
+export async function ownTransactions(
+  cluster: Cluster,
+  tail: Tail,
+  producerId: string,
+  since: bigint,
+): Promise<OwnTransaction[]> {
+  const { topic, partition, from, to } = tail;
+  const found: OwnTransaction[] = [];
+  let open: (OwnTransaction & { records: LogRecord[]; lastOffset: bigint }) | null = null;
+  for await (const message of everythingBetween(cluster, tail, from, to)) {
+    if (message.batchContext.producerId !== producerId) continue;
+    const offset = BigInt(message.offset);
+    if (message.isControlRecord) {
+      if (open !== null && offset >= since)
+        found.push({ ...open, marker: { offset, commits: isCommit(message) } });
+      open = null;
+      continue;
+    }
+    open ??= { topic, partition, firstOffset: offset, lastOffset: offset, records: [], marker: null };
+    open.lastOffset = offset;
+    const record = logRecord(topic, partition, message);
+    // The value is a view of an answer that would be kept whole.
+    if (!isFence(record)) open.records.push({ ...record, value: record.value && Buffer.from(record.value) });
+  }
+  if (open !== null) found.push(open);
+  return found;
+}
+
+/** A marker's key is its version and its type, two bytes each. */
+function isCommit({ key }: FetchedMessage): boolean {
+  return key !== null && key.length >= 4 && key.readInt16BE(2) === COMMIT;
+}
+
+/** Of Kafka's protocol. */
+const COMMIT = 1;

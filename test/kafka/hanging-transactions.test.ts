@@ -1,0 +1,348 @@
+import { randomBytes } from 'node:crypto';
+import { Kafka, logLevel } from 'kafkajs';
+import { ipos } from '../../src/feeds/ipos';
+import type { CommitLog, FeedSession, ProducerRecord, TransactionBatch } from '../../src/log/commit-log';
+import { readingCluster } from '../../src/log/kafka/cluster';
+import { markOf } from '../../src/log/kafka/commit-mark';
+import { connectToWholeLog } from '../../src/log/kafka/hanging-transactions';
+import { protocolType } from '../../src/log/kafka/kafka-failure';
+import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import { connectProducer } from '../../src/log/kafka/producer';
+import { feedTopics } from '../../src/log/topics';
+import { type KafkaOptions, type Kafka as Servers, startKafka } from '../../tools/servers/kafka';
+import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
+import { deadline, record, restored } from '../support/log-records';
+import { type Place, type RawProducer, rawProducer } from '../support/raw-producer';
+import { uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+let servers: Servers;
+let reader: ForeignReader;
+let kafka: Kafka;
+let prefix: string;
+let raw: RawProducer;
+let logger: ReturnType<typeof quietLogger>;
+const logs: CommitLog[] = [];
+const incarnation = randomBytes(4).toString('hex');
+const topics = () => feedTopics(ipos, prefix);
+
+function partitions(): Map<string, number> {
+  const { changes, current, sourceOffset, deadLetters } = topics();
+  return new Map([changes, current, sourceOffset, deadLetters].map((one) => [one.name, one.partitions]));
+}
+
+async function start(options: KafkaOptions): Promise<void> {
+  servers = await startKafka(options);
+  kafka = new Kafka({ brokers: servers.bootstrap.split(','), logLevel: logLevel.NOTHING });
+  reader = await startForeignReader(servers.bootstrap);
+}
+afterEach(async () => {
+  for (const log of logs.splice(0)) await log.close();
+  await raw?.close();
+});
+async function stop(): Promise<void> {
+  await reader?.stop();
+  await servers?.stop();
+}
+
+beforeEach(() => {
+  prefix = uniquePrefix();
+  logger = quietLogger();
+});
+async function acquire(): Promise<FeedSession> {
+  const log = openKafkaLog({
+    kafka: { brokers: servers.bootstrap.split(','), ssl: null, sasl: null, compression: 'none' },
+    ...{ appId: 'test', topicPrefix: prefix, logger, limits: { stallMs: 2_000 } },
+  });
+  logs.push(log);
+  return log.acquire(topics(), deadline());
+}
+
+/** As an owner before would have left it: under the feed's transactional id. */
+async function predecessor(): Promise<RawProducer> {
+  raw = await rawProducer(kafka, `test:${prefix}ipos`, partitions());
+  return raw;
+}
+
+/** Changes of which the keys lie in all partitions, their images, and the source offset. */
+function transaction(commit: number, ownerEpoch: string, value = 'x'): TransactionBatch {
+  const { changes, current, sourceOffset, deadLetters } = topics();
+  const count = 12;
+  const timestamp = 1_760_000_000_000 + commit * 1_000;
+  const records: ProducerRecord[] = [];
+  const first = (commit - 1) * count + 1;
+  for (let i = 0; i < count; i++) {
+    const seq = first + i;
+    const id = `ipos:${incarnation}:${seq}`;
+    const text = `${value} ${seq}`;
+    records.push(
+      record(changes.name, `key ${i}`, text, { timestamp, headers: { ce_id: id } }),
+      record(current.name, `key ${i}`, text, {
+        timestamp,
+        headers: { event_id: id, seq: String(seq), incarnation },
+      }),
+    );
+  }
+  records.push(record(deadLetters.name, `letter ${commit}`, value, { timestamp }));
+  const position = { incarnation, ownerEpoch, commit };
+  const headers = {
+    ...{ incarnation, owner_epoch: ownerEpoch, commit: String(commit) },
+    seq: String(first + count - 1),
+  };
+  records.push(record(sourceOffset.name, 'ipos', `commit ${commit}`, { timestamp, headers }));
+  return { feed: 'ipos', records, position };
+}
+
+const shape = ({ topic, key, value }: { topic: string; key: string | null; value: Buffer | null }) =>
+  `${topic.slice(prefix.length)} ${key}: ${value}`;
+const shapesOf = (...batches: TransactionBatch[]) =>
+  batches.flatMap(({ records }) => records.map(shape)).sort();
+
+/** What Kafka's own consumer is shown, without fences: sorted. */
+async function shown(): Promise<string[]> {
+  const records = await reader.read(`${prefix}*`);
+  return records
+    .filter(({ topic, key }) => topic.startsWith(prefix) && key !== '__highwater_fence')
+    .map(shape)
+    .sort();
+}
+
+/** Of each key in its order. */
+async function valuesOf(topic: string, key: string): Promise<string[]> {
+  const records = await reader.read(`${prefix}*`);
+  return records.filter((one) => one.topic === topic && one.key === key).map(({ value }) => String(value));
+}
+
+const isOffset = ({ topic }: Place) => topic === topics().sourceOffset.name;
+const nowhere = () => false;
+
+/** The first transaction of a feed, by an owner that is then gone. */
+async function begin(): Promise<TransactionBatch> {
+  const session = await acquire();
+  const first = transaction(1, session.ownerEpoch);
+  await session.commit(first);
+  await session.release();
+  return first;
+}
+
+describe('brokers that left out markers', () => {
+  beforeAll(() => start({ properties: { 'transaction.partition.verification.enable': false } }), 120_000);
+  afterAll(stop);
+
+  describe('of a transaction of the owner before: it', () => {
+    it('is committed everywhere when its source offset is', async () => {
+      const first = await begin();
+      const second = transaction(2, 'before');
+      const before = await predecessor();
+      await before.write(second.records, isOffset);
+      await before.end('commit');
+      // It hangs: of what was committed, readers are shown the source offset alone.
+      await until(async () => (await shown()).length === first.records.length + 1);
+      expect((await shown()).filter((one) => one.includes('ipos.source-offset')).length).toBe(2);
+
+      const session = await acquire();
+      expect(await shown()).toEqual(shapesOf(first, second));
+      expect((await restored(session, topics().current.name))['key 0']).toBe('x 13');
+      expect(logger.warnings).toEqual([expect.stringContaining('KAFKA-20734')]);
+
+      const third = transaction(3, session.ownerEpoch);
+      await session.commit(third);
+      expect(await shown()).toEqual(shapesOf(first, second, third));
+    });
+
+    it('is committed everywhere when readers saw a part of it, although its source offset hangs', async () => {
+      const first = await begin();
+      const second = transaction(2, 'before');
+      const before = await predecessor();
+      const { name } = topics().changes;
+      await before.write(second.records, ({ topic, partition }) => topic === name && partition === 1);
+      await before.end('commit');
+
+      await acquire();
+      expect(await shown()).toEqual(shapesOf(first, second));
+    });
+
+    it('is aborted everywhere when nobody saw any of it', async () => {
+      const first = await begin();
+      const before = await predecessor();
+      await before.write(transaction(2, 'before').records, nowhere);
+
+      const session = await acquire();
+      expect(await shown()).toEqual(shapesOf(first));
+      const again = transaction(2, session.ownerEpoch);
+      await session.commit(again);
+      expect(await shown()).toEqual(shapesOf(first, again));
+    });
+
+    it('is aborted everywhere when its source offset is, and the next commit does not show it', async () => {
+      const first = await begin();
+      const before = await predecessor();
+      await before.write(transaction(2, 'before', 'aborted').records, isOffset);
+      await before.end('abort');
+
+      const session = await acquire();
+      expect(await shown()).toEqual(shapesOf(first));
+      const second = transaction(2, session.ownerEpoch);
+      await session.commit(second);
+      expect(await shown()).toEqual(shapesOf(first, second));
+    });
+
+    it('is aborted everywhere when a part of it is, and its source offset hangs', async () => {
+      const first = await begin();
+      const before = await predecessor();
+      const { name } = topics().changes;
+      await before.write(transaction(2, 'before', 'aborted').records, ({ topic }) => topic === name);
+      await before.end('abort');
+
+      const session = await acquire();
+      const second = transaction(2, session.ownerEpoch);
+      await session.commit(second);
+      expect(await shown()).toEqual(shapesOf(first, second));
+    });
+
+    it('is ended by what it was itself, not by the last one', async () => {
+      const first = await begin();
+      const [second, third] = [transaction(2, 'before'), transaction(3, 'before', 'aborted')];
+      const before = await predecessor();
+      const of = (batch: TransactionBatch, ...names: string[]) =>
+        batch.records.filter(({ topic }) => names.includes(topic));
+      const { changes, current, sourceOffset } = topics();
+      await before.write(of(second, changes.name, sourceOffset.name), isOffset);
+      await before.end('commit');
+      await before.write(of(third, current.name, sourceOffset.name), isOffset);
+      await before.end('abort');
+
+      const session = await acquire();
+      const fourth = transaction(4, session.ownerEpoch);
+      await session.commit(fourth);
+      const whole = { ...second, records: of(second, changes.name, sourceOffset.name) };
+      expect(await shown()).toEqual(shapesOf(first, whole, fourth));
+    });
+
+    it('is written again where it ran into the next one, which is aborted', async () => {
+      const first = await begin();
+      const [second, third] = [transaction(2, 'before'), transaction(3, 'before', 'aborted')];
+      const before = await predecessor();
+      const { name } = topics().changes;
+      // Readers saw the changes of one partition; all else of it hangs.
+      await before.write(second.records, ({ topic, partition }) => topic === name && partition === 1);
+      await before.end('commit');
+      await before.write(third.records, ({ topic }) => topic !== topics().deadLetters.name);
+
+      const session = await acquire();
+      expect(await shown()).toEqual(shapesOf(first, second));
+      expect((await restored(session, topics().current.name))['key 0']).toBe('x 13');
+      const fourth = transaction(3, session.ownerEpoch);
+      await session.commit(fourth);
+      expect(await shown()).toEqual(shapesOf(first, second, fourth));
+      expect(await valuesOf(name, 'key 0')).toEqual(['x 1', 'x 13', 'x 25']);
+    });
+  });
+
+  describe('of a commit of which an owner learns the outcome: it', () => {
+    it('has it whole when it was committed, and markers were left out', async () => {
+      const session = await acquire();
+      const [first, second] = [transaction(1, session.ownerEpoch), transaction(2, session.ownerEpoch)];
+      await session.commit(first);
+      const before = await predecessor();
+      await before.write(second.records, isOffset);
+      await before.end('commit');
+
+      // Its own producer is refused, and what it finds is what it was about to write.
+      await session.commit(second);
+      expect(await shown()).toEqual(shapesOf(first, second));
+      await session.commit(transaction(3, session.ownerEpoch));
+      expect(await shown()).toEqual(shapesOf(first, second, transaction(3, session.ownerEpoch)));
+    });
+
+    it('writes it again when it was aborted, and markers were left out', async () => {
+      const session = await acquire();
+      const [first, second] = [transaction(1, session.ownerEpoch), transaction(2, session.ownerEpoch)];
+      await session.commit(first);
+      const before = await predecessor();
+      await before.write(
+        second.records,
+        ({ partition, topic }) => isOffset({ partition, topic }) || partition === 2,
+      );
+      await before.end('abort');
+
+      await session.commit(second);
+      expect(await shown()).toEqual(shapesOf(first, second));
+    });
+
+    it.each([
+      ['hangs everywhere', nowhere],
+      ['was aborted with the next one', () => true],
+    ])('keeps what it knows to be committed, which %s', async (_, isMarked) => {
+      const first = await begin();
+      const second = transaction(2, 'before');
+      const before = await predecessor();
+      await before.write(second.records, isMarked);
+
+      const transactionalId = `test:${prefix}ipos`;
+      const cluster = readingCluster(kafka);
+      await cluster.connect();
+      await cluster.addMultipleTargetTopics([...partitions().keys()]);
+      const { producer, lost } = await connectToWholeLog(
+        {
+          ...{ cluster, transactionalId, logger, feed: 'ipos', partitions: partitions(), signal: deadline() },
+          sourceOffsetTopic: topics().sourceOffset.name,
+        },
+        () => connectProducer(kafka, transactionalId),
+        markOf(second.records.at(-1)!),
+      );
+      await Promise.all([producer.disconnect(), cluster.disconnect()]);
+
+      expect([...(await shown()), ...lost.map(shape)].sort()).toEqual(shapesOf(first, second));
+    });
+  });
+});
+
+describe('a broker that is away when a transaction ends', () => {
+  // One replica each: without its broker a partition has no leader, and Kafka 4.3 takes it for deleted.
+  beforeAll(
+    () => start({ brokers: 3, properties: { 'default.replication.factor': 1, 'min.insync.replicas': 1 } }),
+    120_000,
+  );
+  afterAll(stop);
+
+  it.each(['commit', 'abort'] as const)(
+    'gets the end of its part of it: %s',
+    async (how) => {
+      const first = await begin();
+      const second = transaction(2, 'before', how);
+      const before = await predecessor();
+      await before.write(second.records, () => true);
+      const admin = kafka.admin();
+      await admin.connect();
+      const coordinator = await before.coordinatorId();
+      const leaders = async (): Promise<number[]> => {
+        const described = await admin.fetchTopicMetadata({ topics: [...partitions().keys()] });
+        return described.topics.flatMap((one) => one.partitions.map(({ leader }) => leader));
+      };
+      // The broker that is asked may be the one that is gone; that says nothing.
+      const isWithoutLeader = (error: unknown) => protocolType(error) === 'LEADER_NOT_AVAILABLE';
+      const leader = (await leaders()).find((one) => one !== coordinator)!;
+      const broker = servers.brokers.find(({ id }) => id === leader)!;
+      await broker.kill();
+      // Its session has to end: then its partitions have no leader.
+      await until(async () => (await leaders().catch((e) => (isWithoutLeader(e) ? [-1] : []))).includes(-1));
+      await before.end(how);
+      await broker.restart();
+      await until(async () => {
+        const all = await leaders().catch(() => [-1]);
+        return !all.includes(-1);
+      }, 60_000);
+      await admin.disconnect();
+
+      const session = await acquire();
+      const whole = how === 'commit' ? [first, second] : [first];
+      expect(await shown()).toEqual(shapesOf(...whole));
+      const next = transaction(whole.length + 1, session.ownerEpoch);
+      await session.commit(next);
+      expect(await shown()).toEqual(shapesOf(...whole, next));
+    },
+    150_000,
+  );
+});
