@@ -55,6 +55,7 @@ export function groupMembership(
   /** Since when the group cannot be reached, own clock; null while it can. */
   let failingSince: number | null = null;
   let isOver = false;
+  let told = '';
 
   const member = joinGroup({
     ...deps,
@@ -86,7 +87,19 @@ export function groupMembership(
       revoke();
     }
     for (const one of [...waiting]) settle(one, next);
-    logger.debug('the group has settled', { groupId, ...next });
+    const news = sharing(next);
+    if (news !== told && !isGuest) logger.info(news);
+    else logger.debug('the group has settled', { groupId, ...next });
+    told = news;
+  }
+
+  /** Who has what, for people. */
+  function sharing({ feeds: own, owners }: Place): string {
+    const others = Object.entries(owners)
+      .filter(([feed]) => !own.includes(feed))
+      .map(([feed, owner]) => `${owner} has ${feed}`);
+    const mine = own.length > 0 ? `This instance has ${own.join(', ')}` : 'This instance waits to take over';
+    return `${[mine, ...others.sort()].join('; ')}.`;
   }
 
   function settle(one: Waiting, { feeds: given, owners }: Place): void {

@@ -1,0 +1,118 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type RecordSchema, readSchema } from '../../src/avro/schemas';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { type CliProcess, commandLine } from '../support/cli';
+import { without } from '../support/schema-versions';
+import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
+
+const cli = commandLine();
+const folder = tempFolder();
+const prefix = uniquePrefix();
+let servers: SharedServers;
+let simulator: Simulator;
+
+// biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
+type Values = Record<string, any>;
+
+const newer = { ...readSchema('ipo.avsc'), namespace: 'marketdata.deals' } as RecordSchema;
+const older = without(newer, ['notes', 'lead_underwriters']);
+
+/** The IPO calendar under another name, so that its schema is a setting. */
+const section = `
+feeds:
+  deals:
+    path: /api/v2.1/calendar/ipos
+    responseKey: ipos
+    schema: deal.avsc
+    parameters: { page: page, pageSize: pagesize, updatedSince: "parameters[updated]" }
+    pageSize: 50
+    overlap: 5s
+    pollInterval: 100ms
+`;
+
+beforeAll(async () => {
+  servers = await sharedServers();
+  simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 200 } });
+}, 120_000);
+afterAll(() => simulator?.stop());
+
+function start(name: string, schema: RecordSchema, ...args: string[]): CliProcess {
+  const home = path.join(folder(), name);
+  mkdirSync(home, { recursive: true });
+  writeFileSync(path.join(home, 'highwater.yaml'), section);
+  writeFileSync(path.join(home, 'deal.avsc'), JSON.stringify(schema));
+  const env = {
+    ...{ KAFKA_BROKERS: servers.brokers, SCHEMA_REGISTRY_URL: servers.registryUrl, HIGHWATER_FEEDS: 'deals' },
+    ...{ HIGHWATER_TOPIC_PREFIX: prefix, HIGHWATER_APP_ID: `${prefix}app`, KAFKA_SESSION_TIMEOUT: '5s' },
+    ...{ HIGHWATER_API_URL: simulator.url, HIGHWATER_API_TOKEN: simulator.token },
+  };
+  return cli(args.length === 0 ? ['run'] : args, { cwd: home, env });
+}
+
+/** A record as a consumer with the newer schema reads it, whichever wrote it. */
+function asNewer(record: Values): Values {
+  return { notes: null, lead_underwriters: null, ...record };
+}
+
+it('three instances are replaced one after the other by a newer version with more fields, and the feed goes on without a gap', async () => {
+  const instances: CliProcess[] = [];
+  for (const name of ['a', 'b', 'c']) {
+    const instance = start(name, older);
+    await instance.sees(/This instance (has deals|waits)/, 'stderr');
+    instances.push(instance);
+  }
+  const following = start('reader', newer, 'tail', 'deals', '--from-beginning', '--json');
+  const events = (): Values[] =>
+    following
+      .stdout()
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line).value as Values);
+  await until(() => events().length >= 200, 30_000);
+  simulator.marketDay.start(30);
+
+  const newerOnes: CliProcess[] = [];
+  const ends: number[] = [];
+  for (const [i, instance] of instances.entries()) {
+    await commitsMore();
+    instance.signal('SIGTERM');
+    const { code } = await instance.ended();
+    ends.push(code ?? -1);
+    const next = start(`new-${i}`, newer);
+    await next.sees(/This instance (has deals|waits)/, 'stderr');
+    newerOnes.push(next);
+  }
+  await commitsMore();
+  simulator.marketDay.stop();
+  expect(ends).toEqual([0, 0, 0]);
+  // What moved under the newer version has what the older one did not know.
+  await until(() => events().some(({ op, after }) => op !== 'r' && after?.notes !== undefined), 30_000);
+  const settled = () => {
+    const last = new Map(events().map(({ after }) => [after.id, after]));
+    const rows = [...simulator.truth('ipos').values()];
+    return rows.every(({ id, deal_status }) => last.get(id)?.deal_status === (deal_status || null));
+  };
+  await until(settled, 30_000);
+  for (const one of newerOnes) one.signal('SIGTERM');
+  expect((await Promise.all(newerOnes.map((one) => one.ended()))).map(({ code }) => code)).toEqual([0, 0, 0]);
+  following.signal('SIGINT');
+  await following.ended();
+
+  const numbers = events().map(({ source }) => source.seq as number);
+  expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, i) => i + 1));
+  const known = new Map<string, Values>();
+  for (const { op, before, after } of events()) {
+    const { id } = after;
+    if (op === 'u') expect(asNewer(before)).toEqual(known.get(id));
+    else expect([before, known.has(id)]).toEqual([null, false]);
+    known.set(id, asNewer(after));
+  }
+
+  async function commitsMore(): Promise<void> {
+    const count = events().length;
+    await until(() => events().length >= count + 20, 30_000);
+  }
+}, 180_000);
