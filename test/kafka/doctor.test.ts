@@ -58,6 +58,10 @@ describe('on Kafka', () => {
     expect(of('topics')).toMatchObject({ state: 'ok', found: expect.stringContaining('0 of 5 exist') });
     expect(of('registry').state).toBe('ok');
     expect(of('schemas').found).toMatch(/^new, the first run registers them: /);
+    expect(of('command-topic')).toMatchObject({
+      ...{ state: 'ok', found: expect.stringMatching(/^0 of 1 exist, .* by the first command$/) },
+    });
+    expect(of('command-schema').found).toMatch(/^new, the first command registers them: /);
     const names = await admin.listTopics();
     expect(names.filter((name) => name.startsWith(prefix))).toEqual([]);
     const { found } = (await doctor(environment())).of('schemas');
@@ -138,6 +142,16 @@ describe('on Kafka', () => {
       found: expect.stringContaining(`retention.ms is 1000000 on ${changes.name}`),
       do: expect.stringContaining(`--entity-name ${changes.name} --add-config retention.ms=-1`),
     });
+    const commands = `${prefix}highwater.commands`;
+    await make(commands, 'cleanup.policy', 'compact');
+    const deaf = await doctor(environment());
+    // Publishing works without.
+    expect(deaf.code).toBe(0);
+    expect(deaf.of('command-topic')).toMatchObject({
+      ...{ state: 'warning', code: 'LOG_TOPIC_MISMATCH' },
+      found: expect.stringMatching(/cleanup.policy of .* is compact, .*commands of operators do not reach/),
+      do: expect.stringContaining(`--entity-name ${commands} --add-config cleanup.policy=delete`),
+    });
     await make(current.name, 'cleanup.policy', 'delete');
     const wrong = await doctor(environment());
     expect(wrong.code).toBe(1);
@@ -153,6 +167,7 @@ describe('on Kafka', () => {
     expect(code).toBe(1);
     expect(of('schemas')).toMatchObject({ state: 'failed', code: 'SCHEMA_UNREGISTERED' });
     expect(of('schemas').do).toContain('highwater schemas register');
+    expect(of('command-schema')).toMatchObject({ state: 'warning', code: 'SCHEMA_UNREGISTERED' });
   });
 
   it('dead servers are named, each alone', async () => {
@@ -161,11 +176,14 @@ describe('on Kafka', () => {
     expect(noRegistry.code).toBe(1);
     expect(noRegistry.of('registry')).toMatchObject({ state: 'failed', code: 'REGISTRY_UNREACHABLE' });
     expect(noRegistry.of('transactions').state).toBe('ok');
+    expect(noRegistry.of('command-topic').state).toBe('ok');
+    expect(noRegistry.of('command-schema').state).toBe('skipped');
 
     const noBrokers = await doctor({ ...environment(), KAFKA_BROKERS: `127.0.0.1:${closed}` });
     expect(noBrokers.code).toBe(1);
     expect(noBrokers.of('brokers')).toMatchObject({ state: 'failed', code: 'KAFKA_UNREACHABLE' });
     expect(noBrokers.of('transactions').state).toBe('skipped');
+    expect(noBrokers.of('command-topic').state).toBe('skipped');
     expect(noBrokers.of('registry').state).toBe('ok');
   });
 });

@@ -15,11 +15,21 @@ import {
   type TopicDeps,
   type TopicReport,
 } from '../../log/kafka/topic-settings';
-import { feedTopics } from '../../log/topics';
+import { commandsTopic, feedTopics } from '../../log/topics';
 import type { Logger } from '../../logger';
-import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
+import {
+  type Check,
+  type Checks,
+  failed,
+  failedBy,
+  forCommands,
+  ok,
+  type Subject,
+  skipped,
+  warning,
+} from './check';
 
-/** Brokers, login, transactions and each feed's topics. Creates nothing, fences nobody, leaves nothing that a reader sees. */
+/** Brokers, login, transactions, each feed's topics and that of commands. Creates nothing, fences nobody, leaves nothing that a reader sees. */
 export async function* checkKafka(
   config: Config,
   cluster: KafkaConfig,
@@ -34,6 +44,7 @@ export async function* checkKafka(
     const why = 'the brokers cannot be used';
     yield skipped('transactions', why);
     for (const { name } of config.feeds) yield skipped({ check: 'topics', feed: name }, why);
+    yield skipped('command-topic', why);
     return;
   }
   const inspected: (readonly [Feed, readonly TopicReport[] | HighwaterError])[] = [];
@@ -47,9 +58,20 @@ export async function* checkKafka(
   yield await checkTransactions(config, cluster, deps, [...new Set(topics.map(({ spec }) => spec.name))]);
   for (const [{ name }, reports] of inspected) {
     const subject = { check: 'topics', feed: name };
-    if (reports instanceof HighwaterError) yield failedBy(subject, reports);
-    else yield await checkTopics(subject, reports, deps);
+    yield await checkTopics({ subject, whose: `feed ${name}`, madeBy: 'the first run' }, reports, deps);
   }
+  const spec = commandsTopic(config.appId, config.topicPrefix);
+  const reports = await inspectTopics(spec, deps).catch(known);
+  const commands = { subject: 'command-topic', whose: 'commands', madeBy: 'the first command' };
+  yield forCommands(await checkTopics(commands, reports, deps));
+}
+
+interface CheckedTopics {
+  readonly subject: Subject;
+  /** For people: `feed ipos`. */
+  readonly whose: string;
+  /** Who makes those that are missing. */
+  readonly madeBy: string;
 }
 
 async function checkBrokers(cluster: KafkaConfig, { kafka, signal }: TopicDeps): Promise<Check[]> {
@@ -90,10 +112,11 @@ async function checkTransactions(
 }
 
 async function checkTopics(
-  subject: { readonly check: string; readonly feed: string },
-  reports: readonly TopicReport[],
+  { subject, whose, madeBy }: CheckedTopics,
+  reports: readonly TopicReport[] | HighwaterError,
   deps: TopicDeps,
 ): Promise<Check> {
+  if (reports instanceof HighwaterError) return failedBy(subject, reports);
   const missing = reports.filter(({ exists }) => exists === null);
   const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
   if (wrong.length > 0) {
@@ -109,13 +132,13 @@ async function checkTopics(
     );
   }
   try {
-    if (missing.length > 0) await assertCreatable(subject.feed, missing, deps);
+    if (missing.length > 0) await assertCreatable(whose, missing, deps);
   } catch (error) {
     return failedBy(subject, error);
   }
   const there = `${reports.length - missing.length} of ${reports.length} exist`;
   const found =
-    missing.length === 0 ? there : `${there}, the others may be created and will be by the first run`;
+    missing.length === 0 ? there : `${there}, what is missing may be created and will be by ${madeBy}`;
   const risky = byFinding(reports);
   const unseen = reports.filter(({ exists, settings }) => exists !== null && settings === null);
   if (unseen.length > 0) {

@@ -1,17 +1,28 @@
 import { allSubjects, feedSubjects } from '../../avro/feed-subjects';
-import { FULL_TRANSITIVE, type SchemaStatus } from '../../avro/registry';
+import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../../avro/registry';
 import { feedSchemas } from '../../avro/schemas';
+import { commandSchema, commandSubject } from '../../commands/command-record';
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { feedTopics } from '../../log/topics';
+import { commandsTopic, feedTopics } from '../../log/topics';
 import { isHeld } from '../format/schema-line';
 import type { OpenRegistry } from '../open-registry';
-import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
+import {
+  type Check,
+  type Checks,
+  failed,
+  failedBy,
+  forCommands,
+  ok,
+  type Subject,
+  skipped,
+  warning,
+} from './check';
 
 type Inspected = { readonly subject: string; readonly status: SchemaStatus };
 
-/** The registry, and how each feed's schemas stand in it. */
+/** The registry, and how each feed's schemas and that of commands stand in it. */
 export async function* checkSchemas(config: Config, { registry, place }: OpenRegistry): Checks {
   const onlyLookedUp = config.schemaRegistry?.registration === 'lookup';
   let isAnswering = false;
@@ -32,13 +43,29 @@ export async function* checkSchemas(config: Config, { registry, place }: OpenReg
       for (const { name } of config.feeds.slice(i)) {
         yield skipped({ check: 'schemas', feed: name }, 'the registry cannot be used');
       }
+      yield skipped('command-schema', 'the registry cannot be used');
       return;
     }
     if (!isAnswering) {
       yield ok('registry', config.schemaRegistry === null ? `kept in ${place}` : `${place} answers`);
     }
     isAnswering = true;
-    yield standing(subject, inspected, onlyLookedUp);
+    yield standing(subject, inspected, onlyLookedUp, 'the first run');
+  }
+  yield forCommands(await checkCommandSchema(config, registry, onlyLookedUp));
+}
+
+async function checkCommandSchema(
+  { appId, topicPrefix }: Config,
+  registry: SchemaRegistry,
+  onlyLookedUp: boolean,
+): Promise<Check> {
+  const subject = commandSubject(commandsTopic(appId, topicPrefix));
+  try {
+    const status = await registry.inspect(subject, commandSchema);
+    return standing('command-schema', [{ subject, status }], onlyLookedUp, 'the first command');
+  } catch (error) {
+    return failedBy('command-schema', error);
   }
 }
 
@@ -47,9 +74,10 @@ function subjectsOf(feed: Feed, { topicPrefix }: Config) {
 }
 
 function standing(
-  subject: { readonly check: string; readonly feed: string },
+  subject: Subject,
   inspected: readonly Inspected[],
   onlyLookedUp: boolean,
+  registeredBy: string,
 ): Check {
   const incompatible = inspected.flatMap(({ subject: name, status }) =>
     status.state === 'incompatible' ? [`${name}: ${status.reason.problem}`] : [],
@@ -68,7 +96,7 @@ function standing(
   );
   const found = [
     registered.length === 0 ? null : `registered: ${registered.join(', ')}`,
-    fresh.length === 0 ? null : `new, the first run registers them: ${fresh.join(', ')}`,
+    fresh.length === 0 ? null : `new, ${registeredBy} registers them: ${fresh.join(', ')}`,
   ]
     .filter((part) => part !== null)
     .join('; ');

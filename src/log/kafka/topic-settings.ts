@@ -99,9 +99,12 @@ async function prepare(
   return reports;
 }
 
-/** What is there of the topics of a feed; changes nothing. @throws as prepareTopics, but for LOG_TOPIC_MISMATCH */
-export async function inspectTopics(topics: FeedTopics, deps: TopicDeps): Promise<TopicReport[]> {
-  const wanted = roledTopics(topics);
+/** What is there of the topics of a feed, or of one that belongs to none; changes nothing. @throws as prepareTopics, but for LOG_TOPIC_MISMATCH */
+export async function inspectTopics(
+  topics: FeedTopics | SharedTopicSpec,
+  deps: TopicDeps,
+): Promise<TopicReport[]> {
+  const wanted: RoledTopic[] = 'feed' in topics ? roledTopics(topics) : [{ role: 'shared', spec: topics }];
   return withAdmin(deps, async (asking) => inspect(wanted, await describe(wanted, asking), asking));
 }
 
@@ -194,13 +197,17 @@ async function shapeOf(admin: Admin, name: string): Promise<Shape | null> {
   }
 }
 
-/** Would create the topics that are missing. @throws as prepareTopics where that is refused; nothing is created */
+/**
+ * Would create the topics that are missing.
+ * @param whose as prepare takes it
+ * @throws as prepareTopics where that is refused; nothing is created
+ */
 export async function assertCreatable(
-  feed: string,
+  whose: string,
   missing: readonly RoledTopic[],
   deps: TopicDeps,
 ): Promise<void> {
-  await withAdmin(deps, (asking) => create(`feed ${feed}`, missing, asking, true));
+  await withAdmin(deps, (asking) => create(whose, missing, asking, true));
 }
 
 /** @param whose as prepare takes it */

@@ -30,8 +30,8 @@ it('finds nothing wrong where nothing is, with one line a check, and leaves no t
   const running = cli(['doctor'], { cwd: folder(), env: environment() });
   expect(await running.ended(30_000)).toEqual({ code: 0, signal: null });
   const lines = running.stdout().trim().split('\n');
-  expect(lines.at(-1)).toBe('14 fine.');
-  expect(lines.slice(0, -2).map((line) => line.slice(0, 2))).toEqual(Array(14).fill('✓ '));
+  expect(lines.at(-1)).toBe('15 fine.');
+  expect(lines.slice(0, -2).map((line) => line.slice(0, 2))).toEqual(Array(15).fill('✓ '));
   expect(running.stderr()).toBe('');
   expect(readdirSync(folder())).toEqual([]);
 });
@@ -169,6 +169,12 @@ it('names the publisher that owns the log, while it runs and when it is dead, an
   expect(beside.of('owner').found).toMatch(/publishes analysts, insights, ipos/);
   expect(beside.of('log-file').found).toContain('14 topics');
   expect(beside.of('schemas', 'ipos').found).toContain('registered: ipos-value 1');
+  expect(beside.of('command-schema')).toMatchObject({
+    ...{ state: 'ok', found: 'new, the first command registers them: highwater.commands-value' },
+  });
+  await cli(['pause', 'ipos'], { cwd: folder(), env: environment() }).ended(30_000);
+  const { found } = (await doctor()).of('command-schema');
+  expect(found).toBe('registered: highwater.commands-value 1');
   const asked = simulator.requests().length;
   await until(() => simulator.requests().length > asked + 3);
   expect(publisher.stderr()).not.toMatch(/ERROR|WARN/);
