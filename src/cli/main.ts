@@ -8,6 +8,7 @@ import { operatorCommands } from './operator-commands';
 import { runWorkerCommand } from './run';
 import { schemasCommand } from './schemas';
 import { simulateCommand } from './simulate';
+import { statusCommand } from './status';
 import { tailCommand } from './tail';
 import { reportUsage } from './usage';
 
@@ -26,13 +27,14 @@ Examples:
   $ npx highwater run                     poll the API and publish, until Ctrl-C
   $ npx highwater tail ipos.deal-status   watch what is published, from another terminal
 
-Exit codes: 0 fine, 1 failed, 2 usage or configuration.`,
+Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 behind.`,
   );
 
 for (const command of [
   demoCommand(),
   runWorkerCommand(),
   tailCommand(),
+  statusCommand(),
   ...operatorCommands(),
   deadLettersCommand(),
   doctorCommand(),

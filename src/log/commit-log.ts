@@ -32,6 +32,12 @@ export interface CommitLog {
    * which it ends without an error. Where it begins is settled by the call. A topic that nobody has written yet is empty.
    */
   read(topics: readonly string[], options: ReadOptions): AsyncIterable<LogRecord>;
+  /**
+   * Which live instance has which feed, by name of the feed; a feed that nobody has is not there. On a log that only one
+   * process writes to, its writer has them all.
+   * @throws HighwaterError KAFKA_*, LOG_* when that cannot be asked; the signal's reason
+   */
+  owners(feeds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
   /** Names of the topics that the log has, sorted; null while there is no log to have any. */
   topicNames(): Promise<readonly string[] | null>;
   close(): Promise<void>;

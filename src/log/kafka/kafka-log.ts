@@ -10,7 +10,8 @@ import { type KafkaConfig, kafkaClient } from './client';
 import { readingCluster } from './cluster';
 import { compressionType } from './compression';
 import { groupMembership } from './group/membership';
-import { isRefusedProducer } from './kafka-failure';
+import { groupOwners } from './group/owners';
+import { isRefusedProducer, kafkaFailure } from './kafka-failure';
 import { read, topicNames } from './read';
 import { assertReadable } from './read-access';
 import { openSession, type SessionLimits } from './session';
@@ -50,6 +51,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   /** Risky settings of topics that were told of already: a feed may be acquired often. */
   const warned = new Set<string>();
 
+  const groupId = `${appId}:${topicPrefix}owners`;
   // A colon is in neither of the names: no other installation can come to the same id.
   const transactionalId = (feed: string) => `${appId}:${topicPrefix}${feed}`;
 
@@ -94,7 +96,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     join(feeds, joinOptions) {
       const offsets = new Map(feeds.map(({ feed, sourceOffset }) => [feed, sourceOffset.name]));
       const membership = groupMembership([...offsets.keys()], joinOptions, {
-        ...{ kafka, groupId: `${appId}:${topicPrefix}owners`, logger, target: options.kafka },
+        ...{ kafka, groupId, logger, target: options.kafka },
         sessionTimeoutMs: options.kafka.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
         topicOf: (feed) => offsets.get(feed) ?? `${topicPrefix}${feed}.source-offset`,
         patienceMs: limits.groupMs,
@@ -131,6 +133,16 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       });
     },
     read: (topics, readOptions) => read(kafka, topics, readOptions, { closing: closing.signal, logger }),
+    async owners(feeds, signal) {
+      assertOpen();
+      const found = await groupOwners(kafka, groupId, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw kafkaFailure(error, `asking who is in the group ${groupId}`, {
+          ...{ operation: 'DESCRIBE', topics: [], groupId, cluster: options.kafka },
+        });
+      });
+      return new Map([...found].filter(([feed]) => feeds.includes(feed)));
+    },
     async topicNames() {
       assertOpen();
       return topicNames(kafka);

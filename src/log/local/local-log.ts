@@ -7,6 +7,7 @@ import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import type { CommitLog, FeedSession } from '../commit-log';
 import { soleMembership } from '../membership';
+import { examineLocalLog } from './examine';
 import { type FolderLock, lockFolder } from './folder-lock';
 import { refuse } from './ownership';
 import { type ReadDeps, read } from './read';
@@ -106,6 +107,13 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       openedWriter().append(topic, records);
     },
     read: (topics, readOptions) => read(topics, readOptions, reading),
+    async owners(feeds, signal) {
+      signal.throwIfAborted();
+      const { owner, ownerRuns } = examineLocalLog(dataDir);
+      if (owner === null || ownerRuns === false) return new Map();
+      const held = feeds.filter((feed) => owner.feeds.includes(feed));
+      return new Map(held.map((feed) => [feed, owner.instance]));
+    },
     topicNames: async () => reading.reader()?.topicNames() ?? null,
     async close() {
       if (isClosed) return;

@@ -31,7 +31,11 @@ export interface Coordinator {
   }): Promise<unknown>;
   leaveGroup(request: { readonly groupId: string; readonly memberId: string }): Promise<unknown>;
   describeGroups(request: { readonly groupIds: readonly string[] }): Promise<{
-    readonly groups: readonly { readonly members: Joined['members'] }[];
+    readonly groups: readonly {
+      /** `Stable`, `Empty`, `Dead`; else it is settling. */
+      readonly state: string;
+      readonly members: readonly (Joined['members'][number] & { readonly memberAssignment: Buffer })[];
+    }[];
   }>;
   deleteGroups(groupIds: readonly string[]): Promise<unknown>;
 }

@@ -1,0 +1,59 @@
+import type { Feed } from '../feeds/feed';
+import type { SourceOffset } from '../state/source-offset';
+
+/** Where a feed stands: the contract of `status --json`, with these members in this order. */
+export interface FeedStatus {
+  readonly feed: string;
+  /** The live instance that has it; null: nobody. */
+  readonly owner: string | null;
+  /** Longer than three poll intervals without a complete scan. */
+  readonly behind: boolean;
+  /** Unix seconds, as the vendor counts `updated`; null: nothing was read yet. */
+  readonly high_water_mark: number | null;
+  readonly last_complete_scan_ms: number | null;
+  readonly seconds_since_complete_scan: number | null;
+  readonly poll_interval_ms: number;
+  readonly records: number;
+  readonly commit: number;
+  readonly seq: number;
+  readonly incarnation: string | null;
+  readonly snapshot: SourceOffset['snapshot'];
+  readonly backfill: { readonly from: string; readonly to: string } | null;
+  readonly paused: boolean;
+  /** Code of the error for which the feed waits for somebody. */
+  readonly parked: string | null;
+  /** `CODE: what happened` */
+  readonly last_error: string | null;
+}
+
+/** After so many intervals without a complete scan a feed is behind. */
+const INTERVALS = 3;
+
+/** @param offset what it committed last, null: nothing yet */
+export function feedStatus(
+  { name, pollIntervalMs }: Feed,
+  offset: SourceOffset | null,
+  owner: string | null,
+  nowMs: number,
+): FeedStatus {
+  const scanned = offset?.last_complete_scan_ms ?? null;
+  const sinceMs = scanned === null ? null : Math.max(0, nowMs - scanned);
+  return {
+    feed: name,
+    owner,
+    behind: sinceMs === null || sinceMs > INTERVALS * pollIntervalMs,
+    high_water_mark: offset?.high_water_mark ?? null,
+    last_complete_scan_ms: scanned,
+    seconds_since_complete_scan: sinceMs === null ? null : Math.round(sinceMs / 1_000),
+    poll_interval_ms: pollIntervalMs,
+    records: offset?.record_count ?? 0,
+    commit: offset?.commit ?? 0,
+    seq: offset?.seq ?? 0,
+    incarnation: offset?.incarnation ?? null,
+    snapshot: offset?.snapshot ?? 'pending',
+    backfill: offset?.backfill ? { from: offset.backfill.from, to: offset.backfill.to } : null,
+    paused: offset?.paused ?? false,
+    parked: offset?.parked ?? null,
+    last_error: offset?.last_error ?? null,
+  };
+}

@@ -1,0 +1,76 @@
+import { cliPublisher, jsonLines } from '../support/cli-publisher';
+import { until } from '../support/until';
+
+// biome-ignore lint/suspicious/noExplicitAny: as loose as a script's JSON
+type Values = Record<string, any>;
+
+/** `highwater status`, over either log. @param log settings that name it, of a log that is empty at the begin of each test */
+export function statusContract(name: string, log: () => Readonly<Record<string, string>>): void {
+  describe(`status of ${name}`, () => {
+    const { api, start, done, running, stillPolled } = cliPublisher(log);
+
+    async function status(
+      ...args: string[]
+    ): Promise<{ code: number | null; feeds: Record<string, Values> }> {
+      const { code, out, err } = await done(['status', '--json', ...args]);
+      if (err !== '') throw new Error(err);
+      return { code, feeds: Object.fromEntries(jsonLines<Values>(out).map((line) => [line.feed, line])) };
+    }
+
+    it('shows who has each feed, how far it is and that it is up to date, and exits with 3 when the publisher has gone', async () => {
+      const publisher = await running();
+      await stillPolled('analysts');
+      // By its own setting: starting a command line takes longer than three of the publisher's intervals.
+      const { code, feeds } = await status('--poll-interval', '20s');
+      expect(code).toBe(0);
+      expect(Object.keys(feeds)).toEqual(['analysts', 'ipos']);
+      const now = Date.now();
+      expect(feeds.ipos).toMatchObject({
+        ...{
+          owner: expect.stringMatching(new RegExp(`:${publisher.pid}$`)),
+          behind: false,
+          records: 60,
+          seq: 60,
+        },
+        ...{ high_water_mark: api().stores.ipos.view().byUpdated.at(-1)!.updated, snapshot: 'complete' },
+        ...{ paused: false, parked: null, last_error: null, backfill: null, poll_interval_ms: 20_000 },
+      });
+      expect(now - feeds.ipos!.last_complete_scan_ms).toBeLessThan(20_000);
+
+      const shown = await done(['status', '--poll-interval', '20s']);
+      expect(shown.out.split('\n')[0]).toMatch(/^FEED +STATE +LAST SCAN +RECORDS +MARK +OWNER$/);
+      expect(shown.out).toMatch(/^ipos +up to date +\d+ s ago +60 +20\S+Z +\S+:\d+$/m);
+
+      publisher.signal('SIGTERM');
+      await publisher.ended();
+      const after = await status();
+      expect([after.code, after.feeds.ipos!.owner, after.feeds.ipos!.behind]).toEqual([3, null, true]);
+      expect((await done(['status'])).out).toMatch(/^ipos +no publisher .* nobody$/m);
+    }, 60_000);
+
+    it('shows what an operator has paused, and the error for which a feed waits', async () => {
+      await running();
+      expect((await done(['pause', 'ipos'])).code).toBe(0);
+      api().fault({ fault: { kind: 'status', status: 401 } });
+      await until(async () => (await status()).feeds.analysts!.parked !== null);
+      const { feeds } = await status();
+      expect([feeds.ipos!.paused, feeds.analysts!.parked]).toEqual([true, 'SOURCE_UNAUTHORIZED']);
+      const { out } = await done(['status']);
+      expect(out).toMatch(/^ipos +paused/m);
+      expect(out).toMatch(/^analysts +parked.*\n {2}SOURCE_UNAUTHORIZED: /m);
+    }, 60_000);
+
+    it('names a log that is not there, and shows nothing', async () => {
+      const { code, out, err } = await done(['status', '--data-dir', 'nowhere']);
+      if (log().KAFKA_BROKERS === undefined) expect([code, out]).toEqual([1, '']);
+      else expect(code).toBe(3);
+      if (code === 1) expect(err).toContain('LOG_MISSING');
+      else expect(out).toMatch(/^ipos +no publisher +never +0 +- +nobody$/m);
+    });
+
+    it('of a wrong option says so and shows nothing', async () => {
+      const wrong = start(['status', '--josn']);
+      expect((await wrong.ended()).code).toBe(2);
+    });
+  });
+}

@@ -1,0 +1,3 @@
+import { statusContract } from '../../contract/status';
+
+statusContract('the embedded log', () => ({}));
