@@ -198,7 +198,14 @@ export const errorKinds = {
     parks: false,
     now: 'Nothing of the batch was written; it is tried again.',
     remedy:
-      'Check the addresses (KAFKA_BROKERS), the network, whether the brokers run, and whether they expect TLS (KAFKA_SSL).',
+      'Check the addresses (KAFKA_BROKERS), the network, whether the brokers run, and whether they expect TLS (KAFKA_SSL) or a login (KAFKA_SASL_USERNAME).',
+  },
+  KAFKA_CERTIFICATE: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'Nothing is published: nothing is sent to a broker that cannot prove who it is. It is tried again slowly.',
+    remedy: 'Check the certificate of the brokers and the authority to trust (KAFKA_SSL_CA_FILE).',
   },
   KAFKA_UNAUTHENTICATED: {
     exit: 1,
@@ -206,7 +213,7 @@ export const errorKinds = {
     parks: true,
     now: 'Nothing is published; it is tried again slowly.',
     remedy:
-      'Check user, password and mechanism (KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD, KAFKA_SASL_MECHANISM) or the certificate (KAFKA_SSL_CERT_FILE).',
+      'Check user, password and mechanism (KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD, KAFKA_SASL_MECHANISM).',
   },
   KAFKA_FORBIDDEN: {
     exit: 1,

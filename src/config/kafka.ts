@@ -5,6 +5,7 @@ import { type Mistake, shown } from './mistake';
 import type { ReadSettings } from './raw-settings';
 import { readText } from './read-text';
 import { type SettingKey, settings } from './settings';
+import { type TlsTexts, tlsProblem } from './tls-files';
 
 /** The settings on which it depends where records are written to and read from. */
 export const logSettings = [
@@ -18,6 +19,13 @@ export interface ReadKafka {
   readonly schemaRegistry: SchemaRegistryConfig | null;
   readonly mistakes: readonly Mistake[];
 }
+
+const tlsSettings = {
+  ca: 'kafkaSslCaFile',
+  cert: 'kafkaSslCertFile',
+  key: 'kafkaSslKeyFile',
+  passphrase: 'kafkaSslKeyPassword',
+} as const;
 
 /** Brokers, how to log in to them, and the registry that belongs to them. */
 export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
@@ -48,13 +56,23 @@ export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
   both('kafkaSslCertFile', 'kafkaSslKeyFile');
   both('schemaRegistryUsername', 'schemaRegistryPassword');
 
-  const [ca, cert, key] = [pem('kafkaSslCaFile'), pem('kafkaSslCertFile'), pem('kafkaSslKeyFile')];
-  const ssl = values.kafkaSsl || ca !== null || cert !== null;
+  const tls: TlsTexts = {
+    ...{ ca: pem('kafkaSslCaFile'), cert: pem('kafkaSslCertFile'), key: pem('kafkaSslKeyFile') },
+    passphrase: values.kafkaSslKeyPassword,
+  };
+  const unusable = tlsProblem(tls);
+  if (unusable !== null) {
+    const key = tlsSettings[unusable.of];
+    const file = key === 'kafkaSslKeyPassword' ? '' : `the file ${shown(values[key])} `;
+    mistakes.push({
+      ...{ key, where: origins.get(key)?.where ?? null, problem: `${file}${unusable.problem}` },
+    });
+  }
   const { kafkaSaslUsername: username, kafkaSaslPassword: password } = values;
   const brokers = values.kafkaBrokers;
   const kafka: KafkaConfig | null = brokers && {
     brokers,
-    ssl: ssl ? { ca, cert, key, passphrase: values.kafkaSslKeyPassword } : null,
+    ssl: values.kafkaSsl || tls.ca !== null || tls.cert !== null ? tls : null,
     sasl:
       username === null || password === null
         ? null

@@ -9,6 +9,7 @@ import { HighwaterError } from '../../src/errors';
 import type { FeedDefinition } from '../../src/feeds/definition';
 import { scopeFingerprint } from '../../src/feeds/scope';
 import { avroEvent, avroRecord } from '../support/avro';
+import { authority } from '../support/certificates';
 import { keptPage } from '../support/kept-page';
 import { feed as ipos } from './source/client-fixture';
 
@@ -288,8 +289,9 @@ describe('Kafka', () => {
     expect(load()).toMatchObject({ kafka: null, schemaRegistry: null });
   });
 
-  it('is logged in to as the settings say', () => {
-    writeFileSync(join(cwd, 'ca.pem'), 'CERTIFICATE');
+  it('is logged in to as the settings say', async () => {
+    const { cert: ca } = await authority('ours');
+    writeFileSync(join(cwd, 'ca.pem'), ca);
     const env = {
       ...{ ...api, ...kafka, KAFKA_SSL_CA_FILE: 'ca.pem', KAFKA_SASL_MECHANISM: 'scram-sha-512' },
       ...{ KAFKA_SASL_USERNAME: 'me', KAFKA_SASL_PASSWORD: 'SECRET-1' },
@@ -299,7 +301,7 @@ describe('Kafka', () => {
 
     expect(config).toMatchObject({
       kafka: {
-        ssl: { ca: 'CERTIFICATE', cert: null, key: null, passphrase: null },
+        ssl: { ca, cert: null, key: null, passphrase: null },
         sasl: { mechanism: 'scram-sha-512', username: 'me', password: 'SECRET-1' },
       },
       schemaRegistry: { auth: { username: 'you', password: 'SECRET-2' } },

@@ -6,7 +6,13 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Admin, KafkaConfig } from 'kafkajs';
 import { artefacts } from './artefacts';
-import { brokerProperties, type Node, type Properties, propertiesFile, type Users } from './broker-properties';
+import {
+  brokerProperties,
+  type Node,
+  type Properties,
+  propertiesFile,
+  type Users,
+} from './broker-properties';
 import { findJava } from './java';
 import { type Listeners, scramArguments, type User } from './listeners';
 import { freePort } from './ports';

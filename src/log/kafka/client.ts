@@ -1,6 +1,7 @@
 import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../../logger';
 import { type CodecName, registerCodecs } from './compression';
+import { socketFactory } from './sockets';
 
 /** Where and how to reach the brokers. */
 export interface KafkaConfig {
@@ -53,6 +54,7 @@ export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logge
     clientId,
     brokers: [...config.brokers],
     ssl: ssl === null ? false : given(ssl),
+    socketFactory: socketFactory(ssl?.cert ?? null),
     ...(sasl === null ? {} : { sasl: sasl as SASLOptions }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,

@@ -9,6 +9,7 @@ import {
 } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import { type Access, aclCommand, type CommandTarget } from './admin-commands';
+import { type TlsFailure, tlsFailure } from './tls-failure';
 
 /** What was asked of the brokers, so that a refusal can be named. */
 export interface Asked {
@@ -23,7 +24,8 @@ export interface Asked {
  * A failure of Kafka as a person meets it.
  * @param doing what was tried, with the names of what it was tried on: `writing a page of feed ipos`
  * @param asked names what was refused, where the brokers' answer does not
- * @returns KAFKA_UNREACHABLE, KAFKA_UNAUTHENTICATED, KAFKA_FORBIDDEN, or LOG_FAILED; an error that is none of Kafka's as it is
+ * @returns KAFKA_UNREACHABLE, KAFKA_CERTIFICATE, KAFKA_UNAUTHENTICATED, KAFKA_FORBIDDEN, or LOG_FAILED; an error that is none of
+ * Kafka's as it is
  */
 export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unknown {
   if (error instanceof HighwaterError) return error;
@@ -33,11 +35,32 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
   if (chain.some((one) => one instanceof KafkaJSSASLAuthenticationError)) {
     return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${says}`, { cause: error });
   }
+  const refused = tlsRefusal(chain);
+  if (refused !== null) {
+    const { failure, broker, says: reason } = refused;
+    const { code, remedy } = failure;
+    return new HighwaterError(code, `${doing}: ${broker}: ${reason}`, { cause: error, remedy });
+  }
   const type = protocolType(error);
+  if (type !== null && Object.hasOwn(loginRefusals, type)) {
+    const { what, remedy } = loginRefusals[type]!;
+    return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${what} (${type})`, {
+      cause: error,
+      remedy,
+    });
+  }
   if (type !== null && isForbidden(error)) {
     const access = asked === undefined ? null : refusedAccess(type, asked);
     if (access !== null) return forbidden(doing, access, asked!.cluster, error);
     return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: ${type}`, { cause: error });
+  }
+  const closed = chain.find((one) => one.message === 'Closed connection');
+  if (closed instanceof KafkaJSConnectionError) {
+    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${closed.broker} closed the connection`, {
+      cause: error,
+      remedy:
+        'Nothing, when it passes. Else the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
+    });
   }
   if (chain.some(isOfConnection)) {
     return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${says}`, { cause: error });
@@ -47,6 +70,31 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
   });
 }
+
+/** Where TLS is why a connection failed. */
+function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: string; says: string } | null {
+  for (const one of chain) {
+    const { code, broker } = one as { code?: unknown; broker?: unknown };
+    const failure = typeof code === 'string' ? tlsFailure(code) : null;
+    if (failure === null || typeof broker !== 'string') continue;
+    return { failure, broker, says: one.message.replace(/^Connection error: /, '') };
+  }
+  return null;
+}
+
+/** Before a password counts. */
+const loginRefusals: Readonly<Record<string, { readonly what: string; readonly remedy: string }>> = {
+  UNSUPPORTED_SASL_MECHANISM: {
+    what: 'the brokers do not take logins by this mechanism here',
+    remedy:
+      'Set a mechanism that they take (KAFKA_SASL_MECHANISM), or have them take it (sasl.enabled.mechanisms).',
+  },
+  ILLEGAL_SASL_STATE: {
+    what: 'the brokers take no logins here',
+    remedy:
+      'Name the port of a listener that does (KAFKA_BROKERS), or leave out KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD.',
+  },
+};
 
 /** Whether the brokers do not allow this user what was asked. */
 export function isForbidden(error: unknown): boolean {
@@ -74,7 +122,7 @@ const resourceNames = { topic: 'topic', 'transactional-id': 'transactional id', 
 function refusedAccess(type: string, { operation, topics, transactionalId, groupId }: Asked): Access | null {
   switch (type) {
     case 'GROUP_AUTHORIZATION_FAILED':
-      return groupId === undefined ? null : { operation: 'READ', resource: 'group', names: [groupId] };
+      return groupId === undefined ? null : { operation, resource: 'group', names: [groupId] };
     case 'TOPIC_AUTHORIZATION_FAILED':
       return topics.length === 0 ? null : { operation, resource: 'topic', names: topics };
     case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':

@@ -1,7 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import type { Logger } from '../../../logger';
 import { pause, unlessAborted } from '../../../wait';
-import { isForbidden, protocolType } from '../kafka-failure';
+import { protocolType } from '../kafka-failure';
 import { assignFeeds, type Member } from './assignment';
 import { type Coordinator, connectGroup, type GroupConnection, type Joined } from './coordinator';
 import { hasEnded } from './process-identity';
@@ -36,8 +36,8 @@ export interface MemberDeps {
   placed(place: Place): void;
   /** The place was confirmed by an answer to something asked after `marked`. */
   confirmed(marked: number): void;
-  /** The group cannot be reached, and is asked again. */
-  failed(error: unknown): void;
+  /** The group cannot be reached, and is asked again. @returns whether only a person can mend that */
+  failed(error: unknown): boolean;
 }
 
 export interface GroupMember {
@@ -48,6 +48,7 @@ export interface GroupMember {
 
 const LEAVE_MS = 3_000;
 const MOST_PAUSE_MS = 2_000;
+const MOST_REFUSED_PAUSE_MS = 60_000;
 
 /**
  * Keeps a place in a group until it leaves: joins, and where it leads, divides the feeds; gives signs of life; joins again
@@ -90,9 +91,9 @@ export function joinGroup(deps: MemberDeps): GroupMember {
         connection?.drop();
         connection = null;
         failures++;
-        deps.failed(error);
-        const ms = isForbidden(error) ? MOST_PAUSE_MS : Math.min(MOST_PAUSE_MS, 50 * 2 ** failures);
-        await pause(ms, leaving.signal);
+        // Brokers lock out who comes again and again with a wrong password.
+        const [first, most] = deps.failed(error) ? [1_000, MOST_REFUSED_PAUSE_MS] : [50, MOST_PAUSE_MS];
+        await pause(Math.min(most, first * 2 ** failures), leaving.signal);
       }
     }
   }

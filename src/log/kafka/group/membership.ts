@@ -4,7 +4,7 @@ import type { Logger } from '../../../logger';
 import { unlessAborted } from '../../../wait';
 import type { Grant, JoinOptions, Membership } from '../../membership';
 import type { CommandTarget } from '../admin-commands';
-import { isForbidden, kafkaFailure, protocolType } from '../kafka-failure';
+import { kafkaFailure, protocolType } from '../kafka-failure';
 import { joinGroup, type Place } from './member';
 import { ownIdentity } from './process-identity';
 import type { TopicOf } from './protocol';
@@ -134,12 +134,13 @@ export function groupMembership(
     });
   }
 
-  function failed(error: unknown): void {
+  function failed(error: unknown): boolean {
     failingSince ??= performance.now();
     const isLong = performance.now() - failingSince >= deps.patienceMs;
-    if (!isLong && !isForbidden(error) && !isRefusal(error)) return;
     const failure = groupFailure(error);
-    for (const one of [...waiting]) one.reject(failure);
+    const needsPerson = failure instanceof HighwaterError && failure.kind.parks;
+    if (isLong || needsPerson || isRefusal(error)) for (const one of [...waiting]) one.reject(failure);
+    return needsPerson;
   }
 
   function isRefusal(error: unknown): boolean {

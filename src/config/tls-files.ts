@@ -1,0 +1,82 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+
+/** Texts of files in PEM, and the password of the key; null where none is set. */
+export interface TlsTexts {
+  readonly ca: string | null;
+  readonly cert: string | null;
+  readonly key: string | null;
+  readonly passphrase: string | null;
+}
+
+export interface TlsProblem {
+  readonly of: keyof TlsTexts;
+  /** Of the file or the password, for people: `holds no certificate in PEM`. */
+  readonly problem: string;
+}
+
+/**
+ * What is wrong with the files themselves, which a connection would only show as a failure of OpenSSL. Whether a certificate is
+ * still valid is left to those who are shown it: brokers that ask for none do not care.
+ */
+export function tlsProblem({ ca, cert, key, passphrase }: TlsTexts): TlsProblem | null {
+  for (const [of, text] of [['ca', ca] as const, ['cert', cert] as const]) {
+    const problem = text === null ? null : certificateProblem(text);
+    if (problem !== null) return { of, problem };
+  }
+  if (cert === null || key === null) return null;
+  const opened = openKey(key, passphrase);
+  if ('problem' in opened) return opened;
+  if (!new X509Certificate(cert).checkPrivateKey(opened.key)) {
+    return { of: 'key', problem: 'is not the key of the certificate in KAFKA_SSL_CERT_FILE' };
+  }
+  try {
+    createSecureContext({ cert, key, ...(passphrase !== null && { passphrase }) });
+    return null;
+  } catch (error) {
+    return { of: 'cert', problem: `cannot be used (${reason(error)})` };
+  }
+}
+
+const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** OpenSSL passes over what it does not know, and then trusts nobody. */
+function certificateProblem(text: string): string | null {
+  const blocks = text.match(certificateBlock) ?? [];
+  if (blocks.length === 0) return 'holds no certificate in PEM (-----BEGIN CERTIFICATE-----)';
+  for (const [index, block] of blocks.entries()) {
+    try {
+      new X509Certificate(block);
+    } catch (error) {
+      return `holds a certificate that cannot be read, number ${index + 1} (${reason(error)})`;
+    }
+  }
+  return null;
+}
+
+function openKey(text: string, passphrase: string | null): { readonly key: KeyObject } | TlsProblem {
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
+    return { of: 'key', problem: 'holds no private key in PEM (-----BEGIN PRIVATE KEY-----)' };
+  }
+  const isEncrypted = /BEGIN ENCRYPTED PRIVATE KEY|^Proc-Type: 4,ENCRYPTED/m.test(text);
+  if (isEncrypted && passphrase === null) {
+    return {
+      of: 'passphrase',
+      problem:
+        'is not set, expected KAFKA_SSL_KEY_PASSWORD, since the key in KAFKA_SSL_KEY_FILE is encrypted',
+    };
+  }
+  try {
+    return { key: createPrivateKey({ key: text, ...(passphrase !== null && { passphrase }) }) };
+  } catch (error) {
+    const why = reason(error);
+    return isEncrypted && /decrypt|mac verify/i.test(why)
+      ? { of: 'passphrase', problem: 'does not open the key in KAFKA_SSL_KEY_FILE' }
+      : { of: 'key', problem: `holds a private key that cannot be read (${why})` };
+  }
+}
+
+/** OpenSSL's words without its numbers: `bad decrypt`. They hold nothing of the file. */
+function reason(error: unknown): string {
+  return (error as Error).message.replace(/^.*::?/, '');
+}

@@ -1,0 +1,300 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
+import type { Certificate } from '../../tools/servers/listeners';
+import { type Authority, authority, encrypted } from '../support/certificates';
+import { commandLine } from '../support/cli';
+import { askDoctor } from '../support/doctor';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { tempFolder } from '../support/temp-folder';
+
+const cli = commandLine();
+const folder = tempFolder();
+const secrets = { password: 'pass-0815', keyPassword: 'key-0815', wrong: 'pass-4711' };
+const user = { username: 'highwater', password: secrets.password };
+
+/** One broker with a listener for each way in. */
+let kafka: Cluster;
+let registryUrl: string;
+let simulator: Simulator;
+let ours: Authority;
+let foreign: Authority;
+let client: Certificate;
+let expiredClient: Certificate;
+let foreignClient: Certificate;
+
+beforeAll(async () => {
+  [ours, foreign] = [await authority('ours'), await authority('foreign')];
+  const server = await ours.sign({ name: 'broker' });
+  client = await ours.sign({ name: 'client' });
+  expiredClient = await ours.sign({ name: 'client', expired: true });
+  foreignClient = await foreign.sign({ name: 'client' });
+  const login = (...mechanisms: ('PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512')[]) => ({
+    ...{ tls: { server }, login: { mechanisms, users: [user] } },
+  });
+  const listeners = {
+    tls: { tls: { server } },
+    mutual: { tls: { server, clientCa: ours.cert } },
+    expired: { tls: { server: await ours.sign({ name: 'broker', expired: true }) } },
+    elsewhere: { tls: { server: await ours.sign({ name: 'broker', host: 'kafka.example' }) } },
+    login: login('PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'),
+    scram: login('SCRAM-SHA-512'),
+  };
+  [kafka, { registryUrl }, simulator] = await Promise.all([
+    startKafka({ listeners }),
+    sharedServers(),
+    startSimulator({ records: { insights: 0, analysts: 0, ipos: 20 } }),
+  ]);
+}, 90_000);
+afterAll(() => Promise.all([kafka?.stop(), simulator?.stop()]));
+
+type Settings = Readonly<Record<string, string>>;
+
+function environment(settings: Settings): Settings {
+  const prefix = uniquePrefix();
+  return {
+    ...{ SCHEMA_REGISTRY_URL: registryUrl, HIGHWATER_TOPIC_PREFIX: prefix, HIGHWATER_APP_ID: `${prefix}app` },
+    ...{ HIGHWATER_API_URL: simulator.url, HIGHWATER_API_TOKEN: simulator.token },
+    ...settings,
+  };
+}
+
+let files = 0;
+
+/** The setting that names a new file with this text. */
+function file(setting: 'CA' | 'CERT' | 'KEY', text: string): Settings {
+  const name = path.join(folder(), `${++files}.pem`);
+  writeFileSync(name, text);
+  return { [`KAFKA_SSL_${setting}_FILE`]: name };
+}
+
+const at = (listener: string): Settings => ({ KAFKA_BROKERS: kafka.brokers[0]!.listeners[listener]! });
+const trusting = (listener: string): Settings => ({ ...at(listener), ...file('CA', ours.cert) });
+const showing = ({ cert, key }: Certificate): Settings => ({ ...file('CERT', cert), ...file('KEY', key) });
+const as = (username: string, password: string, mechanism: string): Settings => ({
+  ...{ KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password, KAFKA_SASL_MECHANISM: mechanism },
+});
+
+async function runOnce(env: Settings) {
+  const running = cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env });
+  const { code } = await running.ended(45_000);
+  return { code, said: running.stderr() + running.stdout() };
+}
+
+describe('a publisher and its doctor come in by', () => {
+  it.each<[string, () => Settings]>([
+    ['TLS', () => trusting('tls')],
+    [
+      'TLS with a certificate of the client, whose key is encrypted',
+      () => ({
+        ...{ ...trusting('mutual'), KAFKA_SSL_KEY_PASSWORD: secrets.keyPassword },
+        ...showing({ cert: client.cert, key: encrypted(client.key, secrets.keyPassword) }),
+      }),
+    ],
+    ['PLAIN over TLS', () => ({ ...trusting('login'), ...as(user.username, user.password, 'plain') })],
+    [
+      'SCRAM-SHA-256 over TLS',
+      () => ({ ...trusting('login'), ...as(user.username, user.password, 'scram-sha-256') }),
+    ],
+    [
+      'SCRAM-SHA-512 over TLS',
+      () => ({ ...trusting('login'), ...as(user.username, user.password, 'scram-sha-512') }),
+    ],
+  ])(
+    '%s',
+    async (_, settings) => {
+      const env = environment(settings());
+      const { code, said } = await runOnce(env);
+      expect(said).toMatch(/ipos: first snapshot complete.*records=20/);
+      expect(said).not.toMatch(/WARN|ERROR/);
+      expect(code).toBe(0);
+      const seen = await askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env });
+      expect(seen.lines.filter(({ state }) => state === 'failed' || state === 'warning')).toEqual([]);
+      expect(seen.of('topics').found).toBe('5 of 5 exist');
+      expect(seen.code).toBe(0);
+      for (const secret of Object.values(secrets)) expect(said + seen.said).not.toContain(secret);
+    },
+    90_000,
+  );
+});
+
+interface Refusal {
+  readonly settings: () => Settings;
+  readonly code: string;
+  /** What happened, in words. */
+  readonly says: RegExp;
+  /** What the remedy names. */
+  readonly todo: RegExp;
+  /** Of doctor, that fails. */
+  readonly check?: 'brokers' | 'login';
+}
+
+const refusals: Readonly<Record<string, Readonly<Record<string, Refusal>>>> = {
+  'certificates of brokers': {
+    'no authority set': {
+      settings: () => ({ ...at('tls'), KAFKA_SSL: 'yes' }),
+      code: 'KAFKA_CERTIFICATE',
+      says: /the certificate of the broker is not signed by an authority that is trusted here/,
+      todo: /KAFKA_SSL_CA_FILE/,
+    },
+    'another authority': {
+      settings: () => ({ ...at('tls'), ...file('CA', foreign.cert) }),
+      code: 'KAFKA_CERTIFICATE',
+      says: /the certificate of the broker is not signed by an authority that is trusted here/,
+      todo: /KAFKA_SSL_CA_FILE/,
+    },
+    'a broker with the certificate of another host': {
+      settings: () => trusting('elsewhere'),
+      code: 'KAFKA_CERTIFICATE',
+      says: /the certificate of the broker is for DNS:kafka\.example, not for 127\.0\.0\.1/,
+      todo: /advertised\.listeners.*subjectAltName/,
+    },
+    'a broker with an expired certificate': {
+      settings: () => trusting('expired'),
+      code: 'KAFKA_CERTIFICATE',
+      says: /the certificate of the broker, or of the authority that signed it, has expired/,
+      todo: /Renew it on the brokers/,
+    },
+  },
+  'certificates of clients': {
+    'an expired certificate of the client': {
+      settings: () => ({ ...trusting('mutual'), ...showing(expiredClient) }),
+      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      says: /the broker refused the certificate of KAFKA_SSL_CERT_FILE: it expired at \d{4}-\d\d-\d\dT/,
+      todo: /KAFKA_SSL_CERT_FILE/,
+    },
+    'a certificate of the client by another authority': {
+      settings: () => ({ ...trusting('mutual'), ...showing(foreignClient) }),
+      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      says: /the broker refused the certificate of KAFKA_SSL_CERT_FILE/,
+      todo: /an authority that the brokers trust/,
+    },
+    'no certificate of the client': {
+      settings: () => trusting('mutual'),
+      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      says: /the broker demands a certificate of its clients, and none is set/,
+      todo: /KAFKA_SSL_CERT_FILE, KAFKA_SSL_KEY_FILE/,
+    },
+  },
+  'TLS, or none': {
+    'TLS to a port without': {
+      settings: () => ({ KAFKA_BROKERS: kafka.bootstrap, ...file('CA', ours.cert) }),
+      code: 'KAFKA_UNREACHABLE',
+      says: /the broker closed the connection in place of a TLS handshake/,
+      todo: /leave out KAFKA_SSL/,
+    },
+    'no TLS to a port with it': {
+      settings: () => at('tls'),
+      code: 'KAFKA_UNREACHABLE',
+      says: /the broker expects TLS/,
+      todo: /KAFKA_SSL=yes/,
+    },
+    'no login where one is demanded': {
+      settings: () => trusting('login'),
+      code: 'KAFKA_UNREACHABLE',
+      says: /127\.0\.0\.1:\d+ closed the connection/,
+      todo: /KAFKA_SASL_USERNAME/,
+    },
+  },
+  logins: {
+    'a login where none is taken': {
+      settings: () => ({ ...trusting('tls'), ...as(user.username, user.password, 'plain') }),
+      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      says: /the brokers take no logins here/,
+      todo: /leave out KAFKA_SASL_USERNAME/,
+    },
+    'a wrong password, by PLAIN': {
+      settings: () => ({ ...trusting('login'), ...as(user.username, secrets.wrong, 'plain') }),
+      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      says: /SASL PLAIN authentication failed: .*Invalid username or password/,
+      todo: /KAFKA_SASL_PASSWORD/,
+    },
+    'a wrong password, by SCRAM': {
+      settings: () => ({ ...trusting('login'), ...as(user.username, secrets.wrong, 'scram-sha-256') }),
+      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      says: /SASL SCRAM SHA256 authentication failed: .*invalid credentials/,
+      todo: /KAFKA_SASL_PASSWORD/,
+    },
+    'an unknown user': {
+      settings: () => ({ ...trusting('login'), ...as('nobody', user.password, 'scram-sha-512') }),
+      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      says: /SASL SCRAM SHA512 authentication failed: .*invalid credentials/,
+      todo: /KAFKA_SASL_USERNAME/,
+    },
+    'a mechanism that the brokers do not have': {
+      settings: () => ({ ...trusting('scram'), ...as(user.username, user.password, 'plain') }),
+      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      says: /the brokers do not take logins by this mechanism here \(UNSUPPORTED_SASL_MECHANISM\)/,
+      todo: /KAFKA_SASL_MECHANISM/,
+    },
+  },
+};
+
+/** Both at once, since most of their time is pauses. */
+async function isRefused(name: string, { settings, code, says, todo, check = 'brokers' }: Refusal) {
+  const env = environment(settings());
+  const [run, seen] = await Promise.all([
+    runOnce(env),
+    askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env }),
+  ]);
+  const said = run.said + seen.said;
+  expect({
+    ...{ name, run: run.said, runCode: run.code, errors: run.said.match(/ERROR/g)?.length },
+    ...{ doctor: seen.of(check), doctorCode: seen.code, traces: /^ +at |node:|deps\/openssl/m.exec(said) },
+    secrets: Object.values(secrets).filter((secret) => said.includes(secret)),
+  }).toEqual({
+    name,
+    run: expect.stringMatching(
+      new RegExp(`^[\\d:]+ ERROR .*${says.source}.* code=${code}\\n.*\\n +do: .*${todo.source}`, 'm'),
+    ),
+    ...{ runCode: 1, errors: 1, doctorCode: 1, traces: null, secrets: [] },
+    doctor: expect.objectContaining({
+      ...{ state: 'failed', code, found: expect.stringMatching(says), do: expect.stringMatching(todo) },
+    }),
+  });
+}
+
+it.each(Object.entries(refusals))(
+  '%s: what is wrong is named, by a publisher and its doctor, in one error with what to do',
+  async (_, cases) => {
+    const checked = Object.entries(cases).map(([name, refusal]) => isRefused(name, refusal));
+    // None is killed because another one failed.
+    await Promise.allSettled(checked);
+    await Promise.all(checked);
+  },
+  60_000,
+);
+
+it('a file that cannot be used ends the publisher before it connects', async () => {
+  const listener = trusting('mutual');
+  for (const [settings, says] of [
+    [{ ...at('mutual'), ...file('CA', 'no PEM') }, /kafkaSslCaFile .*holds no certificate in PEM/],
+    [
+      {
+        ...{ ...listener, KAFKA_SSL_KEY_PASSWORD: secrets.wrong },
+        ...showing({ cert: client.cert, key: encrypted(client.key, secrets.keyPassword) }),
+      },
+      /kafkaSslKeyPassword .*does not open the key/,
+    ],
+    [
+      { ...listener, ...showing({ cert: client.cert, key: foreignClient.key }) },
+      /kafkaSslKeyFile .*is not the key of the certificate/,
+    ],
+  ] as const) {
+    const { code, said } = await runOnce(environment(settings));
+    expect(said).toMatch(/error CONFIG_INVALID/);
+    expect(said).toMatch(says);
+    expect(code).toBe(2);
+    for (const secret of Object.values(secrets)) expect(said).not.toContain(secret);
+  }
+}, 60_000);
+
+it('a publisher that is refused lives on, tries again ever more rarely, and ends in order', async () => {
+  const env = environment({ ...trusting('login'), ...as(user.username, secrets.wrong, 'plain') });
+  const running = cli(['run', '--feeds', 'ipos', '--log-level', 'debug'], { cwd: folder(), env });
+  await running.sees(/code=KAFKA_UNAUTHENTICATED.*retryInMs=300000/, 'stderr', 20_000);
+  await running.sees(/taken anew.*failures=1\b/, 'stderr', 20_000);
+  running.signal('SIGTERM');
+  expect((await running.ended()).code).toBe(0);
+}, 60_000);
