@@ -81,6 +81,21 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
     return pages;
   }
 
+  async function learn(): Promise<void> {
+    for (let attempt = 0; attempt < LEARNING_TRIES; ) {
+      const pages = await probe();
+      if (pages === null) continue;
+      attempt++;
+      const [zero, one, two] = pages as [PageFacts, PageFacts, PageFacts];
+      if (zero.length === 0) return;
+      if (!showOrder(pages)) paging = { ...paging, ordered: false };
+      const inferred = inferPaging(zero, one, two);
+      if (inferred === null) continue;
+      paging = { ...paging, ...inferred };
+      return;
+    }
+  }
+
   return {
     paging: () => paging,
     read,
@@ -92,18 +107,12 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
       return isLasting || paging.pageSize >= feed.pageSize ? paging : withPageSize(paging, feed.pageSize);
     },
     async learnPaging() {
-      for (let attempt = 0; attempt < LEARNING_TRIES; ) {
-        const pages = await probe();
-        if (pages === null) continue;
-        attempt++;
-        const [zero, one, two] = pages as [PageFacts, PageFacts, PageFacts];
-        if (zero.length === 0) return;
-        if (!showOrder(pages)) paging = { ...paging, ordered: false };
-        const inferred = inferPaging(zero, one, two);
-        if (inferred === null) continue;
-        paging = { ...paging, ...inferred };
-        return;
-      }
+      // A cap that was met at one short second holds too few rows to tell anything by.
+      const { pageSize, longestPage } = paging;
+      paging = withPageSize(paging, feed.pageSize);
+      await learn();
+      // Where even less than before was what fits, that stays.
+      if (paging.pageSize >= pageSize) paging = { ...paging, pageSize, longestPage };
     },
   };
 }
