@@ -4,7 +4,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import type { Certificate } from '../../tools/servers/listeners';
 import { type Authority, authority, encrypted } from '../support/certificates';
-import { commandLine } from '../support/cli';
+import { commandLine, until } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
@@ -12,6 +12,8 @@ import { tempFolder } from '../support/temp-folder';
 const cli = commandLine();
 const folder = tempFolder();
 const secrets = { password: 'pass-0815', keyPassword: 'key-0815', wrong: 'pass-4711' };
+/** kafkajs renews a session 10 s before its end. */
+const SESSION_MS = 12_000;
 const user = { username: 'highwater', password: secrets.password };
 
 /** One broker with a listener for each way in. */
@@ -42,7 +44,10 @@ beforeAll(async () => {
     scram: login('SCRAM-SHA-512'),
   };
   [kafka, { registryUrl }, simulator] = await Promise.all([
-    startKafka({ listeners }),
+    startKafka({
+      listeners,
+      properties: { 'listener.name.scram.connections.max.reauth.ms': SESSION_MS },
+    }),
     sharedServers(),
     startSimulator({ records: { insights: 0, analysts: 0, ipos: 20 } }),
   ]);
@@ -82,42 +87,73 @@ async function runOnce(env: Settings) {
   return { code, said: running.stderr() + running.stdout() };
 }
 
-describe('a publisher and its doctor come in by', () => {
-  it.each<[string, () => Settings]>([
-    ['TLS', () => trusting('tls')],
-    [
-      'TLS with a certificate of the client, whose key is encrypted',
-      () => ({
-        ...{ ...trusting('mutual'), KAFKA_SSL_KEY_PASSWORD: secrets.keyPassword },
-        ...showing({ cert: client.cert, key: encrypted(client.key, secrets.keyPassword) }),
-      }),
-    ],
-    ['PLAIN over TLS', () => ({ ...trusting('login'), ...as(user.username, user.password, 'plain') })],
-    [
-      'SCRAM-SHA-256 over TLS',
-      () => ({ ...trusting('login'), ...as(user.username, user.password, 'scram-sha-256') }),
-    ],
-    [
-      'SCRAM-SHA-512 over TLS',
-      () => ({ ...trusting('login'), ...as(user.username, user.password, 'scram-sha-512') }),
-    ],
-  ])(
-    '%s',
-    async (_, settings) => {
-      const env = environment(settings());
-      const { code, said } = await runOnce(env);
-      expect(said).toMatch(/ipos: first snapshot complete.*records=20/);
-      expect(said).not.toMatch(/WARN|ERROR/);
-      expect(code).toBe(0);
-      const seen = await askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env });
-      expect(seen.lines.filter(({ state }) => state === 'failed' || state === 'warning')).toEqual([]);
-      expect(seen.of('topics').found).toBe('5 of 5 exist');
-      expect(seen.code).toBe(0);
-      for (const secret of Object.values(secrets)) expect(said + seen.said).not.toContain(secret);
-    },
-    90_000,
-  );
-});
+const ways: Readonly<Record<string, Readonly<Record<string, () => Settings>>>> = {
+  TLS: {
+    'TLS alone': () => trusting('tls'),
+    'a certificate of the client, whose key is encrypted': () => ({
+      ...{ ...trusting('mutual'), KAFKA_SSL_KEY_PASSWORD: secrets.keyPassword },
+      ...showing({ cert: client.cert, key: encrypted(client.key, secrets.keyPassword) }),
+    }),
+  },
+  'a login over TLS': {
+    PLAIN: () => ({ ...trusting('login'), ...as(user.username, user.password, 'plain') }),
+    'SCRAM-SHA-256': () => ({ ...trusting('login'), ...as(user.username, user.password, 'scram-sha-256') }),
+    'SCRAM-SHA-512': () => ({ ...trusting('login'), ...as(user.username, user.password, 'scram-sha-512') }),
+  },
+};
+
+/** What each of the cases comes to; none is killed because another one failed. They run at once, since most of their time is pauses. */
+async function all<Case>(
+  cases: Readonly<Record<string, Case>>,
+  check: (name: string, one: Case) => Promise<void>,
+): Promise<void> {
+  const checked = Object.entries(cases).map(([name, one]) => check(name, one));
+  await Promise.allSettled(checked);
+  await Promise.all(checked);
+}
+
+async function comesIn(name: string, settings: () => Settings) {
+  const env = environment(settings());
+  const run = await runOnce(env);
+  const doctor = await askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env });
+  const said = run.said + doctor.said;
+  expect({
+    ...{ name, run: run.said, runCode: run.code, trouble: run.said.match(/WARN|ERROR/) },
+    ...{ doctor: doctor.lines.filter(({ state }) => state === 'failed' || state === 'warning') },
+    ...{ doctorCode: doctor.code, topics: doctor.of('topics').found },
+    secrets: Object.values(secrets).filter((secret) => said.includes(secret)),
+  }).toEqual({
+    ...{ name, run: expect.stringMatching(/ipos: first snapshot complete.*records=20/), runCode: 0 },
+    ...{ trouble: null, doctor: [], doctorCode: 0, topics: '5 of 5 exist', secrets: [] },
+  });
+}
+
+it.each(Object.entries(ways))(
+  'a publisher and its doctor come in by %s',
+  (_, cases) => all(cases, comesIn),
+  90_000,
+);
+
+it('a publisher that always has something to write outlives the sessions that brokers limit', async () => {
+  const busy = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 200 }, marketDayMs: 20 });
+  try {
+    const env = {
+      ...environment({ ...trusting('scram'), ...as(user.username, user.password, 'scram-sha-512') }),
+      ...{ HIGHWATER_API_URL: busy.url, HIGHWATER_REQUESTS_PER_SECOND: '1000' },
+    };
+    const running = cli(['run', '--feeds', 'ipos', '--poll-interval', '50ms'], { cwd: folder(), env });
+    await running.sees(/first snapshot complete/, 'stderr', 30_000);
+    const over = Date.now() + SESSION_MS + 1_000;
+    await until(() => Date.now() > over, SESSION_MS + 5_000);
+    const asked = busy.requests().length;
+    await until(() => busy.requests().length > asked + 10);
+    running.signal('SIGTERM');
+    expect((await running.ended()).code).toBe(0);
+    expect(running.stderr()).not.toMatch(/WARN|ERROR/);
+  } finally {
+    await busy.stop();
+  }
+}, 60_000);
 
 interface Refusal {
   readonly settings: () => Settings;
@@ -231,7 +267,6 @@ const refusals: Readonly<Record<string, Readonly<Record<string, Refusal>>>> = {
   },
 };
 
-/** Both at once, since most of their time is pauses. */
 async function isRefused(name: string, { settings, code, says, todo, check = 'brokers' }: Refusal) {
   const env = environment(settings());
   const [run, seen] = await Promise.all([
@@ -257,12 +292,7 @@ async function isRefused(name: string, { settings, code, says, todo, check = 'br
 
 it.each(Object.entries(refusals))(
   '%s: what is wrong is named, by a publisher and its doctor, in one error with what to do',
-  async (_, cases) => {
-    const checked = Object.entries(cases).map(([name, refusal]) => isRefused(name, refusal));
-    // None is killed because another one failed.
-    await Promise.allSettled(checked);
-    await Promise.all(checked);
-  },
+  (_, cases) => all(cases, isRefused),
   60_000,
 );
 

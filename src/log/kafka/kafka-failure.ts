@@ -90,9 +90,9 @@ const loginRefusals: Readonly<Record<string, { readonly what: string; readonly r
       'Set a mechanism that they take (KAFKA_SASL_MECHANISM), or have them take it (sasl.enabled.mechanisms).',
   },
   ILLEGAL_SASL_STATE: {
-    what: 'the brokers take no logins here',
+    what: 'the brokers take no logins here, or end a session within seconds',
     remedy:
-      'Name the port of a listener that does (KAFKA_BROKERS), or leave out KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD.',
+      'Name the port of a listener that does (KAFKA_BROKERS), or leave out KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD. Sessions must last more than 10 s (connections.max.reauth.ms).',
   },
 };
 
