@@ -1,6 +1,8 @@
 import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../../logger';
+import { bootstrap } from './bootstrap';
 import { type CodecName, registerCodecs } from './compression';
+import { endingSilent } from './silent-connections';
 import { socketFactory } from './sockets';
 
 /** Where and how to reach the brokers. */
@@ -38,6 +40,10 @@ export const clientRetry: RetryOptions = {
 
 /** How a broker that accepts a connection and says nothing is given up, in ms. */
 const requestTimeout = 10_000;
+const connectionTimeout = 5_000;
+
+/** Before kafkajs does, which would keep the connection. */
+const patience = { firstMs: connectionTimeout - 1_000, otherMs: requestTimeout - 2_000 };
 
 /**
  * The connection settings of every producer, reader and admin client.
@@ -46,17 +52,18 @@ const requestTimeout = 10_000;
 export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logger): Kafka {
   registerCodecs();
   const { ssl, sasl } = config;
+  const addresses = bootstrap(config.brokers);
   const given = <T extends object>(values: T) =>
     Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Partial<{
       [Key in keyof T]: NonNullable<T[Key]>;
     }>;
   return new Kafka({
     clientId,
-    brokers: [...config.brokers],
+    brokers: addresses.next,
     ssl: ssl === null ? false : given(ssl),
-    socketFactory: socketFactory(ssl?.cert ?? null),
+    socketFactory: addresses.watched(endingSilent(socketFactory(ssl?.cert ?? null), patience)),
     ...(sasl === null ? {} : { sasl: sasl as SASLOptions }),
-    connectionTimeout: 5_000,
+    connectionTimeout,
     authenticationTimeout: 10_000,
     requestTimeout,
     retry: clientRetry,

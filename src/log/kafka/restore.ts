@@ -113,16 +113,18 @@ export async function persistently<T>(
   const began = performance.now();
   for (;;) {
     signal.throwIfAborted();
+    let failure: unknown;
     try {
       return await unlessAborted(work(), signal);
     } catch (error) {
       signal.throwIfAborted();
-      const failure = kafkaFailure(error, doing);
-      const { retriable } = failure instanceof HighwaterError ? failure.kind : { retriable: false };
-      if (!retriable || performance.now() - began >= forMs) throw failure;
+      failure = kafkaFailure(error, doing);
     }
-    await pause(PAUSE_MS, signal);
-    // What is known of the leaders may be what was wrong.
-    await unlessAborted(cluster.refreshMetadata(), signal).catch(() => undefined);
+    const { retriable } = failure instanceof HighwaterError ? failure.kind : { retriable: false };
+    const isLate = performance.now() - began >= forMs;
+    if (retriable && !isLate) await pause(PAUSE_MS, signal);
+    // What is known of the leaders may be what was wrong, and whoever gives up here asks again by the same connections.
+    if (retriable) await unlessAborted(cluster.refreshMetadata(), signal).catch(() => undefined);
+    if (!retriable || isLate) throw failure;
   }
 }

@@ -1,0 +1,64 @@
+import type { Socket } from 'node:net';
+import type { ISocketFactory } from 'kafkajs';
+
+/** Of Kafka's protocol: https://kafka.apache.org/protocol#protocol_api_keys */
+const [JOIN_GROUP, SYNC_GROUP, API_VERSIONS] = [11, 14, 18];
+const HEADER_BYTES = 6;
+
+/** After how long without an answer a connection is given up, in ms. */
+export interface Patience {
+  /** The question that a connection begins with. Less than kafkajs waits for it (`connectionTimeout`). */
+  readonly firstMs: number;
+  /** Any other. Less than kafkajs waits for it (`requestTimeout`). */
+  readonly otherMs: number;
+}
+
+/**
+ * Closes connections on which nobody answers, as Kafka's own clients do. kafkajs keeps one whose request has timed out, and
+ * sends the next one there: it looks for another leader or coordinator only when a connection breaks. While a broker hung,
+ * a transaction that met it went from one timeout to the next, although the other brokers had long taken its place.
+ */
+export function endingSilent(factory: ISocketFactory, patience: Patience): ISocketFactory {
+  return (given) => {
+    const socket = factory(given);
+    endWhenSilent(socket, `${given.host}:${given.port}`, patience);
+    return socket;
+  };
+}
+
+function endWhenSilent(socket: Socket, address: string, { firstMs, otherMs }: Patience): void {
+  let timer: NodeJS.Timeout | undefined;
+  let isHeldBack = false;
+
+  function asked(request: Buffer): void {
+    const api = request.length < HEADER_BYTES ? null : request.readInt16BE(4);
+    // Answered when all members have come, with nothing else on that connection until then.
+    if (api === JOIN_GROUP || api === SYNC_GROUP) {
+      isHeldBack = true;
+      clearTimeout(timer);
+      timer = undefined;
+    }
+    if (isHeldBack || timer !== undefined) return;
+    const ms = api === API_VERSIONS ? firstMs : otherMs;
+    timer = setTimeout(() => {
+      const what = `Connection timeout: ${address} did not answer within ${ms} ms`;
+      socket.destroy(Object.assign(new Error(what), { code: 'ETIMEDOUT' }));
+    }, ms).unref();
+  }
+
+  function answered(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    isHeldBack = false;
+  }
+
+  const write = socket.write;
+  socket.write = function (this: Socket, ...given: unknown[]): boolean {
+    const [chunk, encoding] = given;
+    if (Buffer.isBuffer(chunk)) asked(chunk);
+    else if (typeof chunk === 'string') asked(Buffer.from(chunk, encoding as BufferEncoding));
+    return Reflect.apply(write, this, given) as boolean;
+  } as Socket['write'];
+  socket.on('data', answered);
+  socket.on('close', answered);
+}

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import type { ISocketFactoryArgs } from 'kafkajs';
+import { endingSilent } from '../../../../src/log/kafka/silent-connections';
+import { until } from '../../../support/until';
+
+const patience = { firstMs: 60, otherMs: 180 };
+const [PRODUCE, JOIN_GROUP, API_VERSIONS] = [0, 11, 18];
+let server: Server;
+let client: Socket;
+let broker: Socket;
+let ended: (Error & { code?: string }) | null;
+
+beforeEach(async () => {
+  server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const factory = endingSilent(({ host, port: at }) => connect(at, host), patience);
+  const accepted = once(server, 'connection');
+  client = factory({ host: '127.0.0.1', port } as ISocketFactoryArgs);
+  ended = null;
+  client.on('error', (error) => {
+    ended = error;
+  });
+  [broker] = (await accepted) as [Socket];
+  broker.resume();
+});
+afterEach(() => {
+  client.destroy();
+  broker.destroy();
+  server.close();
+});
+
+function ask(api: number): void {
+  const request = Buffer.alloc(10);
+  request.writeInt32BE(6, 0);
+  request.writeInt16BE(api, 4);
+  client.write(request);
+}
+
+async function answer(): Promise<void> {
+  const heard = once(client, 'data');
+  broker.write('x');
+  await heard;
+}
+
+async function endsAfter(): Promise<number> {
+  const began = performance.now();
+  await until(() => ended !== null, 2_000);
+  return performance.now() - began;
+}
+
+it.each([
+  ['its first question', API_VERSIONS, patience.firstMs],
+  ['a request', PRODUCE, patience.otherMs],
+])(
+  'a connection on which %s is not answered is closed, with words that name the address',
+  async (_, api, ms) => {
+    ask(api);
+    expect(await endsAfter()).toBeGreaterThan(ms - 20);
+    expect(ended).toMatchObject({
+      code: 'ETIMEDOUT',
+      message: expect.stringMatching(/^Connection timeout: 127\.0\.0\.1:\d+ did not answer within \d+ ms$/),
+    });
+  },
+);
+
+it('one that is asked nothing stays, and so does one that answers', async () => {
+  ask(API_VERSIONS);
+  await answer();
+  await expect(until(() => ended !== null, 2 * patience.otherMs)).rejects.toThrow('still not so');
+  ask(PRODUCE);
+  await answer();
+  expect(ended).toBeNull();
+  ask(PRODUCE);
+  await endsAfter();
+});
+
+it('a join may take as long as it takes, and what comes after it is waited for as ever', async () => {
+  ask(PRODUCE);
+  ask(JOIN_GROUP);
+  await expect(until(() => ended !== null, 2 * patience.otherMs)).rejects.toThrow('still not so');
+  await answer();
+  ask(PRODUCE);
+  await endsAfter();
+});
