@@ -90,3 +90,34 @@ export function wantsCommit(frame: Buffer, apiVersion: number): boolean {
 export function endTxnError(frame: Buffer, apiVersion: number): number {
   return frame.readInt16BE(SIZE_BYTES + 8 + (apiVersion >= FLEXIBLE_END_TXN ? 1 : 0));
 }
+
+/** Produce is laid out otherwise from this version on. */
+const FLEXIBLE_PRODUCE = 9;
+
+/** The `topic/partition`s that a Produce request has records for; null: of another kind or a newer version. kafkajs sends older ones. */
+export function producedTo(frame: Buffer, { apiKey, apiVersion }: RequestHeader): readonly string[] | null {
+  if (apiKey !== apiKeys.Produce || apiVersion >= FLEXIBLE_PRODUCE) return null;
+  let at = SIZE_BYTES + 8;
+  const number = (bytes: 2 | 4): number => {
+    at += bytes;
+    return bytes === 2 ? frame.readInt16BE(at - 2) : frame.readInt32BE(at - 4);
+  };
+  const text = (): string => {
+    const from = at + 2;
+    at = from + Math.max(number(2), 0);
+    return frame.toString('utf8', from, at);
+  };
+  // Client id and transactional id; acks and timeout.
+  text();
+  text();
+  at += 2 + 4;
+  const partitions: string[] = [];
+  for (let topics = number(4); topics > 0; topics--) {
+    const topic = text();
+    for (let left = number(4); left > 0; left--) {
+      partitions.push(`${topic}/${number(4)}`);
+      at += Math.max(number(4), 0);
+    }
+  }
+  return partitions;
+}

@@ -7,6 +7,7 @@ import {
   endTxnError,
   frames,
   type KafkaApi,
+  producedTo,
   type RequestHeader,
   requestHeader,
   transactionalId,
@@ -39,6 +40,8 @@ export type Fate = 'pass' | 'cut';
 export interface ProxiedMessage {
   /** Of InitProducerId and EndTxn; null: of another, or it has none. */
   readonly transactionalId: string | null;
+  /** Of Produce: what it has records for, `topic/partition`; null: of another. */
+  readonly producedTo: readonly string[] | null;
 }
 
 export type ProxyAction = (message: ProxiedMessage) => Fate | Promise<Fate>;
@@ -118,7 +121,11 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
       const header = requestHeader(frame);
       counts.set(header.apiKey, (counts.get(header.apiKey) ?? 0) + 1);
       const commits = header.apiKey === apiKeys.EndTxn ? wantsCommit(frame, header.apiVersion) : undefined;
-      const request = { ...header, commits, transactionalId: transactionalId(frame, header) };
+      const facts = {
+        transactionalId: transactionalId(frame, header),
+        producedTo: producedTo(frame, header),
+      };
+      const request = { ...header, commits, ...facts };
       waiting.set(header.correlationId, request);
       return fateOf(request, 'request');
     }).then(cut);
