@@ -56,8 +56,11 @@ export function eventFor(code: ErrorCode | null): 'failed' | 'parked' | 'fenced'
   return code !== null && errorKinds[code].parks ? 'parked' : 'failed';
 }
 
-/** No feed can be published to this log: a process that went on would only look alive. */
-const unusableLog: readonly ErrorCode[] = ['LOG_OWNED', 'LOG_UNWRITABLE', 'LOG_CORRUPT', 'LOG_NEWER'];
+/** No feed can be published to this log, or not with these settings: a process that went on would only look alive. */
+const unusableLog: readonly ErrorCode[] = [
+  ...(['LOG_OWNED', 'LOG_UNWRITABLE', 'LOG_CORRUPT', 'LOG_NEWER'] as const),
+  'CONFIG_INVALID',
+];
 
 /** Whether an error that a feed met before it was owned ends the whole worker. */
 export function endsWorker(code: ErrorCode): boolean {

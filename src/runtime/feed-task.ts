@@ -88,7 +88,9 @@ export async function runFeedTask(
         }
         if (hold?.grant.revoked.aborted) continue;
         error = asHighwaterError(feed, thrown);
-        if (hold !== null && owned === null && endsWorker(error.code)) throw error;
+        // Another instance that has this feed has not all of them.
+        const isOthers = hold === null && error.code === 'LOG_OWNED';
+        if (owned === null && endsWorker(error.code) && !isOthers) throw error;
         failures++;
         const event = eventFor(error.code);
         isInDoubt = event === 'fenced';
