@@ -320,7 +320,7 @@ it('a file that cannot be used ends the publisher before it connects', async () 
   }
 }, 60_000);
 
-it('a publisher that is refused lives on, tries again ever more rarely, and ends in order', async () => {
+it('a publisher that is refused lives on with its feed parked, and ends in order', async () => {
   const env = environment({ ...trusting('login'), ...as(user.username, secrets.wrong, 'plain') });
   const running = cli(['run', '--feeds', 'ipos', '--log-level', 'debug'], { cwd: folder(), env });
   await running.sees(/code=KAFKA_UNAUTHENTICATED.*retryInMs=300000/, 'stderr', 20_000);
