@@ -75,7 +75,9 @@ export async function runBrokerFaults(options: BrokerFaultRunOptions): Promise<B
         return condition();
       };
       await until(isMet, deadlineMs).catch((cause: unknown) => {
-        const last = feedNames.map((feed) => `${feed} ${Date.now() - (commits.times(feed).at(-1) ?? 0)} ms ago`);
+        const last = feedNames.map(
+          (feed) => `${feed} ${Date.now() - (commits.times(feed).at(-1) ?? 0)} ms ago`,
+        );
         const said = publishers.map((one) => one.output().slice(-4_000)).join('\n---\n');
         throw new Error(`${what}; last commits: ${last.join(', ')}: ${said}`, { cause });
       });
