@@ -17,16 +17,46 @@ export interface Patience {
  * Closes connections on which nobody answers, as Kafka's own clients do. kafkajs keeps one whose request has timed out, and
  * sends the next one there: it looks for another leader or coordinator only when a connection breaks. While a broker hung,
  * a transaction that met it went from one timeout to the next, although the other brokers had long taken its place.
+ *
+ * With the connection go all others to that address from which nothing has come since: kafkajs has two to each broker, and as
+ * long as the idle one stands it takes the broker for one to ask, before those that it would have to connect to.
  */
 export function endingSilent(factory: ISocketFactory, patience: Patience): ISocketFactory {
+  const open = new Map<string, Set<Watched>>();
   return (given) => {
+    const address = `${given.host}:${given.port}`;
     const socket = factory(given);
-    endWhenSilent(socket, `${given.host}:${given.port}`, patience);
+    const peers = open.get(address) ?? new Set();
+    open.set(address, peers);
+    watch(
+      socket,
+      peers,
+      (ms, since) => {
+        const what = `Connection timeout: ${address} did not answer within ${ms} ms`;
+        for (const { socket: peer, heardAt } of [...peers])
+          if (heardAt < since) peer.destroy(Object.assign(new Error(what), { code: 'ETIMEDOUT' }));
+      },
+      patience,
+    );
     return socket;
   };
 }
 
-function endWhenSilent(socket: Socket, address: string, { firstMs, otherMs }: Patience): void {
+interface Watched {
+  readonly socket: Socket;
+  /** By the own clock, in ms. */
+  heardAt: number;
+}
+
+/** @param isSilent is told for how long nothing came, and since when */
+function watch(
+  socket: Socket,
+  peers: Set<Watched>,
+  isSilent: (ms: number, since: number) => void,
+  { firstMs, otherMs }: Patience,
+): void {
+  const self: Watched = { socket, heardAt: Number.NEGATIVE_INFINITY };
+  peers.add(self);
   let timer: NodeJS.Timeout | undefined;
   let isHeldBack = false;
 
@@ -40,10 +70,8 @@ function endWhenSilent(socket: Socket, address: string, { firstMs, otherMs }: Pa
     }
     if (isHeldBack || timer !== undefined) return;
     const ms = api === API_VERSIONS ? firstMs : otherMs;
-    timer = setTimeout(() => {
-      const what = `Connection timeout: ${address} did not answer within ${ms} ms`;
-      socket.destroy(Object.assign(new Error(what), { code: 'ETIMEDOUT' }));
-    }, ms).unref();
+    const since = performance.now();
+    timer = setTimeout(() => isSilent(ms, since), ms).unref();
   }
 
   function answered(): void {
@@ -59,6 +87,12 @@ function endWhenSilent(socket: Socket, address: string, { firstMs, otherMs }: Pa
     else if (typeof chunk === 'string') asked(Buffer.from(chunk, encoding as BufferEncoding));
     return Reflect.apply(write, this, given) as boolean;
   } as Socket['write'];
-  socket.on('data', answered);
-  socket.on('close', answered);
+  socket.on('data', () => {
+    self.heardAt = performance.now();
+    answered();
+  });
+  socket.on('close', () => {
+    peers.delete(self);
+    answered();
+  });
 }

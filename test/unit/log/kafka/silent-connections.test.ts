@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { ISocketFactoryArgs } from 'kafkajs';
+import type { ISocketFactory, ISocketFactoryArgs } from 'kafkajs';
 import { endingSilent } from '../../../../src/log/kafka/silent-connections';
 import { until } from '../../../support/until';
 
 const patience = { firstMs: 60, otherMs: 180 };
 const [PRODUCE, JOIN_GROUP, API_VERSIONS] = [0, 11, 18];
 let server: Server;
+let factory: ISocketFactory;
 let client: Socket;
 let broker: Socket;
 let ended: (Error & { code?: string }) | null;
@@ -16,7 +17,7 @@ beforeEach(async () => {
   server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const factory = endingSilent(({ host, port: at }) => connect(at, host), patience);
+  factory = endingSilent(({ host, port: at }) => connect(at, host), patience);
   const accepted = once(server, 'connection');
   client = factory({ host: '127.0.0.1', port } as ISocketFactoryArgs);
   ended = null;
@@ -84,4 +85,16 @@ it('a join may take as long as it takes, and what comes after it is waited for a
   await answer();
   ask(PRODUCE);
   await endsAfter();
+});
+
+it('an idle connection to an address that does not answer is closed with it', async () => {
+  const { port } = server.address() as AddressInfo;
+  const accepted = once(server, 'connection');
+  const idle = factory({ host: '127.0.0.1', port } as ISocketFactoryArgs);
+  const closed = once(idle, 'error');
+  const [other] = (await accepted) as [Socket];
+  ask(PRODUCE);
+  await endsAfter();
+  expect((await closed)[0]).toMatchObject({ code: 'ETIMEDOUT' });
+  other.destroy();
 });
