@@ -17,7 +17,7 @@ import { quietLogger, testSource } from '../support/source';
 import { type Published, type TestPublisher, testPublisher } from '../support/test-publisher';
 
 /** Random vendors and random days, against what the API shows in the end. The long form: MODEL_RUNS=2000. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 15);
+const RUNS = Number(process.env.MODEL_RUNS ?? 60);
 /** More requests than this in one poll of at most some hundred rows: it would never end. */
 const MOST_REQUESTS = 8000;
 
@@ -349,7 +349,7 @@ function mutate(
           store.upsert({ ...record, ...content, id, updated: now + 1 + ((at * 7 + i) % 3000) } as never);
         break;
       case 'remove':
-        if (key === undefined || i > 2) break;
+        if (key === undefined || i > 2 || store.get(key) === undefined) break;
         p.removed.push([key, store.get(key)!]);
         store.remove(key);
         break;

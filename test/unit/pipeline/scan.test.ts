@@ -379,6 +379,26 @@ describe('rows that move while the scan runs', () => {
     expect(next.requests).toBeLessThan(20);
     expect(next.seen.has('ahead')).toBe(true);
   });
+
+  it('do not keep it from ending either where the vendor dates them two minutes ahead and no answer says so', async () => {
+    const clock = { ms: Date.now() };
+    await simulate({
+      ...{ records: { ipos: 80 }, clock: () => clock.ms },
+      behaviour: { clockSkew: 120, dateHeader: false, moveRowsPerRequest: 3 },
+    });
+    source.close();
+    source = testSource(api, logger, undefined, () => clock.ms);
+    api.onRequest(() => {
+      clock.ms += 400;
+    });
+    const [first] = [...api.truth('ipos').values()];
+    const ahead = Math.floor(clock.ms / 1000) + 86_400;
+    api.stores.ipos.upsert({ ...first!, id: 'ahead', updated: ahead });
+    const next = await scanAll(testFeed('ipos'));
+    expect(next.requests).toBeLessThan(200);
+    expect(next.last.progress.complete).toBe(true);
+    expect(next.seen.has('ahead')).toBe(true);
+  }, 20_000);
 });
 
 describe('time', () => {

@@ -75,7 +75,8 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       try {
         connection ??= connectGroup(kafka, groupId);
         const coordinator = await unlessAborted(connection.coordinator(), leaving.signal);
-        if (memberId === '') await removeGhosts(coordinator);
+        // A coordinator that hangs is found out by a question that is answered soon; a join may take its time.
+        await removeGhosts(coordinator);
         const generation = await takePlace(coordinator);
         failures = 0;
         await keepPlace(coordinator, generation);
