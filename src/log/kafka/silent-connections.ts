@@ -19,7 +19,8 @@ export interface Patience {
  * a transaction that met it went from one timeout to the next, although the other brokers had long taken its place.
  *
  * With the connection go all others to that address from which nothing has come since: kafkajs has two to each broker, and as
- * long as the idle one stands it takes the broker for one to ask, before those that it would have to connect to.
+ * long as the idle one stands it takes the broker for one to ask, before those that it would have to connect to. Those stay
+ * that were opened just now, and those that have waited for the others of their group for less time than it did for its answer.
  */
 export function endingSilent(factory: ISocketFactory, patience: Patience): ISocketFactory {
   const open = new Map<string, Set<Watched>>();
@@ -33,8 +34,12 @@ export function endingSilent(factory: ISocketFactory, patience: Patience): ISock
       peers,
       (ms, since) => {
         const what = `Connection timeout: ${address} did not answer within ${ms} ms`;
-        for (const { socket: peer, heardAt } of [...peers])
-          if (heardAt < since) peer.destroy(Object.assign(new Error(what), { code: 'ETIMEDOUT' }));
+        const openedBefore = performance.now() - patience.firstMs;
+        for (const peer of [...peers]) {
+          const isAsking = peer.socket === socket;
+          if (!isAsking && (peer.openedAt > openedBefore || peer.lastSignAt >= since)) continue;
+          peer.socket.destroy(Object.assign(new Error(what), { code: 'ETIMEDOUT' }));
+        }
       },
       patience,
     );
@@ -42,10 +47,12 @@ export function endingSilent(factory: ISocketFactory, patience: Patience): ISock
   };
 }
 
+/** Times are by the own clock, in ms. */
 interface Watched {
   readonly socket: Socket;
-  /** By the own clock, in ms. */
-  heardAt: number;
+  readonly openedAt: number;
+  /** When something came last, or something was asked whose answer may be held back. */
+  lastSignAt: number;
 }
 
 /** @param isSilent is told for how long nothing came, and since when */
@@ -55,7 +62,7 @@ function watch(
   isSilent: (ms: number, since: number) => void,
   { firstMs, otherMs }: Patience,
 ): void {
-  const self: Watched = { socket, heardAt: Number.NEGATIVE_INFINITY };
+  const self: Watched = { socket, openedAt: performance.now(), lastSignAt: Number.NEGATIVE_INFINITY };
   peers.add(self);
   let timer: NodeJS.Timeout | undefined;
   let isHeldBack = false;
@@ -65,6 +72,7 @@ function watch(
     // Answered when all members have come, with nothing else on that connection until then.
     if (api === JOIN_GROUP || api === SYNC_GROUP) {
       isHeldBack = true;
+      self.lastSignAt = performance.now();
       clearTimeout(timer);
       timer = undefined;
     }
@@ -88,7 +96,7 @@ function watch(
     return Reflect.apply(write, this, given) as boolean;
   } as Socket['write'];
   socket.on('data', () => {
-    self.heardAt = performance.now();
+    self.lastSignAt = performance.now();
     answered();
   });
   socket.on('close', () => {

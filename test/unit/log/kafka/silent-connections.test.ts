@@ -33,11 +33,11 @@ afterEach(() => {
   server.close();
 });
 
-function ask(api: number): void {
+function ask(api: number, on = client): void {
   const request = Buffer.alloc(10);
   request.writeInt32BE(6, 0);
   request.writeInt16BE(api, 4);
-  client.write(request);
+  on.write(request);
 }
 
 async function answer(): Promise<void> {
@@ -87,14 +87,60 @@ it('a join may take as long as it takes, and what comes after it is waited for a
   await endsAfter();
 });
 
-it('an idle connection to an address that does not answer is closed with it', async () => {
-  const { port } = server.address() as AddressInfo;
-  const accepted = once(server, 'connection');
-  const idle = factory({ host: '127.0.0.1', port } as ISocketFactoryArgs);
-  const closed = once(idle, 'error');
-  const [other] = (await accepted) as [Socket];
-  ask(PRODUCE);
-  await endsAfter();
-  expect((await closed)[0]).toMatchObject({ code: 'ETIMEDOUT' });
-  other.destroy();
+describe('another connection to an address that does not answer', () => {
+  interface Connection {
+    readonly socket: Socket;
+    readonly accepted: Socket;
+    isClosed: boolean;
+  }
+  const opened: Connection[] = [];
+  afterEach(() => {
+    for (const { socket, accepted } of opened.splice(0)) {
+      socket.destroy();
+      accepted.destroy();
+    }
+  });
+
+  async function open(from = factory): Promise<Connection> {
+    const { port } = server.address() as AddressInfo;
+    const comes = once(server, 'connection');
+    const socket = from({ host: '127.0.0.1', port } as ISocketFactoryArgs);
+    const [accepted] = (await comes) as [Socket];
+    accepted.resume();
+    const connection = { socket, accepted, isClosed: false };
+    socket.on('error', ({ code }: Error & { code?: string }) => {
+      connection.isClosed = code === 'ETIMEDOUT';
+    });
+    opened.push(connection);
+    return connection;
+  }
+  const closes = (connection: Connection) => until(() => connection.isClosed, 2_000);
+  const stays = (connection: Connection) =>
+    expect(until(() => connection.isClosed, patience.otherMs)).rejects.toThrow('still not so');
+
+  it('is closed with it when it is idle', async () => {
+    const idle = await open();
+    ask(PRODUCE);
+    await closes(idle);
+  });
+
+  it('stays when it was opened just now', async () => {
+    const patient = endingSilent(({ host, port }) => connect(port, host), { ...patience, firstMs: 60_000 });
+    const asked = await open(patient);
+    ask(PRODUCE, asked.socket);
+    const young = await open(patient);
+    await closes(asked);
+    await stays(young);
+  });
+
+  it('stays when it began to wait for a join later, and is closed when it has waited for longer', async () => {
+    const asked = await open();
+    ask(PRODUCE, asked.socket);
+    const joining = await open();
+    ask(JOIN_GROUP, joining.socket);
+    await closes(asked);
+    await stays(joining);
+    ask(PRODUCE, (await open()).socket);
+    await closes(joining);
+  });
 });
