@@ -1,4 +1,5 @@
 import type { LogRecord } from '../commit-log';
+import { isDeadLetterTopic } from '../topics';
 import type { Cluster } from './cluster';
 import { type CommitMark, changeOf, isBeyond, markOf } from './commit-mark';
 import { isFence } from './fence';
@@ -16,7 +17,8 @@ export interface CommittedDeps {
  * How far a feed is committed, where markers may be missing in any of its partitions, in the source offset topic too. It is
  * said by
  * - the last source offset that readers are shown, or the transaction that this process knows to be committed,
- * - records that readers are shown in another topic, of a transaction whose source offset hangs, or was aborted with the next one.
+ * - records that readers are shown in another topic, of a transaction whose source offset hangs, or was aborted with the next
+ *   one; dead letters do not say of which transaction they are.
  *
  * Where no reader was shown anything of the last transaction, it is not committed: it may have been aborted, and it may not be whole.
  * @param unsettled transactions that are open or were ended just now
@@ -29,7 +31,8 @@ export async function committedThrough(
 ): Promise<CommitMark | null> {
   const { cluster, feed, partitions, sourceOffsetTopic } = deps;
   const isOffset = (record: LogRecord) => record.key === feed && !isFence(record);
-  const places = await shownPlaces(cluster, [...partitions.keys()]);
+  const witnesses = [...partitions.keys()].filter((topic) => !isDeadLetterTopic(topic, feed));
+  const places = await shownPlaces(cluster, witnesses);
   const [offsets, others] = [
     places.filter(({ topic }) => topic === sourceOffsetTopic),
     places.filter(({ topic }) => topic !== sourceOffsetTopic),
