@@ -54,6 +54,7 @@ describe('on Kafka', () => {
     const { code, of } = await doctor(environment());
     expect(code).toBe(0);
     expect(of('brokers')).toMatchObject({ state: 'ok', found: expect.stringContaining('1 reachable') });
+    expect(of('group')).toMatchObject({ state: 'ok', found: expect.stringMatching(/^nobody is in it/) });
     expect(of('transactions').state).toBe('ok');
     expect(of('topics')).toMatchObject({ state: 'ok', found: expect.stringContaining('0 of 5 exist') });
     expect(of('registry').state).toBe('ok');
@@ -119,6 +120,7 @@ describe('on Kafka', () => {
     await publisher.sees(/ipos: first snapshot complete/, 'stderr', 30_000);
     for (let times = 0; times < 3; times++) {
       const { code, of } = await doctor(env);
+      expect(of('group').found).toMatch(/^1 instance: \S+ has ipos$/);
       expect(of('topics').found).toBe('5 of 5 exist');
       expect(of('schemas').found).toMatch(/^registered: /);
       expect(code).toBe(0);
@@ -126,8 +128,46 @@ describe('on Kafka', () => {
     const asked = simulator.requests().length;
     await until(() => simulator!.requests().length > asked + 10);
     expect(publisher.stderr()).not.toMatch(/WARN|ERROR/);
+    // The group has settled once: it was not joined, and nobody had to join again.
+    expect(publisher.stderr().match(/the group has settled|This instance has/g)).toHaveLength(1);
     publisher.signal('SIGTERM');
     expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+  });
+
+  it('consumers that are in the group of the instances are named, and stay', async () => {
+    const topic = topics().changes.name;
+    await admin.createTopics({ topics: [{ topic }] });
+    const consumer = kafka.consumer({ groupId: `highwater:${prefix}owners` });
+    try {
+      const joins: unknown[] = [];
+      consumer.on('consumer.group_join', (event) => joins.push(event));
+      await consumer.connect();
+      await consumer.subscribe({ topic });
+      await consumer.run({ eachMessage: async () => undefined });
+      await until(() => joins.length > 0, 20_000);
+      const { code, of } = await doctor(environment());
+      expect(code).toBe(1);
+      expect(of('group')).toMatchObject({
+        ...{ state: 'failed', code: 'LOG_FAILED' },
+        found: expect.stringMatching(/of another program are in the group .*owners: test at 127\.0\.0\.1$/),
+        do: expect.stringContaining('HIGHWATER_APP_ID'),
+      });
+      expect(joins).toHaveLength(1);
+    } finally {
+      await consumer.disconnect();
+    }
+    expect((await doctor(environment())).of('group').found).toBe('nobody is in it');
+  });
+
+  it('a session timeout that the brokers do not allow is named, and no group is made', async () => {
+    const { code, of } = await doctor({ ...environment(), KAFKA_SESSION_TIMEOUT: '1h' });
+    expect(code).toBe(1);
+    expect(of('group')).toMatchObject({
+      ...{ state: 'failed', code: 'CONFIG_INVALID' },
+      do: expect.stringContaining('group.max.session.timeout.ms'),
+    });
+    const { groups } = await admin.listGroups();
+    expect(groups.filter(({ groupId }) => groupId.includes(prefix))).toEqual([]);
   });
 
   it('topics that are kept in a wrong way are named with the command, risky ones too', async () => {
@@ -182,6 +222,7 @@ describe('on Kafka', () => {
     const noBrokers = await doctor({ ...environment(), KAFKA_BROKERS: `127.0.0.1:${closed}` });
     expect(noBrokers.code).toBe(1);
     expect(noBrokers.of('brokers')).toMatchObject({ state: 'failed', code: 'KAFKA_UNREACHABLE' });
+    expect(noBrokers.of('group').state).toBe('skipped');
     expect(noBrokers.of('transactions').state).toBe('skipped');
     expect(noBrokers.of('command-topic').state).toBe('skipped');
     expect(noBrokers.of('registry').state).toBe('ok');
@@ -216,16 +257,17 @@ describe('on Kafka with permissions', () => {
     const seen: string[] = [];
     for (let tries = 0; tries < 6; tries++) {
       const { of } = await doctor(env);
-      const red = [of('transactions'), of('topics')].filter(({ state }) => state === 'failed');
+      const red = [of('group'), of('transactions'), of('topics')].filter(({ state }) => state === 'failed');
       if (red.length === 0) break;
       for (const { code, found, do: remedy } of red) {
         expect(code).toBe('KAFKA_FORBIDDEN');
-        seen.push(/do not allow (\w+ on (?:the )?[a-z]+)/.exec(found)![1]!);
+        seen.push(/do not allow (\w+ on (?:the )?(?:consumer )?[a-z]+)/.exec(found)![1]!);
         await asAdmin(/^kafka-acls.*$/m.exec(remedy!)![0]);
       }
     }
     expect(new Set(seen)).toEqual(
       new Set([
+        'READ on consumer group',
         'DESCRIBE on topic',
         'CREATE on topic',
         'IDEMPOTENT_WRITE on the cluster',

@@ -4,6 +4,8 @@ import type { Feed } from '../../feeds/feed';
 import { commandLines } from '../../log/kafka/admin-commands';
 import { type KafkaConfig, kafkaClient } from '../../log/kafka/client';
 import { examineBrokers, examineTransactions } from '../../log/kafka/examine';
+import { examineGroup } from '../../log/kafka/group/examine-group';
+import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/group-settings';
 import {
   assertCreatable,
   byFinding,
@@ -29,7 +31,7 @@ import {
   warning,
 } from './check';
 
-/** Brokers, login, transactions, each feed's topics and that of commands. Creates nothing, fences nobody, leaves nothing that a reader sees. */
+/** Brokers, login, group, transactions, each feed's topics and that of commands. Creates nothing, fences nobody, leaves nothing that a reader sees. */
 export async function* checkKafka(
   config: Config,
   cluster: KafkaConfig,
@@ -42,11 +44,13 @@ export async function* checkKafka(
   yield* first;
   if (first.some(({ state }) => state === 'failed')) {
     const why = 'the brokers cannot be used';
+    yield skipped('group', why);
     yield skipped('transactions', why);
     for (const { name } of config.feeds) yield skipped({ check: 'topics', feed: name }, why);
     yield skipped('command-topic', why);
     return;
   }
+  yield await checkGroup(config, cluster, deps);
   const inspected: (readonly [Feed, readonly TopicReport[] | HighwaterError])[] = [];
   for (const feed of config.feeds) {
     const reports = await inspectTopics(feedTopics(feed, config.topicPrefix), deps).catch(known);
@@ -92,6 +96,26 @@ async function checkBrokers(cluster: KafkaConfig, { kafka, signal }: TopicDeps):
     const isLogin = error instanceof HighwaterError && error.code === 'KAFKA_UNAUTHENTICATED';
     if (isLogin) return [ok('brokers', `reachable: ${addresses.join(', ')}`), failedBy('login', error)];
     return [failedBy('brokers', error), skipped('login', 'the brokers cannot be reached')];
+  }
+}
+
+async function checkGroup(
+  { appId, topicPrefix }: Config,
+  cluster: KafkaConfig,
+  { kafka, signal }: TopicDeps,
+): Promise<Check> {
+  const groupId = ownersGroup(appId, topicPrefix);
+  const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = cluster;
+  try {
+    const instances = await examineGroup({ kafka, cluster, groupId, sessionTimeoutMs, signal });
+    if (instances === null) return ok('group', 'nobody is in it, the first run makes it');
+    if (instances.length === 0) return ok('group', 'nobody is in it');
+    const has = instances.map(({ instance, feeds }) =>
+      feeds.length === 0 ? `${instance} waits` : `${instance} has ${[...feeds].sort().join(', ')}`,
+    );
+    return ok('group', `${has.length} ${has.length === 1 ? 'instance' : 'instances'}: ${has.join('; ')}`);
+  } catch (error) {
+    return failedBy('group', error);
   }
 }
 
