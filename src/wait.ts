@@ -30,3 +30,44 @@ export async function unlessAborted<T>(
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+/** One signal out of several; `AbortSignal.any` would pile up on a signal that lives as long as the process. */
+export function joinSignals(signals: readonly AbortSignal[]): {
+  readonly signal: AbortSignal;
+  leave(): void;
+} {
+  const joint = new AbortController();
+  const onAbort = (event: Event) => joint.abort((event.target as AbortSignal).reason);
+  for (const signal of signals) {
+    if (signal.aborted) joint.abort(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  }
+  return {
+    signal: joint.signal,
+    leave() {
+      for (const signal of signals) signal.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+/**
+ * Work that is not waited for longer than so many ms.
+ * @param late what is thrown then
+ * @throws the signal's reason
+ */
+export async function unlessLate<T>(
+  work: Promise<T>,
+  ms: number,
+  signal: AbortSignal,
+  late: () => unknown,
+): Promise<T> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(late()), ms);
+  const either = joinSignals([signal, timeout.signal]);
+  try {
+    return await unlessAborted(work, either.signal);
+  } finally {
+    clearTimeout(timer);
+    either.leave();
+  }
+}

@@ -9,6 +9,11 @@ export interface Membership {
    * be asked; the signal's reason
    */
   grant(feed: string, signal: AbortSignal): Promise<Grant>;
+  /**
+   * Leaves a feed that could not be taken over to others, where there are any that can. It is given back when they cannot
+   * either; else it is offered again after some minutes.
+   */
+  decline(feed: string): void;
   /** Gives the place up, so that others take over at once. What was acquired must be released before. Never fails. */
   leave(): Promise<void>;
 }
@@ -21,7 +26,7 @@ export interface Grant {
    * Asks the others whether the feed is still this instance's. Who was away for long learns only so that it is not, and a
    * feed must never be taken back from a rightful successor.
    * @returns false when it is not
-   * @throws the signal's reason
+   * @throws HighwaterError KAFKA_*, LOG_FAILED when they cannot be asked; the signal's reason
    */
   confirm(signal: AbortSignal): Promise<boolean>;
 }
@@ -41,6 +46,7 @@ export function soleMembership(): Membership {
       signal.throwIfAborted();
       return grant;
     },
+    decline() {},
     async leave() {},
   };
 }

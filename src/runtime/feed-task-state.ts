@@ -87,6 +87,11 @@ export function endsOwnership(code: ErrorCode, failures: number): boolean {
   return losesFeed.includes(code) || (code === 'LOG_FAILED' && failures >= FAILURES_KEPT);
 }
 
+/** Whether a feed that could not be acquired is better left to another instance: what is wrong may be wrong here alone. */
+export function isForOthers(event: 'failed' | 'parked' | 'fenced', failures: number): boolean {
+  return event === 'parked' || (event === 'failed' && failures >= FAILURES_KEPT);
+}
+
 const MOST_BACKOFF_MS = 5 * 60_000;
 const LEAST_PARKED_MS = 5 * 60_000;
 

@@ -5,12 +5,13 @@ import type { Grant, Membership } from '../log/membership';
 import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
 import type { PollDeps } from '../pipeline/poll';
-import { pause } from '../wait';
+import { joinSignals, pause } from '../wait';
 import {
   endsOwnership,
   endsWorker,
   eventFor,
   type FeedTaskState,
+  isForOthers,
   nextState,
   pauseAfter,
 } from './feed-task-state';
@@ -52,13 +53,16 @@ export async function runFeedTask(
   let work = feedWork(feed, inbox, logger, once);
   let state: FeedTaskState = 'starting';
   let hold: Hold | null = null;
-  /** Another owner was met: the others are asked before the feed is taken back. */
-  let isInDoubt = false;
   let owned: OwnedFeed | null = null;
   let failures = 0;
   let error: HighwaterError | null = null;
   let notCommitted: HighwaterError | null = null;
   let isPaused = false;
+
+  function tell({ message, code, now, remedy }: HighwaterError, facts: object): void {
+    const unrepeated = 'The poll failed and is not repeated; other feeds are not concerned.';
+    logger.error(message, { feed: feed.name, code, now: once ? unrepeated : now, remedy, ...facts });
+  }
 
   try {
     while (!signal.aborted) {
@@ -66,13 +70,11 @@ export async function runFeedTask(
         owned = await letGo(owned);
         state = nextState(state, 'revoked');
         work = feedWork(feed, inbox, logger, once);
-        [hold, isInDoubt, failures, error] = [null, false, 0, null];
+        [hold, failures, error] = [null, 0, null];
       }
       try {
         hold ??= await holdFeed(feed, membership, signal);
         const { grant, over } = hold;
-        if (isInDoubt) await grant.confirm(over);
-        isInDoubt = false;
         owned ??= await acquireFeed(feed, deps, over, grant);
         if (state === 'starting') state = nextState(state, 'acquired');
         const isPolled = await work.turn(owned, over);
@@ -87,24 +89,27 @@ export async function runFeedTask(
           break;
         }
         if (hold?.grant.revoked.aborted) continue;
+        const before: HighwaterError | null = error;
         error = asHighwaterError(feed, thrown);
         // Another instance that has this feed has not all of them.
         const isOthers = hold === null && error.code === 'LOG_OWNED';
         if (owned === null && endsWorker(error.code) && !isOthers) throw error;
-        failures++;
         const event = eventFor(error.code);
-        isInDoubt = event === 'fenced';
         state = nextState(state, event);
+        // Who waits for the others' word asks again at once: the feed may be its own as soon as they can be reached.
+        if (hold === null && !once) {
+          if (before?.code !== error.code) tell(error, { retryInMs: ASK_AGAIN_MS });
+          work.postpone(ASK_AGAIN_MS);
+          await idle(ASK_AGAIN_MS, null, signal);
+          if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');
+          continue;
+        }
+        failures++;
         const isKept = owned !== null && !endsOwnership(error.code, failures);
+        if (owned === null && isForOthers(event, failures)) membership.decline(feed.name);
         const pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, isKept, Math.random());
         work.postpone(pauseMs);
-        logger.error(error.message, {
-          feed: feed.name,
-          code: error.code,
-          now: once ? 'The poll failed and is not repeated; other feeds are not concerned.' : error.now,
-          remedy: error.remedy,
-          ...(once ? {} : { retryInMs: Math.round(pauseMs) }),
-        });
+        tell(error, once ? {} : { retryInMs: Math.round(pauseMs) });
         if (!isKept || !(await keepError(feed, owned!.deps, error, event === 'parked')))
           owned = await letGo(owned);
       }
@@ -121,6 +126,8 @@ export async function runFeedTask(
   }
 }
 
+const ASK_AGAIN_MS = 1_000;
+
 /** The feed is this instance's until `over`: it was revoked, or the signal came. */
 interface Hold {
   readonly grant: Grant;
@@ -135,13 +142,15 @@ async function holdFeed(feed: Feed, membership: Membership, signal: AbortSignal)
 /** Until something is due, a command comes, or the signal. */
 async function idle(ms: number, inbox: Inbox | null, signal: AbortSignal): Promise<void> {
   const woken = new AbortController();
-  const over = AbortSignal.any([signal, woken.signal]);
+  const either = joinSignals([signal, woken.signal]);
+  const over = either.signal;
   // A timer holds no more than 2^31 ms.
   await Promise.race([
     pause(Math.min(ms, 86_400_000), over),
     ...(inbox === null ? [] : [inbox.filled(over)]),
   ]);
   woken.abort();
+  either.leave();
 }
 
 /** What goes wrong in letting go must not hide why, nor end the other feeds: the next owner fences this one anyway. */

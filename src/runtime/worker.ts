@@ -57,7 +57,7 @@ export async function runWorker(
     ? null
     : serveCommands({ ...deps, topic: commandTopic, instance, redact, owns: held.owns });
   try {
-    return await Promise.all(
+    const ended = await Promise.allSettled(
       config.feeds.map((feed) => {
         const task = {
           ...deps,
@@ -78,9 +78,13 @@ export async function runWorker(
         });
       }),
     );
+    // What was acquired is released by now.
+    return ended.map((one) => {
+      if (one.status === 'rejected') throw one.reason;
+      return one.value;
+    });
   } finally {
-    await commands?.close();
-    await membership.leave();
+    await Promise.all([commands?.close(), membership.leave()]);
     source.close();
     patientSource.close();
     budget.close();

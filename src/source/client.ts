@@ -4,6 +4,7 @@ import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Logger } from '../logger';
 import { createRedactor, type Redact } from '../redaction';
+import { joinSignals } from '../wait';
 import { type HttpLimits, httpGet } from './http-get';
 import { endpointUrl, pageQuery } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
@@ -140,22 +141,6 @@ async function askOnce(
   // The vendor counts by token: whoever uses it has to wait.
   if (read.code === 'SOURCE_RATE_LIMITED') deps.budget.holdFor(read.retryAfterMs ?? 0);
   return read;
-}
-
-/** One signal out of several; `AbortSignal.any` would pile up on a signal that lives as long as the process. */
-function joinSignals(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; leave(): void } {
-  const joint = new AbortController();
-  const onAbort = (event: Event) => joint.abort((event.target as AbortSignal).reason);
-  for (const signal of signals) {
-    if (signal.aborted) joint.abort(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  }
-  return {
-    signal: joint.signal,
-    leave() {
-      for (const signal of signals) signal.removeEventListener('abort', onAbort);
-    },
-  };
 }
 
 function requireUsableBase(baseUrl: string, redact: Redact): void {

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { type Consumer, Kafka, logLevel } from 'kafkajs';
+import { AssignerProtocol, type Consumer, Kafka, logLevel } from 'kafkajs';
 import type { CommitLog } from '../../src/log/commit-log';
+import { connectGroup } from '../../src/log/kafka/group/coordinator';
+import { decodeAssignment } from '../../src/log/kafka/group/protocol';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import type { Grant, Membership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
@@ -153,6 +155,71 @@ it('a coordinator that is killed and comes back finds the owners as they were', 
   await until(() => all(a, b).length === 3);
   expect([a.has(), b.has()]).toEqual(before);
 }, 90_000);
+
+it('a feed that one instance cannot take over goes to another, and stays where none can', async () => {
+  const a = start('a', { feeds: ['ipos'] });
+  await until(() => counts(a)[0] === 1);
+  a.membership.decline('ipos');
+  const b = start('b', { feeds: ['ipos'] });
+  await until(() => `${counts(a, b)}` === '0,1');
+  b.membership.decline('ipos');
+  await until(async () => (await b.grant('ipos')?.confirm(deadline())) === true);
+  expect(counts(a, b)).toEqual([0, 1]);
+}, 60_000);
+
+it('who cannot reach the others is told so when it asks, and keeps what it has', async () => {
+  const a = start('a', { brokers: kafka.brokers });
+  await until(() => counts(a)[0] === 3);
+  kafka.proxy.freeze();
+  const asked = a.grant('ipos')!.confirm(AbortSignal.timeout(50_000));
+  await expect(asked).rejects.toMatchObject({ code: 'KAFKA_UNREACHABLE' });
+  expect(counts(a)).toEqual([3]);
+  kafka.proxy.thaw();
+  await until(async () => (await a.grant('ipos')?.confirm(deadline())) === true, 30_000);
+}, 90_000);
+
+it('who ends while it joins leaves no ghost behind', async () => {
+  const a = start('a');
+  await until(() => counts(a)[0] === 3);
+  const began = performance.now();
+  const passing = start('b');
+  await passing.membership.leave();
+  const c = start('c');
+  await until(() => counts(c)[0] === 1);
+  expect(performance.now() - began).toBeLessThan(sessionTimeoutMs * 2);
+  expect(counts(a)).toEqual([2]);
+}, 60_000);
+
+it('a member that cannot be understood gets nothing, and keeps nobody from what is theirs', async () => {
+  const a = start('a');
+  await until(() => counts(a)[0] === 3);
+  const groupId = `test:${prefix}owners`;
+  const connection = connectGroup(
+    new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING }),
+    groupId,
+  );
+  try {
+    const odd = await connection.coordinator();
+    const userData = Buffer.from('not ours');
+    const metadata = AssignerProtocol.MemberMetadata.encode({ version: 1, topics: ['ipos'], userData });
+    const { memberId, generationId } = await odd.joinGroup({
+      ...{ groupId, memberId: '', sessionTimeout: 5_000, rebalanceTimeout: 5_000 },
+      groupProtocols: [{ name: 'highwater', metadata }],
+    });
+    const { memberAssignment } = await odd.syncGroup({
+      groupId,
+      memberId,
+      generationId,
+      groupAssignment: [],
+    });
+    expect(decodeAssignment(memberAssignment).feeds).toEqual([]);
+    expect(await a.grant('ipos')!.confirm(deadline())).toBe(true);
+    expect(counts(a)).toEqual([3]);
+    await odd.leaveGroup({ groupId, memberId });
+  } finally {
+    connection.drop();
+  }
+}, 60_000);
 
 describe('what the group refuses', () => {
   let consumer: Consumer | null = null;

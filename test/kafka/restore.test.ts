@@ -225,7 +225,7 @@ it('gets through a topic that compaction has emptied of all but its latest recor
     await write([record(current(), 'key 0', 'rolls the segment')]);
     const left = await collect(first.restore(current(), deadline()));
     return left.length < 60;
-  }, 45_000);
+  }, 100_000);
 
   const second = await acquire();
 
@@ -235,4 +235,4 @@ it('gets through a topic that compaction has emptied of all but its latest recor
     'key 2': 'last 2',
     'key 3': 'last 3',
   });
-}, 90_000);
+}, 150_000);

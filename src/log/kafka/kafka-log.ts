@@ -48,6 +48,8 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   });
   const sessions = new Set<FeedSession>();
   const memberships = new Set<Membership>();
+  /** By feed: the last acquisition that was begun. Never fails. */
+  const acquiring = new Map<string, Promise<void>>();
   /** Risky settings of topics that were told of already: a feed may be acquired often. */
   const warned = new Set<string>();
 
@@ -107,9 +109,18 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     async acquire(topics, signal, grant) {
       signal.throwIfAborted();
       assertOpen();
-      const acquiring = acquire(topics, signal, grant);
+      // One that nobody waits for any more would fence the next one.
+      await unlessAborted(acquiring.get(topics.feed) ?? Promise.resolve(), signal);
+      const session = acquire(topics, signal, grant);
+      acquiring.set(
+        topics.feed,
+        session.then(
+          () => undefined,
+          () => undefined,
+        ),
+      );
       try {
-        return await unlessAborted(acquiring, signal, (session) => session.release());
+        return await unlessAborted(session, signal, (abandoned) => abandoned.release());
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof HighwaterError) throw error;
@@ -117,6 +128,9 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
           const what = `another publisher took feed ${topics.feed} over while this one did`;
           throw new HighwaterError('LOG_FENCED', what, { cause: error });
         }
+        // To find out what is forbidden fences whoever has the feed by now.
+        const isMine = grant === undefined || (await grant.confirm(signal).catch(() => false));
+        if (!isMine) throw kafkaFailure(error, `taking over feed ${topics.feed}`);
         throw await writeFailure(error, `taking over feed ${topics.feed}`, {
           ...{ kafka, cluster: options.kafka, transactionalId: transactionalId(topics.feed) },
           topics: allTopics(topics).map(({ name }) => name),

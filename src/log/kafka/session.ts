@@ -1,6 +1,6 @@
 import type { Producer } from 'kafkajs';
 import { type ErrorCode, HighwaterError } from '../../errors';
-import { pause } from '../../wait';
+import { pause, unlessLate } from '../../wait';
 import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
 import type { CommandTarget } from './admin-commands';
 import { type CommitMark, markOf } from './commit-mark';
@@ -32,6 +32,9 @@ export interface SessionLimits {
   readonly stallMs: number;
 }
 
+/** How long an acquisition waits for the other instances' word, in ms. */
+const CONFIRM_MS = 20_000;
+
 /** A batch that the brokers refuse is written so many times before the poll fails. */
 const ATTEMPTS = 3;
 
@@ -43,6 +46,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   const { topics, partitions, compacted, ownerEpoch, logger, limits } = deps;
   const { feed } = topics;
   const written: WrittenOffsets = new Map();
+  // As late as can be: whoever was away meanwhile does not know it yet.
+  await assertStillOwned(deps, CONFIRM_MS);
   let producer: Producer | null = await takeOver(deps, compacted, written);
   /** Why the session is over, once it is. */
   let over: HighwaterError | null = null;
@@ -103,7 +108,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       try {
         // A producer that was fenced learns it by an error that can also mean something else, or by none. To take the feed
         // back unasked would fence a rightful successor, so the others are asked, and its fence is looked for first.
-        if (isRefusedProducer(error)) await assertStillOwned(giveUpAt - performance.now());
+        if (isRefusedProducer(error) || isRefusedProducer(cause))
+          await assertStillOwned(deps, giveUpAt - performance.now());
         await isCommitted(deps, position, known, null);
         producer = await takeOver(deps, sourceOffsetOnly, written, acknowledged);
         // Released meanwhile: nobody else would close this one.
@@ -131,12 +137,6 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       }
       await pause(Math.min(2_000, 50 * 2 ** tries), deps.signal);
     }
-  }
-
-  async function assertStillOwned(forMs: number): Promise<void> {
-    const late = AbortSignal.timeout(Math.max(0, Math.ceil(forMs)));
-    const isStillOwned = (await deps.isStillOwned?.(AbortSignal.any([late, deps.signal]))) ?? true;
-    if (!isStillOwned) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${feed}`);
   }
 
   const sourceOffsetOnly = new Map([[topics.sourceOffset.name, 1]]);
@@ -200,6 +200,21 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     },
   };
   return session;
+}
+
+/** @throws HighwaterError LOG_FENCED when the feed is another instance's by now; what `isStillOwned` throws */
+async function assertStillOwned({ feed, signal, isStillOwned }: SessionDeps, forMs: number): Promise<void> {
+  if (isStillOwned === undefined) return;
+  const waiting = new AbortController();
+  const late = () => {
+    waiting.abort();
+    return new HighwaterError(
+      'KAFKA_UNREACHABLE',
+      `the other instances were not heard of within ${Math.round(forMs / 1_000)} s`,
+    );
+  };
+  const isMine = await unlessLate(isStillOwned(waiting.signal), Math.max(0, forMs), signal, late);
+  if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${feed}`);
 }
 
 function isCode(error: unknown, code: ErrorCode): error is HighwaterError {

@@ -81,7 +81,7 @@ def check_source_offsets(log):
             if record.value is None:
                 continue
             value = record.value
-            expected = {name: str(value[name]) for name in ("incarnation", "owner_epoch", "commit")}
+            expected = {name: str(value[name]) for name in ("incarnation", "owner_epoch", "commit", "seq")}
             if record.key != feed or value["feed"] != feed or record.headers != expected:
                 problems.append(f"{record}: key {record.key}, feed {value['feed']}, headers {record.headers}")
             if value["commit"] <= latest.get(value["incarnation"], 0):

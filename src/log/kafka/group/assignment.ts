@@ -9,6 +9,8 @@ export interface Member {
   readonly isGuest: boolean;
   /** Names of the feeds that it can publish. */
   readonly feeds: readonly string[];
+  /** Of these feeds, those that it could not take over lately: others come first. */
+  readonly declined: readonly string[];
   /** For who comes after it on the same machine. */
   readonly process: ProcessIdentity;
   /** What it was given before, and under which member id. */
@@ -26,8 +28,9 @@ export interface Claims {
  * way whoever computes it.
  *
  * A claim made under another member id than the present one is of a member that the group has gone on without: it counts
- * only where nobody else has the feed by now, or a process that was stopped for a while would take its feeds back. A guest keeps
- * what it has, whatever its share, and is given only what no other member can have.
+ * only where nobody else has the feed by now, or a process that was stopped for a while would take its feeds back. A guest
+ * keeps what it has, whatever its share, and is given only what no other member can have. Who declines a feed has it only
+ * where all who could have it decline it.
  *
  * @returns feeds by member id; every member is there
  */
@@ -35,11 +38,7 @@ export function assignFeeds(members: readonly Member[]): ReadonlyMap<string, rea
   const given = new Map(members.map(({ memberId }) => [memberId, [] as string[]]));
   const regulars = members.filter(({ isGuest }) => !isGuest);
   const able = new Map<string, readonly Member[]>();
-  for (const feed of new Set(members.flatMap(({ feeds }) => feeds)))
-    able.set(
-      feed,
-      members.filter(({ feeds }) => feeds.includes(feed)),
-    );
+  for (const feed of new Set(members.flatMap(({ feeds }) => feeds))) able.set(feed, ableOf(feed, members));
   const rest = new Set(
     // Those that few can have first: the others fit in around them.
     [...able.keys()].sort((a, b) => able.get(a)!.length - able.get(b)!.length || (a < b ? -1 : 1)),
@@ -79,6 +78,12 @@ export function assignFeeds(members: readonly Member[]): ReadonlyMap<string, rea
   return given;
 }
 
+function ableOf(feed: string, members: readonly Member[]): readonly Member[] {
+  const able = members.filter(({ feeds }) => feeds.includes(feed));
+  const willing = able.filter(({ declined }) => !declined.includes(feed));
+  return willing.some(({ isGuest }) => !isGuest) ? willing : able;
+}
+
 function isValid({ claims, memberId }: Member): boolean {
   return claims.memberId === memberId;
 }
@@ -95,7 +100,7 @@ function firstClaimant(
 ): Member | undefined {
   const since = ({ claims }: Member): number => claims.feeds[feed] ?? Number.NEGATIVE_INFINITY;
   return members
-    .filter((member) => counts(member) && feed in member.claims.feeds)
+    .filter((member) => counts(member) && Object.hasOwn(member.claims.feeds, feed))
     .sort((a, b) => since(b) - since(a) || (a.memberId < b.memberId ? -1 : 1))[0];
 }
 

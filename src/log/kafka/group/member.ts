@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import type { Logger } from '../../../logger';
-import { pause, unlessAborted } from '../../../wait';
+import { joinSignals, pause, unlessAborted, unlessLate } from '../../../wait';
 import { protocolType } from '../kafka-failure';
 import { assignFeeds, type Member } from './assignment';
 import { type Coordinator, connectGroup, type GroupConnection, type Joined } from './coordinator';
@@ -43,10 +43,13 @@ export interface MemberDeps {
 export interface GroupMember {
   /** Asks now whether the place still holds. @returns the mark by which `confirmed` tells of the answer */
   ask(): number;
+  /** Joins again, to introduce itself anew. */
+  rejoin(): void;
   leave(): Promise<void>;
 }
 
 const LEAVE_MS = 3_000;
+const CONNECT_MS = 10_000;
 const MOST_PAUSE_MS = 2_000;
 const MOST_REFUSED_PAUSE_MS = 60_000;
 
@@ -64,8 +67,11 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   let memberId = '';
   /** A broker that holds back the answer to a join answers nothing else on that connection. */
   let isJoining = false;
+  /** Of a member that has no id yet: it is told only with the answer. */
+  let firstJoin: Promise<string> | null = null;
   let asked = 0;
   let confirmed = 0;
+  let isToRejoin = false;
   let wake = new AbortController();
 
   const living = live();
@@ -74,7 +80,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     for (let failures = 0; !leaving.signal.aborted; ) {
       try {
         connection ??= connectGroup(kafka, groupId);
-        const coordinator = await unlessAborted(connection.coordinator(), leaving.signal);
+        const coordinator = await inTime(connection.coordinator(), CONNECT_MS);
         // A coordinator that hangs is found out by a question that is answered soon; a join may take its time.
         await removeGhosts(coordinator);
         const generation = await takePlace(coordinator);
@@ -105,7 +111,10 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     for (const { memberId: id, memberMetadata } of groups.flatMap(({ members }) => members)) {
       if (!isOfEnded(id, memberMetadata)) continue;
       logger.debug('a member whose process has ended is taken out of the group', { groupId, memberId: id });
-      await inTime(coordinator.leaveGroup({ groupId, memberId: id }), answerMs);
+      // Another one may have taken it out already.
+      await inTime(coordinator.leaveGroup({ groupId, memberId: id }), answerMs).catch((error: unknown) => {
+        if (protocolType(error) !== 'UNKNOWN_MEMBER_ID') throw error;
+      });
     }
   }
 
@@ -129,23 +138,29 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   }
 
   async function join(coordinator: Coordinator): Promise<Joined> {
+    isToRejoin = false;
     const metadata = encodeMember(deps.introduction(), topicOf);
     isJoining = true;
     const joining = coordinator.joinGroup({
       ...{ groupId, memberId, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: sessionTimeoutMs },
       groupProtocols: [{ name: PROTOCOL, metadata }],
     });
+    if (memberId === '') {
+      firstJoin = joining.then((answer) => answer.memberId);
+      firstJoin.catch(() => undefined);
+    }
     // Answered when all have joined, or are given up; an empty group waits for others first, as long as its brokers like.
     const joined = await inTime(joining, 2 * sessionTimeoutMs + 10_000).catch((error: unknown) => {
       isJoining = leaving.signal.aborted;
       throw error;
     });
     isJoining = false;
+    firstJoin = null;
     return joined;
   }
 
   function divide({ members }: Joined): { memberId: string; memberAssignment: Buffer }[] {
-    const known = members.map(({ memberId: id, memberMetadata }) => decodeMember(id, memberMetadata));
+    const known = members.map(({ memberId: id, memberMetadata }) => readMember(id, memberMetadata));
     const instances = new Map(known.map(({ memberId: id, instance }) => [id, instance]));
     const given = assignFeeds(known);
     const owners = Object.fromEntries(
@@ -157,12 +172,36 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     }));
   }
 
-  async function keepPlace(coordinator: Coordinator, generation: number): Promise<never> {
+  /** One that cannot be understood gets nothing, and does not keep the others from theirs. */
+  function readMember(id: string, metadata: Buffer): Member {
+    try {
+      return decodeMember(id, metadata);
+    } catch (error) {
+      logger.warn(
+        `The member ${id} of group ${groupId} is of another program or version; it gets no feeds.`,
+        { error },
+      );
+      return {
+        ...deps.introduction(),
+        memberId: id,
+        instance: id,
+        feeds: [],
+        claims: { memberId: '', feeds: {} },
+      };
+    }
+  }
+
+  async function keepPlace(coordinator: Coordinator, generation: number): Promise<void> {
     for (;;) {
       wake = new AbortController();
       // What was asked since the last answer does not wait.
-      if (asked === confirmed) await pause(heartbeatMs, AbortSignal.any([leaving.signal, wake.signal]));
+      if (asked === confirmed) {
+        const either = joinSignals([leaving.signal, wake.signal]);
+        await pause(heartbeatMs, either.signal);
+        either.leave();
+      }
       leaving.signal.throwIfAborted();
+      if (isToRejoin) return;
       const mark = asked;
       await inTime(coordinator.heartbeat({ groupId, groupGenerationId: generation, memberId }), answerMs);
       confirm(mark);
@@ -174,17 +213,10 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     deps.confirmed(mark);
   }
 
-  async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
-    const late = AbortSignal.timeout(ms);
-    try {
-      return await unlessAborted(work, AbortSignal.any([late, leaving.signal]));
-    } catch (error) {
-      if (late.aborted && !leaving.signal.aborted)
-        throw new Error(
-          `Connection timeout: the coordinator of group ${groupId} did not answer within ${ms} ms`,
-        );
-      throw error;
-    }
+  function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+    const late = () =>
+      new Error(`Connection timeout: the coordinator of group ${groupId} did not answer within ${ms} ms`);
+    return unlessLate(work, ms, leaving.signal, late);
   }
 
   return {
@@ -193,14 +225,21 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       wake.abort();
       return asked;
     },
+    rejoin() {
+      isToRejoin = true;
+      wake.abort();
+    },
     async leave() {
       leaving.abort();
       await living;
+      const bounded = AbortSignal.timeout(LEAVE_MS);
+      // A member that the group waits for would be given feeds.
+      if (isJoining && firstJoin !== null)
+        memberId = await unlessAborted(firstJoin, bounded).catch(() => memberId);
       if (isJoining) {
         connection?.drop();
         connection = null;
       }
-      const bounded = AbortSignal.timeout(LEAVE_MS);
       try {
         if (memberId === '') return;
         connection ??= connectGroup(kafka, groupId);

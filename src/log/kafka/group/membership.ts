@@ -1,7 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logger';
-import { unlessAborted } from '../../../wait';
+import { joinSignals, unlessAborted, unlessLate } from '../../../wait';
 import type { Grant, JoinOptions, Membership } from '../../membership';
 import type { CommandTarget } from '../admin-commands';
 import { kafkaFailure, protocolType } from '../kafka-failure';
@@ -26,6 +26,12 @@ interface Held {
   readonly revoke: () => void;
 }
 
+/** A guest does not wait longer for a group that does not settle. */
+const GUEST_MS = 60_000;
+
+/** For so long others come first for a feed that could not be taken over here. */
+const DECLINED_MS = 5 * 60_000;
+
 /** What waits for the group's next word. */
 interface Waiting {
   readonly feed: string;
@@ -36,6 +42,7 @@ interface Waiting {
 interface Confirming {
   readonly mark: number;
   resolve(): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -52,15 +59,18 @@ export function groupMembership(
   const waiting = new Set<Waiting>();
   const confirming = new Set<Confirming>();
   let place: Place | null = null;
-  /** Since when the group cannot be reached, own clock; null while it can. */
-  let failingSince: number | null = null;
+  /** Since when the group cannot be reached, own clock; null while it can. It has not been reached yet. */
+  let failingSince: number | null = performance.now();
   let isOver = false;
   let told = '';
+  let isToldOfFailure = false;
+  /** Feed → until when, own clock. */
+  const declined = new Map<string, number>();
 
   const member = joinGroup({
     ...deps,
     introduction: () => ({
-      ...{ instance, isGuest, feeds, process: ownIdentity() },
+      ...{ instance, isGuest, feeds, process: ownIdentity(), declined: declinedNow() },
       claims: {
         memberId: place?.memberId ?? '',
         feeds: Object.fromEntries((place?.feeds ?? []).map((feed) => [feed, place!.generation])),
@@ -68,7 +78,7 @@ export function groupMembership(
     }),
     placed,
     confirmed(mark) {
-      failingSince = null;
+      isReached();
       for (const one of [...confirming]) {
         if (one.mark > mark) continue;
         confirming.delete(one);
@@ -80,7 +90,7 @@ export function groupMembership(
 
   function placed(next: Place): void {
     place = next;
-    failingSince = null;
+    isReached();
     for (const [feed, { revoke }] of [...held]) {
       if (next.feeds.includes(feed)) continue;
       held.delete(feed);
@@ -115,11 +125,20 @@ export function groupMembership(
       revoked: over.signal,
       async confirm(signal) {
         if (over.signal.aborted) return false;
-        const either = AbortSignal.any([signal, over.signal]);
+        let one: Confirming | null = null;
+        const answer = new Promise<void>((resolve, reject) => {
+          one = { mark: member.ask(), resolve, reject };
+          confirming.add(one);
+        });
+        const either = joinSignals([signal, over.signal]);
         try {
-          await unlessAborted(answered(member.ask()), either);
-        } catch {
+          await unlessAborted(answer, either.signal);
+        } catch (error) {
           signal.throwIfAborted();
+          if (!over.signal.aborted) throw error;
+        } finally {
+          either.leave();
+          confirming.delete(one!);
         }
         return !over.signal.aborted;
       },
@@ -128,19 +147,37 @@ export function groupMembership(
     return grant;
   }
 
-  function answered(mark: number): Promise<void> {
-    return new Promise((resolve) => {
-      confirming.add({ mark, resolve });
-    });
+  function isReached(): void {
+    failingSince = null;
+    if (isToldOfFailure) logger.info('The other instances can be asked again.');
+    isToldOfFailure = false;
   }
 
   function failed(error: unknown): boolean {
-    failingSince ??= performance.now();
-    const isLong = performance.now() - failingSince >= deps.patienceMs;
     const failure = groupFailure(error);
     const needsPerson = failure instanceof HighwaterError && failure.kind.parks;
-    if (isLong || needsPerson || isRefusal(error)) for (const one of [...waiting]) one.reject(failure);
+    failingSince ??= performance.now();
+    const isLong = performance.now() - failingSince >= deps.patienceMs;
+    if (!isLong && !needsPerson && !isRefusal(error)) return false;
+    for (const one of [...waiting]) one.reject(failure);
+    for (const one of [...confirming]) one.reject(failure);
+    confirming.clear();
+    if (!isToldOfFailure && held.size > 0) {
+      const feedsHeld = [...held.keys()].join(', ');
+      const why = failure instanceof Error ? failure.message : String(failure);
+      logger.warn('The other instances cannot be asked; this one goes on with what it has.', {
+        feeds: feedsHeld,
+        why,
+      });
+    }
+    isToldOfFailure = true;
     return needsPerson;
+  }
+
+  function declinedNow(): string[] {
+    const now = performance.now();
+    for (const [feed, until] of [...declined]) if (until <= now) declined.delete(feed);
+    return [...declined.keys()];
   }
 
   function isRefusal(error: unknown): boolean {
@@ -181,11 +218,23 @@ export function groupMembership(
         waiting.add(one);
         if (place !== null) settle(one, place);
       });
+      const late = () => {
+        const what = `the group ${groupId} has given feed ${feed} to nobody within ${GUEST_MS / 1_000} s`;
+        const remedy = 'Try again. When that does not help, end the members that are of another version.';
+        return new HighwaterError('LOG_FAILED', what, { remedy });
+      };
       try {
-        return await unlessAborted(granted, signal);
+        // Others wait until it is their turn.
+        return await (isGuest ? unlessLate(granted, GUEST_MS, signal, late) : unlessAborted(granted, signal));
       } finally {
         waiting.delete(one!);
       }
+    },
+    decline(feed) {
+      const until = declined.get(feed) ?? Number.NEGATIVE_INFINITY;
+      if (isGuest || until > performance.now()) return;
+      declined.set(feed, performance.now() + DECLINED_MS);
+      member.rejoin();
     },
     async leave() {
       if (isOver) return;

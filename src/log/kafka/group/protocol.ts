@@ -15,12 +15,14 @@ export const PROTOCOL = 'highwater';
 export type TopicOf = (feed: string) => string;
 
 const claims = z.object({ memberId: z.string(), feeds: z.record(z.string(), z.number()) });
+/** What a later version adds has a default: instances of both are in one group while one replaces the other. */
 const memberData = z.object({
   instance: z.string(),
-  isGuest: z.boolean(),
   feeds: z.array(z.string()),
-  process: z.object({ place: z.string(), pid: z.number() }),
-  claims,
+  isGuest: z.boolean().default(false),
+  declined: z.array(z.string()).default([]),
+  process: z.object({ place: z.string().nullable(), pid: z.number() }).default({ place: null, pid: 0 }),
+  claims: claims.default({ memberId: '', feeds: {} }),
 });
 const owners = z.record(z.string(), z.string());
 
@@ -40,6 +42,9 @@ export function encodeMember(member: Omit<Member, 'memberId'>, topicOf: TopicOf)
 
 /** @throws Error when it is of another program */
 export function decodeMember(memberId: string, metadata: Buffer): Member {
+  // kafkajs reads as many topics as the bytes claim to hold, and stands still over what are none.
+  const topics = metadata.length < 6 ? 0 : metadata.readInt32BE(2);
+  if (topics < 0 || topics > metadata.length) throw new Error(`member ${memberId} speaks another protocol`);
   const decoded = MemberMetadata.decode(metadata);
   if (decoded === null) throw new Error(`member ${memberId} says nothing`);
   const data = memberData.parse(JSON.parse(decoded.userData.toString('utf8')));

@@ -9,6 +9,7 @@ function member(memberId: string, more: Partial<Member> = {}): Member {
     memberId,
     instance: `host:${memberId}`,
     isGuest: false,
+    declined: [],
     feeds: FEEDS,
     process: { place: 'here', pid: 1 },
     claims,
@@ -98,6 +99,16 @@ it('a guest takes nothing from those that stay, keeps what it has while they com
   expect(given(working, member('a'))).toEqual({ g: ['ipos'], a: ['analysts', 'insights'] });
 });
 
+it('who declines a feed has it only where all decline it', () => {
+  const declining = { ...holding('a', FEEDS), declined: ['ipos'] };
+  expect(given(declining, member('b')).b).toContain('ipos');
+  expect(given(declining).a).toEqual(FEEDS);
+  const both = { ...holding('b', ['ipos'], 2), declined: ['ipos'] };
+  expect(given({ ...holding('a', ['insights', 'analysts'], 2), declined: ['ipos'] }, both).b).toEqual([
+    'ipos',
+  ]);
+});
+
 it('a feed goes to who can publish it, beyond its share where nobody else can', () => {
   const all = holding('a', ['insights', 'ipos']);
   const one = member('b', { feeds: ['analysts'] });
@@ -132,6 +143,22 @@ describe('whatever the members say', () => {
         expect([...all].sort()).toEqual([...new Set(members.flatMap(({ feeds }) => feeds))].sort());
         for (const { memberId, feeds } of members) {
           for (const feed of result.get(memberId)!) expect(feeds).toContain(feed);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('a guest is given no feed that it did not have and another one can publish', () => {
+    fc.assert(
+      fc.property(anyGroup, (members) => {
+        const result = assignFeeds(members);
+        const regulars = members.filter(({ isGuest }) => !isGuest);
+        for (const { memberId, claims } of members.filter(({ isGuest }) => isGuest)) {
+          for (const feed of result.get(memberId)!) {
+            if (claims.memberId === memberId && feed in claims.feeds) continue;
+            expect(regulars.filter(({ feeds }) => feeds.includes(feed))).toEqual([]);
+          }
         }
       }),
       { numRuns: 1_000 },
