@@ -9,6 +9,7 @@ import { appender } from './append';
 import { type KafkaConfig, kafkaClient } from './client';
 import { readingCluster } from './cluster';
 import { compressionType } from './compression';
+import { ownersGroup, SESSION_TIMEOUT_MS } from './group/group-settings';
 import { groupMembership } from './group/membership';
 import { groupOwners } from './group/owners';
 import { isRefusedProducer, kafkaFailure } from './kafka-failure';
@@ -34,8 +35,6 @@ interface LogLimits extends SessionLimits {
 
 const defaultLimits: LogLimits = { outcomeMs: 60_000, stallMs: 60_000, groupMs: 10_000 };
 
-const SESSION_TIMEOUT_MS = 10_000;
-
 /** The log on Kafka. Opens no connection before the first call that needs one. */
 export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const { appId, topicPrefix, logger } = options;
@@ -53,7 +52,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   /** Risky settings of topics that were told of already: a feed may be acquired often. */
   const warned = new Set<string>();
 
-  const groupId = `${appId}:${topicPrefix}owners`;
+  const groupId = ownersGroup(appId, topicPrefix);
   // A colon is in neither of the names: no other installation can come to the same id.
   const transactionalId = (feed: string) => `${appId}:${topicPrefix}${feed}`;
 

@@ -1,13 +1,14 @@
 import type { Kafka } from 'kafkajs';
-import { type ErrorCode, HighwaterError } from '../../../errors';
+import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logger';
 import { joinSignals, unlessAborted, unlessLate } from '../../../wait';
 import type { Grant, JoinOptions, Membership } from '../../membership';
 import type { CommandTarget } from '../admin-commands';
-import { kafkaFailure, protocolType } from '../kafka-failure';
+import { kafkaFailure } from '../kafka-failure';
 import { joinGroup, type Place } from './member';
 import { ownIdentity } from './process-identity';
 import type { TopicOf } from './protocol';
+import { refusalOf } from './refusals';
 
 export interface GroupDeps {
   readonly kafka: Kafka;
@@ -158,7 +159,8 @@ export function groupMembership(
     const needsPerson = failure instanceof HighwaterError && failure.kind.parks;
     failingSince ??= performance.now();
     const isLong = performance.now() - failingSince >= deps.patienceMs;
-    if (!isLong && !needsPerson && !isRefusal(error)) return false;
+    const isRefused = refusalOf(error, '', groupId, sessionTimeoutMs) !== null;
+    if (!isLong && !needsPerson && !isRefused) return false;
     for (const one of [...waiting]) one.reject(failure);
     for (const one of [...confirming]) one.reject(failure);
     confirming.clear();
@@ -180,20 +182,10 @@ export function groupMembership(
     return [...declined.keys()];
   }
 
-  function isRefusal(error: unknown): boolean {
-    return (protocolType(error) ?? '') in refusals;
-  }
-
   function groupFailure(error: unknown): unknown {
     const doing = `joining the group ${groupId}`;
-    const refusal = refusals[protocolType(error) as keyof typeof refusals];
-    if (refusal !== undefined) {
-      const [code, what, remedy] = refusal(groupId, sessionTimeoutMs);
-      return new HighwaterError(code, `${doing}: ${what}`, { cause: error, remedy });
-    }
-    return kafkaFailure(error, doing, {
-      ...{ operation: 'READ', topics: [], groupId, cluster: deps.target },
-    });
+    const asked = { operation: 'READ', topics: [], groupId, cluster: deps.target } as const;
+    return refusalOf(error, doing, groupId, sessionTimeoutMs) ?? kafkaFailure(error, doing, asked);
   }
 
   function ownedBy(feed: string, owner: string): HighwaterError {
@@ -246,24 +238,3 @@ export function groupMembership(
     },
   };
 }
-
-/** What the coordinator says no to, and goes on to: by its code. */
-const refusals: Readonly<
-  Record<string, (groupId: string, sessionTimeoutMs: number) => readonly [ErrorCode, string, string]>
-> = {
-  INVALID_SESSION_TIMEOUT: (_, ms) => [
-    'CONFIG_INVALID',
-    `the brokers do not allow a session timeout of ${ms / 1000} s`,
-    'Set KAFKA_SESSION_TIMEOUT to what lies between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
-  ],
-  INCONSISTENT_GROUP_PROTOCOL: (groupId) => [
-    'LOG_FAILED',
-    'its members do not speak the protocol of highwater',
-    `Give this installation another app id (HIGHWATER_APP_ID), or end the consumers that use the group ${groupId}.`,
-  ],
-  GROUP_MAX_SIZE_REACHED: () => [
-    'LOG_FAILED',
-    'the brokers allow no more members (group.max.size)',
-    'Run fewer instances, or raise it.',
-  ],
-};
