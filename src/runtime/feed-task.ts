@@ -98,7 +98,7 @@ export async function runFeedTask(
         state = nextState(state, event);
         // Who waits for the others' word asks again at once: the feed may be its own as soon as they can be reached.
         if (hold === null && !once) {
-          if (before?.code !== error.code) tell(error, { retryInMs: ASK_AGAIN_MS });
+          if (before?.code !== error.code) tell(error, {});
           work.postpone(ASK_AGAIN_MS);
           await idle(ASK_AGAIN_MS, null, signal);
           if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');

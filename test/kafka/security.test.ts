@@ -320,10 +320,10 @@ it('a file that cannot be used ends the publisher before it connects', async () 
   }
 }, 60_000);
 
-it('a publisher that is refused lives on with its feed parked, and ends in order', async () => {
+it('a publisher that is refused lives on, asks again ever more slowly, and ends in order', async () => {
   const env = environment({ ...trusting('login'), ...as(user.username, secrets.wrong, 'plain') });
   const running = cli(['run', '--feeds', 'ipos', '--log-level', 'debug'], { cwd: folder(), env });
-  await running.sees(/code=KAFKA_UNAUTHENTICATED.*retryInMs=300000/, 'stderr', 20_000);
+  await running.sees(/ERROR ipos: .*code=KAFKA_UNAUTHENTICATED/, 'stderr', 20_000);
   await running.sees(/taken anew.*failures=1\b/, 'stderr', 20_000);
   running.signal('SIGTERM');
   expect((await running.ended()).code).toBe(0);
