@@ -1,6 +1,8 @@
+import { Kafka, logLevel } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog } from '../../src/log/commit-log';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import type { Grant } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
 import { batch, deadline, readAll, record } from '../support/log-records';
 import { sharedServers, uniquePrefix } from '../support/servers';
@@ -56,4 +58,52 @@ it('of two publishers with different app ids on the same topics, each learns of 
   const all = await readAll(second, [changes]);
   const values = all.filter(({ key }) => key === 'a').map(({ value }) => String(value));
   expect(values).toEqual(['1', '2', '3']);
+}, 60_000);
+
+/** What the other instances say of a feed when they are asked. */
+function grant(isStillMine: () => boolean): Grant {
+  return { revoked: new AbortController().signal, confirm: async () => isStillMine() };
+}
+
+it('who was succeeded without knowing it acquires nothing, and its successor goes on', async () => {
+  const [zombie, successor] = [await open('same'), await open('same')];
+  const held = await successor.acquire(topics, deadline());
+  await held.commit(batch(held, topics, [record(changes, 'successor', '1')], 1));
+  await expect(
+    zombie.acquire(
+      topics,
+      deadline(),
+      grant(() => false),
+    ),
+  ).rejects.toMatchObject({ code: 'LOG_FENCED' });
+  await held.commit(batch(held, topics, [record(changes, 'successor', '2')], 2));
+}, 60_000);
+
+// A successor takes the transactional id first and writes its fence then: in between, the log shows nothing of it.
+it('an owner that the brokers refuse asks the others before it takes the feed back', async () => {
+  let isMine = true;
+  const log = await open('same');
+  const session = await log.acquire(
+    topics,
+    deadline(),
+    grant(() => isMine),
+  );
+  await session.commit(batch(session, topics, [record(changes, 'asked', '1')], 1));
+  const brokers = (await sharedServers()).brokers.split(',');
+  const successor = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer({
+    ...{ transactionalId: `same:${prefix}ipos`, idempotent: true, maxInFlightRequests: 1 },
+  });
+  await successor.connect();
+  try {
+    // With this it has the id.
+    const transaction = await successor.transaction();
+    isMine = false;
+    const refused = session.commit(batch(session, topics, [record(changes, 'asked', '2')], 2));
+    await expect(refused).rejects.toMatchObject({ code: 'LOG_FENCED' });
+    // Its producer was left alone.
+    await transaction.send({ topic: changes, messages: [{ key: 'taken', value: 'x' }] });
+    await transaction.abort();
+  } finally {
+    await successor.disconnect();
+  }
 }, 60_000);

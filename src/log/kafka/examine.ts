@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Kafka } from 'kafkajs';
 import { networkReason } from '../../network-reason';
+import { unlessLate } from '../../wait';
 import type { CommandTarget } from './admin-commands';
 import { isRefusedProducer, kafkaFailure } from './kafka-failure';
 import { assertWritable } from './write-access';
@@ -38,14 +39,13 @@ const connectMs = 5_000;
 
 async function whyUnreachable(host: string, port: number, signal: AbortSignal): Promise<string | null> {
   const socket = connect({ host, port });
+  const late = new Error(`no answer within ${connectMs / 1000} s`);
   try {
-    await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(connectMs)]) });
+    await unlessLate(once(socket, 'connect'), connectMs, signal, () => late);
     return null;
   } catch (error) {
     signal.throwIfAborted();
-    return error instanceof Error && error.name === 'AbortError'
-      ? `no answer within ${connectMs / 1000} s`
-      : networkReason(error);
+    return error === late ? late.message : networkReason(error);
   } finally {
     socket.destroy();
   }

@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
-import { pause, unlessAborted } from '../../../wait';
+import { joinSignals, pause, unlessAborted } from '../../../wait';
 import { kafkaFailure, protocolType } from '../kafka-failure';
 import { connectGroup } from './coordinator';
 
@@ -28,7 +28,9 @@ export async function settledMembers(
   groupId: string,
   signal: AbortSignal,
 ): Promise<readonly DescribedMember[]> {
-  const inTime = AbortSignal.any([signal, AbortSignal.timeout(SETTLE_MS)]);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), SETTLE_MS);
+  const { signal: inTime, leave } = joinSignals([signal, timeout.signal]);
   let connection = connectGroup(kafka, groupId);
   let last: unknown = unsettled(groupId, 'its coordinator does not answer');
   try {
@@ -50,6 +52,8 @@ export async function settledMembers(
       await pause(AGAIN_MS, inTime);
     }
   } finally {
+    clearTimeout(timer);
+    leave();
     connection.drop();
   }
   signal.throwIfAborted();
