@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { consumerTypes } from './consumer-types';
+
+export const root = path.join(__dirname, '..', '..');
+
+/** What `npm run generate` writes: paths in the repository → texts. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  return new Map([['src/consumer/schemas.ts', formatted('src/consumer/schemas.ts', consumerTypes())]]);
+}
+
+/** Those of them that are not as they would be written. */
+export function staleFiles(files = generatedFiles()): string[] {
+  return [...files].filter(([file, text]) => checkedIn(file) !== text).map(([file]) => file);
+}
+
+function checkedIn(file: string): string | null {
+  const full = path.join(root, file);
+  return existsSync(full) ? readFileSync(full, 'utf8') : null;
+}
+
+/** As `npm run format` would leave it. */
+function formatted(file: string, text: string): string {
+  const biome = path.join(root, 'node_modules', '.bin', 'biome');
+  const args = ['format', `--stdin-file-path=${file}`];
+  const { status, stdout, stderr, error } = spawnSync(biome, args, {
+    cwd: root,
+    input: text,
+    encoding: 'utf8',
+  });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`biome could not format ${file}: ${stderr}`);
+  return stdout;
+}
