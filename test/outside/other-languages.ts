@@ -1,4 +1,6 @@
 import { codecsOf } from './batches';
+import { checkConnect } from './connect';
+import { connectJars } from './connect-worker';
 import { checkNoticed, damagedCopy } from './damage';
 import { checkExample, examples } from './examples';
 import { javaProgram } from './java';
@@ -10,7 +12,7 @@ import { startServers } from './servers';
 
 /**
  * The publisher on Kafka, read by programs in other languages: every topic by a reader in Python and one in Java, and again
- * after a copy was damaged, which both must notice; and by the examples of the README.
+ * after a copy was damaged, which both must notice; by the examples of the README; and by Kafka Connect.
  * @param prefix of the topics; ends in a dot
  */
 export async function checkOtherLanguages(folder: string, prefix: string, results: Results): Promise<void> {
@@ -19,6 +21,7 @@ export async function checkOtherLanguages(folder: string, prefix: string, result
   // What the machine lacks is said first.
   const interpreter = await pythonProgram();
   const program = await javaProgram();
+  const connect = await connectJars();
   results.ok('packages and programs are installed');
 
   const servers = await startServers();
@@ -49,6 +52,9 @@ export async function checkOtherLanguages(folder: string, prefix: string, result
       const told = [...codecs].map(([codec, batches]) => `${batches} ${codec}`).join(', ');
       results.check((codecs.get('gzip') ?? 0) > 0, `what kafkajs read there is compressed: ${told} batches`);
     }
+
+    say('Kafka Connect (debezium-connect-plugins)');
+    await checkConnect(connect, servers, prefix, held, folder, results);
 
     say('A damaged copy');
     const damages = await damagedCopy(interpreter, servers, prefix, copyPrefix);

@@ -18,9 +18,12 @@ const POLLS = 12;
 const WRITES = 250;
 const LIFE_MS = 60_000;
 
+/** IPOs that the API stops showing. */
+const REMOVED = 12;
+
 /**
  * Has the real program publish a market that moves, in three lives: the first ends by SIGKILL, the second by SIGTERM, and
- * the third polls once when all is still. Others write to the same topics meanwhile, in transactions that are aborted.
+ * the third polls once when all is still. Then records are gone, which a reconcile proves. Others write to the same topics meanwhile, in transactions that are aborted.
  * @param folder empty
  */
 export async function publish(
@@ -61,6 +64,11 @@ export async function publish(
     await abortTransaction(brokers, prefix);
 
     await endedWell(start('run', '--once'));
+    // Rows without an id are in the way of deletes until an operator allows them.
+    const { ipos } = market.sim.stores;
+    const ids = [...ipos.truth().keys()].filter((_, i) => i % 20 === 0).slice(0, REMOVED);
+    for (const id of ids) ipos.remove(id);
+    await endedWell(start('reconcile', 'ipos', '--allow-deletes', String(REMOVED)));
     await abortTransaction(brokers, prefix);
     const truthFile = path.join(folder, 'truth.json');
     writeFileSync(truthFile, JSON.stringify(apiTruth(market)));

@@ -5,13 +5,16 @@ from collections import Counter
 from specification import DEAL_STATUS, FEEDS, FENCE_KEY, RATING_CHANGES
 
 OWNERS = 3
+# The feed that records are deleted of.
+DELETES = "ipos"
 
 
 def check_scenario(log):
     problems, owners = [], Counter()
     for feed in FEEDS:
         ops = {event.value["op"] for event in log.changes[feed]}
-        problems += [f"{feed} has no event with op {op}" for op in sorted({"c", "u", "r"} - ops)]
+        wanted = {"c", "u", "r", "d"} if feed == DELETES else {"c", "u", "r"}
+        problems += [f"{feed} has no event with op {op}" for op in sorted(wanted - ops)]
         if not any(event.value["after"] and event.value["after"]["extra"] for event in log.changes[feed]):
             problems.append(f"{feed} has no record with members in extra")
         if not any(record.value for record in log.topic(f"{feed}.dead-letters")):

@@ -1,0 +1,170 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { run } from './command';
+import { codeBlocks, instead } from './guide';
+import { javaCommand } from './java';
+import { jars } from './maven';
+import { pythonProgram } from './python';
+import { count, type KeyedValue, pythonReader } from './readers';
+import type { Results } from './results';
+import { publish } from './scenario';
+import { type Servers, startServers } from './servers';
+
+/** What became of a query. */
+interface Answer {
+  readonly query: string;
+  /** The table at its end, and how many changes made it. */
+  readonly rows?: readonly Row[];
+  readonly changes?: number;
+  readonly error?: string;
+}
+
+type Row = readonly unknown[];
+type Json = Record<string, unknown>;
+
+const QUERIES_MS = 180_000;
+const project = path.join(__dirname, 'flink');
+
+/**
+ * Flink SQL with the statements of its guide over what the publisher wrote: each query ends with the table that the records
+ * make, as another reader has them, and one that reads uncommitted records fails.
+ * @param prefix of the topics; ends in a dot
+ */
+export async function checkFlink(folder: string, prefix: string, results: Results): Promise<void> {
+  const say = (text: string) => void process.stdout.write(`${text}\n`);
+  const python = await pythonProgram();
+  const java = await javaCommand();
+  const libraries = await jars('flink', path.join(project, 'pom.xml'));
+  results.ok('packages and programs are installed');
+  const servers = await startServers();
+  try {
+    const { truthFile, writes } = await publish(servers, prefix, folder);
+    results.ok(`a publisher was killed, ended and run once more while the API wrote ${writes} times`);
+    const reader = pythonReader(python, folder);
+    const reading = await reader.read({ servers, prefix, truthFile });
+    say(reader.name);
+    count(reading, results);
+    say('Flink SQL');
+    await checkQueries({ java, libraries, folder, servers, prefix }, reading.topics!, results);
+  } finally {
+    await servers.stop(prefix.replace(/\.$/, ''));
+  }
+}
+
+export interface FlinkRun {
+  readonly java: string;
+  readonly libraries: string;
+  readonly folder: string;
+  readonly servers: Servers;
+  readonly prefix: string;
+}
+
+/** @param held records by topic */
+export async function checkQueries(
+  flink: FlinkRun,
+  held: Readonly<Record<string, readonly KeyedValue[]>>,
+  results: Results,
+): Promise<void> {
+  const answers = await runQueries(flink);
+  const expected = tables(held);
+  for (const { what, matches, rows } of expected) {
+    const answer = answers.find(({ query }) => matches.test(query));
+    const found = sorted(answer?.rows ?? []);
+    const isSo = answer?.rows !== undefined && isDeepStrictEqual(found, sorted(rows));
+    const text = `${what}: ${rows.length} rows after ${answer?.changes} changes`;
+    results.check(isSo, text, [answer?.error ?? firstDifference(found, sorted(rows))]);
+  }
+  const uncommitted = answers.find(({ query }) => query.includes('uncommitted'));
+  const isRefused = uncommitted?.error?.includes('deserialize') === true;
+  const text = 'a query that reads uncommitted records fails on those of an aborted transaction';
+  results.check(isRefused, text, [uncommitted?.error ?? `${uncommitted?.rows?.length} rows`]);
+  const known = expected.length + 1;
+  if (answers.length !== known) results.fail(`${answers.length} queries in the guide, ${known} looked at`);
+}
+
+/** What each query of the guide ends with. */
+function tables(held: Readonly<Record<string, readonly KeyedValue[]>>) {
+  const live = (feed: string) => {
+    const latest = new Map(held[`${feed}.current`]!.map(({ key, value }) => [key, value as Json | null]));
+    return [...latest.values()].filter((value) => value !== null);
+  };
+  const ipos = live('ipos');
+  const statuses = new Map<unknown, number>();
+  for (const { deal_status } of ipos) statuses.set(deal_status, (statuses.get(deal_status) ?? 0) + 1);
+  const columns = [
+    ...['id', 'name', 'deal_status', 'offering_value', 'shares_outstanding', 'spac_converted_to_target'],
+    ...['lead_underwriters', 'extra', 'updated'],
+  ];
+  return [
+    { what: 'ipos by deal status', matches: /COUNT\(\*\)/, rows: [...statuses] },
+    {
+      what: 'all ipos, with lists and maps',
+      matches: /^SELECT \* FROM ipos$/,
+      rows: ipos.map((record) => columns.map((column) => record[column])),
+    },
+    {
+      what: 'all insights, with nested records',
+      matches: /FROM insights/,
+      rows: live('insights').map(({ id, rating, security }) => [
+        ...[id, rating],
+        (security as Json | null)?.symbol ?? null,
+      ]),
+    },
+    {
+      what: 'the table topic by upsert-kafka',
+      matches: /FROM ipos_current/,
+      rows: ipos.map(({ id, deal_status }) => [id, deal_status]),
+    },
+    {
+      what: 'deal status changes',
+      matches: /FROM deal_status_changes/,
+      rows: held['ipos.deal-status']!.map(({ value }) => {
+        const { event_id, id, previous_status, status } = value as Json;
+        return [event_id, id, previous_status, status];
+      }),
+    },
+  ];
+}
+
+async function runQueries({ java, libraries, folder, servers, prefix }: FlinkRun): Promise<Answer[]> {
+  const { brokers, registryUrl } = servers;
+  const own = path.join(folder, 'flink');
+  mkdirSync(own, { recursive: true });
+  const guide = instead(codeBlocks('flink.md', 'sql').join('\n'), {
+    'localhost:9092': brokers,
+    'http://localhost:8081/apis/ccompat/v7': registryUrl,
+    "'topic' = '": `'topic' = '${prefix}`,
+  });
+  const [ipos] = /^CREATE TABLE ipos \(.*?;$/ms.exec(guide)!;
+  const uncommitted = instead(ipos, {
+    'TABLE ipos': 'TABLE uncommitted',
+    read_committed: 'read_uncommitted',
+  });
+  const [statements, answers] = [path.join(own, 'statements.sql'), path.join(own, 'answers.json')];
+  writeFileSync(statements, `${guide}\n${uncommitted}\nSELECT id FROM uncommitted;\n`);
+  // Level off: a session cluster logs as an error that a job which has ended is not there any more.
+  const quiet = '-Dorg.slf4j.simpleLogger.defaultLogLevel=off';
+  const vm = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx1g', quiet, '-cp', `${libraries}/*`];
+  const program = path.join(project, 'RunQueries.java');
+  const { code, stdout, stderr } = await run(java, [...vm, program, statements, answers], {
+    withinMs: QUERIES_MS,
+  });
+  if (code !== 0) throw new Error(`Flink ended with ${code}:\n${stdout}${stderr}`);
+  return JSON.parse(readFileSync(answers, 'utf8')) as Answer[];
+}
+
+function sorted(rows: readonly Row[]): string[] {
+  return rows.map((row) => JSON.stringify(row.map(inOrder))).sort();
+}
+
+/** Members of a map come in any order. */
+function inOrder(value: unknown): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function firstDifference(found: readonly string[], expected: readonly string[]): string {
+  const at = expected.findIndex((row, i) => row !== found[i]);
+  return `${found.length} rows, expected ${expected.length}; ${found[at]}, expected ${expected[at]}`;
+}

@@ -1,0 +1,35 @@
+import { cacheFolder } from './cache-folder';
+import { run } from './command';
+import { isMissing, MissingToolError } from './missing-tool';
+
+const BUILD_MS = 300_000;
+
+/** @throws MissingToolError without Maven, or when it fails */
+export async function maven(pom: string, args: readonly string[]): Promise<void> {
+  const all = ['-q', '-B', '-f', pom, ...args];
+  try {
+    const { code, stdout, stderr } = await run('mvn', all, { withinMs: BUILD_MS });
+    if (code === 0) return;
+    const what = `Maven failed: mvn ${all.join(' ')}\n${stdout}${stderr}`;
+    throw new MissingToolError(what, 'Let Maven reach Maven Central or a mirror of it', undefined);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new MissingToolError(
+      'Maven was not found, and what it would fetch is not in the cache yet',
+      'Install Maven',
+      error,
+    );
+  }
+}
+
+/**
+ * A folder with the jars that a pom names and what they need, fetched once for each version of the file.
+ * @throws MissingToolError without Maven, or when it fails
+ */
+export function jars(name: string, pom: string): Promise<string> {
+  return cacheFolder(name, [pom], (folder) =>
+    maven(pom, [`-DoutputDirectory=${folder}`, `${plugin}:copy-dependencies`, '-DincludeScope=runtime']),
+  );
+}
+
+const plugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1';
