@@ -253,6 +253,14 @@ export const errorKinds = {
     remedy:
       'Register the schemas (`highwater schemas register`), or let the publisher do it (HIGHWATER_SCHEMA_REGISTRATION=register).',
   },
+  SCHEMA_UNRECORDED: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'Nothing was changed.',
+    remedy:
+      'Keep what is printed as the next version (`highwater schemas print --subject NAME > HISTORY/NAME/2.avsc`), with a line in the changelog beside it.',
+  },
   SOURCE_UNREACHABLE: {
     exit: 1,
     retriable: true,

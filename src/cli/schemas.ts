@@ -1,6 +1,8 @@
+import path from 'node:path';
 import { Command } from 'commander';
 import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
 import type { SchemaRegistry, SchemaStatus } from '../avro/registry';
+import { historyFolder } from '../avro/schema-history';
 import { feedSchemas, fullName } from '../avro/schemas';
 import { commandSchema, commandSubject } from '../commands/command-record';
 import { configOptions } from '../config/command-options';
@@ -11,6 +13,7 @@ import { createLogger, wantsColor } from '../logger';
 import { type CommandContext, runCommand } from './command-context';
 import { isHeld, schemaLine } from './format/schema-line';
 import { type OpenRegistry, openRegistry } from './open-registry';
+import { checkHistory } from './schema-history';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -35,7 +38,14 @@ export function schemasCommand(): Command {
     new Command('check')
       .description('Say how every schema stands in the registry. Changes nothing.')
       .option('--json', 'One JSON object a line')
-      .addHelpText('after', '\nExit code 1 when a publisher with these settings would be refused.')
+      .option(
+        '--history [folder]',
+        'Instead of the registry, ask the versions kept in a folder (default: those that come with highwater)',
+      )
+      .addHelpText(
+        'after',
+        '\nExit code 1 when a publisher with these settings would be refused; with --history, when a schema breaks with a version, or is not kept.',
+      )
       .action((flags: Flags) => runCommand((context) => check(flags, context))),
     registryOptions,
   );
@@ -53,6 +63,7 @@ The registry is the one at SCHEMA_REGISTRY_URL; when that is not set, the one of
 Examples:
   $ npx highwater schemas print --subject ipos-value > ipos.avsc
   $ npx highwater schemas check                  before an upgrade: exit 1 when a schema would be refused
+  $ npx highwater schemas check --history        with every version that was published so far
   $ npx highwater schemas register               from a deployment, for publishers that only look up`,
   );
 }
@@ -78,6 +89,10 @@ async function print(flags: Flags, context: CommandContext): Promise<number> {
 
 async function check(flags: Flags, context: CommandContext): Promise<number> {
   const config = configured(flags, context);
+  if (flags.history !== undefined) {
+    const folder = flags.history === true ? historyFolder : path.resolve(String(flags.history));
+    return checkHistory(namesakes(config), folder, flags.json === true, context);
+  }
   return withRegistry(config, context, 'Nothing was changed.', async ({ registry, place }) => {
     const inspected = await inspectAll(config, registry);
     const line = flags.json === true ? jsonLine : lineForPeople(inspected);
@@ -127,6 +142,11 @@ function configuredSubjects({ feeds, topicPrefix, appId }: Config): Subject[] {
   );
   const commands = { subject: commandSubject(commandsTopic(appId, topicPrefix)), schema: commandSchema };
   return [...ofFeeds, commands];
+}
+
+/** Versions are kept by the names that topics have without settings. */
+function namesakes(config: Config): Subject[] {
+  return configuredSubjects({ ...config, topicPrefix: '', appId: 'highwater' });
 }
 
 /** @param now what a command that the registry fails leaves behind: unlike a publisher it does not ask again */

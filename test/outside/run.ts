@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { asyncapiFile } from './asyncapi-file';
 import { composeFile } from './compose-file';
 import { checkOtherLanguages } from './other-languages';
 import { createResults } from './results';
@@ -24,7 +25,7 @@ async function main(): Promise<void> {
     run: () => checkOtherLanguages(folder, `outside-${randomBytes(4).toString('hex')}.`, results),
   };
   try {
-    for (const { name, run } of [composeFile, readers]) {
+    for (const { name, run } of [composeFile, asyncapiFile, readers]) {
       await run().then(
         () => results.ok(name),
         (error: Error) => results.fail(`not so: ${name}`, [error.message]),

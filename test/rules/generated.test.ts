@@ -1,5 +1,45 @@
-import { staleFiles } from '../../tools/generate/generated-files';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { feedDefinitions } from '../../src/feeds';
+import { eventHeaders, transitionHeaders } from '../../src/pipeline/headers';
+import type { ChangeEvents } from '../../src/types';
+import { publishedTopics } from '../../tools/generate/catalogue';
+import { eventHeaders as documentedHeaders } from '../../tools/generate/event-headers';
+import { generatedFiles, root, staleFiles } from '../../tools/generate/generated-files';
 
 it('what is generated is checked in as it would be generated now: `npm run generate`', () => {
   expect(staleFiles().map((file) => `${file} is stale: run \`npm run generate\``)).toEqual([]);
+});
+
+it('pages of events link to files that exist', () => {
+  for (const [file, text] of generatedFiles()) {
+    if (!file.endsWith('.md')) continue;
+    const links = [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, link]) => link!);
+    expect(links.length).toBeGreaterThan(0);
+    const missing = links.filter((link) => !existsSync(path.join(root, path.dirname(file), link)));
+    expect({ file, missing }).toEqual({ file, missing: [] });
+  }
+});
+
+it('the headers that are documented are those that events have', () => {
+  const event = {
+    change: { id: 'a1' },
+    tail: { op: 'u', event_id: 'feed:3f2a91c0:1', ts_ms: 1_790_000_000_000, changed_fields: ['name'] },
+    transitions: [],
+  };
+  const documented = (topic: string) =>
+    documentedHeaders(publishedTopics().find(({ spec }) => spec.name === topic)!).map(({ name }) => name);
+  for (const feed of feedDefinitions) {
+    const symbol = feed.symbolField === null ? null : 'CWUO';
+    const change = { ...event, symbol } as unknown as ChangeEvents;
+    expect(documented(feed.topic)).toEqual(Object.keys(eventHeaders(feed, change)));
+    for (const [index, { topic }] of feed.transitions.entries()) {
+      const written = transitionHeaders(feed, change, { index, key: 'a1', value: {} });
+      expect(documented(topic)).toEqual(Object.keys(written));
+    }
+  }
+});
+
+it('the README links to the pages', () => {
+  expect(readFileSync(path.join(root, 'README.md'), 'utf8')).toContain('](docs/events/README.md)');
 });

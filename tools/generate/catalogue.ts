@@ -2,6 +2,7 @@ import { feedSchemas, type RecordSchema, readSchema } from '../../src/avro/schem
 import { feedDefinitions } from '../../src/feeds';
 import type { FeedDefinition, TransitionDefinition } from '../../src/feeds/definition';
 import type { TopicSpec } from '../../src/log/commit-log';
+import type { TopicRole } from '../../src/log/kafka/topic-rules';
 import { feedTopics } from '../../src/log/topics';
 
 /** A topic of a feed with what its values are. Everything generated goes by this list. */
@@ -42,4 +43,9 @@ export function publishedTopics(): PublishedTopic[] {
 /** Whether a record without a value takes its key away: the image of a deleted record, a dead letter that was published. */
 export function hasTombstones({ kind }: PublishedTopic): boolean {
   return kind === 'current' || kind === 'dead-letters';
+}
+
+/** What a topic is to Kafka. */
+export function roleOf(kind: PublishedTopic['kind']): TopicRole {
+  return kind === 'transition' ? 'changes' : kind;
 }

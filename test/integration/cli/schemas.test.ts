@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { type CliProcess, commandLine } from '../../support/cli';
@@ -155,6 +155,54 @@ describe('schemas check and register, on the embedded log', () => {
     expect(register.err).toContain('now:  Nothing was registered.');
     const after = json((await schemas(['check', '--feeds', 'ipos', '--json'])).out);
     expect(after.filter(({ state }) => state === 'registered')).toEqual([]);
+  });
+});
+
+describe('schemas check --history', () => {
+  it('says that every schema is a version that is kept, whatever the names of topics, and asks no server', async () => {
+    const env = { SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1', HIGHWATER_APP_ID: 'mine' };
+    const { code, out } = await schemas(['check', '--history', '--topic-prefix', 'staging.'], env);
+    expect(code).toBe(0);
+    expect(lines(out)).toHaveLength(15);
+    expect(lines(out).filter((line) => !/^\S+ += {1,2}kept +version 1$/.test(line))).toEqual([]);
+  });
+
+  it('names field and version of what breaks, and what is not kept, in a folder of one’s own', async () => {
+    const version = (subject: string, schema: unknown) => {
+      mkdirSync(path.join(folder(), 'history', subject), { recursive: true });
+      writeFileSync(path.join(folder(), 'history', subject, '1.avsc'), JSON.stringify(schema));
+    };
+    const fields = [{ name: 'id', type: 'string' }];
+    version('ipos.current-value', { type: 'record', name: 'Ipo', namespace: 'marketdata.ipos', fields });
+    const args = ['check', '--feeds', 'ipos', '--history', 'history'];
+    const broken = await schemas(args);
+    expect(broken.code).toBe(1);
+    expect(broken.err).toMatch(
+      /^error SCHEMA_INCOMPATIBLE[\s\S]*\n {2}ipos\.current-value: .*version 1.*field updated/,
+    );
+    const [, , image] = json((await schemas([...args, '--json'])).out);
+    expect(image).toMatchObject({
+      subject: 'ipos.current-value',
+      state: 'incompatible',
+      breaks: { version: 1 },
+    });
+
+    const schema = JSON.parse((await schemas(['print', '--subject', 'ipos.current-value'])).out);
+    version('ipos.current-value', { ...schema, doc: 'As it was.' });
+    const unkept = await schemas(args);
+    expect(unkept.code).toBe(1);
+    expect(unkept.err).toMatch(
+      /^error SCHEMA_UNRECORDED[\s\S]*ipos\.current-value: it differs from version 1/,
+    );
+
+    version('ipos.current-value', schema);
+    expect((await schemas(args)).code).toBe(0);
+  });
+
+  it('says so when there is no such folder', async () => {
+    const { code, err } = await schemas(['check', '--history', 'nowhere']);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^error USAGE_INVALID[\s\S]*nowhere is no folder/);
   });
 });
 
