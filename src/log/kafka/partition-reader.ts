@@ -20,12 +20,14 @@ const BYTES_PER_ANSWER = 32 * 1_048_576;
  * One round over all positions that have not come to their end. What has been committed since is returned, in log order per
  * partition, and the positions move on.
  * @param maxWaitMs how long a broker waits for records where there are none
- * @throws errors of kafkajs; positions that were not read have not moved, so the round can be tried again
+ * @param maxBytes of one partition; the first batch comes even so
+ * @throws errors of kafkajs; no position has moved then, whatever other leaders answered: the round can be tried again
  */
 export async function fetchRound(
   cluster: Cluster,
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
+  maxBytes = BYTES_PER_PARTITION,
 ): Promise<LogRecord[]> {
   const byLeader = new Map<string, PartitionPosition[]>();
   for (const position of positions) {
@@ -36,9 +38,10 @@ export async function fetchRound(
     byLeader.set(leader, [...(byLeader.get(leader) ?? []), position]);
   }
   const rounds = await Promise.all(
-    [...byLeader].map(([nodeId, own]) => fetchFrom(cluster, nodeId, own, maxWaitMs)),
+    [...byLeader].map(([nodeId, own]) => fetchFrom(cluster, nodeId, own, maxWaitMs, maxBytes)),
   );
-  return rounds.flat();
+  for (const { moved } of rounds) for (const [position, next] of moved) position.next = next;
+  return rounds.flatMap(({ records }) => records);
 }
 
 export function isAtEnd({ next, end }: PartitionPosition): boolean {
@@ -50,15 +53,17 @@ async function fetchFrom(
   nodeId: string,
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
-): Promise<LogRecord[]> {
-  const fetched = await fetchPartitions(cluster, nodeId, positions, maxWaitMs);
+  maxBytes: number,
+): Promise<{ records: LogRecord[]; moved: Map<PartitionPosition, bigint> }> {
+  const fetched = await fetchPartitions(cluster, nodeId, positions, maxWaitMs, maxBytes);
   const records: LogRecord[] = [];
+  const moved = new Map<PartitionPosition, bigint>();
   for (const position of positions) {
     const { topic, partition, next } = position;
     let answer = fetched.get(`${topic} ${partition}`);
     if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
       // Left out of a full answer, or a batch that compaction has emptied: asked for alone, it cannot be left out.
-      const alone = await fetchPartitions(cluster, nodeId, [position], maxWaitMs);
+      const alone = await fetchPartitions(cluster, nodeId, [position], maxWaitMs, maxBytes);
       answer = alone.get(`${topic} ${partition}`);
     }
     if (answer === undefined) continue;
@@ -67,9 +72,9 @@ async function fetchFrom(
       records.push(logRecord(topic, partition, message));
     }
     // A batch without records tells nothing of its size: step through it. Without this step its reader would stand still.
-    position.next = isBehind(answer, next) ? next + 1n : nextOffset(answer, next);
+    moved.set(position, isBehind(answer, next) ? next + 1n : nextOffset(answer, next));
   }
-  return records;
+  return { records, moved };
 }
 
 /** Something stable is there, and no record of it came. */
@@ -82,6 +87,7 @@ async function fetchPartitions(
   nodeId: string,
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
+  maxBytes: number,
 ): Promise<Map<string, FetchedPartition>> {
   const broker = await cluster.findBroker({ nodeId });
   const { responses } = await broker.fetch({
@@ -91,7 +97,7 @@ async function fetchPartitions(
     maxBytes: BYTES_PER_ANSWER,
     topics: positions.map(({ topic, partition, next }) => ({
       topic,
-      partitions: [{ partition, fetchOffset: String(next), maxBytes: BYTES_PER_PARTITION }],
+      partitions: [{ partition, fetchOffset: String(next), maxBytes }],
     })),
   });
   const found = new Map<string, FetchedPartition>();

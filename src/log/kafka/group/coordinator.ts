@@ -1,5 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { readingCluster } from '../cluster';
+import { protocolType } from '../kafka-failure';
 
 /**
  * The requests by which one keeps a place in a group, as kafkajs has them inside. Its consumer is not used for that: its
@@ -38,6 +39,28 @@ export interface Coordinator {
     }[];
   }>;
   deleteGroups(groupIds: readonly string[]): Promise<unknown>;
+  offsetCommit(request: {
+    readonly groupId: string;
+    readonly groupGenerationId: number;
+    readonly memberId: string;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
+    }[];
+  }): Promise<unknown>;
+  offsetFetch(request: {
+    readonly groupId: string;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number }[];
+    }[];
+  }): Promise<{
+    readonly responses: readonly {
+      readonly topic: string;
+      /** -1: nothing was committed. */
+      readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
+    }[];
+  }>;
 }
 
 export interface Joined {
@@ -77,17 +100,20 @@ export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
     async coordinator() {
       connected ??= cluster.connect().then(() => cluster.refreshMetadata());
       await connected;
-      let failure: unknown = new Error('the cluster names no broker');
-      for (const nodeId of cluster.getNodeIds()) {
-        try {
-          const broker = await cluster.findBroker({ nodeId });
-          const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
-          return await cluster.findBroker({ nodeId: String(coordinator.nodeId) });
-        } catch (error) {
-          failure = error;
-        }
-      }
-      throw failure;
+      // At once: one that hangs holds nobody up.
+      const answers = cluster.getNodeIds().map(async (nodeId) => {
+        const broker = await cluster.findBroker({ nodeId });
+        const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
+        return cluster.findBroker({ nodeId: String(coordinator.nodeId) });
+      });
+      return Promise.any(answers).catch(({ errors }: AggregateError) => {
+        // What a broker says tells more than that another one could not be reached.
+        throw (
+          errors.find((error) => protocolType(error) !== null) ??
+          errors[0] ??
+          new Error('the cluster names no broker')
+        );
+      });
     },
     drop() {
       cluster.disconnect().catch(() => undefined);

@@ -2,26 +2,8 @@ import type { Kafka } from 'kafkajs';
 import type { Logger } from '../../../logger';
 import { joinSignals, pause, unlessAborted, unlessLate } from '../../../wait';
 import { protocolType } from '../kafka-failure';
-import { assignFeeds, type Member } from './assignment';
 import { type Coordinator, connectGroup, type GroupConnection, type Joined } from './coordinator';
-import { hasEnded } from './process-identity';
-import {
-  decodeAssignment,
-  decodeMember,
-  encodeAssignment,
-  encodeMember,
-  PROTOCOL,
-  type TopicOf,
-} from './protocol';
-
-/** What a member was given. It holds until the next one. */
-export interface Place {
-  readonly memberId: string;
-  readonly generation: number;
-  readonly feeds: readonly string[];
-  /** Every feed of the group → the instance that has it. */
-  readonly owners: Readonly<Record<string, string>>;
-}
+import type { GroupProtocol } from './group-protocol';
 
 export interface MemberDeps {
   readonly kafka: Kafka;
@@ -29,11 +11,7 @@ export interface MemberDeps {
   /** After so long without a sign of life the others go on without this member, in ms. */
   readonly sessionTimeoutMs: number;
   readonly logger: Logger;
-  readonly topicOf: TopicOf;
-  /** Asked at every join. */
-  introduction(): Omit<Member, 'memberId'>;
-  /** The group has settled. */
-  placed(place: Place): void;
+  readonly protocol: GroupProtocol;
   /** The place was confirmed by an answer to something asked after `marked`. */
   confirmed(marked: number): void;
   /** The group cannot be reached, and is asked again. @returns whether only a person can mend that */
@@ -45,6 +23,8 @@ export interface GroupMember {
   ask(): number;
   /** Joins again, to introduce itself anew. */
   rejoin(): void;
+  /** The broker that keeps the group; null while it is looked for. */
+  coordinator(): Coordinator | null;
   leave(): Promise<void>;
 }
 
@@ -54,17 +34,23 @@ const MOST_PAUSE_MS = 2_000;
 const MOST_REFUSED_PAUSE_MS = 60_000;
 
 /**
- * Keeps a place in a group until it leaves: joins, and where it leads, divides the feeds; gives signs of life; joins again
- * when the others come and go, when the group went on without it, and when the coordinator is another.
+ * Keeps a place in a group until it leaves: joins, and where it leads, divides what there is; gives signs of life; joins again
+ * when the others come and go, when the group went on without it, and when the coordinator is another. Where members have work
+ * in hand, one whose connection broke asks first whether its place still holds: for each that joins all put their work down.
  */
 export function joinGroup(deps: MemberDeps): GroupMember {
-  const { kafka, groupId, sessionTimeoutMs, logger, topicOf } = deps;
+  const { kafka, groupId, sessionTimeoutMs, logger, protocol } = deps;
   /** Three may be lost. */
   const heartbeatMs = Math.min(1_000, sessionTimeoutMs / 8);
   const answerMs = Math.round(sessionTimeoutMs / 3);
   const leaving = new AbortController();
   let connection: GroupConnection | null = null;
+  let current: Coordinator | null = null;
   let memberId = '';
+  /** Of the place that holds, as far as is known. */
+  let generation: number | null = null;
+  let failures = 0;
+  let isEnding = false;
   /** A broker that holds back the answer to a join answers nothing else on that connection. */
   let isJoining = false;
   /** Of a member that has no id yet: it is told only with the answer. */
@@ -77,24 +63,30 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   const living = live();
 
   async function live(): Promise<void> {
-    for (let failures = 0; !leaving.signal.aborted; ) {
+    while (!leaving.signal.aborted) {
       try {
         connection ??= connectGroup(kafka, groupId);
         const coordinator = await inTime(connection.coordinator(), CONNECT_MS);
-        // A coordinator that hangs is found out by a question that is answered soon; a join may take its time.
-        await removeGhosts(coordinator);
-        const generation = await takePlace(coordinator);
-        failures = 0;
+        current = coordinator;
+        if (generation === null) {
+          // A coordinator that hangs is found out by a question that is answered soon; a join may take its time.
+          await removeGhosts(coordinator);
+          generation = await takePlace(coordinator);
+        }
         await keepPlace(coordinator, generation);
+        vacate();
       } catch (error) {
         if (leaving.signal.aborted) return;
         const type = protocolType(error);
+        const isRegrouping = type !== null && regrouping.has(type);
         logger.debug('the place in the group is to be taken anew', { groupId, memberId, failures, error });
         if (type === 'UNKNOWN_MEMBER_ID') memberId = '';
-        if (type !== null && regrouping.has(type) && failures < 3) {
+        if (isRegrouping || protocol.work === undefined) vacate();
+        if (isRegrouping && failures < 3) {
           failures++;
           continue;
         }
+        current = null;
         connection?.drop();
         connection = null;
         failures++;
@@ -105,11 +97,17 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     }
   }
 
+  function vacate(): void {
+    generation = null;
+    protocol.work?.lost();
+  }
+
   /** A join waits for all members, and the group cannot know that one was killed; on its own machine that can be seen. */
   async function removeGhosts(coordinator: Coordinator): Promise<void> {
     const { groups } = await inTime(coordinator.describeGroups({ groupIds: [groupId] }), answerMs);
-    for (const { memberId: id, memberMetadata } of groups.flatMap(({ members }) => members)) {
-      if (!isOfEnded(id, memberMetadata)) continue;
+    for (const member of groups.flatMap(({ members }) => members)) {
+      if (!protocol.isGhost(member)) continue;
+      const { memberId: id } = member;
       logger.debug('a member whose process has ended is taken out of the group', { groupId, memberId: id });
       // Another one may have taken it out already.
       await inTime(coordinator.leaveGroup({ groupId, memberId: id }), answerMs).catch((error: unknown) => {
@@ -120,37 +118,41 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   /** @returns the generation in which the group has settled */
   async function takePlace(coordinator: Coordinator): Promise<number> {
+    // What was in hand is finished: there is nothing more to come for it.
+    if (isEnding) await unlessAborted(new Promise<never>(() => undefined), leaving.signal);
     const mark = asked;
     const joined = await join(coordinator);
-    const { generationId: generation } = joined;
+    const { generationId } = joined;
     memberId = joined.memberId;
+    const isLeader = joined.leaderId === memberId;
     const given = coordinator.syncGroup({
-      ...{ groupId, generationId: generation, memberId },
-      groupAssignment: joined.leaderId === memberId ? divide(joined) : [],
+      ...{ groupId, generationId, memberId },
+      groupAssignment: isLeader ? await inTime(protocol.divide(joined.members), sessionTimeoutMs) : [],
     });
     // The leader may have died over its division: the coordinator then tells everybody to join again.
     const { memberAssignment } = await inTime(given, 2 * sessionTimeoutMs);
-    const { feeds, owners } = decodeAssignment(memberAssignment);
     leaving.signal.throwIfAborted();
-    deps.placed({ memberId, generation, feeds, owners });
+    if (!isEnding) protocol.placed({ memberId, generation: generationId, assignment: memberAssignment });
     confirm(mark);
-    return generation;
+    return generationId;
   }
 
   async function join(coordinator: Coordinator): Promise<Joined> {
     isToRejoin = false;
-    const metadata = encodeMember(deps.introduction(), topicOf);
+    const { name, rebalanceTimeoutMs } = protocol;
+    const metadata = protocol.introduction();
     isJoining = true;
     const joining = coordinator.joinGroup({
-      ...{ groupId, memberId, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: sessionTimeoutMs },
-      groupProtocols: [{ name: PROTOCOL, metadata }],
+      ...{ groupId, memberId, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: rebalanceTimeoutMs },
+      groupProtocols: [{ name, metadata }],
     });
     if (memberId === '') {
       firstJoin = joining.then((answer) => answer.memberId);
       firstJoin.catch(() => undefined);
     }
     // Answered when all have joined, or are given up; an empty group waits for others first, as long as its brokers like.
-    const joined = await inTime(joining, 2 * sessionTimeoutMs + 10_000).catch((error: unknown) => {
+    const longest = sessionTimeoutMs + rebalanceTimeoutMs + 10_000;
+    const joined = await inTime(joining, longest).catch((error: unknown) => {
       isJoining = leaving.signal.aborted;
       throw error;
     });
@@ -159,39 +161,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     return joined;
   }
 
-  function divide({ members }: Joined): { memberId: string; memberAssignment: Buffer }[] {
-    const known = members.map(({ memberId: id, memberMetadata }) => readMember(id, memberMetadata));
-    const instances = new Map(known.map(({ memberId: id, instance }) => [id, instance]));
-    const given = assignFeeds(known);
-    const owners = Object.fromEntries(
-      [...given].flatMap(([id, feeds]) => feeds.map((feed) => [feed, instances.get(id)!])),
-    );
-    return [...given].map(([id, feeds]) => ({
-      memberId: id,
-      memberAssignment: encodeAssignment({ feeds, owners }, topicOf),
-    }));
-  }
-
-  /** One that cannot be understood gets nothing, and does not keep the others from theirs. */
-  function readMember(id: string, metadata: Buffer): Member {
-    try {
-      return decodeMember(id, metadata);
-    } catch (error) {
-      logger.warn(
-        `The member ${id} of group ${groupId} is of another program or version; it gets no feeds.`,
-        { error },
-      );
-      return {
-        ...deps.introduction(),
-        memberId: id,
-        instance: id,
-        feeds: [],
-        claims: { memberId: '', feeds: {} },
-      };
-    }
-  }
-
-  async function keepPlace(coordinator: Coordinator, generation: number): Promise<void> {
+  async function keepPlace(coordinator: Coordinator, held: number): Promise<void> {
     for (;;) {
       wake = new AbortController();
       // What was asked since the last answer does not wait.
@@ -201,14 +171,45 @@ export function joinGroup(deps: MemberDeps): GroupMember {
         either.leave();
       }
       leaving.signal.throwIfAborted();
-      if (isToRejoin) return;
-      const mark = asked;
-      await inTime(coordinator.heartbeat({ groupId, groupGenerationId: generation, memberId }), answerMs);
-      confirm(mark);
+      if (isToRejoin) return finishWork(coordinator, held);
+      try {
+        await giveSign(coordinator, held);
+      } catch (error) {
+        if (isRebalancing(error)) await finishWork(coordinator, held);
+        throw error;
+      }
+    }
+  }
+
+  async function giveSign(coordinator: Coordinator, held: number): Promise<void> {
+    const mark = asked;
+    await inTime(coordinator.heartbeat({ groupId, groupGenerationId: held, memberId }), answerMs);
+    confirm(mark);
+  }
+
+  /** As long as the session timeout: others wait for it. */
+  async function finishWork(coordinator: Coordinator, held: number): Promise<void> {
+    if (protocol.work === undefined) return;
+    const finished = new AbortController();
+    protocol.work.finish().finally(() => finished.abort());
+    const giveUpAt = performance.now() + sessionTimeoutMs;
+    const either = joinSignals([finished.signal, leaving.signal]);
+    try {
+      while (performance.now() < giveUpAt) {
+        await pause(Math.min(heartbeatMs, giveUpAt - performance.now()), either.signal);
+        leaving.signal.throwIfAborted();
+        if (finished.signal.aborted) return;
+        await giveSign(coordinator, held).catch((error: unknown) => {
+          if (!isRebalancing(error)) throw error;
+        });
+      }
+    } finally {
+      either.leave();
     }
   }
 
   function confirm(mark: number): void {
+    failures = 0;
     confirmed = mark;
     deps.confirmed(mark);
   }
@@ -229,7 +230,14 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       isToRejoin = true;
       wake.abort();
     },
+    coordinator: () => current,
     async leave() {
+      isEnding = true;
+      // Signs of life go on meanwhile.
+      if (protocol.work !== undefined) {
+        const { signal } = new AbortController();
+        await unlessLate(protocol.work.finish(), sessionTimeoutMs, signal, () => null).catch(() => undefined);
+      }
       leaving.abort();
       await living;
       const bounded = AbortSignal.timeout(LEAVE_MS);
@@ -245,24 +253,21 @@ export function joinGroup(deps: MemberDeps): GroupMember {
         connection ??= connectGroup(kafka, groupId);
         const coordinator = await unlessAborted(connection.coordinator(), bounded);
         await unlessAborted(coordinator.leaveGroup({ groupId, memberId }), bounded);
-        if (deps.introduction().isGuest) await unlessAborted(coordinator.deleteGroups([groupId]), bounded);
+        if (protocol.isPassing()) await unlessAborted(coordinator.deleteGroups([groupId]), bounded);
       } catch (error) {
         // Others remain, or it may not be deleted, or nobody answers: the session ends by itself then.
         logger.debug('the group was not left in order', { groupId, memberId, error });
       } finally {
+        protocol.work?.lost();
+        current = null;
         connection?.drop();
       }
     },
   };
 }
 
-/** A member of another program, or one that has not joined yet, has nothing to read. */
-function isOfEnded(id: string, metadata: Buffer): boolean {
-  try {
-    return hasEnded(decodeMember(id, metadata).process);
-  } catch {
-    return false;
-  }
+function isRebalancing(error: unknown): boolean {
+  return protocolType(error) === 'REBALANCE_IN_PROGRESS';
 }
 
 /** The group goes on, with this member or without: it joins again at once. */

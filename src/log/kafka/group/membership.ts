@@ -5,7 +5,8 @@ import { joinSignals, unlessAborted, unlessLate } from '../../../wait';
 import type { Grant, JoinOptions, Membership } from '../../membership';
 import type { CommandTarget } from '../admin-commands';
 import { kafkaFailure } from '../kafka-failure';
-import { joinGroup, type Place } from './member';
+import { joinGroup } from './member';
+import { ownersProtocol, type Place } from './owners-protocol';
 import { ownIdentity } from './process-identity';
 import type { TopicOf } from './protocol';
 import { refusalOf } from './refusals';
@@ -68,7 +69,7 @@ export function groupMembership(
   /** Feed → until when, own clock. */
   const declined = new Map<string, number>();
 
-  const member = joinGroup({
+  const protocol = ownersProtocol({
     ...deps,
     introduction: () => ({
       ...{ instance, isGuest, feeds, process: ownIdentity(), declined: declinedNow() },
@@ -78,6 +79,9 @@ export function groupMembership(
       },
     }),
     placed,
+  });
+  const member = joinGroup({
+    ...{ kafka: deps.kafka, groupId, sessionTimeoutMs, logger, protocol },
     confirmed(mark) {
       isReached();
       for (const one of [...confirming]) {
