@@ -95,6 +95,12 @@ it('a folder of feeds of your own needs nothing of those that come with highwate
   expect(historyStanding(dividends, own)).toEqual({ state: 'changed', latest: null });
   write(new Map([[path.join(own, 'dividends-value', '1.avsc'), JSON.stringify(dividends.schema)]]));
   expect(historyStanding(dividends, own)).toEqual({ state: 'kept', version: 1 });
+
+  writeFileSync(changelogOf(own), '# Ours\n');
+  expect(historyStanding(dividends, own)).toMatchObject({ state: 'unexplained', version: 1 });
+  const offset = { subject: 'dividends.source-offset-value', schema: readSchema('source-offset.avsc') };
+  write(new Map([[path.join(own, offset.subject, '1.avsc'), JSON.stringify(offset.schema)]]));
+  expect(historyStanding(offset, own)).toEqual({ state: 'kept', version: 1 });
 });
 
 it('a version that is no JSON is named', () => {
