@@ -151,7 +151,8 @@ function* rowsOf(schema: RecordSchema, prefix: string, withoutRecord?: RecordSch
     const doc = String(field.doc ?? '');
     const isTold = closed?.every((text) => doc.includes(text)) ?? true;
     const values = isTold ? '' : ` One of ${closed!.map((text) => `\`${text}\``).join(', ')}.`;
-    yield [`\`${name}\``, type, `${doc}${values}${vendor}`];
+    // Else `<feed>` would be taken for HTML.
+    yield [`\`${name}\``, type, `${doc.replaceAll('<', '\\<')}${values}${vendor}`];
     for (const branch of [field.type].flat() as AvroSchema[]) {
       if (typeof branch === 'string' || !('fields' in branch)) continue;
       const nested = branch as unknown as RecordSchema;
