@@ -1,30 +1,15 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { run } from './command';
-import { codeBlocks, instead } from './guide';
-import { javaCommand } from './java';
-import { jars } from './maven';
+import { type Flink, flinkProgram, guideStatements, query } from './flink-queries';
+import { checkReset } from './flink-reset';
+import { instead } from './guide';
 import { pythonProgram } from './python';
 import { count, type KeyedValue, pythonReader } from './readers';
 import type { Results } from './results';
 import { publish } from './scenario';
 import { type Servers, startServers } from './servers';
 
-/** What became of a query. */
-interface Answer {
-  readonly query: string;
-  /** The table at its end, and how many changes made it. */
-  readonly rows?: readonly Row[];
-  readonly changes?: number;
-  readonly error?: string;
-}
-
 type Row = readonly unknown[];
 type Json = Record<string, unknown>;
-
-const QUERIES_MS = 180_000;
-const project = path.join(__dirname, 'flink');
 
 /**
  * Flink SQL with the statements of its guide over what the publisher wrote: each query ends with the table that the records
@@ -34,8 +19,7 @@ const project = path.join(__dirname, 'flink');
 export async function checkFlink(folder: string, prefix: string, results: Results): Promise<void> {
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   const python = await pythonProgram();
-  const java = await javaCommand();
-  const libraries = await jars('flink', path.join(project, 'pom.xml'));
+  const flink = await flinkProgram(folder);
   results.ok('packages and programs are installed');
   const servers = await startServers();
   try {
@@ -46,27 +30,25 @@ export async function checkFlink(folder: string, prefix: string, results: Result
     say(reader.name);
     count(reading, results);
     say('Flink SQL');
-    await checkQueries({ java, libraries, folder, servers, prefix }, reading.topics!, results);
+    await checkQueries(flink, servers, prefix, reading.topics!, results);
+    await checkReset(flink, servers, prefix.replace(/\.$/, '-reset.'), results);
   } finally {
     await servers.stop(prefix.replace(/\.$/, ''));
   }
 }
 
-export interface FlinkRun {
-  readonly java: string;
-  readonly libraries: string;
-  readonly folder: string;
-  readonly servers: Servers;
-  readonly prefix: string;
-}
-
 /** @param held records by topic */
 export async function checkQueries(
-  flink: FlinkRun,
+  flink: Flink,
+  servers: Servers,
+  prefix: string,
   held: Readonly<Record<string, readonly KeyedValue[]>>,
   results: Results,
 ): Promise<void> {
-  const answers = await runQueries(flink);
+  const guide = guideStatements(servers, prefix);
+  const [ipos] = /^CREATE TABLE ipos \(.*?;$/ms.exec(guide)!;
+  const other = instead(ipos, { 'TABLE ipos': 'TABLE uncommitted', read_committed: 'read_uncommitted' });
+  const answers = await query(flink, `${guide}\n${other}\nSELECT id FROM uncommitted;\n`);
   const expected = tables(held);
   for (const { what, matches, rows } of expected) {
     const answer = answers.find(({ query }) => matches.test(query));
@@ -127,33 +109,6 @@ function tables(held: Readonly<Record<string, readonly KeyedValue[]>>) {
   ];
 }
 
-async function runQueries({ java, libraries, folder, servers, prefix }: FlinkRun): Promise<Answer[]> {
-  const { brokers, registryUrl } = servers;
-  const own = path.join(folder, 'flink');
-  mkdirSync(own, { recursive: true });
-  const guide = instead(codeBlocks('flink.md', 'sql').join('\n'), {
-    'localhost:9092': brokers,
-    'http://localhost:8081/apis/ccompat/v7': registryUrl,
-    "'topic' = '": `'topic' = '${prefix}`,
-  });
-  const [ipos] = /^CREATE TABLE ipos \(.*?;$/ms.exec(guide)!;
-  const uncommitted = instead(ipos, {
-    'TABLE ipos': 'TABLE uncommitted',
-    read_committed: 'read_uncommitted',
-  });
-  const [statements, answers] = [path.join(own, 'statements.sql'), path.join(own, 'answers.json')];
-  writeFileSync(statements, `${guide}\n${uncommitted}\nSELECT id FROM uncommitted;\n`);
-  // Level off: a session cluster logs as an error that a job which has ended is not there any more.
-  const quiet = '-Dorg.slf4j.simpleLogger.defaultLogLevel=off';
-  const vm = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx1g', quiet, '-cp', `${libraries}/*`];
-  const program = path.join(project, 'RunQueries.java');
-  const { code, stdout, stderr } = await run(java, [...vm, program, statements, answers], {
-    withinMs: QUERIES_MS,
-  });
-  if (code !== 0) throw new Error(`Flink ended with ${code}:\n${stdout}${stderr}`);
-  return JSON.parse(readFileSync(answers, 'utf8')) as Answer[];
-}
-
 function sorted(rows: readonly Row[]): string[] {
   return rows.map((row) => JSON.stringify(row.map(inOrder))).sort();
 }
@@ -165,6 +120,7 @@ function inOrder(value: unknown): unknown {
 }
 
 function firstDifference(found: readonly string[], expected: readonly string[]): string {
-  const at = expected.findIndex((row, i) => row !== found[i]);
-  return `${found.length} rows, expected ${expected.length}; ${found[at]}, expected ${expected[at]}`;
+  const surplus = found.find((row) => !expected.includes(row));
+  const missing = expected.find((row) => !found.includes(row));
+  return `${found.length} rows, expected ${expected.length}; not expected: ${surplus}; missing: ${missing}`;
 }

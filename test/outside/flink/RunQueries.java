@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
 import org.apache.flink.configuration.DeploymentOptions;
@@ -18,6 +20,9 @@ import org.apache.flink.types.RowKind;
 
 /** Runs the statements of a file on a cluster in this JVM and writes, as JSON, the table that each query ends with. */
 class RunQueries {
+  /** The SQL client's own, which a program says by its configuration. */
+  static final Pattern SET = Pattern.compile("SET '(.*)' = '(.*)'");
+
   public static void main(String[] args) throws Exception {
     String statements = Files.readString(Path.of(args[0]));
     var config = new Configuration();
@@ -35,7 +40,9 @@ class RunQueries {
       var tables = TableEnvironment.create(settings);
       for (String statement : statements.split(";\\s*(\\n|$)")) {
         if (statement.isBlank()) continue;
-        if (statement.startsWith("SELECT")) results.add(query(tables, statement));
+        Matcher set = SET.matcher(statement.strip());
+        if (set.matches()) tables.getConfig().set(set.group(1), set.group(2));
+        else if (statement.startsWith("SELECT")) results.add(query(tables, statement));
         else tables.executeSql(statement);
       }
     }
