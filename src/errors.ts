@@ -408,6 +408,29 @@ export const errorKinds = {
     remedy:
       'Name the folder that a publisher writes to (--data-dir or HIGHWATER_DATA_DIR), or start one (`highwater run`).',
   },
+  LOG_POSITION_LOST: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'The consumer stops: to go on would leave out what it never saw.',
+    remedy:
+      'Take the table (`<feed>.current`) for what is gone, then begin with a new group, or set the old one to a place that is kept (kafka-consumer-groups.sh --reset-offsets).',
+  },
+  GROUP_LOST: {
+    exit: 1,
+    retriable: true,
+    parks: false,
+    now: 'This member commits nothing more there; the one that has the partition now begins where the group stood.',
+    remedy: 'Nothing, when it is seldom. Else a handler takes longer than the session timeout: do less in one, or allow more.',
+  },
+  CONSUMER_HANDLER_FAILED: {
+    exit: 1,
+    retriable: false,
+    parks: false,
+    now: 'The consumer stops, and its group stands before this event: nothing is left out.',
+    remedy:
+      "Mend what the handler could not do, and start the consumer again; or let it go on without such events (onFailure: 'dead-letter').",
+  },
   PORT_UNAVAILABLE: {
     exit: 1,
     retriable: false,

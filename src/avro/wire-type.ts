@@ -57,7 +57,9 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
     decodeAsWritten: (value) => writerOf(value).type.fromBuffer(value.subarray(WIRE_HEADER_BYTES)),
     addWriter(id, writer) {
       const writerType = forSchema(writer);
-      writers.set(id, { schema: writer, type: writerType, resolver: type.createResolver(writerType) });
+      const isSame = writerType.equals(type);
+      const resolver = isSame ? undefined : type.createResolver(writerType);
+      writers.set(id, { schema: writer, type: writerType, resolver });
     },
     knowsWriter: (id) => writers.has(id),
     writerSchema: (id) => writers.get(id)?.schema,
@@ -68,7 +70,7 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
 interface Writer {
   readonly schema: AvroSchema;
   readonly type: Type;
-  /** Undefined for the own schema. */
+  /** Undefined for the own schema, and one that reads the same. */
   readonly resolver: ReturnType<Type['createResolver']> | undefined;
 }
 

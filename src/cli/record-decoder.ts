@@ -1,8 +1,6 @@
-import type { AvroSchema, SchemaRegistry } from '../avro/registry';
-import { fullName, type RecordSchema } from '../avro/schemas';
-import { readSchemaId } from '../avro/wire';
+import { typeName, writerOf } from '../avro/record-writer';
+import type { SchemaRegistry } from '../avro/registry';
 import { type WireType, wireType } from '../avro/wire-type';
-import { HighwaterError } from '../errors';
 import type { LogRecord } from '../log/commit-log';
 
 /** A record of the log with its value decoded by the schema that it was written with. */
@@ -29,25 +27,4 @@ export function recordDecoder(registry: SchemaRegistry): (record: LogRecord) => 
     }
     return { ...record, type: writer.name, value: writer.wire.decode(record.value) };
   };
-}
-
-function writerOf({ topic, partition, logOffset, key, value }: LogRecord): number {
-  try {
-    return readSchemaId(value!);
-  } catch (cause) {
-    const where = `partition ${partition} of topic ${topic}, offset ${logOffset}, key ${key}`;
-    throw new HighwaterError(
-      'VALUE_FOREIGN',
-      `${where}: the value is not Avro in the Confluent wire format`,
-      {
-        cause,
-      },
-    );
-  }
-}
-
-function typeName(schema: AvroSchema): string {
-  if (typeof schema === 'string') return schema;
-  const named = schema as Partial<RecordSchema>;
-  return named.name === undefined ? String(named.type) : fullName(named as RecordSchema);
 }

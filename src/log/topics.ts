@@ -11,7 +11,10 @@ const DEAD_LETTERS = '.dead-letters';
  * transition that is routed onto the feed's own topic repeats `changes`.
  * @param prefix goes before every name as it is: `staging.`
  */
-export function feedTopics(feed: FeedDefinition, prefix: string): FeedTopics {
+export function feedTopics(
+  feed: Pick<FeedDefinition, 'name' | 'topic' | 'transitions'>,
+  prefix: string,
+): FeedTopics {
   const plain = (name: string): TopicSpec => ({
     name: `${prefix}${name}`,
     partitions: SPREAD_PARTITIONS,

@@ -10,6 +10,7 @@ const mainClasses: Readonly<Record<string, string>> = {
   'kafka-configs.sh': 'kafka.admin.ConfigCommand',
   'kafka-topics.sh': 'org.apache.kafka.tools.TopicCommand',
   'kafka-acls.sh': 'org.apache.kafka.tools.AclCommand',
+  'kafka-consumer-groups.sh': 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',
   'kafka-console-consumer.sh': 'org.apache.kafka.tools.consumer.ConsoleConsumer',
 };
 

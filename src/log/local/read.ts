@@ -1,9 +1,10 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HighwaterError } from '../../errors';
+import { pause } from '../../wait';
 import type { LogRecord, ReadOptions } from '../commit-log';
 import { isCompacted } from '../topics';
 import { merged, type PartitionCursor, partitionCursor, readAhead } from './merge';
-import type { ReaderConnection } from './reader-connection';
+import type { ReaderConnection, StoredRecord } from './reader-connection';
 
 /** Records read ahead of one partition: what bounds the memory of a reader, whatever the size of the log. */
 const READ_AHEAD = 256;
@@ -16,33 +17,41 @@ export interface ReadDeps {
   isClosed(): boolean;
 }
 
+/** @param end offset after the last record of the partition @returns offset of the first record to be read */
+type BeginAt = (topic: string, partition: number, end: number) => number;
+
+const beginning: BeginAt = () => 0;
+const endOfPartition: BeginAt = (_topic, _partition, end) => end;
+
 /**
  * Reads topics in log order, several partitions and topics merged as they were committed. Where to begin is settled when
  * this is called, not when the first record is asked for.
+ * @param beginAt of the topics that are there by then, instead of what the options say
  */
 export function read(
   topics: readonly string[],
   options: ReadOptions,
   deps: ReadDeps,
+  beginAt: BeginAt = options.fromBeginning ? beginning : endOfPartition,
 ): AsyncIterable<LogRecord> {
   const names = [...new Set(topics)];
   const cursors = new Map<string, readonly PartitionCursor[]>();
-  addTopics(!options.fromBeginning);
+  addTopics(beginAt);
   return records();
 
   /** A topic that appears later is read from its beginning: all of it was committed after the call. */
-  function addTopics(fromEnd: boolean): void {
+  function addTopics(at: BeginAt): void {
     if (cursors.size === names.length) return;
     const reader = deps.reader();
     if (reader === null) return;
     reader.snapshot(() => {
       for (const name of names) {
-        if (!cursors.has(name)) addTopic(name, fromEnd, reader);
+        if (!cursors.has(name)) addTopic(name, at, reader);
       }
     });
   }
 
-  function addTopic(name: string, fromEnd: boolean, reader: ReaderConnection): void {
+  function addTopic(name: string, at: BeginAt, reader: ReaderConnection): void {
     const topic = reader.topic(name);
     if (topic === null) return;
     // A plain topic is read up to where it ends now, so that a busy publisher cannot keep a reader for ever. In a compacted
@@ -50,7 +59,9 @@ export function read(
     const pinned = !options.follow && !isCompacted(topic);
     const partitions = Array.from({ length: topic.partitions }, (_, partition) => {
       const end = reader.endOffset(name, partition);
-      return partitionCursor(name, partition, { from: fromEnd ? end : 0, end: pinned ? end : Infinity });
+      return partitionCursor(name, partition, {
+        ...{ from: at(name, partition, end), end: pinned ? end : Infinity },
+      });
     });
     cursors.set(name, partitions);
   }
@@ -64,25 +75,30 @@ export function read(
     while (!isOver()) {
       const reader = deps.reader();
       const version = reader?.dataVersion() ?? null;
-      addTopics(false);
+      addTopics(beginning);
       const all = [...cursors.values()].flat();
       if (reader !== null && readAhead(all, reader, READ_AHEAD)) {
         for (const { cursor, record } of merged(all)) {
-          yield logRecord(cursor, record);
+          yield logRecord(cursor.topic, cursor.partition, record);
           if (isOver()) return;
         }
         // The queries are synchronous: between two of them the rest of the process has its turn.
         await nextTurn();
       } else if (options.follow) {
-        await committedSince(version);
+        await committedSince(version, deps, options.signal);
       } else return;
     }
   }
+}
 
-  async function committedSince(version: number | null): Promise<void> {
-    while (!isOver() && (deps.reader()?.dataVersion() ?? null) === version) {
-      await delay(LOOK_INTERVAL_MS, undefined, { signal: options.signal }).catch(() => undefined);
-    }
+/** Waits until the file is another than at a version of it (null: it was not there yet), or the signal. */
+export async function committedSince(
+  version: number | null,
+  deps: ReadDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && !deps.isClosed() && (deps.reader()?.dataVersion() ?? null) === version) {
+    await pause(LOOK_INTERVAL_MS, signal);
   }
 }
 
@@ -105,10 +121,7 @@ export async function* restore(
     throw new HighwaterError('LOG_CLOSED', `the log was closed while ${topic} was restored`);
 }
 
-function logRecord(
-  { topic, partition }: PartitionCursor,
-  record: { logOffset: number; timestamp: number; key: string; headers: string; value: Buffer | null },
-): LogRecord {
+export function logRecord(topic: string, partition: number, record: StoredRecord): LogRecord {
   const { logOffset, timestamp, key, value } = record;
   const headers = JSON.parse(record.headers) as LogRecord['headers'];
   return { topic, partition, logOffset, timestamp, key, headers, value };

@@ -24,6 +24,8 @@ export interface ReaderConnection {
   dataVersion(): number;
   /** Null until a feed that writes the topic was acquired. */
   topic(name: string): TopicSpec | null;
+  /** The offset of the first record that is kept; 0 for an empty partition. */
+  firstOffset(topic: string, partition: number): number;
   /** The offset after the last one; 0 for an empty partition. */
   endOffset(topic: string, partition: number): number;
   topicNames(): string[];
@@ -58,6 +60,7 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
   const dataVersion = prepare(db, 'PRAGMA data_version');
   const topic = prepare(db, 'SELECT partitions, cleanup FROM topics WHERE topic = ?');
   const topicNames = prepare(db, 'SELECT topic FROM topics ORDER BY topic');
+  const firstOffset = prepare(db, 'SELECT min(offset) FROM records WHERE topic = ? AND partition = ?');
   const endOffset = endOffsetQuery(db);
   // Read as text a key would end at its first NUL character.
   const records = prepare(
@@ -81,6 +84,10 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
       return row === undefined ? null : { name, partitions: row[0], cleanup: row[1] };
     }),
     topicNames: named(() => (topicNames.all() as [string][]).map(([name]) => name)),
+    firstOffset: named((name, partition) => {
+      const [row] = firstOffset.all(name, partition) as [number | null][];
+      return row?.[0] ?? 0;
+    }),
     endOffset: named(endOffset),
     records: named((name, partition, fromOffset, limit) =>
       (records.all(name, partition, fromOffset, limit) as Row[]).map(stored),

@@ -1,0 +1,59 @@
+import { feedTopics } from '../log/topics';
+import { takePart } from './consume';
+import { createDecoder } from './decoder';
+import type { LogEvent } from './event';
+import { batchJob, eventJob } from './handlers';
+import type { HighwaterLog } from './highwater-log';
+import { type ConnectOptions, openLog } from './open-log';
+import { readEvents } from './read';
+import { openTable } from './table';
+
+/**
+ * Opens the log that highwater publishes to, on Kafka or embedded. Without options it is the one that the commands find, by the same
+ * environment (`KAFKA_BROKERS`, `SCHEMA_REGISTRY_URL`, `HIGHWATER_DATA_DIR`, …) and `highwater.yaml`. Connects when it is first used.
+ * @throws HighwaterError CONFIG_INVALID
+ */
+export function connect(options?: ConnectOptions): HighwaterLog {
+  const { log, registry, feeds, topicPrefix, logger } = openLog(options);
+  const decoder = createDecoder(registry, feeds);
+  const closing = new AbortController();
+  const deps = { log, decoder, logger, topicPrefix, closing: closing.signal };
+  const under = new Set<Promise<unknown>>();
+
+  /** What is under way ends before the connections do. */
+  function tracked<T>(work: Promise<T>): Promise<T> {
+    const settled: Promise<unknown> = work.then(
+      () => under.delete(settled),
+      () => under.delete(settled),
+    );
+    under.add(settled);
+    return work;
+  }
+
+  const highwaterLog = {
+    consume: (given: Parameters<typeof eventJob>[0], handler: (event: LogEvent) => unknown) =>
+      tracked(takePart(given, (jobDeps) => eventJob(given, handler, jobDeps), deps)),
+    consumeBatches: (
+      given: Parameters<typeof batchJob>[0],
+      handler: (events: readonly LogEvent[]) => unknown,
+    ) => tracked(takePart(given, (jobDeps) => batchJob(given, handler, jobDeps), deps)),
+    read: (topic: string, given: Parameters<typeof readEvents>[1] = {}) =>
+      readEvents(`${topicPrefix}${topic}`, given, deps),
+    async table(name: string, given: Parameters<typeof openTable>[0] = {}) {
+      // Of a feed that is not declared here, all topics have the name that they have by default.
+      const { topic } = feeds.find((feed) => feed.name === name) ?? { topic: name };
+      const topics = feedTopics({ name, topic, transitions: [] }, topicPrefix);
+      const table = await openTable(given, { ...deps, topics });
+      closing.signal.addEventListener('abort', () => void table.close(), { once: true });
+      tracked(table.closed);
+      return table;
+    },
+    async close() {
+      closing.abort();
+      await Promise.all(under);
+      await log.close();
+    },
+  };
+  // Its overloads say by topic what the handlers get; that is for the eyes of TypeScript alone.
+  return highwaterLog as unknown as HighwaterLog;
+}

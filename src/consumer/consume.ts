@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import type { AssignedPartition, ConsumerLog } from '../log/consumer-log';
+import type { Logger } from '../logger';
+import { joinSignals } from '../wait';
+import { deadLetter, deadLetterTopic } from './dead-letters';
+import type { Decoder } from './decoder';
+import { eventFilter } from './filter';
+import type { JobDeps } from './handlers';
+import type { GroupConsumeOptions } from './options';
+import { type PartitionJob, workOn } from './partition-work';
+
+export interface ConsumeDeps {
+  readonly log: ConsumerLog;
+  readonly decoder: Decoder;
+  readonly logger: Logger;
+  readonly topicPrefix: string;
+  /** Aborted when the log is closed. */
+  readonly closing: AbortSignal;
+}
+
+const SESSION_TIMEOUT_MS = 10_000;
+
+/**
+ * Takes part in a group until the signal: the partitions that it is given are worked on side by side, each in order.
+ * @throws HighwaterError CONSUMER_HANDLER_FAILED, LOG_POSITION_LOST, KAFKA_*, LOG_*
+ */
+export async function takePart(
+  options: GroupConsumeOptions,
+  jobOf: (deps: JobDeps) => PartitionJob,
+  { log, decoder, logger, topicPrefix, closing }: ConsumeDeps,
+): Promise<void> {
+  const { from = 'end', positions, sessionTimeoutMs = SESSION_TIMEOUT_MS, where } = options;
+  const groupId = `${topicPrefix}${options.group}`;
+  const topics = [...new Set(options.topics)].map((name) => `${topicPrefix}${name}`);
+  const stopped = joinSignals([closing, ...(options.signal === undefined ? [] : [options.signal])]);
+  const ends = new Map<string, ReadonlyMap<number, number>>();
+  const done = new Map<string, number>();
+  const ending = new AbortController();
+  let failure: unknown = null;
+  const fail = (error: unknown): void => {
+    failure ??= error;
+    ending.abort();
+  };
+  const job = jobOf({
+    decoder,
+    wanted: eventFilter(where),
+    keep: (record, error, attempts) =>
+      log.append(deadLetterTopic(groupId), [deadLetter(record, groupId, error, attempts)], ending.signal),
+  });
+  try {
+    for (const topic of topics) ends.set(topic, await log.ends(topic, 'committed', stopped.signal));
+    await membership();
+  } catch (error) {
+    if (!stopped.signal.aborted) throw error;
+  } finally {
+    stopped.leave();
+  }
+  if (failure !== null) throw failure;
+
+  async function membership(): Promise<void> {
+    const member = log.joinGroup({
+      groupId,
+      topics,
+      sessionTimeoutMs,
+      work: (place) => workOn(place, job, { logger, done, beginning }).catch(fail),
+    });
+    member.over.catch(fail);
+    await ended([stopped.signal, ending.signal]);
+    await member.leave();
+  }
+
+  async function beginning({ topic, partition, committed, range }: AssignedPartition): Promise<number> {
+    const own = (await positions?.load(topic, partition)) ?? null;
+    if (own !== null) return own;
+    // What was done here is not done again when the group did not hear of it.
+    if (committed !== null) return Math.max(committed, done.get(`${topic} ${partition}`) ?? 0);
+    // A partition that was not there at the call came to be after it, with all that it holds.
+    return from === 'end' ? (ends.get(topic)!.get(partition) ?? range.first) : range.first;
+  }
+}
+
+async function ended(signals: readonly AbortSignal[]): Promise<void> {
+  const any = joinSignals(signals);
+  // Keeps the process alive: nothing else may, while a log in which nothing happens is followed.
+  const timer = setInterval(() => undefined, 60_000);
+  if (!any.signal.aborted) await once(any.signal, 'abort');
+  clearInterval(timer);
+  any.leave();
+}

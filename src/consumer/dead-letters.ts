@@ -1,0 +1,39 @@
+import type { LogRecord, ProducerRecord, SharedTopicSpec } from '../log/commit-log';
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+/** Where events go that a group cannot handle. @param group with the prefix */
+export function deadLetterTopic(group: string): SharedTopicSpec {
+  return { name: `${group}.dead-letters`, partitions: 1, cleanup: 'delete', retentionMs: YEAR_MS };
+}
+
+/**
+ * The event as it lay in its topic, so that the same consumer can read it from there, and beside it what happened.
+ * @param group with the prefix
+ */
+export function deadLetter(
+  { topic, partition, logOffset, key, headers, value }: LogRecord,
+  group: string,
+  error: unknown,
+  attempts: number,
+): ProducerRecord {
+  return {
+    topic: deadLetterTopic(group).name,
+    key,
+    value,
+    headers: {
+      ...headers,
+      'error.topic': topic,
+      'error.partition': String(partition),
+      'error.offset': String(logOffset),
+      'error.group': group,
+      'error.attempts': String(attempts),
+      'error.message': messageOf(error),
+    },
+    timestamp: Date.now(),
+  };
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

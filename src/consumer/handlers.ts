@@ -1,0 +1,118 @@
+import { HighwaterError } from '../errors';
+import type { LogRecord } from '../log/commit-log';
+import type { AssignedPartition } from '../log/consumer-log';
+import { tryOften } from './attempts';
+import { messageOf } from './dead-letters';
+import type { Decoder } from './decoder';
+import type { LogEvent } from './event';
+import { toEvent } from './events';
+import type { BatchContext, ConsumeBatchesOptions, ConsumeOptions, HandlerContext } from './options';
+import type { PartitionJob } from './partition-work';
+
+export interface JobDeps {
+  readonly decoder: Decoder;
+  readonly wanted: (record: LogRecord) => boolean;
+  /** Keeps an event that could not be handled. */
+  keep(record: LogRecord, error: unknown, attempts: number): Promise<void>;
+}
+
+type Handler = (event: LogEvent, context: HandlerContext) => unknown;
+type BatchHandler = (events: readonly LogEvent[], context: BatchContext) => unknown;
+
+/** One event after the other. */
+export function eventJob(
+  { retry, onFailure = 'stop' }: ConsumeOptions,
+  handler: Handler,
+  { decoder, wanted, keep }: JobDeps,
+): PartitionJob {
+  return {
+    async work(records, place, advance) {
+      for (const record of records) {
+        if (place.revoked.aborted) return;
+        if (wanted(record) && !(await handled(record, place))) return;
+        await advance(record.logOffset + 1);
+      }
+    },
+  };
+
+  /** @returns false when the partition was taken away over it: whoever has it next does it */
+  async function handled(record: LogRecord, { revoked }: AssignedPartition): Promise<boolean> {
+    let tries = 0;
+    let event: LogEvent | null = null;
+    const outcome = await tryOften(
+      async (attempt) => {
+        event ??= await toEvent(record, decoder);
+        tries = attempt;
+        await handler(tries === 1 ? event : { ...event, attempt: tries }, { signal: revoked });
+      },
+      retry,
+      revoked,
+      isPassing,
+    );
+    if (outcome.ok) return true;
+    if (revoked.aborted) return false;
+    if (onFailure === 'stop') throw failed(record, outcome.error, tries);
+    const kept = await tryOften(() => keep(record, outcome.error, tries), retry, revoked, isRetriable);
+    if (!kept.ok && !revoked.aborted) throw kept.error;
+    return kept.ok;
+  }
+}
+
+/** As many at once as there are, in order. */
+export function batchJob(
+  { retry, maxBatch = 500 }: ConsumeBatchesOptions,
+  handler: BatchHandler,
+  { decoder, wanted }: JobDeps,
+): PartitionJob {
+  return {
+    async work(records, place, advance) {
+      for (let from = 0; from < records.length; from += maxBatch) {
+        if (place.revoked.aborted) return;
+        const batch = records.slice(from, from + maxBatch);
+        const next = batch.at(-1)!.logOffset + 1;
+        const asked = batch.filter(wanted);
+        if (asked.length > 0 && !(await handled(asked, next, place))) return;
+        await advance(next);
+      }
+    },
+  };
+
+  async function handled(
+    records: readonly LogRecord[],
+    next: number,
+    { topic, partition, revoked }: AssignedPartition,
+  ): Promise<boolean> {
+    let tries = 0;
+    const outcome = await tryOften(
+      async (attempt) => {
+        const events: LogEvent[] = [];
+        for (const record of records) events.push(await toEvent(record, decoder));
+        tries = attempt;
+        await handler(events, { topic, partition, next, attempt, signal: revoked });
+      },
+      retry,
+      revoked,
+      isPassing,
+    );
+    if (outcome.ok) return true;
+    if (revoked.aborted) return false;
+    throw failed(records[0]!, outcome.error, tries);
+  }
+}
+
+/** A registry that is down comes back: no event is given up over it. What a handler throws is the handler's. */
+function isPassing(error: unknown): boolean {
+  return isRetriable(error) && error.code.startsWith('REGISTRY_');
+}
+
+function isRetriable(error: unknown): error is HighwaterError {
+  return error instanceof HighwaterError && error.kind.retriable;
+}
+
+function failed(record: LogRecord, cause: unknown, tries: number): HighwaterError {
+  const { topic, partition, logOffset, headers } = record;
+  const event = headers.ce_id === undefined ? '' : ` (event ${headers.ce_id})`;
+  const how = tries > 0 ? `after ${tries} ${tries === 1 ? 'try' : 'tries'}` : 'before any handler saw it';
+  const what = `offset ${logOffset} of ${topic}, partition ${partition}${event}: ${messageOf(cause)}, ${how}`;
+  return new HighwaterError('CONSUMER_HANDLER_FAILED', what, { cause });
+}

@@ -1,0 +1,19 @@
+/** `highwater/consumer`: for programs that do something with what highwater publishes. */
+export { HighwaterError } from '../errors';
+export type { Logger } from '../logger';
+export { connect } from './connect';
+export type { EventFilter, LogEvent } from './event';
+export type { HighwaterLog, KnownTopic } from './highwater-log';
+export type { ConnectOptions, KafkaOptions, LocalOptions } from './open-log';
+export type {
+  BatchContext,
+  ConsumeBatchesOptions,
+  ConsumeOptions,
+  GroupConsumeOptions,
+  HandlerContext,
+  PositionStore,
+  RetryOptions,
+} from './options';
+export type { ReadOptions } from './read';
+export * from './schemas';
+export type { Table, TableChange, TableOptions } from './table';

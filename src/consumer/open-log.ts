@@ -1,0 +1,103 @@
+import { confluentRegistry, type SchemaRegistryConfig } from '../avro/confluent-registry';
+import type { SchemaRegistry } from '../avro/registry';
+import { loadConfig } from '../config/load-config';
+import { feedDefinitions } from '../feeds';
+import type { FeedDefinition } from '../feeds/definition';
+import type { ConsumerLog } from '../log/consumer-log';
+import type { KafkaConfig } from '../log/kafka/client';
+import { openKafkaConsumerLog } from '../log/kafka/consumer/consumer-log';
+import { openLocalConsumerLog } from '../log/local/consumer-log';
+import { createLogger, type Logger } from '../logger';
+
+/** Where the log is. */
+export type ConnectOptions = (LocalOptions | KafkaOptions) & {
+  /** Where warnings go. Default: stderr, as text. */
+  readonly logger?: Logger;
+};
+
+export interface LocalOptions {
+  /** Folder of the embedded log. */
+  readonly dataDir: string;
+  readonly kafka?: never;
+  readonly topicPrefix?: string;
+}
+
+export interface KafkaOptions {
+  readonly kafka: {
+    /** `host:port` */
+    readonly brokers: readonly string[];
+    /** True: by the certificates that the machine trusts. PEM texts. */
+    readonly ssl?:
+      | boolean
+      | { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly passphrase?: string };
+    readonly sasl?: NonNullable<KafkaConfig['sasl']>;
+    /** How this program calls itself to the brokers. Default `highwater-consumer`. */
+    readonly clientId?: string;
+  };
+  readonly schemaRegistry: { readonly url: string; readonly username?: string; readonly password?: string };
+  readonly topicPrefix?: string;
+  readonly dataDir?: never;
+}
+
+/** A log with all that is needed to read it. */
+export interface Opened {
+  readonly log: ConsumerLog;
+  readonly registry: SchemaRegistry;
+  readonly feeds: readonly FeedDefinition[];
+  readonly topicPrefix: string;
+  readonly logger: Logger;
+}
+
+/** @throws HighwaterError CONFIG_INVALID */
+export function openLog(options: ConnectOptions | undefined): Opened {
+  if (options === undefined) {
+    const config = loadConfig({ flags: {}, env: process.env, cwd: process.cwd() }, 'nothing');
+    const { kafka, schemaRegistry, dataDir, topicPrefix, secrets } = config;
+    const declared = new Set(config.feeds.map(({ name }) => name));
+    // What another instance publishes is read too.
+    const feeds = [...config.feeds, ...feedDefinitions.filter(({ name }) => !declared.has(name))];
+    return open({ kafka, schemaRegistry, dataDir }, { feeds, topicPrefix, secrets });
+  }
+  const { topicPrefix = '', logger } = options;
+  const given = { feeds: feedDefinitions, topicPrefix, logger };
+  if (options.kafka === undefined) {
+    return open({ kafka: null, schemaRegistry: null, dataDir: options.dataDir }, { ...given, secrets: [] });
+  }
+  const { brokers, ssl = false, sasl = null } = options.kafka;
+  const { url, username, password } = options.schemaRegistry;
+  const secrets = [sasl?.password, password, typeof ssl === 'object' ? ssl.passphrase : undefined];
+  const pem = typeof ssl === 'object' ? ssl : {};
+  const kafka: KafkaConfig = {
+    ...{ brokers, sasl, compression: 'gzip' },
+    ssl: ssl === false ? null : { ...{ ca: null, cert: null, key: null, passphrase: null }, ...pem },
+  };
+  const auth = username === undefined ? null : { username, password: password ?? '' };
+  const schemaRegistry: SchemaRegistryConfig = { url: url.replace(/\/+$/, ''), auth, registration: 'lookup' };
+  return open(
+    { kafka, schemaRegistry, dataDir: '', clientId: options.kafka.clientId },
+    { ...given, secrets: secrets.filter((one) => one !== undefined) },
+  );
+}
+
+function open(
+  place: {
+    readonly kafka: KafkaConfig | null;
+    readonly schemaRegistry: SchemaRegistryConfig | null;
+    readonly dataDir: string;
+    readonly clientId?: string | undefined;
+  },
+  given: Pick<Opened, 'feeds' | 'topicPrefix'> & {
+    readonly secrets: readonly string[];
+    readonly logger?: Logger | undefined;
+  },
+): Opened {
+  const { kafka, schemaRegistry, dataDir, clientId = 'highwater-consumer' } = place;
+  const { feeds, topicPrefix, secrets } = given;
+  const logger = given.logger ?? createLogger({ level: 'warn', format: 'pretty', secrets });
+  if (kafka === null || schemaRegistry === null) {
+    const { consumerLog, registry } = openLocalConsumerLog({ dataDir, logger });
+    return { log: consumerLog, registry, feeds, topicPrefix, logger };
+  }
+  const log = openKafkaConsumerLog({ kafka, appId: clientId, topicPrefix, logger });
+  return { log, registry: confluentRegistry(schemaRegistry, { logger }), feeds, topicPrefix, logger };
+}

@@ -1,0 +1,71 @@
+import type { EventFilter } from './event';
+
+/** What `consume` and `consumeBatches` have in common. */
+export interface GroupConsumeOptions<Topic extends string = string> {
+  /** Consumers of one group share the work; each group gets everything. */
+  readonly group: string;
+  /** Names without the prefix: `ipos`, `ipos.deal-status`. */
+  readonly topics: readonly Topic[];
+  /**
+   * Where a group begins in a topic in which it never was: with the first event that is kept, or with what comes after this
+   * call (default). From then on its own place counts, whatever is said here.
+   */
+  readonly from?: 'beginning' | 'end';
+  /** By headers, before anything is decoded. Events that are not wanted count as done. */
+  readonly where?: EventFilter;
+  /** Ends it: the event in hand is finished, the group told, and left. */
+  readonly signal?: AbortSignal;
+  /** Of an event (a batch) whose handler throws. */
+  readonly retry?: RetryOptions;
+  /**
+   * Where your own database stands, for exactly once: asked when a partition is given, instead of what the group remembers.
+   * The handler writes the place (`event.offset + 1`, or `next` of a batch) in the same transaction as what it makes of the event.
+   */
+  readonly positions?: PositionStore;
+  /** After so long without a sign of life the group goes on without this consumer, ms. Default 10,000. */
+  readonly sessionTimeoutMs?: number;
+}
+
+export interface RetryOptions {
+  /** Tries, the first one counted. Default 5. */
+  readonly attempts?: number;
+  /** Greatest pause before the second try, ms, then twice as long each time; default 200. Full jitter. */
+  readonly delayMs?: number;
+  /** Greatest pause of all, ms; default 10,000. */
+  readonly maxDelayMs?: number;
+}
+
+export interface PositionStore {
+  /** Offset of the record to come; null when nothing of the partition was ever done. */
+  load(topic: string, partition: number): Promise<number | null> | number | null;
+}
+
+export interface ConsumeOptions<Topic extends string = string> extends GroupConsumeOptions<Topic> {
+  /**
+   * What becomes of an event whose handler fails at every try. `stop` (default): the consumer ends with CONSUMER_HANDLER_FAILED, its
+   * group stands before the event. `dead-letter`: the event goes to the topic `<group>.dead-letters`, unchanged but for headers
+   * `error.*`, and the consumer goes on.
+   */
+  readonly onFailure?: 'stop' | 'dead-letter';
+}
+
+export interface ConsumeBatchesOptions<Topic extends string = string> extends GroupConsumeOptions<Topic> {
+  /** Most events in one call. Default 500. */
+  readonly maxBatch?: number;
+}
+
+/** Beside each event. */
+export interface HandlerContext {
+  /** Aborted when this consumer ends, or has to give the partition away: what takes long should hurry. */
+  readonly signal: AbortSignal;
+}
+
+/** Beside each batch: consecutive events of one partition. */
+export interface BatchContext extends HandlerContext {
+  readonly topic: string;
+  readonly partition: number;
+  /** Offset of the record to come once the batch is done. */
+  readonly next: number;
+  /** 1 for the first try. */
+  readonly attempt: number;
+}

@@ -1,0 +1,74 @@
+import type { FeedTopics, LogRecord } from '../log/commit-log';
+import type { ConsumerLog } from '../log/consumer-log';
+
+/** A feed's images, and from where its changes are to be followed so that nothing lies between. */
+export interface TableStart {
+  /** Null while the feed has none. */
+  readonly incarnation: string | null;
+  /** By record id; deleted ones too, as far as they are still told of. */
+  readonly images: ReadonlyMap<string, { readonly record: LogRecord; readonly seq: number }>;
+  /** By partition of the changes: offset to go on from. */
+  readonly from: ReadonlyMap<number, number>;
+  /** By partition of the changes: before this offset nothing is of a later incarnation than `incarnation`. */
+  readonly ends: ReadonlyMap<number, number>;
+}
+
+/**
+ * The order of the questions is what makes it right:
+ *
+ * 1. Where the committed changes end. All before is committed, so its images were written by then (a transaction's records lie in
+ *    their partitions before it is committed), whether or not their partition shows them yet.
+ * 2. The images, through all that is written by now, which waits for open transactions: with 1, no change is missed.
+ * 3. Which incarnation the feed is in, then where the changes end, then the incarnation again. When it is the same, all before
+ *    that end is of this incarnation or an earlier one, and images of another are of an earlier one. Else it begins again.
+ */
+export async function startTable(
+  log: ConsumerLog,
+  { changes, current, sourceOffset }: Pick<FeedTopics, 'changes' | 'current' | 'sourceOffset'>,
+  signal: AbortSignal,
+): Promise<TableStart> {
+  for (;;) {
+    const from = await log.ends(changes.name, 'committed', signal);
+    const images = new Map<string, { record: LogRecord; seq: number }>();
+    const lives = new Map<string, string>();
+    for await (const record of log.load(current.name, signal)) {
+      const place = imagePlace(record);
+      if (place === null) {
+        images.delete(record.key);
+        continue;
+      }
+      images.set(record.key, { record, seq: place.seq });
+      lives.set(record.key, place.incarnation);
+    }
+    const incarnation = await incarnationOf(log, sourceOffset.name, signal);
+    const ends = await log.ends(changes.name, 'written', signal);
+    if (incarnation !== (await incarnationOf(log, sourceOffset.name, signal))) continue;
+    for (const [id, life] of lives) if (life !== incarnation) images.delete(id);
+    return { incarnation, images, from, ends };
+  }
+}
+
+async function incarnationOf(log: ConsumerLog, topic: string, signal: AbortSignal): Promise<string | null> {
+  let found: string | null = null;
+  for await (const { headers } of log.load(topic, signal)) found = headers.incarnation ?? found;
+  return found;
+}
+
+interface ChangePlace {
+  readonly incarnation: string;
+  readonly seq: number;
+}
+
+/** Of an image or its tombstone; a reset's tombstones, which are of no change, have none. */
+function imagePlace({ headers: { incarnation, seq } }: LogRecord): ChangePlace | null {
+  return incarnation === undefined || seq === undefined ? null : { incarnation, seq: Number(seq) };
+}
+
+/** `ipos:3f2a91c0:802`, not the id of an event that it caused. */
+const EVENT_ID = /^[^:]+:([^:]+):(\d+)$/;
+
+/** Of a change event, by its id; null for what is none, such as a transition that is routed onto the same topic. */
+export function changePlace({ headers }: LogRecord): ChangePlace | null {
+  const [, incarnation, seq] = EVENT_ID.exec(headers.ce_id ?? '') ?? [];
+  return incarnation === undefined ? null : { incarnation, seq: Number(seq) };
+}

@@ -1,0 +1,82 @@
+import type { LogRecord, ProducerRecord, SharedTopicSpec } from './commit-log';
+
+/**
+ * The log as its consumers meet it. Two adapters stand behind this port too, the embedded log (SQLite) and Kafka; one
+ * contract suite (`test/contract/consumer-log.ts`) holds both to what is written here. Only what is committed is ever shown,
+ * and never the publisher's own fence records.
+ */
+export interface ConsumerLog {
+  /**
+   * By partition the position after the last record: after the last one that readers are shown (`committed`), or after the
+   * last one there is, in open transactions too (`written`). Empty while there is no such topic.
+   * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
+   */
+  ends(topic: string, at: 'committed' | 'written', signal: AbortSignal): Promise<ReadonlyMap<number, number>>;
+  /**
+   * All that a topic holds, from its beginning through all that was written when this was called: transactions that were open
+   * then are waited for. Of a compacted topic at least the latest record of each key, tombstones too; who reads folds them.
+   * Nothing where there is no such topic.
+   * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*, LOG_*; the signal's reason: half of a table must not pass for the whole
+   */
+  load(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
+  /**
+   * Committed records of a topic from given positions on, in log order per partition, for ever: ends without an error at the
+   * signal. A partition that is not named, or a topic that appears later, is read from its beginning.
+   * @throws HighwaterError LOG_POSITION_LOST when records that were to come are not there any more; KAFKA_*, LOG_*
+   */
+  follow(topic: string, from: ReadonlyMap<number, number>, signal: AbortSignal): AsyncIterable<LogRecord>;
+  /** Shares the partitions of topics with the other members of a group. Returns at once. */
+  joinGroup(options: GroupOptions): GroupMember;
+  /** As `CommitLog.append`. */
+  append(topic: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface GroupOptions {
+  /** Name of the group as it is: with the prefix, where one is wanted. */
+  readonly groupId: string;
+  /** Full names. One that does not exist yet is taken up when it does. */
+  readonly topics: readonly string[];
+  /** After so long without a sign of life the others go on without this member, in ms. */
+  readonly sessionTimeoutMs: number;
+  /**
+   * Called for each partition that this member is given. It works until `revoked` and then returns, soon: what it was in
+   * the middle of is finished and committed first, and the group waits for that, as long as the session timeout at most.
+   * When it returns or throws before that, the partition rests until the next rebalance.
+   */
+  readonly work: (partition: AssignedPartition) => Promise<void>;
+}
+
+/** One partition in the hands of one member of a group. */
+export interface AssignedPartition {
+  readonly topic: string;
+  readonly partition: number;
+  /** Aborted when the partition goes to another member, or this one leaves. */
+  readonly revoked: AbortSignal;
+  /** Where the group stands: offset of the record to come. Null when it never committed here. */
+  readonly committed: number | null;
+  /** Offsets of the first record that is kept, and after the last committed one, when the partition was given. */
+  readonly range: { readonly first: number; readonly end: number };
+  /**
+   * Committed records from an offset on, as they come, a few hundred at most at a time, never none; ends when the partition is
+   * revoked. The next ones are fetched while these are worked on, and no more than that.
+   * @throws HighwaterError LOG_POSITION_LOST when `from` is before the first record that is kept, or after the end; KAFKA_*, LOG_*
+   */
+  records(from: number): AsyncIterable<readonly LogRecord[]>;
+  /**
+   * Remembers for the group that everything before an offset is done with. Also after `revoked`, until `work` returns.
+   * @throws HighwaterError GROUP_LOST when the group has gone on without this member: whoever has the partition now begins
+   * at what was committed before; KAFKA_*, LOG_*
+   */
+  commit(next: number): Promise<void>;
+}
+
+export interface GroupMember {
+  /**
+   * Rejects when the group cannot be kept: what a person has to mend (refused passwords, missing permissions, a session timeout
+   * that brokers do not take). What passes by itself is waited out. Resolves once it has left.
+   */
+  readonly over: Promise<void>;
+  /** Revokes all, waits for `work` to return, and leaves. May be called again. */
+  leave(): Promise<void>;
+}

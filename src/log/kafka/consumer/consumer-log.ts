@@ -1,0 +1,73 @@
+import { HighwaterError } from '../../../errors';
+import type { ConsumerLog, GroupMember } from '../../consumer-log';
+import { appender } from '../append';
+import { kafkaClient } from '../client';
+import { compressionType } from '../compression';
+import type { KafkaLogOptions } from '../kafka-log';
+import { joinConsumerGroup } from './consumer-group';
+import { follow } from './follow';
+import type { ReadingDeps } from './reading';
+import { load, topicEnds } from './whole-topic';
+
+/** As of the log of publishers. Topics and groups are named in full here. */
+export type KafkaConsumerLogOptions = Omit<KafkaLogOptions, 'limits'>;
+
+/** Kafka's topics for consumers. Opens no connection before the first call that needs one. */
+export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): ConsumerLog {
+  const { appId, logger } = options;
+  const target = options.kafka;
+  const kafka = kafkaClient(target, appId, logger);
+  const closing = new AbortController();
+  const shared = appender({ kafka, cluster: target, compression: () => compressionType(target.compression) });
+  const members = new Set<GroupMember>();
+  const deps: ReadingDeps = { kafka, target, logger };
+
+  function assertOpen(): void {
+    if (closing.signal.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
+  }
+
+  /** What was asked before the log was closed, and ends by that. */
+  async function unlessClosed<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
+    assertOpen();
+    return work(AbortSignal.any([signal, closing.signal])).catch((error: unknown) => {
+      signal.throwIfAborted();
+      assertOpen();
+      throw error;
+    });
+  }
+
+  return {
+    ends: (topic, at, signal) => unlessClosed(signal, (either) => topicEnds(topic, at, either, deps)),
+    async *load(topic, signal) {
+      assertOpen();
+      try {
+        yield* load(topic, AbortSignal.any([signal, closing.signal]), deps);
+      } catch (error) {
+        signal.throwIfAborted();
+        assertOpen();
+        throw error;
+      }
+    },
+    async *follow(topic, from, signal) {
+      assertOpen();
+      yield* follow(topic, from, AbortSignal.any([signal, closing.signal]), deps);
+    },
+    joinGroup(group) {
+      assertOpen();
+      const member = joinConsumerGroup(group, deps);
+      members.add(member);
+      member.over.then(
+        () => members.delete(member),
+        () => undefined,
+      );
+      return member;
+    },
+    append: (topic, records, signal) =>
+      unlessClosed(signal, (either) => shared.append(topic, records, either)),
+    async close() {
+      closing.abort();
+      await Promise.all([...members].map((member) => member.leave()));
+      await shared.close();
+    },
+  };
+}

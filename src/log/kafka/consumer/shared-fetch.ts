@@ -1,0 +1,165 @@
+import { pause } from '../../../wait';
+import type { LogRecord } from '../../commit-log';
+import type { Cluster } from '../cluster';
+import { isFence } from '../fence';
+import { protocolType } from '../kafka-failure';
+import { fetchRound, type PartitionPosition } from '../partition-reader';
+import { passesByItself, positionLost, type ReadingDeps, readFailure } from './reading';
+
+/** How long a broker holds a question where nothing is new, in ms: while other partitions are read, and else. */
+const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];
+const AGAIN_MS = 100;
+const BYTES_PER_PARTITION = 1_048_576;
+const BATCH_RECORDS = 500;
+
+/** Reads partitions side by side. */
+export interface SharedFetch {
+  /** As `AssignedPartition.records`. */
+  records(topic: string, partition: number, from: number): AsyncIterable<readonly LogRecord[]>;
+  /**
+   * An offset that stands for the same place as another: between the two are no records that readers are shown. Behind the
+   * last record of a transaction comes its marker, which tools would count for a record that nobody has read.
+   */
+  settled(topic: string, partition: number, next: number): number;
+}
+
+interface Reader {
+  readonly position: PartitionPosition;
+  readonly waiting: (readonly LogRecord[])[];
+  /** Offset after the last record that was fetched; up to `position.next` there are none. */
+  behindLast: number | null;
+  failure: { readonly error: unknown } | null;
+  isAsked: boolean;
+  /** Asked for by itself: of several at once brokers do not say which one they refuse. */
+  isAlone: boolean;
+  wake(): void;
+}
+
+/**
+ * One request at a time to each broker, for all partitions of which nothing waits to be read: a broker answers the requests of
+ * a connection one after the other, so that with one for each partition those without news would hold up the others.
+ * @param cluster that knows the topics
+ * @param signal ends all reading
+ */
+export function sharedFetch(
+  cluster: Cluster,
+  { target, logger, signal }: Pick<ReadingDeps, 'target' | 'logger'> & { readonly signal: AbortSignal },
+): SharedFetch {
+  const readers = new Set<Reader>();
+  /** Brokers that have a request to answer. */
+  const asked = new Set<string>();
+  signal.addEventListener('abort', () => {
+    for (const { wake } of readers) wake();
+  });
+
+  function askAll(): void {
+    if (signal.aborted) return;
+    const leaders = new Set([...readers].filter(isHungry).map(leaderOf));
+    for (const leader of leaders) if (!asked.has(leader)) ask(leader);
+  }
+
+  async function ask(leader: string): Promise<void> {
+    const hungry = [...readers].filter((reader) => isHungry(reader) && leaderOf(reader) === leader);
+    const alone = hungry.find(({ isAlone }) => isAlone);
+    const own = alone === undefined ? hungry : [alone];
+    const isBusy = own.length < readers.size;
+    asked.add(leader);
+    for (const reader of own) reader.isAsked = true;
+    try {
+      const positions = own.map(({ position }) => position);
+      const maxWaitMs = isBusy ? BUSY_WAIT_MS : IDLE_WAIT_MS;
+      hand(own, await fetchRound(cluster, positions, maxWaitMs, BYTES_PER_PARTITION));
+    } catch (error) {
+      if (!signal.aborted) await settle(error, own).catch((failure: unknown) => again(failure));
+    } finally {
+      asked.delete(leader);
+      for (const reader of own) reader.isAsked = false;
+      askAll();
+    }
+  }
+
+  function hand(own: readonly Reader[], records: readonly LogRecord[]): void {
+    for (const reader of own) {
+      reader.isAlone = false;
+      const { topic, partition } = reader.position;
+      const mine = records.filter(
+        (one) => one.partition === partition && one.topic === topic && !isFence(one),
+      );
+      for (let i = 0; i < mine.length; i += BATCH_RECORDS)
+        reader.waiting.push(mine.slice(i, i + BATCH_RECORDS));
+      if (mine.length > 0) reader.behindLast = mine.at(-1)!.logOffset + 1;
+      reader.wake();
+    }
+  }
+
+  async function settle(error: unknown, own: readonly Reader[]): Promise<void> {
+    const topics = own.map(({ position }) => position.topic);
+    const failure = readFailure(error, topics, target);
+    const isOut = protocolType(error) === 'OFFSET_OUT_OF_RANGE';
+    if (!isOut && passesByItself(failure)) return again(failure);
+    if (own.length > 1) {
+      for (const reader of own) reader.isAlone = true;
+      return;
+    }
+    const [reader] = own as [Reader];
+    const lost = isOut ? await positionLost(cluster, reader.position) : null;
+    if (isOut && lost === null) return again(failure);
+    reader.failure = { error: lost ?? failure };
+    reader.wake();
+  }
+
+  async function again(failure: unknown): Promise<void> {
+    logger.debug('reading is tried again', { error: failure });
+    await pause(AGAIN_MS, signal);
+    if (!signal.aborted) await cluster.refreshMetadata().catch(() => undefined);
+  }
+
+  function isHungry({ waiting, isAsked, failure }: Reader): boolean {
+    return waiting.length === 0 && !isAsked && failure === null;
+  }
+
+  /** Empty while there is none. */
+  function leaderOf({ position: { topic, partition } }: Reader): string {
+    try {
+      return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0] ?? '';
+    } catch {
+      return '';
+    }
+  }
+
+  return {
+    async *records(topic, partition, from) {
+      const reader: Reader = {
+        position: { topic, partition, next: BigInt(from), end: null },
+        ...{ waiting: [], behindLast: null, failure: null, isAsked: false, isAlone: false },
+        wake: () => undefined,
+      };
+      readers.add(reader);
+      askAll();
+      try {
+        while (!signal.aborted) {
+          const batch = reader.waiting.shift();
+          if (batch !== undefined) {
+            askAll();
+            yield batch;
+          } else if (reader.failure !== null) {
+            throw reader.failure.error;
+          } else {
+            await new Promise<void>((resolve) => {
+              reader.wake = resolve;
+            });
+          }
+        }
+      } finally {
+        readers.delete(reader);
+      }
+    },
+    settled(topic, partition, next) {
+      for (const { position, behindLast, waiting } of readers) {
+        if (position.topic !== topic || position.partition !== partition) continue;
+        if (waiting.length === 0 && behindLast === next) return Number(position.next);
+      }
+      return next;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { LogRecord } from '../../commit-log';
+import { type Cluster, readingCluster } from '../cluster';
+import { type PartitionPosition, partitionOffsets } from '../partition-reader';
+import { persistently, readThrough } from '../restore';
+import { knowTopic, type ReadingDeps, readFailure } from './reading';
+
+/** How long brokers may be away, or a transaction open, in ms. */
+const PATIENCE_MS = 60_000;
+
+/** As `ConsumerLog.ends`. */
+export async function topicEnds(
+  topic: string,
+  at: 'committed' | 'written',
+  signal: AbortSignal,
+  { kafka, target }: ReadingDeps,
+): Promise<ReadonlyMap<number, number>> {
+  const cluster = readingCluster(kafka);
+  try {
+    const ends = await endsOf(cluster, topic, at === 'committed' ? 'end' : 'written', signal, target);
+    return new Map((ends ?? []).map(({ partition, next }) => [partition, Number(next)]));
+  } finally {
+    cluster.disconnect().catch(() => undefined);
+  }
+}
+
+/** As `ConsumerLog.load`. */
+export async function* load(
+  topic: string,
+  signal: AbortSignal,
+  { kafka, target }: ReadingDeps,
+): AsyncGenerator<LogRecord> {
+  const cluster = readingCluster(kafka);
+  try {
+    const ends = await endsOf(cluster, topic, 'written', signal, target);
+    if (ends === null) return;
+    const through = new Map(ends.map(({ partition, next }) => [partition, next - 1n]));
+    yield* readThrough(cluster, topic, { through, signal, stallMs: PATIENCE_MS });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw readFailure(error, [topic], target);
+  } finally {
+    cluster.disconnect().catch(() => undefined);
+  }
+}
+
+/** Null where there is no such topic. */
+async function endsOf(
+  cluster: Cluster,
+  topic: string,
+  at: 'end' | 'written',
+  signal: AbortSignal,
+  target: ReadingDeps['target'],
+): Promise<readonly PartitionPosition[] | null> {
+  const ask = async () => {
+    try {
+      await cluster.connect();
+      if (!(await knowTopic(cluster, topic))) return null;
+      return await partitionOffsets(cluster, [topic], at);
+    } catch (error) {
+      throw readFailure(error, [topic], target);
+    }
+  };
+  return persistently(ask, { cluster, doing: `reading ${topic}`, forMs: PATIENCE_MS, signal });
+}

@@ -1,0 +1,125 @@
+import { createFeedCodec } from '../../src/avro/feed-codec';
+import type { SchemaRegistry } from '../../src/avro/registry';
+import { feedDefinitions } from '../../src/feeds';
+import { type CommitLog, type ProducerRecord, positionHeaders } from '../../src/log/commit-log';
+import { feedTopics } from '../../src/log/topics';
+import { eventHeaders, transitionHeaders } from '../../src/pipeline/headers';
+import { newIncarnation } from '../../src/state/source-offset';
+import type { ChangeEvents, Op } from '../../src/types';
+
+/** A change of one IPO: its status, or null when it is gone. */
+export interface WrittenChange {
+  readonly id: string;
+  readonly status: string | null;
+  /** Default: by whether the record is there. */
+  readonly op?: Op;
+}
+
+/**
+ * Writes changes of the feed ipos to a log as the pipeline does (events, images, source offset, status changes), without a vendor: each call
+ * is one transaction.
+ */
+export interface ChangeWriter {
+  /** id → status, as it is now. */
+  readonly rows: ReadonlyMap<string, string>;
+  incarnation(): string;
+  seq(): number;
+  write(...changes: readonly WrittenChange[]): Promise<void>;
+  /** Ends the incarnation. */
+  reset(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function changeWriter(
+  { commitLog, registry }: { readonly commitLog: CommitLog; readonly registry: SchemaRegistry },
+  prefix: string,
+): Promise<ChangeWriter> {
+  const feed = feedDefinitions.find(({ name }) => name === 'ipos')!;
+  const topics = feedTopics(feed, prefix);
+  const session = await commitLog.acquire(topics, AbortSignal.timeout(60_000));
+  const codec = await createFeedCodec(feed, topics, registry);
+  const rows = new Map<string, string>();
+  let incarnation = newIncarnation();
+  let [seq, commits] = [0, 0];
+
+  function image(id: string, status: string): Buffer {
+    const nulls = Object.fromEntries(codec.schemas.record.fields.map(({ name }) => [name, null]));
+    const record = { ...nulls, id, name: `Issuer ${id}`, ticker: id.toUpperCase(), deal_status: status };
+    return codec.image.encode({ ...record, updated: 1_790_000_000, extra: {} });
+  }
+
+  function records({ id, status, op: given }: WrittenChange): ProducerRecord[] {
+    const previous = rows.get(id) ?? null;
+    const op = given ?? (status === null ? 'd' : previous === null ? 'c' : 'u');
+    const before = op === 'c' || op === 'r' || previous === null ? null : image(id, previous);
+    const after = status === null ? null : image(id, status);
+    if (status === null) rows.delete(id);
+    else rows.set(id, status);
+    seq += 1;
+    const timestamp = Date.now();
+    const event_id = `ipos:${incarnation}:${seq}`;
+    const change = { op, id, before, after, beforeRecord: null, afterRecord: null, changedFields: [] };
+    const tail: ChangeEvents['tail'] = {
+      ...{ op, ts_ms: timestamp, event_id, changed_fields: op === 'u' ? ['deal_status'] : [] },
+      source: {
+        ...{ connector: 'highwater', version: '0', name: 'test', feed: 'ipos', endpoint: feed.path },
+        ...{ updated: 1_790_000_000, ts_ms: 1_790_000_000_000, snapshot: 'false', origin: 'poll' },
+        ...{ incarnation, seq },
+      },
+    };
+    const event: ChangeEvents = { change, tail, transitions: [], symbol: id.toUpperCase() };
+    const written: ProducerRecord[] = [
+      {
+        ...{ topic: topics.changes.name, key: id, timestamp },
+        ...{ value: codec.encodeEnvelope(change, tail), headers: eventHeaders(feed, event) },
+      },
+      {
+        ...{ topic: topics.current.name, key: id, timestamp, value: after },
+        headers: { event_id, seq: String(seq), incarnation },
+      },
+    ];
+    if (op === 'u' || op === 'c') {
+      const value = {
+        ...{ event_id: `${event_id}:deal_status`, caused_by: event_id, origin: 'poll', id, exchange: null },
+        ...{ name: `Issuer ${id}`, ticker: id.toUpperCase(), previous_status: previous, status },
+        ...{ updated: 1_790_000_000, ts_ms: timestamp },
+      };
+      const transition = { index: 0, key: id, value };
+      written.push({
+        ...{ topic: topics.transitions[0]!.name, key: id, timestamp },
+        value: codec.transitions.get('DealStatusChanged')!.encode(value),
+        headers: transitionHeaders(feed, event, transition),
+      });
+    }
+    return written;
+  }
+
+  async function commit(written: readonly ProducerRecord[]): Promise<void> {
+    commits += 1;
+    const position = { incarnation, ownerEpoch: session.ownerEpoch, commit: commits };
+    const offset: ProducerRecord = {
+      ...{ topic: topics.sourceOffset.name, key: 'ipos', timestamp: Date.now() },
+      value: Buffer.from('position'),
+      headers: { ...positionHeaders(position), seq: String(seq) },
+    };
+    await session.commit({ feed: 'ipos', records: [...written, offset], position });
+  }
+
+  return {
+    rows,
+    incarnation: () => incarnation,
+    seq: () => seq,
+    write: (...changes) => commit(changes.flatMap(records)),
+    async reset() {
+      incarnation = newIncarnation();
+      seq = 0;
+      const tombstones = [...rows.keys()].map((key) => ({
+        ...{ topic: topics.current.name, key, value: null, timestamp: Date.now() },
+        headers: { incarnation },
+      }));
+      rows.clear();
+      await commit(tombstones);
+    },
+    close: () => session.release(),
+  };
+}
