@@ -3,7 +3,7 @@ import type { RetryOptions } from './options';
 
 export type Outcome = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
 
-const defaults = { attempts: 5, delayMs: 200, maxDelayMs: 10_000 };
+const defaults = { attempts: 5, delayMs: 200, maxDelayMs: 10_000, isRetriable: () => true };
 
 /**
  * Tries until it succeeds, as often as is allowed. Of a pause that is interrupted nothing is left: no try comes after it.
@@ -16,13 +16,13 @@ export async function tryOften(
   signal: AbortSignal,
   isPassing: (error: unknown) => boolean = () => false,
 ): Promise<Outcome> {
-  const { attempts, delayMs, maxDelayMs } = { ...defaults, ...retry };
+  const { attempts, delayMs, maxDelayMs, isRetriable } = { ...defaults, ...retry };
   for (let attempt = 1; ; attempt++) {
     try {
       await work(attempt);
       return { ok: true };
     } catch (error) {
-      const isLast = attempt >= attempts && !isPassing(error);
+      const isLast = !isPassing(error) && (attempt >= attempts || !isRetriable(error));
       if (isLast || signal.aborted) return { ok: false, error };
       // Full jitter: consumers that failed over the same thing do not come back together.
       await pause(Math.random() * Math.min(maxDelayMs, delayMs * 2 ** Math.min(attempt - 1, 30)), signal);

@@ -27,8 +27,10 @@ export interface GroupConsumeOptions<Topic extends string = string> {
 }
 
 export interface RetryOptions {
-  /** Tries, the first one counted. Default 5. */
+  /** Tries, the first one counted. Default 5. Infinity: until it succeeds, for what waits for another system. */
   readonly attempts?: number;
+  /** Whether another try may help. Default: always. What this says no to has failed at once: `stop` or `dead-letter`. */
+  readonly isRetriable?: (error: unknown) => boolean;
   /** Greatest pause before the second try, ms, then twice as long each time; default 200. Full jitter. */
   readonly delayMs?: number;
   /** Greatest pause of all, ms; default 10,000. */

@@ -246,6 +246,28 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       });
     });
 
+    it('tries again only what another try may help, however often', async () => {
+      await writer.write({ id: 'a', status: 'Filed' });
+      await writer.write({ id: 'a', status: 'Priced' });
+      class Refused extends Error {}
+      const tries: string[] = [];
+      const stop = new AbortController();
+      const isRetriable = (error: unknown) => !(error instanceof Refused);
+      await connected().consume(
+        {
+          ...{ group: 'g', topics: ['ipos.deal-status'], from: 'beginning', signal: stop.signal },
+          ...{ retry: { attempts: Infinity, delayMs: 1, isRetriable }, onFailure: 'dead-letter' },
+        },
+        ({ value: { status }, attempt }) => {
+          tries.push(`${status} ${attempt}`);
+          if (status === 'Filed') throw new Refused('never');
+          if (attempt < 7) throw new Error('an outage');
+          stop.abort();
+        },
+      );
+      expect(tries).toEqual(['Filed 1', ...Array.from({ length: 7 }, (_, i) => `Priced ${i + 1}`)]);
+    });
+
     it('hands over batches of one partition, and begins where a database of the program stands', async () => {
       for (let i = 0; i < 10; i++)
         await writer.write({ id: 'a', status: `s${i}` }, { id: 'b', status: `s${i}` });
