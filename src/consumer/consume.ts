@@ -72,6 +72,8 @@ export async function takePart(
   async function beginning({ topic, partition, committed, range }: AssignedPartition): Promise<number> {
     const own = (await positions?.load(topic, partition)) ?? null;
     if (own !== null) return own;
+    // A database that knows of nothing has seen nothing, whatever the group remembers of one before it.
+    if (positions !== undefined && from === 'beginning') return range.first;
     // What was done here is not done again when the group did not hear of it.
     if (committed !== null) return Math.max(committed, done.get(`${topic} ${partition}`) ?? 0);
     // A partition that was not there at the call came to be after it, with all that it holds.

@@ -38,7 +38,10 @@ export interface RetryOptions {
 }
 
 export interface PositionStore {
-  /** Offset of the record to come; null when nothing of the partition was ever done. */
+  /**
+   * Offset of the record to come; null when nothing of the partition was ever done: with `from: 'beginning'` it then begins there,
+   * also where the group has been before, since the database may be a new one.
+   */
   load(topic: string, partition: number): Promise<number | null> | number | null;
 }
 

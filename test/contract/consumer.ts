@@ -312,6 +312,27 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       expect(of('b')).toEqual(Array.from({ length: 10 }, (_, i) => `b s${i}`));
     });
 
+    it('begins at the beginning for a database that is empty, though the group has been further', async () => {
+      await writer.write({ id: 'a', status: 'Filed' });
+      const rows: unknown[] = [];
+      const fill = async () => {
+        const stop = new AbortController();
+        await connected().consumeBatches(
+          {
+            ...{ group: 'g', topics: ['ipos.deal-status'], from: 'beginning', signal: stop.signal },
+            positions: { load: () => null },
+          },
+          (events) => {
+            rows.push(...events.map(({ value }) => value.status));
+            stop.abort();
+          },
+        );
+      };
+      await fill();
+      await fill();
+      expect(rows).toEqual(['Filed', 'Filed']);
+    });
+
     describe('a table', () => {
       const statuses = (table: Iterable<readonly [string, Ipo]>) =>
         Object.fromEntries([...table].map(([id, ipo]) => [id, ipo.deal_status]));
