@@ -96,6 +96,33 @@ export interface GroupConnection {
 export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
   const cluster = readingCluster(kafka) as unknown as GroupCluster;
   let connected: Promise<void> | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /**
+   * One request after the other. When a session with the brokers is to be renewed (`connections.max.reauth.ms`), kafkajs does so before
+   * the next request, and takes the answer to one that is under way for that to its login.
+   */
+  function inTurn<Request, Answer>(ask: (request: Request) => Promise<Answer>) {
+    return (request: Request): Promise<Answer> => {
+      const answer = last.then(() => ask(request));
+      last = answer.catch(() => undefined);
+      return answer;
+    };
+  }
+
+  function asking(broker: Coordinator): Coordinator {
+    return {
+      joinGroup: inTurn((request) => broker.joinGroup(request)),
+      syncGroup: inTurn((request) => broker.syncGroup(request)),
+      heartbeat: inTurn((request) => broker.heartbeat(request)),
+      leaveGroup: inTurn((request) => broker.leaveGroup(request)),
+      describeGroups: inTurn((request) => broker.describeGroups(request)),
+      deleteGroups: inTurn((groupIds) => broker.deleteGroups(groupIds)),
+      offsetCommit: inTurn((request) => broker.offsetCommit(request)),
+      offsetFetch: inTurn((request) => broker.offsetFetch(request)),
+    };
+  }
+
   return {
     async coordinator() {
       connected ??= cluster.connect().then(() => cluster.refreshMetadata());
@@ -104,7 +131,7 @@ export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
       const answers = cluster.getNodeIds().map(async (nodeId) => {
         const broker = await cluster.findBroker({ nodeId });
         const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
-        return cluster.findBroker({ nodeId: String(coordinator.nodeId) });
+        return asking(await cluster.findBroker({ nodeId: String(coordinator.nodeId) }));
       });
       return Promise.any(answers).catch(({ errors }: AggregateError) => {
         // What a broker says tells more than that another one could not be reached.
