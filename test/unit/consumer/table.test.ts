@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import type { Decoder } from '../../../src/consumer/decoder';
+import { openTable, type TableChange } from '../../../src/consumer/table';
+import type { ConsumerLog } from '../../../src/log/consumer-log';
+import { feedTopics } from '../../../src/log/topics';
+import { createRandom } from '../../../src/simulator/random';
+import { type ModelRecord, modelConsumerLog } from '../../support/model-consumer-log';
+import { until } from '../../support/until';
+
+type Row = { readonly n: number };
+
+const topics = feedTopics({ name: 'ipos', topic: 'ipos', transitions: [] }, '');
+const [changes, current, sourceOffset] = [topics.changes.name, topics.current.name, topics.sourceOffset.name];
+
+/** Values of the model are JSON. */
+const decoder: Decoder = {
+  prepare: () => undefined,
+  decode: ({ value }) => ({ type: null, value: value === null ? null : JSON.parse(value.toString()) }),
+};
+
+/** What a publisher does: a transaction of changes (record 0 to 7, gone when it is there and `gone`), or a reset. */
+const action = fc.oneof(
+  {
+    weight: 9,
+    arbitrary: fc.array(fc.record({ id: fc.nat(7), gone: fc.boolean() }), { minLength: 1, maxLength: 4 }),
+  },
+  { weight: 1, arbitrary: fc.constant('reset' as const) },
+);
+
+/** The transactions of a feed's life, and what is true after them. */
+function life(actions: readonly (readonly { id: number; gone: boolean }[] | 'reset')[]) {
+  const rows = new Map<string, Row>();
+  let [incarnation, seq, lives] = ['life0', 0, 0];
+  const offset = (): ModelRecord => ({
+    ...{ topic: sourceOffset, partition: 0, key: 'ipos', value: {} },
+    headers: { incarnation, seq: String(seq) },
+  });
+  const transactions = actions.map((one): ModelRecord[] => {
+    if (one === 'reset') {
+      incarnation = `life${++lives}`;
+      seq = 0;
+      const tombstones = [...rows.keys()].map((key) => ({
+        ...{ topic: current, partition: partitionOf(key), key, value: null, headers: { incarnation } },
+      }));
+      rows.clear();
+      return [...tombstones, offset()];
+    }
+    const written = one.flatMap(({ id, gone }): ModelRecord[] => {
+      const key = `r${id}`;
+      seq += 1;
+      const before = rows.get(key) ?? null;
+      const after = gone && before !== null ? null : { n: seq };
+      if (after === null) rows.delete(key);
+      else rows.set(key, after);
+      const place = { partition: partitionOf(key), key };
+      return [
+        {
+          topic: changes,
+          ...place,
+          value: { before, after },
+          headers: { ce_id: `ipos:${incarnation}:${seq}` },
+        },
+        { topic: current, ...place, value: after, headers: { incarnation, seq: String(seq) } },
+      ];
+    });
+    return [...written, offset()];
+  });
+  return { transactions, rows };
+}
+
+const partitionOf = (key: string) => Number(key.slice(1)) % 3;
+
+it('a table is what the feed is, and shows each change once, whatever the writer does between two answers', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 25 }), fc.nat(), async (actions, seed) => {
+      // That a feed has begun anew shows in its first change.
+      const { transactions, rows } = life([...actions, [{ id: 0, gone: false }]]);
+      const random = createRandom(seed);
+      const chance = (n: number) => random.int(0, n - 1);
+      const log = modelConsumerLog({
+        ...{ transactions, chance, compacted: new Set([current, sourceOffset]) },
+        partitions: { [changes]: 3, [current]: 3, [sourceOffset]: 1 },
+      });
+      const shown: TableChange[] = [];
+      const table = await openTable(
+        { onChange: (change) => void shown.push(change) },
+        { log: log as unknown as ConsumerLog, decoder, topics },
+      );
+      await until(() => log.isDrained(), 5_000);
+      await table.close();
+      expect(Object.fromEntries(table)).toEqual(Object.fromEntries(rows));
+      const ids = shown.filter(({ kind }) => kind !== 'reset').map(({ event }) => event.id);
+      expect(ids).toEqual([...new Set(ids)]);
+      // What each change is from is what the publisher saw it move from: nothing lay between, and nothing came again.
+      for (const { kind, before, event } of shown) {
+        if (kind !== 'reset') expect(before).toEqual((event.value as { before: Row | null }).before);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
