@@ -68,7 +68,7 @@ export async function publish(
     const { ipos } = market.sim.stores;
     const ids = [...ipos.truth().keys()].filter((_, i) => i % 20 === 0).slice(0, REMOVED);
     for (const id of ids) ipos.remove(id);
-    await endedWell(start('reconcile', 'ipos', '--allow-deletes', String(REMOVED)));
+    await endedWell(start('reconcile', 'ipos', '--allow-deletes', String(REMOVED), '--wait', '1s'));
     await abortTransaction(brokers, prefix);
     const truthFile = path.join(folder, 'truth.json');
     writeFileSync(truthFile, JSON.stringify(apiTruth(market)));
