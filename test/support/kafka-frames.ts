@@ -6,6 +6,7 @@ export const apiKeys = {
   Fetch: 1,
   ListOffsets: 2,
   Metadata: 3,
+  OffsetCommit: 8,
   FindCoordinator: 10,
   JoinGroup: 11,
   Heartbeat: 12,

@@ -43,6 +43,8 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   /** Three may be lost. */
   const heartbeatMs = Math.min(1_000, sessionTimeoutMs / 8);
   const answerMs = Math.round(sessionTimeoutMs / 3);
+  /** A coordinator that came back still knows who comes by then. */
+  const mostPauseMs = Math.min(MOST_PAUSE_MS, sessionTimeoutMs / 4);
   const leaving = new AbortController();
   let connection: GroupConnection | null = null;
   let current: Coordinator | null = null;
@@ -91,7 +93,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
         connection = null;
         failures++;
         // Brokers lock out who comes again and again with a wrong password.
-        const [first, most] = deps.failed(error) ? [1_000, MOST_REFUSED_PAUSE_MS] : [50, MOST_PAUSE_MS];
+        const [first, most] = deps.failed(error) ? [1_000, MOST_REFUSED_PAUSE_MS] : [50, mostPauseMs];
         await pause(Math.min(most, first * 2 ** failures), leaving.signal);
       }
     }

@@ -1,0 +1,133 @@
+import { Kafka, logLevel, type Producer } from 'kafkajs';
+import type { ConsumerLog } from '../../src/log/consumer-log';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer/consumer-log';
+import { said, startMember, type TestMember, type TestMemberOptions } from '../support/group-members';
+import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
+import { uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+const PARTITIONS = 3;
+let server: ProxiedKafka;
+let kafka: Kafka;
+let producer: Producer;
+let prefix: string;
+const logs: ConsumerLog[] = [];
+
+const topic = () => `${prefix}events`;
+const values = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, i) => `k ${from + i}`).sort();
+
+beforeAll(async () => {
+  server = await startProxiedKafka();
+  kafka = new Kafka({ brokers: [server.direct], logLevel: logLevel.NOTHING });
+}, 120_000);
+afterAll(() => server?.stop());
+
+beforeEach(async () => {
+  prefix = uniquePrefix();
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ waitForLeaders: true, topics: [{ topic: topic(), numPartitions: PARTITIONS }] });
+  await admin.disconnect();
+  producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+});
+
+afterEach(async () => {
+  server.proxy.thaw();
+  await producer.disconnect();
+  await Promise.all(logs.splice(0).map((log) => log.close()));
+});
+
+function start(rest: Partial<TestMemberOptions> = {}, brokers = server.brokers): TestMember {
+  const config = { brokers: [brokers], ssl: null, sasl: null, compression: 'none' } as const;
+  const options = { kafka: config, appId: 'test', topicPrefix: prefix, logger: quietLogger() };
+  const log = openKafkaConsumerLog(options);
+  logs.push(log);
+  return startMember(log, { groupId: `${prefix}desk`, topics: [topic()], sessionTimeoutMs: 6_000, ...rest });
+}
+
+async function send(from: number, to: number): Promise<void> {
+  const messages = Array.from({ length: to - from }, (_, i) => ({
+    ...{ key: 'k', value: String(from + i), partition: (from + i) % PARTITIONS },
+  }));
+  await producer.send({ topic: topic(), messages });
+}
+
+it.each([
+  ['Heartbeat', 'answer'],
+  ['OffsetCommit', 'request'],
+  ['OffsetCommit', 'answer'],
+  ['Fetch', 'request'],
+  ['Fetch', 'answer'],
+] as const)(
+  'connections that break over %s, at the %s, cost nobody a place, and nothing is lost or repeated',
+  async (api, where) => {
+    const one = start();
+    await until(() => one.held.size === PARTITIONS);
+    const given = [...one.held.values()];
+    const watch = server.proxy.cut({ api, where, every: 3, times: 4 });
+    for (let i = 0; i < 30; i++) {
+      await send(i * 6, i * 6 + 6);
+      await until(() => one.handled.length >= i * 6 + 6);
+    }
+    await until(() => watch.met() >= 4);
+    watch.remove();
+    expect(said(one)).toEqual(values(0, 180));
+    expect(given.map(({ revoked }) => revoked.aborted)).toEqual([false, false, false]);
+  },
+  90_000,
+);
+
+it('a broker that is killed and comes back finds members at their work, and takes the commit of what was in hand', async () => {
+  let goOn = (): void => undefined;
+  const inHand = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const one = start({ handle: () => inHand, sessionTimeoutMs: 30_000 });
+  await until(() => one.held.size === PARTITIONS);
+  await send(0, 3);
+  const given = [...one.held.values()];
+  await server.broker.kill();
+  await server.broker.restart();
+  goOn();
+  await until(() => one.handled.length === 3, 30_000);
+  expect(one.failures).toEqual([]);
+  expect(given.map(({ revoked }) => revoked.aborted)).toEqual([false, false, false]);
+}, 90_000);
+
+it('who hears nothing of the group for the session timeout puts its work down, and others go on with it', async () => {
+  const cut = start();
+  await until(() => cut.held.size === PARTITIONS);
+  const given = [...cut.held.values()];
+  await send(0, 30);
+  await until(() => cut.handled.length === 30);
+  server.proxy.freeze();
+  await until(() => given.every(({ revoked }) => revoked.aborted), 30_000);
+  const other = start({}, server.direct);
+  await until(() => other.held.size === PARTITIONS, 30_000);
+  await send(30, 60);
+  await until(() => other.handled.length === 30);
+  expect(said(cut, other)).toEqual(values(0, 60));
+  server.proxy.thaw();
+  await until(() => cut.held.size > 0, 30_000);
+  await send(60, 90);
+  await until(() => cut.handled.length + other.handled.length === 90);
+  expect(said(cut, other)).toEqual(values(0, 90));
+}, 90_000);
+
+it('a partition without news does not hold up one that has many', async () => {
+  const messages = Array.from({ length: 20_000 }, (_, i) => ({
+    key: 'k',
+    value: `${i} ${'x'.repeat(500)}`,
+    partition: 1,
+  }));
+  for (let i = 0; i < messages.length; i += 2_000)
+    await producer.send({ topic: topic(), messages: messages.slice(i, i + 2_000) });
+  const began = performance.now();
+  const one = start({ handle: async () => undefined });
+  await until(() => one.handled.length === messages.length, 30_000);
+  // Ten answers, of which each waited for the longest question to the others, would take longer.
+  expect(performance.now() - began).toBeLessThan(5_000);
+}, 60_000);
