@@ -5,6 +5,7 @@ import path from 'node:path';
 import { asyncapiFile } from './asyncapi-file';
 import { composeFile } from './compose-file';
 import { checkOtherLanguages } from './other-languages';
+import { packageElsewhere } from './package-elsewhere';
 import { createResults } from './results';
 
 /** One thing to look at. */
@@ -25,7 +26,7 @@ async function main(): Promise<void> {
     run: () => checkOtherLanguages(folder, `outside-${randomBytes(4).toString('hex')}.`, results),
   };
   try {
-    for (const { name, run } of [composeFile, asyncapiFile, readers]) {
+    for (const { name, run } of [composeFile, asyncapiFile, packageElsewhere, readers]) {
       await run().then(
         () => results.ok(name),
         (error: Error) => results.fail(`not so: ${name}`, [error.message]),
