@@ -40,8 +40,8 @@ export async function workOn(
   let next = await beginning(place);
   let committed = place.committed;
   let committedAt = performance.now();
-  // The place from which a group begins is remembered before anything comes after it.
-  if (committed === null) await commit();
+  // The place from which a group begins is remembered before anything comes after it; so is one that it was not told of.
+  await commit();
   try {
     for await (const records of place.records(next)) {
       await job.work(records, place, async (reached) => {

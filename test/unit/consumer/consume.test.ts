@@ -1,0 +1,168 @@
+import { takePart } from '../../../src/consumer/consume';
+import type { Decoder } from '../../../src/consumer/decoder';
+import { eventJob } from '../../../src/consumer/handlers';
+import type { ConsumeOptions } from '../../../src/consumer/options';
+import { HighwaterError } from '../../../src/errors';
+import type { LogRecord, ProducerRecord } from '../../../src/log/commit-log';
+import type { AssignedPartition, ConsumerLog, GroupOptions } from '../../../src/log/consumer-log';
+import { quietLogger } from '../../support/source';
+import { until } from '../../support/until';
+
+const decoder: Decoder = { prepare: () => undefined, decode: () => ({ type: null, value: null }) };
+
+function record(logOffset: number): LogRecord {
+  return { topic: 't', partition: 0, logOffset, timestamp: 0, key: 'k', headers: {}, value: null };
+}
+
+/** A group that gives one partition, which holds ten records, as often and in what state the test says. */
+function scriptedLog() {
+  let options: GroupOptions | null = null;
+  const committed: number[] = [];
+  const appended: ProducerRecord[] = [];
+  const log = {
+    committed,
+    appended,
+    commitFails: null as HighwaterError | null,
+    appendFails: null as HighwaterError | null,
+    /** @returns work on the partition, until it is revoked */
+    give(from: number | null) {
+      const revoking = new AbortController();
+      const place: AssignedPartition = {
+        ...{ topic: 't', partition: 0, committed: from, range: { first: 0, end: 10 } },
+        revoked: revoking.signal,
+        async *records(next) {
+          const records = Array.from({ length: 10 - next }, (_, i) => record(next + i));
+          if (records.length > 0) yield records;
+          await new Promise((resolve) => revoking.signal.addEventListener('abort', resolve));
+        },
+        async commit(next) {
+          if (log.commitFails !== null) throw log.commitFails;
+          committed.push(next);
+        },
+      };
+      return { done: options!.work(place), revoke: () => revoking.abort() };
+    },
+    port: {
+      ends: async () => new Map([[0, 10]]),
+      joinGroup(given) {
+        options = given;
+        return { over: new Promise<void>(() => undefined), leave: async () => undefined };
+      },
+      async append(_topic, records) {
+        if (log.appendFails !== null) throw log.appendFails;
+        appended.push(...records);
+      },
+    } as Pick<ConsumerLog, 'ends' | 'joinGroup' | 'append'> as ConsumerLog,
+    joined: () => until(() => options !== null),
+  };
+  return log;
+}
+
+function consume(
+  log: ReturnType<typeof scriptedLog>,
+  handler: (offset: number) => void,
+  more: Partial<ConsumeOptions> = {},
+) {
+  const stop = new AbortController();
+  const options: ConsumeOptions = {
+    group: 'g',
+    topics: ['t'],
+    signal: stop.signal,
+    retry: { delayMs: 1 },
+    ...more,
+  };
+  const deps = {
+    log: log.port,
+    decoder,
+    logger: quietLogger(),
+    topicPrefix: '',
+    closing: new AbortController().signal,
+  };
+  const ended = takePart(
+    options,
+    (jobDeps) => eventJob(options, ({ offset }) => handler(offset), jobDeps),
+    deps,
+  );
+  ended.catch(() => undefined);
+  return { ended, stop: () => stop.abort() };
+}
+
+it('does not do again what the group could not be told of, when it gets the partition back', async () => {
+  const log = scriptedLog();
+  const handled: number[] = [];
+  const { ended, stop } = consume(log, (offset) => void handled.push(offset));
+  await log.joined();
+  log.commitFails = new HighwaterError('GROUP_LOST', 'the group has gone on');
+  const first = log.give(4);
+  await until(() => handled.length === 6);
+  first.revoke();
+  await first.done;
+  log.commitFails = null;
+  const second = log.give(4);
+  await until(() => log.committed.includes(10));
+  second.revoke();
+  await second.done;
+  // Another member was further on meanwhile: its word counts.
+  const third = log.give(10);
+  third.revoke();
+  await third.done;
+  stop();
+  await ended;
+  expect(handled).toEqual([4, 5, 6, 7, 8, 9]);
+});
+
+it('gives up what it is trying when the partition is taken away, and leaves it to the next one', async () => {
+  const log = scriptedLog();
+  const tries: number[] = [];
+  const { ended, stop } = consume(
+    log,
+    (offset) => {
+      tries.push(offset);
+      if (offset === 2) throw new Error('not now');
+    },
+    { retry: { attempts: 1_000, delayMs: 60_000 } },
+  );
+  await log.joined();
+  const given = log.give(0);
+  await until(() => tries.includes(2));
+  given.revoke();
+  await given.done;
+  stop();
+  await ended;
+  expect([tries, log.committed.at(-1)]).toEqual([[0, 1, 2], 2]);
+});
+
+it('waits with a dead letter until the log takes it, and does not go on without', async () => {
+  const log = scriptedLog();
+  const handled: number[] = [];
+  const { ended, stop } = consume(
+    log,
+    (offset) => {
+      if (offset === 3) throw new Error('unheard of');
+      handled.push(offset);
+    },
+    { onFailure: 'dead-letter', retry: { attempts: 2, delayMs: 1, maxDelayMs: 5 } },
+  );
+  await log.joined();
+  log.appendFails = new HighwaterError('KAFKA_UNREACHABLE', 'no broker answers');
+  const given = log.give(0);
+  await until(() => handled.length === 3);
+  log.appendFails = null;
+  await until(() => log.committed.includes(10));
+  given.revoke();
+  await given.done;
+  stop();
+  await ended;
+  expect(handled).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9]);
+  expect(log.appended.map(({ headers }) => headers['error.offset'])).toEqual(['3']);
+});
+
+it('ends when the log refuses what only a person can mend, also while others of its partitions go on', async () => {
+  const log = scriptedLog();
+  const { ended } = consume(log, () => undefined);
+  await log.joined();
+  log.commitFails = new HighwaterError('KAFKA_FORBIDDEN', 'not allowed');
+  const given = log.give(null);
+  await given.done;
+  await expect(ended).rejects.toMatchObject({ code: 'KAFKA_FORBIDDEN' });
+});
