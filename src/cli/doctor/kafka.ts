@@ -6,17 +6,10 @@ import { type KafkaConfig, kafkaClient } from '../../log/kafka/client';
 import { examineBrokers, examineTransactions } from '../../log/kafka/examine';
 import { examineGroup } from '../../log/kafka/group/examine-group';
 import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/group-settings';
-import {
-  assertCreatable,
-  byFinding,
-  findingText,
-  inspectTopics,
-  mendCommand,
-  riskCommand,
-  riskText,
-  type TopicDeps,
-  type TopicReport,
-} from '../../log/kafka/topic-settings';
+import type { TopicDeps, TopicReport } from '../../log/kafka/topic-admin';
+import { assertCreatable } from '../../log/kafka/topic-creation';
+import { byFinding, findingText, mendCommand, riskCommand, riskText } from '../../log/kafka/topic-findings';
+import { inspectTopics } from '../../log/kafka/topic-settings';
 import { commandsTopic, feedTopics } from '../../log/topics';
 import type { Logger } from '../../logger';
 import {
