@@ -8,7 +8,8 @@ import { passesByItself, positionLost, type ReadingDeps, readFailure } from './r
 
 /** How long a broker holds a question where nothing is new, in ms: while other partitions are read, and else. */
 const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];
-const AGAIN_MS = 100;
+/** Pauses between tries, in ms. */
+const [FIRST_PAUSE_MS, MOST_PAUSE_MS] = [50, 1_000];
 const BYTES_PER_PARTITION = 1_048_576;
 const BATCH_RECORDS = 500;
 
@@ -48,6 +49,8 @@ export function sharedFetch(
   const readers = new Set<Reader>();
   /** Brokers that have a request to answer. */
   const asked = new Set<string>();
+  /** Broker → how often in succession it could not be asked. */
+  const failures = new Map<string, number>();
   signal.addEventListener('abort', () => {
     for (const { wake } of readers) wake();
   });
@@ -69,8 +72,10 @@ export function sharedFetch(
       const positions = own.map(({ position }) => position);
       const maxWaitMs = isBusy ? BUSY_WAIT_MS : IDLE_WAIT_MS;
       hand(own, await fetchRound(cluster, positions, maxWaitMs, BYTES_PER_PARTITION));
+      failures.delete(leader);
     } catch (error) {
-      if (!signal.aborted) await settle(error, own).catch((failure: unknown) => again(failure));
+      if (!signal.aborted)
+        await settle(error, own, leader).catch((failure: unknown) => again(failure, leader));
     } finally {
       asked.delete(leader);
       for (const reader of own) reader.isAsked = false;
@@ -92,25 +97,27 @@ export function sharedFetch(
     }
   }
 
-  async function settle(error: unknown, own: readonly Reader[]): Promise<void> {
+  async function settle(error: unknown, own: readonly Reader[], leader: string): Promise<void> {
     const topics = own.map(({ position }) => position.topic);
     const failure = readFailure(error, topics, target);
     const isOut = protocolType(error) === 'OFFSET_OUT_OF_RANGE';
-    if (!isOut && passesByItself(failure)) return again(failure);
+    if (!isOut && passesByItself(failure)) return again(failure, leader);
     if (own.length > 1) {
       for (const reader of own) reader.isAlone = true;
       return;
     }
     const [reader] = own as [Reader];
     const lost = isOut ? await positionLost(cluster, reader.position) : null;
-    if (isOut && lost === null) return again(failure);
+    if (isOut && lost === null) return again(failure, leader);
     reader.failure = { error: lost ?? failure };
     reader.wake();
   }
 
-  async function again(failure: unknown): Promise<void> {
-    logger.debug('reading is tried again', { error: failure });
-    await pause(AGAIN_MS, signal);
+  async function again(failure: unknown, leader: string): Promise<void> {
+    const tries = failures.get(leader) ?? 0;
+    failures.set(leader, tries + 1);
+    logger.debug('reading is tried again', { error: failure, tries });
+    await pause(Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries), signal);
     if (!signal.aborted) await cluster.refreshMetadata().catch(() => undefined);
   }
 
