@@ -43,10 +43,7 @@ export function connect(options?: ConnectOptions): HighwaterLog {
       // Of a feed that is not declared here, all topics have the name that they have by default.
       const { topic } = feeds.find((feed) => feed.name === name) ?? { topic: name };
       const topics = feedTopics({ name, topic, transitions: [] }, topicPrefix);
-      const table = await openTable(given, { ...deps, topics });
-      closing.signal.addEventListener('abort', () => void table.close(), { once: true });
-      tracked(table.closed);
-      return table;
+      return openTable(given, { ...deps, topics, track: (following) => void tracked(following) });
     },
     async close() {
       closing.abort();

@@ -42,7 +42,7 @@ export async function takePart(
     ending.abort();
   };
   const job = jobOf({
-    decoder,
+    ...{ decoder, logger },
     wanted: eventFilter(where),
     keep: (record, error, attempts) =>
       log.append(deadLetterTopic(groupId), [deadLetter(record, groupId, error, attempts)], ending.signal),

@@ -1,6 +1,7 @@
 import { HighwaterError } from '../errors';
 import type { LogRecord } from '../log/commit-log';
 import type { AssignedPartition } from '../log/consumer-log';
+import type { Logger } from '../logger';
 import { tryOften } from './attempts';
 import { messageOf } from './dead-letters';
 import type { Decoder } from './decoder';
@@ -12,6 +13,7 @@ import type { PartitionJob } from './partition-work';
 export interface JobDeps {
   readonly decoder: Decoder;
   readonly wanted: (record: LogRecord) => boolean;
+  readonly logger: Logger;
   /** Keeps an event that could not be handled. */
   keep(record: LogRecord, error: unknown, attempts: number): Promise<void>;
 }
@@ -23,7 +25,7 @@ type BatchHandler = (events: readonly LogEvent[], context: BatchContext) => unkn
 export function eventJob(
   { retry, onFailure = 'stop' }: ConsumeOptions,
   handler: Handler,
-  { decoder, wanted, keep }: JobDeps,
+  { decoder, wanted, keep, logger }: JobDeps,
 ): PartitionJob {
   return {
     async work(records, place, advance) {
@@ -43,7 +45,8 @@ export function eventJob(
       async (attempt) => {
         event ??= await toEvent(record, decoder);
         tries = attempt;
-        await handler(tries === 1 ? event : { ...event, attempt: tries }, { signal: revoked });
+        const tried = tries === 1 ? event : { ...event, attempt: tries };
+        await watched(async () => handler(tried, { signal: revoked }), record, logger);
       },
       retry,
       revoked,
@@ -62,7 +65,7 @@ export function eventJob(
 export function batchJob(
   { retry, maxBatch = 500 }: ConsumeBatchesOptions,
   handler: BatchHandler,
-  { decoder, wanted }: JobDeps,
+  { decoder, wanted, logger }: JobDeps,
 ): PartitionJob {
   return {
     async work(records, place, advance) {
@@ -88,7 +91,8 @@ export function batchJob(
         const events: LogEvent[] = [];
         for (const record of records) events.push(await toEvent(record, decoder));
         tries = attempt;
-        await handler(events, { topic, partition, next, attempt, signal: revoked });
+        const context = { topic, partition, next, attempt, signal: revoked };
+        await watched(async () => handler(events, context), records[0]!, logger);
       },
       retry,
       revoked,
@@ -97,6 +101,27 @@ export function batchJob(
     if (outcome.ok) return true;
     if (revoked.aborted) return false;
     throw failed(records[0]!, outcome.error, tries);
+  }
+}
+
+const SLOW_MS = 60_000;
+
+/** A handler that never returns holds up its partition for good, and nobody else would know. */
+async function watched(
+  handling: () => Promise<unknown>,
+  { topic, partition, logOffset }: LogRecord,
+  logger: Logger,
+): Promise<void> {
+  const began = Date.now();
+  const timer = setInterval(() => {
+    const seconds = Math.round((Date.now() - began) / 1_000);
+    const what = `A handler has been at work for ${seconds} s; what comes after it in its partition waits.`;
+    logger.warn(what, { topic, partition, offset: logOffset });
+  }, SLOW_MS);
+  try {
+    await handling();
+  } finally {
+    clearInterval(timer);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FeedTopics, LogRecord } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
+import { joinSignals } from '../wait';
 import type { Decoder } from './decoder';
 import type { LogEvent } from './event';
 import { toEvent } from './events';
@@ -61,6 +62,10 @@ export interface TableDeps {
   readonly log: ConsumerLog;
   readonly decoder: Decoder;
   readonly topics: Pick<FeedTopics, 'changes' | 'current' | 'sourceOffset'>;
+  /** Aborted when the log is closed. */
+  readonly closing: AbortSignal;
+  /** Is waited for when the log is closed. */
+  track(following: Promise<void>): void;
 }
 
 interface Envelope {
@@ -74,14 +79,12 @@ interface Envelope {
  * @throws HighwaterError KAFKA_*, LOG_*, SCHEMA_UNKNOWN; the signal's reason
  */
 export async function openTable(
-  { onChange, signal: outer }: TableOptions,
-  { log, decoder, topics }: TableDeps,
+  { onChange, signal }: TableOptions,
+  { log, decoder, topics, closing, track }: TableDeps,
 ): Promise<Table> {
-  const closing = new AbortController();
-  const close = () => closing.abort();
-  if (outer?.aborted) close();
-  outer?.addEventListener('abort', close, { once: true });
-  const start = await startTable(log, topics, closing.signal);
+  const ownEnd = new AbortController();
+  const over = joinSignals([ownEnd.signal, closing, ...(signal === undefined ? [] : [signal])]);
+  const start = await startTable(log, topics, over.signal);
   const rows = new Map<string, Readonly<Record<string, unknown>>>();
   /** Of rows, and of those whose deletion the images showed. Needed until the changes have passed what the images had. */
   const seqs = new Map<string, number>();
@@ -93,10 +96,11 @@ export async function openTable(
   /** Lives of the feed that are over. A partition that lags may still show something of them. */
   const retired = new Set<string>();
 
-  const following = follow(start).finally(() => outer?.removeEventListener('abort', close));
+  const following = follow(start).finally(over.leave);
+  track(following);
 
   async function follow({ from, ends }: TableStart): Promise<void> {
-    for await (const record of log.follow(topics.changes.name, from, closing.signal)) {
+    for await (const record of log.follow(topics.changes.name, from, over.signal)) {
       const place = changePlace(record);
       if (place === null) continue;
       if (place.incarnation !== incarnation) {
@@ -147,9 +151,10 @@ export async function openTable(
     values: () => rows.values(),
     entries: () => rows.entries(),
     [Symbol.iterator]: () => rows.entries(),
-    closed: following,
+    // One of its own: whoever waits for the log to close must not pass for somebody who listens to what goes wrong here.
+    closed: following.then(() => undefined),
     async close() {
-      close();
+      ownEnd.abort();
       await following;
     },
   };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { takePart } from '../../../src/consumer/consume';
 import type { Decoder } from '../../../src/consumer/decoder';
 import { eventJob } from '../../../src/consumer/handlers';
@@ -33,7 +34,7 @@ function scriptedLog() {
         async *records(next) {
           const records = Array.from({ length: 10 - next }, (_, i) => record(next + i));
           if (records.length > 0) yield records;
-          await new Promise((resolve) => revoking.signal.addEventListener('abort', resolve));
+          if (!revoking.signal.aborted) await once(revoking.signal, 'abort');
         },
         async commit(next) {
           if (log.commitFails !== null) throw log.commitFails;
@@ -53,6 +54,7 @@ function scriptedLog() {
         appended.push(...records);
       },
     } as Pick<ConsumerLog, 'ends' | 'joinGroup' | 'append'> as ConsumerLog,
+    isJoined: () => options !== null,
     joined: () => until(() => options !== null),
   };
   return log;
@@ -60,8 +62,9 @@ function scriptedLog() {
 
 function consume(
   log: ReturnType<typeof scriptedLog>,
-  handler: (offset: number) => void,
+  handler: (offset: number) => unknown,
   more: Partial<ConsumeOptions> = {},
+  logger = quietLogger(),
 ) {
   const stop = new AbortController();
   const options: ConsumeOptions = {
@@ -74,7 +77,7 @@ function consume(
   const deps = {
     log: log.port,
     decoder,
-    logger: quietLogger(),
+    logger,
     topicPrefix: '',
     closing: new AbortController().signal,
   };
@@ -165,4 +168,30 @@ it('ends when the log refuses what only a person can mend, also while others of 
   const given = log.give(null);
   await given.done;
   await expect(ended).rejects.toMatchObject({ code: 'KAFKA_FORBIDDEN' });
+});
+
+it('tells of a handler that does not return', async () => {
+  jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] });
+  const log = scriptedLog();
+  let goOn = (): void => undefined;
+  const logger = quietLogger();
+  const { ended, stop } = consume(log, () => new Promise<void>((resolve) => (goOn = resolve)), {}, logger);
+  try {
+    while (!log.isJoined()) await jest.advanceTimersByTimeAsync(1);
+    const given = log.give(9);
+    await jest.advanceTimersByTimeAsync(130_000);
+    expect(logger.warnings).toEqual([
+      'A handler has been at work for 60 s; what comes after it in its partition waits.',
+      'A handler has been at work for 120 s; what comes after it in its partition waits.',
+    ]);
+    goOn();
+    given.revoke();
+    await given.done;
+    await jest.advanceTimersByTimeAsync(130_000);
+    expect(logger.warnings).toHaveLength(2);
+  } finally {
+    jest.useRealTimers();
+    stop();
+  }
+  await ended;
 });

@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
 import fc from 'fast-check';
 import type { Decoder } from '../../../src/consumer/decoder';
 import { openTable, type TableChange } from '../../../src/consumer/table';
 import type { ConsumerLog } from '../../../src/log/consumer-log';
 import { feedTopics } from '../../../src/log/topics';
 import { createRandom } from '../../../src/simulator/random';
+import { build } from '../../support/build';
 import { type ModelRecord, modelConsumerLog } from '../../support/model-consumer-log';
 import { until } from '../../support/until';
 
@@ -11,6 +14,8 @@ type Row = { readonly n: number };
 
 const topics = feedTopics({ name: 'ipos', topic: 'ipos', transitions: [] }, '');
 const [changes, current, sourceOffset] = [topics.changes.name, topics.current.name, topics.sourceOffset.name];
+
+const unclosed = { closing: new AbortController().signal, track: () => undefined };
 
 /** Values of the model are JSON. */
 const decoder: Decoder = {
@@ -84,7 +89,7 @@ it('a table is what the feed is, and shows each change once, whatever the writer
       const shown: TableChange[] = [];
       const table = await openTable(
         { onChange: (change) => void shown.push(change) },
-        { log: log as unknown as ConsumerLog, decoder, topics },
+        { log: log as unknown as ConsumerLog, decoder, topics, ...unclosed },
       );
       await until(() => log.isDrained(), 5_000);
       await table.close();
@@ -98,4 +103,39 @@ it('a table is what the feed is, and shows each change once, whatever the writer
     }),
     { numRuns: 300 },
   );
+});
+
+describe('a table that cannot be kept up to date', () => {
+  const broken = {
+    ends: async () => new Map([[0, 0]]),
+    async *load() {},
+    // biome-ignore lint/correctness/useYield: it fails before there is anything
+    async *follow() {
+      throw new Error('the topic is gone');
+    },
+  };
+
+  it('says so to whoever listens', async () => {
+    const track = (following: Promise<void>) => void following.catch(() => undefined);
+    const deps = { log: broken as unknown as ConsumerLog, decoder, topics, ...unclosed, track };
+    const { closed } = await openTable({}, deps);
+    await expect(closed).rejects.toThrow('the topic is gone');
+  });
+
+  it('ends a process in which nobody listens', async () => {
+    const dist = await build();
+    const program = `
+      const { openTable } = require(${JSON.stringify(path.join(dist, 'consumer', 'table.js'))});
+      const log = {
+        ends: async () => new Map([[0, 0]]),
+        async *load() {},
+        async *follow() { throw new Error('the topic is gone'); },
+      };
+      const topics = ${JSON.stringify(topics)};
+      const closing = new AbortController().signal;
+      openTable({}, { log, topics, closing, track: (following) => following.catch(() => undefined) });
+      setTimeout(() => {}, 30_000);`;
+    const child = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 20_000 });
+    expect(child).toMatchObject({ status: 1, stderr: expect.stringContaining('the topic is gone') });
+  });
 });
