@@ -39,11 +39,16 @@ ${command(`npx highwater tail ipos.deal-status --data-dir ${folder}`, 'status ch
 )}${command(
   `curl '${url}/api/v2.1/calendar/ipos?token=${token}&pagesize=1'`,
   'what the API says',
-)}${command('HIGHWATER_API_URL=https://… HIGHWATER_API_TOKEN=… npx highwater run', 'the same with your API')}
+)}${command(`HIGHWATER_DATA_DIR=${folder} node -e "${program}"`, 'a program of your own (docs/consumer.md)')}${command('HIGHWATER_API_URL=https://… HIGHWATER_API_TOKEN=… npx highwater run', 'the same with your API')}
   ${paint('Live', 'bold')}   ${paint('+ created', 'green')}   ${paint('~ updated', 'yellow')}   ${paint('⚠ ▲ ▼ events of their own', 'cyan')}   ${paint('Ctrl-C ends', 'dim')}
 
 `;
 }
+
+const program = [
+  "require('highwater/consumer').connect().consume(",
+  "{ group: 'me', topics: ['ipos.deal-status'] }, ({ value }) => console.log(value.name, value.status))",
+].join('');
 
 export interface DemoCounts {
   readonly changes: Readonly<Record<string, number>>;
