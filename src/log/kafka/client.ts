@@ -2,6 +2,7 @@ import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../../logger';
 import { bootstrap } from './bootstrap';
 import { type CodecName, registerCodecs } from './compression';
+import { restRequestQueues } from './request-queues';
 import { endingSilent } from './silent-connections';
 import { socketFactory } from './sockets';
 
@@ -51,6 +52,7 @@ const patience = { firstMs: connectionTimeout - 1_000, otherMs: requestTimeout -
  */
 export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logger): Kafka {
   registerCodecs();
+  restRequestQueues(logger);
   const { ssl, sasl } = config;
   const addresses = bootstrap(config.brokers);
   const given = <T extends object>(values: T) =>

@@ -1,0 +1,79 @@
+import path from 'node:path';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { build } from '../support/build';
+import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
+import { startWatched, type WatchedProcess } from '../support/watched-process';
+
+/** Programs with nothing to do: kafkajs left alone sets some thousand timers a second. */
+const IDLE_TIMERS = 50;
+
+const folder = tempFolder();
+const running: WatchedProcess[] = [];
+let servers: SharedServers;
+let dist: string;
+let simulator: Simulator;
+let env: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  [servers, dist] = await Promise.all([sharedServers(), build()]);
+}, 120_000);
+beforeEach(async () => {
+  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 20 } });
+  env = {
+    KAFKA_BROKERS: servers.brokers,
+    SCHEMA_REGISTRY_URL: servers.registryUrl,
+    HIGHWATER_TOPIC_PREFIX: uniquePrefix(),
+    HIGHWATER_API_URL: simulator.url,
+    HIGHWATER_API_TOKEN: simulator.token,
+    HIGHWATER_POLL_INTERVAL: '1h',
+    CONSUMER_GROUP: uniquePrefix(),
+  };
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((one) => one.stop()));
+  await simulator.stop();
+});
+
+function start(...args: string[]): WatchedProcess {
+  const started = startWatched(args, { cwd: folder(), env });
+  running.push(started);
+  return started;
+}
+
+const command = (...args: string[]) => start(path.join(dist, 'cli', 'main.js'), ...args);
+
+const rests = ({ seconds }: WatchedProcess) =>
+  until(() => (seconds().at(-1)?.timers ?? Number.POSITIVE_INFINITY) < IDLE_TIMERS, 20_000);
+
+async function publisher(): Promise<WatchedProcess> {
+  const started = command('run');
+  const snapshots = () => started.stderr().split('first snapshot complete').length - 1;
+  await until(() => snapshots() === 3, 40_000);
+  return started;
+}
+
+it('a publisher, a tail and a consumer that wait set no timer into the past, and hardly any at all', async () => {
+  const programs = [
+    await publisher(),
+    command('tail', 'ipos', '--from-beginning', '--json'),
+    start(path.join(__dirname, '..', 'support', 'consumer.cjs'), dist, 'ipos'),
+  ];
+  for (const reader of programs.slice(1)) await until(() => reader.stdout() !== '', 30_000);
+  for (const program of programs) {
+    await rests(program);
+    expect(program.intoThePast()).toEqual([]);
+  }
+  for (const program of programs) expect(await program.stop()).toBe(0);
+  for (const program of programs) expect(program.intoThePast()).toEqual([]);
+}, 120_000);
+
+it('commands that end by themselves set no timer into the past', async () => {
+  const ended = [['run', '--once'], ['doctor'], ['status'], ['tail', 'ipos', '--no-follow']];
+  for (const args of ended) {
+    const program = command(...args);
+    expect(await program.ended()).toBe(0);
+    expect(program.intoThePast()).toEqual([]);
+  }
+}, 120_000);

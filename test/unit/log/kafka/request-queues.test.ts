@@ -1,0 +1,92 @@
+import { type KafkajsInside, restRequestQueues } from '../../../../src/log/kafka/request-queues';
+import { quietLogger } from '../../../support/source';
+
+/** As the connections of kafkajs use it. */
+interface Queue {
+  push(request: { entry: object; expectResponse: boolean; sendRequest: () => void }): void;
+  fulfillRequest(answer: { correlationId: number; payload: Buffer; size: number }): void;
+  maybeThrottle(ms: number): void;
+  destroy(): void;
+}
+
+let queue: Queue;
+let sent: number[];
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  restRequestQueues(quietLogger());
+  const RequestQueue = require('kafkajs/src/network/requestQueue') as new (options: object) => Queue;
+  queue = new RequestQueue({
+    maxInFlightRequests: 1,
+    requestTimeout: 1_000,
+    logger: quietLogger(),
+    clientId: 'a client',
+    broker: 'a broker',
+  });
+  sent = [];
+});
+afterEach(() => {
+  queue.destroy();
+  jest.useRealTimers();
+});
+
+function ask(correlationId: number): void {
+  const entry = { correlationId, resolve: () => {}, reject: () => {} };
+  queue.push({ entry, expectResponse: true, sendRequest: () => void sent.push(correlationId) });
+}
+
+function answer(correlationId: number): void {
+  queue.fulfillRequest({ correlationId, payload: Buffer.alloc(0), size: 0 });
+}
+
+it('a connection that has nothing to send sets no timer', () => {
+  ask(1);
+  answer(1);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+it('a request that a quota holds back is sent when that ends, and then the connection rests', () => {
+  ask(1);
+  answer(1);
+  queue.maybeThrottle(500);
+  ask(2);
+  jest.advanceTimersByTime(499);
+  expect(sent).toEqual([1]);
+  jest.advanceTimersByTime(2);
+  expect(sent).toEqual([1, 2]);
+  answer(2);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+it('a quota that grows meanwhile is kept to', () => {
+  queue.maybeThrottle(500);
+  ask(1);
+  queue.maybeThrottle(900);
+  jest.advanceTimersByTime(899);
+  expect(sent).toEqual([]);
+  jest.advanceTimersByTime(2);
+  expect(sent).toEqual([1]);
+});
+
+it('a request that waits for another one is sent when that is answered', () => {
+  ask(1);
+  ask(2);
+  expect(sent).toEqual([1]);
+  answer(1);
+  expect(sent).toEqual([1, 2]);
+  answer(2);
+  jest.advanceTimersByTime(20);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+it.each([
+  ['of another version', '2.3.0', {}],
+  ['of another shape', '2.2.4', {}],
+])('a kafkajs %s is left as it is, and said once', (_, version, prototype) => {
+  const logger = quietLogger();
+  const other: KafkajsInside = { version, requestQueue: () => ({ prototype: prototype as never }) };
+  restRequestQueues(logger, other);
+  restRequestQueues(logger, other);
+  expect(prototype).toEqual({});
+  expect(logger.warnings).toEqual([expect.stringContaining(`kafkajs ${version} is not the 2.2.4 that`)]);
+});
