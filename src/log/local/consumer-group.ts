@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Logger } from '../../logger';
@@ -29,6 +30,8 @@ export function joinLocalGroup(
   { reading, logger, folder }: LocalGroupDeps,
 ): GroupMember {
   const leaving = new AbortController();
+  // Each partition waits on it.
+  setMaxListeners(0, leaving.signal);
   const over = live();
   // Whoever joined is told; one that has left does not listen any more.
   over.catch(() => undefined);
