@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { build } from './build';
+import { pathToFileURL } from 'node:url';
+import { build, root } from './build';
 
 /** The real command line in a process of its own. */
 export interface CliProcess {
@@ -38,15 +39,30 @@ export async function until(holds: () => boolean, withinMs = DEADLINE_MS): Promi
   }
 }
 
+type StartProcess = (args: readonly string[], options?: CliOptions) => CliProcess;
+
+/** Starts command lines, as `processes` does. */
+export function commandLine(): StartProcess {
+  return processes((dist) => [path.join(dist, 'cli', 'main.js')]);
+}
+
+/** Starts TypeScript programs of the examples, named from their folder, as `processes` does: with what is built, not with src/. */
+export function examplePrograms(): StartProcess {
+  const loader = pathToFileURL(require.resolve('tsx')).href;
+  const start = processes(() => ['--import', loader]);
+  return ([program, ...args], options) => start([path.join(root, 'examples', program!), ...args], options);
+}
+
 /**
- * Starts command lines for the tests of the file it is called in, and kills those that still run after each of them. They
+ * Starts Node processes for the tests of the file it is called in, and kills those that still run after each of them. They
  * see no settings but those given.
+ * @param before what goes before the arguments
  */
-export function commandLine(): (args: readonly string[], options?: CliOptions) => CliProcess {
+function processes(before: (dist: string) => readonly string[]): StartProcess {
   const running = new Set<CliProcess>();
-  let main = '';
+  let first: readonly string[] = [];
   beforeAll(async () => {
-    main = path.join(await build(), 'cli', 'main.js');
+    first = before(await build());
   });
   afterEach(async () => {
     for (const one of running) one.signal('SIGKILL');
@@ -54,7 +70,7 @@ export function commandLine(): (args: readonly string[], options?: CliOptions) =
     running.clear();
   });
   return (args, options = {}) => {
-    const started = start([main, ...args], options);
+    const started = start([...first, ...args], options);
     running.add(started);
     return started;
   };
