@@ -83,6 +83,18 @@ module.exports = {
       { path: 'node_modules/kafkajs' },
     ),
     forbid(
+      'metrics-library-in-admin',
+      'Who works tells what it does; who counts it is no concern of theirs.',
+      { path: '^src/', pathNot: '^src/admin/' },
+      { path: 'node_modules/prom-client' },
+    ),
+    forbid(
+      'admin-above-runtime',
+      'Metrics and health look at the publisher, and nothing of it looks back.',
+      { path: '^src/', pathNot: '^src/(admin|cli)/' },
+      { path: '^src/admin/' },
+    ),
+    forbid(
       'axios-in-its-adapters',
       'One HTTP client, and one place for each server that it calls.',
       { path: '^src/', pathNot: '^src/(source/|avro/confluent-registry-http\\.ts$)' },

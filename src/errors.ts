@@ -421,7 +421,8 @@ export const errorKinds = {
     retriable: true,
     parks: false,
     now: 'This member commits nothing more there; the one that has the partition now begins where the group stood.',
-    remedy: 'Nothing, when it is seldom. Else a handler takes longer than the session timeout: do less in one, or allow more.',
+    remedy:
+      'Nothing, when it is seldom. Else a handler takes longer than the session timeout: do less in one, or allow more.',
   },
   CONSUMER_HANDLER_FAILED: {
     exit: 1,
@@ -436,7 +437,7 @@ export const errorKinds = {
     retriable: false,
     parks: false,
     now: 'Nothing was started.',
-    remedy: 'Choose another port (--port), or leave it out for any free one.',
+    remedy: 'Choose another port (--port; of `run` HIGHWATER_HTTP_PORT); 0 is any free one.',
   },
   CONFIG_INVALID: {
     exit: 2,

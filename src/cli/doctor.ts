@@ -5,7 +5,7 @@ import { createLogger, wantsColor } from '../logger';
 import { createRedactor } from '../redaction';
 import { type CommandContext, runCommand } from './command-context';
 import { checkApi } from './doctor/api';
-import { type Check, type Checks, failedBy, ok, warning } from './doctor/check';
+import { type Check, type Checks, failedBy, ok } from './doctor/check';
 import { checkEmbeddedLog } from './doctor/embedded';
 import { checkKafka } from './doctor/kafka';
 import { checkSchemas } from './doctor/schemas';
@@ -82,12 +82,10 @@ async function* checks(config: Config, signal: AbortSignal): Checks {
   }
 }
 
-function settingsCheck({ feeds, kafka, dataDir, ignored }: Config): Check {
+function settingsCheck({ feeds, kafka, dataDir }: Config): Check {
   const names = feeds.map(({ name }) => name).join(', ');
   const log = kafka === null ? `the embedded log in ${dataDir}` : `Kafka at ${kafka.brokers.join(', ')}`;
-  const found = `${names}; ${log}`;
-  if (ignored.length === 0) return ok('settings', found);
-  return warning('settings', `${found}; ${ignored.join('; ')}`, 'Leave out what has no effect.');
+  return ok('settings', `${names}; ${log}`);
 }
 
 function summary({ ok: fine, warning: warnings, failed, skipped }: Record<Check['state'], number>): string {

@@ -1,4 +1,5 @@
 import type { Feed } from '../feeds/feed';
+import { isBehind } from '../state/behind';
 import type { SourceOffset } from '../state/source-offset';
 
 /** Where a feed stands: the contract of `status --json`, with these members in this order. */
@@ -26,9 +27,6 @@ export interface FeedStatus {
   readonly last_error: string | null;
 }
 
-/** After so many intervals without a complete scan a feed is behind. */
-const INTERVALS = 3;
-
 /** @param offset what it committed last, null: nothing yet */
 export function feedStatus(
   { name, pollIntervalMs }: Feed,
@@ -41,7 +39,7 @@ export function feedStatus(
   return {
     feed: name,
     owner,
-    behind: sinceMs === null || sinceMs > INTERVALS * pollIntervalMs,
+    behind: isBehind(scanned, pollIntervalMs, nowMs),
     high_water_mark: offset?.high_water_mark ?? null,
     last_complete_scan_ms: scanned,
     seconds_since_complete_scan: sinceMs === null ? null : Math.round(sinceMs / 1_000),

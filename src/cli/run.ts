@@ -1,10 +1,12 @@
 import { Command } from 'commander';
+import { type Admin, startAdmin } from '../admin/admin';
 import { configOptions, variablesWithoutFlag } from '../config/command-options';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
 import type { HighwaterError } from '../errors';
 import { createLogger, type Logger } from '../logger';
 import type { PageReport } from '../pipeline/poll';
 import { instanceName, runWorker } from '../runtime/worker';
+import { version } from '../version';
 import { type CommandContext, runCommand } from './command-context';
 import { openLog } from './open-log';
 import { snapshotProgress } from './snapshot-progress';
@@ -41,10 +43,15 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     ...{ logger, signal: context.signal, instance: instanceName() },
   });
   introduce(config, place, once, logger);
-  for (const variable of config.ignored) logger.warn(variable);
   const onPage = pageTeller(logger);
+  let admin: Admin | null = null;
   try {
-    const deps = { log: commitLog, registry, logger, onPage };
+    // Who polls once is gone before anybody could ask.
+    if (config.http !== null && !once) {
+      const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
+      admin = await startAdmin(config.http, { feeds: config.feeds, log: commitLog, build, logger });
+    }
+    const deps = { log: commitLog, registry, logger, onPage, ...(admin !== null && { tell: admin.tell }) };
     const reports = await runWorker(config, deps, once, context.signal);
     const unfinished = reports.filter(({ complete }) => !complete).map(({ feed }) => feed);
     if (context.signal.aborted) {
@@ -55,6 +62,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     }
     return once && unfinished.length > 0 ? 1 : 0;
   } finally {
+    await admin?.close();
     await commitLog.close();
   }
 }

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { HighwaterError } from '../errors';
+import { portUnavailable } from '../port-unavailable';
 import { feedNames } from '../simulator/endpoints';
 import { type Scenario, type ScenarioName, scenarioNames, scenarios } from '../simulator/scenarios';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator';
@@ -79,21 +79,9 @@ async function start(flags: SimulateFlags): Promise<Simulator> {
       seed,
     });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = refusals[code ?? ''];
-    if (why === undefined) throw error;
-    throw new HighwaterError('PORT_UNAVAILABLE', `port ${port} of ${host} cannot be used: ${why}`, {
-      cause: error,
-    });
+    throw portUnavailable(error, host, port) ?? error;
   }
 }
-
-const refusals: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there',
-  EACCES: 'this user may not listen there',
-  EADDRNOTAVAIL: 'this machine does not have the address',
-  ENOTFOUND: 'nobody knows the name',
-};
 
 function scenarioList(): string {
   const width = Math.max(...scenarioNames.map((name) => name.length));

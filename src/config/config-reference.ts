@@ -1,5 +1,5 @@
 import { feedSettings } from './feed-settings';
-import { ignoredVariables, type Setting, settings } from './settings';
+import { type Setting, settings } from './settings';
 
 /** An example that a test loads. */
 export const exampleFile = `apiUrl: https://api.example.com
@@ -40,8 +40,6 @@ Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64
 |---|---|---|---|---|
 ${Object.entries<Setting>(settings).map(settingRow).join('\n')}
 
-Not in this version: ${codes(ignoredVariables.flatMap(({ names }) => names))}, which have no effect, as \`run\` says.
-
 ## Feeds
 
 The section \`feeds\` of the file has one section per feed. It changes the settings of a feed that comes with highwater, or
@@ -68,10 +66,6 @@ function settingRow([key, { env, flag, default: fallback, doc }]: [string, Setti
   const written = fallback === null || fallback === '' ? '' : `\`${fallback}\``;
   const option = flag === null ? 'none' : `\`${flag}\``;
   return `| \`${key}\` | \`${env}\` | ${option} | ${written} | ${cell(doc)} |`;
-}
-
-function codes(names: readonly string[]): string {
-  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 function cell(text: string): string {

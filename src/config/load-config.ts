@@ -9,10 +9,11 @@ import { createRedactor } from '../redaction';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
 import { readConfigFile } from './config-file';
+import { type HttpConfig, readHttp } from './http';
 import { logSettings, readKafka } from './kafka';
 import { loadFeeds } from './load-feeds';
 import { configError, type Mistake } from './mistake';
-import { concerns, findIgnored, findUnknown, readSettings } from './raw-settings';
+import { concerns, findUnknown, readSettings } from './raw-settings';
 import type { SettingKey, SettingValues } from './settings';
 import { readToken } from './token';
 
@@ -37,8 +38,8 @@ export interface Config {
   readonly log: { readonly level: 'error' | 'warn' | 'info' | 'debug'; readonly format: 'pretty' | 'json' };
   /** Never to be seen: for the logger. */
   readonly secrets: readonly string[];
-  /** What is set and has no effect in this version, each with the reason: a sentence without its stop, for a warning. */
-  readonly ignored: readonly string[];
+  /** Null when no port is set. */
+  readonly http: HttpConfig | null;
   /** Null when address or token are not set, for commands that don't read the API. */
   readonly api: ApiConfig | null;
 }
@@ -66,6 +67,10 @@ const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'lo
 const usedByPublishers: readonly SettingKey[] = [
   'apiToken',
   'apiTokenFile',
+  'httpPort',
+  'httpHost',
+  'httpToken',
+  'httpTokenFile',
   'kafkaSslCaFile',
   'kafkaSslCertFile',
   'kafkaSslKeyFile',
@@ -88,10 +93,11 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   const sources = { flags, env, file };
   const settings = readSettings(sources);
   const { values, origins } = settings;
-  const token = readToken(settings, cwd);
+  const token = readToken(settings, cwd, 'apiToken');
+  const http = readHttp(settings, cwd);
   const kafka = readKafka(settings, cwd);
   const { kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword } = values;
-  const passwords = [token.token, kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword];
+  const passwords = [token.token, http.token, kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword];
   const secrets = [...passwords.filter((one) => one !== null), ...proxyPasswords(env)];
   const { feeds, mistakes: feedMistakes } = loadFeeds({
     ...{ definitions, file, filePath },
@@ -104,6 +110,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     ...findUnknown(sources),
     ...settings.mistakes,
     ...token.mistakes,
+    ...http.mistakes,
     ...kafka.mistakes,
     ...feedMistakes,
   ];
@@ -125,7 +132,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     appId: values.appId,
     log: { level: values.logLevel, format: values.logFormat },
     secrets,
-    ignored: findIgnored(env),
+    http: http.http,
     api: apiConfig(values, token.token),
   };
 }

@@ -3,7 +3,6 @@ import { didYouMean } from './did-you-mean';
 import { type Mistake, unexpected } from './mistake';
 import {
   flagName,
-  ignoredVariables,
   type Setting,
   type SettingKey,
   type SettingValues,
@@ -73,7 +72,7 @@ function lookUp(
   return null;
 }
 
-/** Keys and variables that nobody reads, because they are misspelt or belong to a later version. Their values stay unseen. */
+/** Keys and variables that nobody reads, because they are misspelt. Their values stay unseen. */
 export function findUnknown({ env, file }: SettingSources): Mistake[] {
   const mistakes: Mistake[] = [];
   const known = [...settingKeys, 'feeds'];
@@ -86,7 +85,7 @@ export function findUnknown({ env, file }: SettingSources): Mistake[] {
   }
   const variables: string[] = settingKeys.map((key) => settings[key].env);
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || value === '' || ignoredFor(name) !== null) continue;
+    if (value === undefined || value === '') continue;
     // Only what is near to a setting: Kubernetes sets HIGHWATER_SERVICE_HOST, KAFKA_PORT and the like on its own.
     if (!/^(HIGHWATER|KAFKA|SCHEMA_REGISTRY)_/.test(name) || variables.includes(name)) continue;
     const near = didYouMean(name, variables);
@@ -94,18 +93,6 @@ export function findUnknown({ env, file }: SettingSources): Mistake[] {
       mistakes.push({ key: name, where: 'environment', problem: `is no setting; did you mean ${near}?` });
   }
   return mistakes;
-}
-
-/** Variables that are set and have no effect, each with the reason: `HIGHWATER_HTTP_PORT has no effect: …`. */
-export function findIgnored(env: SettingSources['env']): string[] {
-  return Object.entries(env).flatMap(([name, value]) => {
-    const reason = value === undefined || value === '' ? null : ignoredFor(name);
-    return reason === null ? [] : [`${name} has no effect: ${reason}`];
-  });
-}
-
-function ignoredFor(variable: string): string | null {
-  return ignoredVariables.find(({ pattern }) => pattern.test(variable))?.reason ?? null;
 }
 
 /** Whether a mistake is, or was meant to be, about one of these settings. The file itself and the log count as all of them. */

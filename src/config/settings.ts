@@ -261,6 +261,41 @@ export const settings = {
     doc: 'Greatest answer, decompressed. A page above it is asked for again with fewer records.',
     secret: false,
   },
+  httpPort: {
+    env: 'HIGHWATER_HTTP_PORT',
+    flag: '--http-port <port>',
+    schema: wholeNumber(0, 65_535),
+    default: null,
+    doc: 'Port of metrics and health (`/metrics`, `/livez`, `/readyz`) of `run`; `0`: any free one. Not set: none. `run --once` has none.',
+    secret: false,
+  },
+  httpHost: {
+    env: 'HIGHWATER_HTTP_HOST',
+    flag: '--http-host <address>',
+    schema: matching(
+      /^[A-Za-z0-9.:_-]+$/,
+      'an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0',
+    ),
+    default: '127.0.0.1',
+    doc: 'Address to listen on. One that other machines can reach needs a token.',
+    secret: false,
+  },
+  httpToken: {
+    env: 'HIGHWATER_HTTP_TOKEN',
+    flag: null,
+    schema: matching(/^[A-Za-z0-9._~+/-]+=*$/, 'a token of letters, digits and ._~+/-, at the end perhaps ='),
+    default: null,
+    doc: 'Token that `/metrics` asks for (`Authorization: Bearer …`). Health is open without it.',
+    secret: true,
+  },
+  httpTokenFile: {
+    env: 'HIGHWATER_HTTP_TOKEN_FILE',
+    flag: '--http-token-file <file>',
+    schema: text('the path of a file'),
+    default: null,
+    doc: 'File that holds that token and nothing else.',
+    secret: false,
+  },
   logLevel: {
     env: 'HIGHWATER_LOG_LEVEL',
     flag: '--log-level <level>',
@@ -289,21 +324,6 @@ export type SettingValues = {
 };
 
 export const settingKeys = Object.keys(settings) as readonly SettingKey[];
-
-const noHttp = 'this version serves no metrics, health or dashboard';
-
-/** Variables of later versions that change nothing by themselves: pattern, how the reference names them, and why. */
-export const ignoredVariables: readonly {
-  readonly pattern: RegExp;
-  readonly names: readonly string[];
-  readonly reason: string;
-}[] = [
-  {
-    pattern: /^HIGHWATER_HTTP_(PORT|HOST)$/,
-    names: ['HIGHWATER_HTTP_PORT', 'HIGHWATER_HTTP_HOST'],
-    reason: noHttp,
-  },
-];
 
 /** A flag's name among the options that the command line parser returns: `--api-url <url>` → `apiUrl`. */
 export function flagName(flag: string): string {

@@ -9,29 +9,37 @@ export interface ReadToken {
   readonly mistakes: readonly Mistake[];
 }
 
-/** The token itself or out of its file: whichever is set nearer to the command line. */
-export function readToken({ values, origins }: ReadSettings, cwd: string): ReadToken {
-  const direct = origins.get('apiToken');
-  const fromFile = origins.get('apiTokenFile');
+/**
+ * A token itself or out of its file: whichever is set nearer to the command line.
+ * @param name of the setting; that of the file is the same with `File` behind it
+ */
+export function readToken(
+  { values, origins }: ReadSettings,
+  cwd: string,
+  name: 'apiToken' | 'httpToken',
+): ReadToken {
+  const file = `${name}File` as const;
+  const direct = origins.get(name);
+  const fromFile = origins.get(file);
   if (direct !== undefined && fromFile !== undefined && direct.rank === fromFile.rank) {
     const where = `${direct.where} and ${fromFile.where}`;
     return {
       token: null,
-      mistakes: [{ key: 'apiToken', where, problem: 'is set twice, expected a token or a file of one' }],
+      mistakes: [{ key: name, where, problem: 'is set twice, expected a token or a file of one' }],
     };
   }
   const useFile = fromFile !== undefined && (direct === undefined || fromFile.rank < direct.rank);
-  if (!useFile || values.apiTokenFile === null) return { token: values.apiToken, mistakes: [] };
+  const path = values[file];
+  if (!useFile || path === null) return { token: values[name], mistakes: [] };
 
   const mistake = (problem: string): ReadToken => ({
     token: null,
-    mistakes: [{ key: 'apiTokenFile', where: fromFile.where, problem }],
+    mistakes: [{ key: file, where: fromFile.where, problem }],
   });
-  const path = values.apiTokenFile;
   const read = readText(resolve(cwd, path));
   if ('failure' in read) return mistake(`the file ${shown(path)} cannot be read (${read.failure})`);
   const content = read.text.trim();
-  const parsed = settings.apiToken.schema.safeParse(content);
+  const parsed = settings[name].schema.safeParse(content);
   if (parsed.success) return { token: parsed.data, mistakes: [] };
   return mistake(
     content === ''

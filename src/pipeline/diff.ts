@@ -10,6 +10,8 @@ export interface DiffOptions {
   readonly firstSight: 'c' | 'r';
   /** Records that are older than their image are put here: they need a second, agreeing read. Without it they count. */
   readonly doubtful?: VendorRecord[];
+  /** Called for each record with nothing new but its `updated`. */
+  readonly onTouch?: (() => void) | undefined;
 }
 
 /**
@@ -46,6 +48,7 @@ export function* diff(
       // A later snapshot shows it again to readers who have begun since.
       if (pending.isUnshown(record.id))
         yield { ...NEW, op: 'r', id: record.id, after: image.encode(record), afterRecord: record };
+      else if (record.updated > beforeRecord.updated) options.onTouch?.();
       continue;
     }
     if (options.doubtful !== undefined && record.updated < beforeRecord.updated)

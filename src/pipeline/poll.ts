@@ -36,6 +36,8 @@ export interface PollDeps {
   readonly instance: string;
   /** Called after each page: progress for people. */
   readonly onPage?: (page: PageReport) => void;
+  /** Called for each record that came with nothing new but its `updated`. */
+  readonly onTouch?: () => void;
   /** Told of the rows of every page of every round. */
   readonly witnesses: Set<(rows: readonly unknown[]) => void>;
 }
@@ -147,7 +149,7 @@ export function pageContext(
   origin: Origin,
   deps: PollDeps,
 ): PageContext {
-  const { appId, topics, codec, images, instance: owner } = deps;
+  const { appId, topics, codec, images, onTouch, instance: owner } = deps;
   const { ownerEpoch, maxRecordBytes } = deps.session;
   const { observedAtMs } = page;
   const duringSnapshot = origin === 'snapshot';
@@ -156,5 +158,5 @@ export function pageContext(
   const encoding = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
   const bytesOf = (event: ChangeEvents) => largestRecordBytes(event, encoding);
   const limit = { maxBytes: maxRecordBytes, bytesOf };
-  return { ...encoding, appId, images, duringSnapshot, origin, firstSight, limit, tooLarge: [] };
+  return { ...encoding, appId, images, onTouch, duringSnapshot, origin, firstSight, limit, tooLarge: [] };
 }

@@ -17,6 +17,7 @@ import {
 } from './feed-task-state';
 import { feedWork } from './feed-work';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
+import type { Tell } from './publisher-events';
 
 /** How the last poll of a feed went. */
 export interface FeedTaskReport {
@@ -31,6 +32,7 @@ export interface FeedTaskReport {
 export interface FeedTaskDeps extends OwnedFeedDeps {
   /** By which this instance is told which feeds are its own. */
   readonly membership: Membership;
+  readonly tell: Tell;
   /** Commands for this feed: taken between polls, while it is owned. */
   readonly inbox: Inbox;
 }
@@ -50,7 +52,7 @@ export async function runFeedTask(
   signal: AbortSignal,
 ): Promise<FeedTaskReport> {
   const { logger, inbox, membership } = deps;
-  let work = feedWork(feed, inbox, logger, once);
+  let work = feedWork(feed, deps, once);
   let state: FeedTaskState = 'starting';
   let hold: Hold | null = null;
   let owned: OwnedFeed | null = null;
@@ -69,13 +71,13 @@ export async function runFeedTask(
       if (hold?.grant.revoked.aborted) {
         owned = await letGo(owned);
         state = nextState(state, 'revoked');
-        work = feedWork(feed, inbox, logger, once);
+        work = feedWork(feed, deps, once);
         [hold, failures, error] = [null, 0, null];
       }
       try {
-        hold ??= await holdFeed(feed, membership, signal);
-        const { grant, over } = hold;
-        owned ??= await acquireFeed(feed, deps, over, grant);
+        hold ??= await holdFeed(feed, deps, signal);
+        owned ??= await takeOver(feed, deps, hold);
+        const { over } = hold;
         if (state === 'starting') state = nextState(state, 'acquired');
         const isPolled = await work.turn(owned, over);
         if (isPolled && error !== null)
@@ -91,6 +93,7 @@ export async function runFeedTask(
         if (hold?.grant.revoked.aborted) continue;
         const before: HighwaterError | null = error;
         error = asHighwaterError(feed, thrown);
+        deps.tell({ kind: 'failed', feed: feed.name, code: error.code, parks: error.kind.parks });
         // Another instance that has this feed has not all of them.
         const isOthers = hold === null && error.code === 'LOG_OWNED';
         if (owned === null && endsWorker(error.code) && !isOthers) throw error;
@@ -134,9 +137,20 @@ interface Hold {
   readonly over: AbortSignal;
 }
 
-async function holdFeed(feed: Feed, membership: Membership, signal: AbortSignal): Promise<Hold> {
+async function holdFeed(feed: Feed, { membership, tell }: FeedTaskDeps, signal: AbortSignal): Promise<Hold> {
+  tell({ kind: 'waiting', feed: feed.name });
   const grant = await membership.grant(feed.name, signal);
   return { grant, over: AbortSignal.any([signal, grant.revoked]) };
+}
+
+async function takeOver(feed: Feed, deps: FeedTaskDeps, { grant, over }: Hold): Promise<OwnedFeed> {
+  const { tell } = deps;
+  tell({ kind: 'restoring', feed: feed.name });
+  const onTouch = () => tell({ kind: 'touched', feed: feed.name });
+  const owned = await acquireFeed(feed, { ...deps, onTouch }, over, grant);
+  const { state, drift } = owned.deps;
+  tell({ kind: 'acquired', feed: feed.name, state, drift });
+  return owned;
 }
 
 /** Until something is due, a command comes, or the signal. */

@@ -12,6 +12,7 @@ import { pause } from '../wait';
 import { backfill, carryOut, interrupted, patient } from './carry-out';
 import { reconciled } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
+import type { Tell } from './publisher-events';
 import type { Turns } from './turns';
 
 /** What the owner of a feed has to do: commands, polls, and by schedule a reconcile. */
@@ -30,6 +31,12 @@ export interface FeedWork {
   readonly lastPoll: PollResult | null;
 }
 
+export interface FeedWorkDeps {
+  readonly inbox: Inbox;
+  readonly logger: Logger;
+  readonly tell: Tell;
+}
+
 /** What does not wait until a long piece of work is done. */
 const ending: readonly Command['name'][] = ['pause', 'reset', 'snapshot', 'backfill'];
 
@@ -44,7 +51,7 @@ const PAUSED_MS = 30_000;
 /** How late, at most, a command is heard that ends a long piece of work, while that rests. */
 const LISTEN_MS = 500;
 
-export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean): FeedWork {
+export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once: boolean): FeedWork {
   let nextPollAt = Number.NEGATIVE_INFINITY;
   let lastWide = Number.NEGATIVE_INFINITY;
   let lastPoll: PollResult | null = null;
@@ -59,8 +66,9 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
     lastPoll = await poll(feed, deps, pollRound(feed, deps.state.offset, wide, deps), signal);
     if (wide) lastWide = began;
     nextPollAt = began + feed.pollIntervalMs;
-    const ms = Math.round(performance.now() - began);
-    logger.debug('polled', { feed: feed.name, wide, ms, ...lastPoll });
+    const ms = performance.now() - began;
+    logger.debug('polled', { feed: feed.name, wide, ms: Math.round(ms), ...lastPoll });
+    tell({ kind: 'polled', feed: feed.name, result: lastPoll, seconds: ms / 1_000 });
   }
 
   /** Of a long piece of work: polls go on in it, and a command that ends it is heard. */
@@ -161,6 +169,7 @@ export function feedWork(feed: Feed, inbox: Inbox, logger: Logger, once: boolean
       if (owned.deps.state.offset.paused) {
         // Who commits nothing would never learn that the feed has another owner.
         await movePosition(feed, owned.deps, {});
+        tell({ kind: 'rested', feed: feed.name });
         nextPollAt = performance.now() + Math.max(feed.pollIntervalMs, PAUSED_MS);
         return false;
       }

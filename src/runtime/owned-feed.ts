@@ -25,6 +25,7 @@ export interface OwnedFeedDeps {
   readonly appId: string;
   readonly instance: string;
   readonly onPage?: (report: PageReport) => void;
+  readonly onTouch?: () => void;
   /** Of the feed in this process, over all its ownerships; of this one alone when left out. */
   readonly drift?: Drift;
 }

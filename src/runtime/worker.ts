@@ -14,13 +14,18 @@ import { createSource } from '../source/client';
 import { createRequestBudget } from '../source/request-budget';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
 import { heldFeeds } from './held-feeds';
+import type { PublisherEvent, Tell } from './publisher-events';
+import { toldLog } from './told-log';
 
 export interface WorkerDeps {
   readonly log: CommitLog;
   readonly registry: SchemaRegistry;
   readonly logger: Logger;
   readonly onPage?: (report: PageReport) => void;
+  readonly tell?: Tell;
 }
+
+function silent(_: PublisherEvent): void {}
 
 /** How this process is named to people: in the source offset, and to a second publisher that is refused. */
 export function instanceName(): string {
@@ -41,13 +46,17 @@ export async function runWorker(
 ): Promise<readonly FeedTaskReport[]> {
   const { api, appId } = config;
   const { logger } = deps;
+  const tell = deps.tell ?? silent;
   const budget = createRequestBudget(api.budget);
-  const asked = { baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger };
+  const asked = { baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger, tell };
   const [source, patientSource] = [createSource(asked), createSource({ ...asked, priority: 'backfill' })];
   // What ends one task for good (the log has another owner) ends the others too.
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
-  const held = heldFeeds(deps.log, (feed) => commands?.lost(feed));
+  const held = heldFeeds(toldLog(deps.log, tell), (feed) => {
+    commands?.lost(feed);
+    tell({ kind: 'released', feed });
+  });
   const commandTopic = commandsTopic(appId, config.topicPrefix);
   const [instance, redact] = [instanceName(), createRedactor(config.secrets)];
   const topics = new Map(config.feeds.map((feed) => [feed.name, feedTopics(feed, config.topicPrefix)]));
@@ -61,6 +70,11 @@ export async function runWorker(
       config.feeds.map((feed) => {
         const task = {
           ...deps,
+          tell,
+          onPage(report: PageReport) {
+            deps.onPage?.(report);
+            tell({ kind: 'page', feed: feed.name, report });
+          },
           log: held.log,
           source,
           patientSource,

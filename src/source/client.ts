@@ -18,6 +18,7 @@ import {
 } from './retry';
 import { serverDateMs } from './retry-after';
 import type { PageRequest, Source, SourcePage } from './source';
+import type { SourceEvent } from './source-event';
 
 export interface SourceLimits extends HttpLimits {
   readonly retry: RetryLimits;
@@ -33,6 +34,8 @@ export interface SourceOptions {
   readonly logger: Logger;
   /** A backfill asks through a source of its own, over the same budget. */
   readonly priority?: RequestPriority;
+  /** Must not throw. */
+  readonly tell?: (event: SourceEvent) => void;
   /** 0 to below 1. */
   readonly random?: () => number;
   /** ms. */
@@ -67,6 +70,7 @@ export function createSource(options: SourceOptions): ClosableSource {
         random: options.random ?? Math.random,
         signal: joint.signal,
         onRetry({ code, what }, attempt, pauseMs) {
+          options.tell?.({ kind: 'retried', feed: feed.name, reason: code });
           logger.info('asking again', { feed: feed.name, code, what, attempt, pauseMs: Math.round(pauseMs) });
         },
       };
@@ -116,6 +120,9 @@ async function askOnce(
   const url = endpointUrl(baseUrl, feed.path);
   const request = `GET ${redact(url)}`;
   const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, Math.ceil(deadline.remainingMs())));
+  const began = performance.now();
+  const answered = (status: number | null) =>
+    deps.tell?.({ kind: 'requested', feed: feed.name, status, seconds: (performance.now() - began) / 1_000 });
   const result = await httpGet({
     url,
     query: pageQuery(feed, page, token),
@@ -125,6 +132,7 @@ async function askOnce(
     redact,
     signal,
   });
+  answered(result.kind === 'failure' ? null : result.response.status);
   if (result.kind === 'failure') return result;
   const { response } = result;
   const receivedAtMs = now();

@@ -15,6 +15,8 @@ export interface FeedState {
   /** The offset as the log has it; `offset` may be ahead by polls without news. */
   readonly storedOffset: SourceOffset;
   readonly recordCount: number;
+  /** Of all images, as the log holds them. */
+  readonly imageBytes: number;
   /** Live images in each partition of the current topic. */
   readonly partitionCounts: readonly number[];
   image(id: string): Buffer | undefined;
@@ -41,7 +43,11 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
   let { offset } = restored;
   let storedOffset = offset;
   const counts: number[] = new Array(partitions).fill(0);
-  for (const id of images.keys()) counts[partitionOf(id, partitions)]!++;
+  let imageBytes = 0;
+  for (const [id, wire] of images) {
+    counts[partitionOf(id, partitions)]!++;
+    imageBytes += wire.length;
+  }
 
   const lookup = (id: string): VendorRecord | null => {
     const wire = images.get(id);
@@ -73,6 +79,7 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
       for (const [id, wire] of changes.images) {
         const difference = (wire === null ? 0 : 1) - (images.has(id) ? 1 : 0);
         if (difference !== 0) counts[partitionOf(id, partitions)]! += difference;
+        imageBytes += (wire?.length ?? 0) - (images.get(id)?.length ?? 0);
         unshown.delete(id);
         if (wire === null) images.delete(id);
         else images.set(id, wire);
@@ -97,6 +104,9 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
     },
     get recordCount() {
       return images.size;
+    },
+    get imageBytes() {
+      return imageBytes;
     },
     get partitionCounts() {
       return counts;

@@ -60,6 +60,7 @@ function taskDeps(feed: Feed): FeedTaskDeps {
     ...{ source, log: log.commitLog, registry: log.registry, logger: quietLogger(), inbox },
     ...{ topics: feedTopics(feed, ''), scope: 'scope', appId: 'test', instance: 'test' },
     membership: soleMembership(),
+    tell: () => {},
   };
 }
 

@@ -269,6 +269,7 @@ it('a reconcile by schedule comes though the time of the snapshot, as it was sto
     ...{ source: feed.source, log: log.commitLog, registry: log.registry, logger, inbox: createInbox() },
     ...{ topics: feedTopics(scheduled, ''), scope: 'scope', appId: 'test', instance: 'test' },
     membership: soleMembership(),
+    tell: () => {},
   };
   const stop = new AbortController();
   const running = runFeedTask(scheduled, deps, false, stop.signal);

@@ -255,20 +255,53 @@ describe('mistakes', () => {
   });
 });
 
-describe('variables of later versions', () => {
-  it('have no effect but a reason to warn, and show nothing of their values', () => {
-    const later = {
-      HIGHWATER_HTTP_PORT: '0',
-      HIGHWATER_HTTP_HOST: 'h',
-      KAFKA_SSL: '',
-      KAFKA_PORT_9092_TCP: 'tcp://10.0.0.1:9092',
-    };
-    const noHttp = 'this version serves no metrics, health or dashboard';
-    expect(load({ env: { ...api, ...later } }).ignored).toEqual([
-      `HIGHWATER_HTTP_PORT has no effect: ${noHttp}`,
-      `HIGHWATER_HTTP_HOST has no effect: ${noHttp}`,
+describe('metrics and health', () => {
+  const port = { ...api, HIGHWATER_HTTP_PORT: '0' };
+
+  it('are off until a port is set', () => {
+    expect(load({ env: { ...api, HIGHWATER_HTTP_TOKEN: 'abc' } }).http).toBeNull();
+    expect(load({ env: port }).http).toEqual({ host: '127.0.0.1', port: 0, token: null });
+  });
+
+  it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LocalHost'])(
+    'need no token at %s, which is of this machine alone',
+    (host) => {
+      expect(load({ env: port, flags: { httpHost: host } }).http).toEqual({ host, port: 0, token: null });
+    },
+  );
+
+  it.each(['0.0.0.0', '::', '10.0.0.7', 'localhost.example.com', '128.0.0.1'])(
+    'need a token at %s, which other machines can reach',
+    (host) => {
+      const env = { ...port, HIGHWATER_HTTP_HOST: host };
+      expect(mistakesOf({ env })).toEqual([
+        `httpToken: is not set, expected a token in HIGHWATER_HTTP_TOKEN, or a file of it in HIGHWATER_HTTP_TOKEN_FILE, since other machines can reach ${host}`,
+      ]);
+      expect(load({ env: { ...env, HIGHWATER_HTTP_TOKEN: 'http-T0KEN' } }).http?.token).toBe('http-T0KEN');
+    },
+  );
+
+  it('have a token that is a secret, and may lie in a file', () => {
+    writeFileSync(join(cwd, 'http-token'), 'from-file\n');
+    const config = load({ env: { ...port, HIGHWATER_HTTP_TOKEN_FILE: 'http-token' } });
+    expect(config.http?.token).toBe('from-file');
+    expect(config.secrets).toEqual(['T0KEN', 'from-file']);
+    const [mistake] = mistakesOf({ env: { ...port, HIGHWATER_HTTP_TOKEN: 'two words' } });
+    expect(mistake).toMatch(/^httpToken \(HIGHWATER_HTTP_TOKEN\): expected a token/);
+    expect(mistake).not.toContain('two words');
+  });
+
+  it('refuse what is no port', () => {
+    expect(mistakesOf({ env: { ...api, HIGHWATER_HTTP_PORT: 'tcp://10.0.0.1:80' } })).toEqual([
+      expect.stringContaining('expected a whole number from 0 to 65535'),
     ]);
-    expect(load().ignored).toEqual([]);
+  });
+
+  it('are of no matter to a command that publishes nothing', () => {
+    const env = { ...port, HIGHWATER_HTTP_HOST: '0.0.0.0' };
+    const input = { flags: {}, env, cwd, definitions };
+    expect(loadConfig(input, 'feeds').http).toBeNull();
+    expect(loadConfig(input, 'nothing').http).toBeNull();
   });
 });
 

@@ -1,0 +1,80 @@
+import type { ErrorCode } from '../errors';
+import type { Feed } from '../feeds/feed';
+import type { Drift } from '../pipeline/drift';
+import type { PublisherEvent } from '../runtime/publisher-events';
+import type { FeedState } from '../state/feed-state';
+
+/** Where each feed of this process stands, as far as the publisher has told. */
+export interface FeedBoard {
+  readonly feeds: readonly FeedStanding[];
+  tell(event: PublisherEvent): void;
+}
+
+export interface FeedStanding {
+  readonly feed: Feed;
+  /** `waiting`: another instance may have it. */
+  readonly phase: 'waiting' | 'restoring' | 'owned';
+  /** The last failure, until a poll succeeds. */
+  readonly failure: { readonly code: ErrorCode; readonly parks: boolean } | null;
+  /** Of the feed, while it is owned. */
+  readonly state: FeedState | null;
+  /** Of what was read in this process. */
+  readonly drift: Drift | null;
+  /** Of the last page that had changes, ms; null: none in this process. */
+  readonly lastChangeMs: number | null;
+  /** When the feed's loop last did something, ms of `performance.now()`. */
+  readonly lastSignMs: number;
+}
+
+type Moving = { -readonly [field in keyof FeedStanding]: FeedStanding[field] };
+
+/** @param clock ms, never set back */
+export function feedBoard(feeds: readonly Feed[], clock = () => performance.now()): FeedBoard {
+  const standings = new Map<string, Moving>(
+    feeds.map((feed) => [
+      feed.name,
+      {
+        ...{ feed, phase: 'waiting', failure: null, state: null, drift: null, lastChangeMs: null },
+        lastSignMs: clock(),
+      },
+    ]),
+  );
+  return {
+    feeds: [...standings.values()],
+    tell(event) {
+      const standing = standings.get(event.feed);
+      if (standing === undefined) return;
+      standing.lastSignMs = clock();
+      move(standing, event);
+    },
+  };
+}
+
+function move(standing: Moving, event: PublisherEvent): void {
+  switch (event.kind) {
+    case 'waiting':
+    case 'restoring':
+      standing.phase = event.kind;
+      break;
+    case 'acquired':
+      standing.phase = 'owned';
+      standing.state = event.state;
+      standing.drift = event.drift;
+      break;
+    case 'released':
+      // Who has failed takes it again by itself; who has lost it to another waits.
+      standing.phase = standing.failure === null ? 'waiting' : 'restoring';
+      standing.state = null;
+      break;
+    case 'page':
+      if (event.report.events.length > 0) standing.lastChangeMs = event.report.observedAtMs;
+      break;
+    case 'polled':
+    case 'rested':
+      standing.failure = null;
+      break;
+    case 'failed':
+      standing.failure = { code: event.code, parks: event.parks };
+      break;
+  }
+}

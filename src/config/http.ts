@@ -1,0 +1,44 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import type { Mistake } from './mistake';
+import type { ReadSettings } from './raw-settings';
+import { readToken } from './token';
+
+/** Where metrics and health are served. */
+export interface HttpConfig {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Null: nobody is asked for one. */
+  readonly token: string | null;
+}
+
+export interface ReadHttp {
+  /** Null when no port is set. */
+  readonly http: HttpConfig | null;
+  readonly token: string | null;
+  readonly mistakes: readonly Mistake[];
+}
+
+/** What other machines can reach needs a token. */
+export function readHttp(read: ReadSettings, cwd: string): ReadHttp {
+  const { httpPort: port, httpHost: host } = read.values;
+  const { token, mistakes } = readToken(read, cwd, 'httpToken');
+  const isSet = read.origins.has('httpToken') || read.origins.has('httpTokenFile');
+  if (port === null || isSet || isLoopback(host)) {
+    return { http: port === null ? null : { host, port, token }, token, mistakes };
+  }
+  const expected = 'a token in HIGHWATER_HTTP_TOKEN, or a file of it in HIGHWATER_HTTP_TOKEN_FILE';
+  const problem = `is not set, expected ${expected}, since other machines can reach ${host}`;
+  return { http: null, token, mistakes: [{ key: 'httpToken', where: null, problem }] };
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether an address is of this machine alone. Of names only `localhost` is. */
+export function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return loopback.check(host, 'ipv4');
+  if (isIPv6(host)) return loopback.check(host, 'ipv6');
+  return host.toLowerCase() === 'localhost';
+}

@@ -1,0 +1,43 @@
+import type { ErrorCode } from '../errors';
+import type { Drift } from '../pipeline/drift';
+import type { PageReport, PollResult } from '../pipeline/poll';
+import type { SourceEvent } from '../source/source-event';
+import type { FeedState } from '../state/feed-state';
+
+/** What a publisher tells of its work while it does it, for metrics and health. Times are in seconds. */
+export type PublisherEvent =
+  | SourceEvent
+  /** The feed is not this instance's yet, or not any more. */
+  | { readonly kind: 'waiting'; readonly feed: string }
+  /** It is being acquired, and its state read back. */
+  | { readonly kind: 'restoring'; readonly feed: string }
+  | {
+      readonly kind: 'acquired';
+      readonly feed: string;
+      readonly state: FeedState;
+      readonly drift: Drift;
+    }
+  | { readonly kind: 'released'; readonly feed: string }
+  /** A page is committed, or needed no commit. */
+  | { readonly kind: 'page'; readonly feed: string; readonly report: PageReport }
+  /** A record came with nothing new but its `updated`. */
+  | { readonly kind: 'touched'; readonly feed: string }
+  | {
+      readonly kind: 'polled';
+      readonly feed: string;
+      readonly result: PollResult;
+      readonly seconds: number;
+    }
+  /** The loop does nothing on purpose: an operator has paused the feed. */
+  | { readonly kind: 'rested'; readonly feed: string }
+  | { readonly kind: 'failed'; readonly feed: string; readonly code: ErrorCode; readonly parks: boolean }
+  | {
+      readonly kind: 'transaction';
+      readonly feed: string;
+      /** Null: committed. */
+      readonly failure: ErrorCode | null;
+      readonly seconds: number;
+    };
+
+/** Must not throw. */
+export type Tell = (event: PublisherEvent) => void;
