@@ -1,0 +1,125 @@
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'libsql';
+import { root } from '../support/build';
+import { type CliProcess, examplePrograms } from '../support/cli';
+import { cliPublisher } from '../support/cli-publisher';
+import { until } from '../support/until';
+
+const topics = ['insights', 'analysts', 'ipos', 'insights.rating-changes', 'ipos.deal-status'];
+const { folder, api, start: highwater, records } = cliPublisher(() => ({}));
+const example = examplePrograms();
+
+const replay = (dataDir = 'data') =>
+  example(['event-sourced-analytics/replay.mts', 'analytics.db'], {
+    cwd: folder(),
+    env: { HIGHWATER_DATA_DIR: dataDir },
+  });
+
+async function publish(): Promise<CliProcess> {
+  const publisher = highwater(['run', '--feeds', 'insights,analysts,ipos'], {
+    ...{ HIGHWATER_API_URL: api().url, HIGHWATER_API_TOKEN: api().token },
+    ...{ HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '50ms' },
+  });
+  for (const feed of ['insights', 'analysts', 'ipos'])
+    await publisher.sees(new RegExp(`${feed}: first snapshot complete`), 'stderr');
+  return publisher;
+}
+
+async function end(program: CliProcess, name: NodeJS.Signals): Promise<void> {
+  program.signal(name);
+  await program.ended();
+}
+
+async function publishedIds(): Promise<string[]> {
+  const all = await Promise.all(topics.map((topic) => records(topic)));
+  return all.flatMap((topic) => topic.map(({ value }) => value!.event_id as string)).sort();
+}
+
+/** What the database holds, doubles too. */
+function storedIds(): string[] {
+  const db = new Database(path.join(folder(), 'analytics.db'), { timeout: 5_000 });
+  const rows = db.prepare('SELECT id FROM events ORDER BY id').all() as { id: string }[];
+  db.close();
+  return rows.map(({ id }) => id).sort();
+}
+
+it('has every event once, however often it is killed, and draws what it found', async () => {
+  const publisher = await publish();
+  api().marketDay.start(5);
+  for (let kills = 0; kills < 4; kills++) {
+    const killed = replay();
+    await killed.sees(/events\n/);
+    // In the middle of whatever it does then.
+    await delay(Math.random() * 100);
+    await end(killed, 'SIGKILL');
+  }
+  api().marketDay.stop();
+  await until(async () => (await records('ipos.current')).length === api().truth('ipos').size);
+  await end(publisher, 'SIGTERM');
+  const published = await publishedIds();
+
+  const last = replay();
+  await until(() => storedIds().length >= published.length);
+  last.signal('SIGINT');
+  expect(await last.ended()).toEqual({ code: 0, signal: null });
+  expect(last.stderr()).not.toMatch(/warn/i);
+  expect(storedIds()).toEqual(published);
+
+  const report = example(['event-sourced-analytics/report.mts', 'analytics.db'], { cwd: folder() });
+  expect(await report.ended()).toEqual({ code: 0, signal: null });
+  const said = Object.fromEntries(
+    report
+      .stdout()
+      .trimEnd()
+      .split('\n')
+      .map((line) => [line.slice(0, 18).trim(), line.slice(19)]),
+  );
+  expect(said.funnel).toMatch(/^Of \d+ filings, \d+% were priced, \d+% withdrawn$/);
+  expect(said.pipeline).toMatch(/^The pipeline \w.*: \d+ IPOs at the start, \d+ at the end$/);
+  for (const name of ['funnel', 'pipeline']) {
+    const picture = (ext: string) => readFileSync(path.join(folder(), 'pictures', `${name}.${ext}`));
+    expect(picture('svg').toString()).toContain(said[name]);
+    expect(picture('png').subarray(1, 4).toString()).toBe('PNG');
+  }
+});
+
+it('has every event once though two programs take themselves for the only one', async () => {
+  const publisher = await publish();
+  for (let i = 0; i < 200; i++) api().marketDay.step();
+  await until(async () => (await records('ipos.current')).length === api().truth('ipos').size);
+  await end(publisher, 'SIGTERM');
+  const published = await publishedIds();
+  // A log of its own, and so a group of its own: neither program hears of the other.
+  cpSync(path.join(folder(), 'data'), path.join(folder(), 'twin'), { recursive: true });
+
+  const db = new Database(path.join(folder(), 'analytics.db'));
+  db.exec(readFileSync(path.join(root, 'examples', 'event-sourced-analytics', 'schema.sql'), 'utf8'));
+  db.exec(
+    'PRAGMA journal_mode = WAL; CREATE TABLE positions (topic TEXT, partition INTEGER, next INTEGER, PRIMARY KEY (topic, partition))',
+  );
+  // Both have asked for their places, and have their first events in hand, before either can write.
+  db.exec('BEGIN IMMEDIATE');
+  const both = [replay(), replay('twin')];
+  for (const dataDir of ['data', 'twin']) await until(() => hasBegun(path.join(folder(), dataDir)));
+  db.exec('COMMIT');
+  db.close();
+  for (const one of both) await one.sees(new RegExp(` ${published.length} events\n`));
+  for (const one of both) await end(one, 'SIGINT');
+  expect(storedIds()).toEqual(published);
+});
+
+/** Whether the group of a log remembers where it began, which comes after the question where the database stands. */
+function hasBegun(dataDir: string): boolean {
+  const file = path.join(dataDir, 'consumers', 'event-sourced-analytics.db');
+  if (!existsSync(file)) return false;
+  const db = new Database(file, { timeout: 5_000 });
+  try {
+    return db.prepare('SELECT 1 FROM offsets').all().length > 0;
+  } catch {
+    return false; // its table is being made
+  } finally {
+    db.close();
+  }
+}

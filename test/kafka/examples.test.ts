@@ -1,0 +1,86 @@
+import path from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
+import Database from 'libsql';
+import { examplePrograms } from '../support/cli';
+import { cliPublisher } from '../support/cli-publisher';
+import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { until } from '../support/until';
+
+const topics = ['insights', 'analysts', 'ipos', 'insights.rating-changes', 'ipos.deal-status'];
+let servers: SharedServers;
+let prefix: string;
+
+beforeAll(async () => {
+  servers = await sharedServers();
+}, 120_000);
+beforeEach(() => {
+  prefix = uniquePrefix();
+});
+afterEach(async () => {
+  const admin = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const all = await admin.listTopics();
+  await admin.deleteTopics({ topics: all.filter((topic) => topic.startsWith(prefix)) });
+  await admin.disconnect();
+});
+
+const log = () => ({
+  KAFKA_BROKERS: servers.brokers,
+  SCHEMA_REGISTRY_URL: servers.registryUrl,
+  HIGHWATER_TOPIC_PREFIX: prefix,
+});
+const { folder, api, start: highwater, records } = cliPublisher(log);
+const example = examplePrograms();
+
+async function publish() {
+  const publisher = highwater(['run', '--feeds', 'insights,analysts,ipos'], {
+    ...{ HIGHWATER_API_URL: api().url, HIGHWATER_API_TOKEN: api().token },
+    ...{ HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' },
+  });
+  for (const feed of ['insights', 'analysts', 'ipos'])
+    await publisher.sees(new RegExp(`${feed}: first snapshot complete`), 'stderr', 40_000);
+  return publisher;
+}
+
+it('the analytics have every event once, though killed, and though two of them share the work', async () => {
+  const publisher = await publish();
+  for (let i = 0; i < 60; i++) api().marketDay.step();
+  const known = async () => new Set((await records('ipos.current')).map(({ key }) => key)).size;
+  await until(async () => (await known()) === api().truth('ipos').size);
+  publisher.signal('SIGTERM');
+  await publisher.ended();
+  const all = await Promise.all(topics.map((topic) => records(topic)));
+  const published = all.flatMap((topic) => topic.map(({ value }) => value!.event_id as string)).sort();
+
+  const start = () =>
+    example(['event-sourced-analytics/replay.mts', 'analytics.db'], { cwd: folder(), env: log() });
+  const killed = start();
+  await killed.sees(/events\n/, 'stdout', 30_000);
+  killed.signal('SIGKILL');
+  await killed.ended();
+  const stored = () => {
+    const db = new Database(path.join(folder(), 'analytics.db'), { timeout: 5_000 });
+    const rows = db.prepare('SELECT id FROM events').all() as { id: string }[];
+    db.close();
+    return rows.map(({ id }) => id).sort();
+  };
+  const both = [start(), start()];
+  await until(() => stored().length >= published.length, 40_000);
+  for (const one of both) one.signal('SIGINT');
+  for (const one of both) expect((await one.ended()).code).toBe(0);
+  expect(stored()).toEqual(published);
+});
+
+it('IPO alerts are told', async () => {
+  const publisher = await publish();
+  const program = example(['ipo-alerts/main.mts'], { cwd: folder(), env: log() });
+  await program.sees(/Watching 60 IPOs/, 'stderr', 30_000);
+  await until(() => {
+    api().marketDay.step();
+    return / (NEW|PRICED|POSTPONED|WITHDRAWN) /.test(program.stdout());
+  }, 40_000);
+  program.signal('SIGINT');
+  expect((await program.ended()).code).toBe(0);
+  publisher.signal('SIGTERM');
+  await publisher.ended();
+});
