@@ -41,11 +41,14 @@ export function joinLocalGroup(
     attempt(file, () => mkdirSync(folder, { recursive: true }));
     const lock = await turn(`${file}.lock`);
     if (lock === null) return;
-    const offsets = openGroupOffsets(file);
     try {
-      await workAll(offsets);
+      const offsets = openGroupOffsets(file);
+      try {
+        await workAll(offsets);
+      } finally {
+        offsets.close();
+      }
     } finally {
-      offsets.close();
       lock.release();
     }
   }
@@ -64,32 +67,41 @@ export function joinLocalGroup(
   async function workAll(offsets: ReturnType<typeof openGroupOffsets>): Promise<void> {
     const workers: Promise<void>[] = [];
     const begun = new Set<string>();
-    while (!leaving.signal.aborted) {
-      const reader = reading.reader();
-      const version = reader?.dataVersion() ?? null;
-      for (const topic of topics) {
-        const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
-        for (let partition = 0; partition < partitions; partition++) {
-          if (begun.has(`${topic} ${partition}`)) continue;
-          begun.add(`${topic} ${partition}`);
-          const range = {
-            first: reader!.firstOffset(topic, partition),
-            end: reader!.endOffset(topic, partition),
-          };
-          const committed = offsets.committed(topic, partition);
-          const given: AssignedPartition = {
-            ...{ topic, partition, committed, range, revoked: leaving.signal },
-            records: (from) => batches(topic, partition, from),
-            commit: async (next) => offsets.commit(topic, partition, next),
-          };
-          // What `work` throws is its caller's to know; the others go on.
-          workers.push(work(given).catch(() => undefined));
-        }
-      }
-      if (begun.size > 0 && topics.every((topic) => begun.has(`${topic} 0`))) await aborted(leaving.signal);
-      else await committedSince(version, reading, leaving.signal);
+    try {
+      await giveAll();
+    } finally {
+      // Where the log cannot be read any more, nobody else begins before what is in hand is done.
+      leaving.abort();
+      await Promise.all(workers);
     }
-    await Promise.all(workers);
+
+    async function giveAll(): Promise<void> {
+      while (!leaving.signal.aborted) {
+        const reader = reading.reader();
+        const version = reader?.dataVersion() ?? null;
+        for (const topic of topics) {
+          const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
+          for (let partition = 0; partition < partitions; partition++) {
+            if (begun.has(`${topic} ${partition}`)) continue;
+            begun.add(`${topic} ${partition}`);
+            const range = {
+              first: reader!.firstOffset(topic, partition),
+              end: reader!.endOffset(topic, partition),
+            };
+            const committed = offsets.committed(topic, partition);
+            const given: AssignedPartition = {
+              ...{ topic, partition, committed, range, revoked: leaving.signal },
+              records: (from) => batches(topic, partition, from),
+              commit: async (next) => offsets.commit(topic, partition, next),
+            };
+            // What `work` throws is its caller's to know; the others go on.
+            workers.push(work(given).catch(() => undefined));
+          }
+        }
+        if (begun.size > 0 && topics.every((topic) => begun.has(`${topic} 0`))) await aborted(leaving.signal);
+        else await committedSince(version, reading, leaving.signal);
+      }
+    }
   }
 
   async function* batches(topic: string, partition: number, from: number) {

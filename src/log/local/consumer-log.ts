@@ -9,6 +9,7 @@ import { openLocalLog } from './local-log';
 import { assertKept } from './position';
 import { type ReadDeps, read } from './read';
 import { openReaderConnection, type ReaderConnection } from './reader-connection';
+import { sameFileGuard } from './same-file';
 
 export interface LocalConsumerLogOptions {
   /** Folder of `highwater.db`. It need not be there yet. */
@@ -27,11 +28,15 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
   const { commitLog, registry } = openLocalLog(options);
   const members = new Set<GroupMember>();
   let connection: ReaderConnection | null = null;
+  let assertSame = (): void => undefined;
   let isClosed = false;
   const reading: ReadDeps = {
     isClosed: () => isClosed,
     reader() {
-      connection ??= openReaderConnection(file, busyTimeoutMs);
+      if (connection === null) {
+        assertSame = sameFileGuard(file);
+        connection = openReaderConnection(file, busyTimeoutMs);
+      } else assertSame();
       return connection;
     },
   };
@@ -62,7 +67,9 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
         { fromBeginning: true, follow: true, signal },
         reading,
         (_name, partition, end) => {
-          const next = from.get(partition) ?? 0;
+          const next = from.get(partition);
+          // The beginning is where it is by now.
+          if (next === undefined) return 0;
           assertKept(reading.reader()!, { topic, partition, next, end });
           return next;
         },
@@ -70,8 +77,9 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
     },
     joinGroup(group) {
       assertOpen();
-      const member = joinLocalGroup(group, { reading, logger, folder: path.join(dataDir, 'consumers') });
+      const member = joinLocalGroup(group, { reading, logger, folder: path.resolve(dataDir, 'consumers') });
       members.add(member);
+      member.over.catch(() => undefined).then(() => members.delete(member));
       return member;
     },
     append: (topic, records, signal) => commitLog.append(topic, records, signal),

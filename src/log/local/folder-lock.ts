@@ -1,4 +1,4 @@
-import { type Connection, connect, isBusy } from './sqlite';
+import { attempt, type Connection, connect, isBusy } from './sqlite';
 
 /** The hold of this process on a data folder. */
 export interface FolderLock {
@@ -12,13 +12,15 @@ export interface FolderLock {
  *
  * Never open this file by other means: a POSIX process loses its locks on a file when it closes any handle of it that
  * SQLite does not know.
+ * @throws HighwaterError LOG_*
  * @returns null when another process, or another log of this one, holds the folder
  */
 export function lockFolder(file: string): FolderLock | null {
   let db: Connection | null = null;
   try {
-    db = connect(file, 0);
-    db.exec('BEGIN IMMEDIATE');
+    const opened = connect(file, 0);
+    db = opened;
+    attempt(file, () => opened.exec('BEGIN IMMEDIATE'));
   } catch (error) {
     db?.close();
     if (isBusy(error)) return null;

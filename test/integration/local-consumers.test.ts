@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { connect, type HighwaterLog } from '../../src/consumer';
+import { openLocalConsumerLog } from '../../src/log/local/consumer-log';
+import { openLocalLog } from '../../src/log/local/local-log';
+import { build } from '../support/build';
+import { changeWriter } from '../support/change-writer';
+import { record } from '../support/log-records';
+import { quietLogger } from '../support/source';
+import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
+
+/** Consumers of the embedded log and what happens to its files. */
+
+const folder = tempFolder();
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+function connected(): HighwaterLog {
+  const log = connect({ dataDir: folder(), logger: quietLogger() });
+  ends.push(() => log.close());
+  return log;
+}
+
+async function publisher() {
+  const { commitLog, registry } = openLocalLog({ dataDir: folder() });
+  const writer = await changeWriter({ commitLog, registry }, '');
+  const close = async () => {
+    await writer.close();
+    await commitLog.close();
+  };
+  ends.push(close);
+  return { ...writer, close };
+}
+
+function consuming(log: HighwaterLog) {
+  const seen: string[] = [];
+  const stop = new AbortController();
+  const ended = log.consume(
+    { group: 'g', topics: ['ipos'], from: 'beginning', signal: stop.signal },
+    ({ key }) => void seen.push(key),
+  );
+  ended.catch(() => undefined);
+  return { seen, ended, stop: () => stop.abort() };
+}
+
+it('a consumer whose process is killed in the middle is followed by the one that waits, which repeats what was in hand', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  const program = `
+    const { connect } = require(${JSON.stringify(path.join(await build(), 'consumer'))});
+    const log = connect({ dataDir: ${JSON.stringify(folder())} });
+    log.consume({ group: 'g', topics: ['ipos'], from: 'beginning' }, ({ key }) => {
+      console.log(key);
+      if (key === 'b') return new Promise(() => {});
+    });`;
+  const first: ChildProcess = spawn(process.execPath, ['-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  ends.push(() => first.kill('SIGKILL'));
+  let said = '';
+  first.stdout!.on('data', (chunk) => (said += chunk));
+  await until(() => said === 'a\n');
+  const second = consuming(connected());
+  await write({ id: 'b', status: 'Filed' });
+  await until(() => said === 'a\nb\n');
+  expect(second.seen).toEqual([]);
+
+  first.kill('SIGKILL');
+  await once(first, 'exit');
+  await write({ id: 'c', status: 'Filed' });
+
+  await until(() => second.seen.includes('b') && second.seen.includes('c'));
+  second.stop();
+  await second.ended;
+});
+
+it('ends when its folder is deleted, instead of waiting for what no publisher writes any more', async () => {
+  const before = await publisher();
+  await before.write({ id: 'a', status: 'Filed' });
+  const log = connected();
+  const { seen, ended } = consuming(log);
+  const table = await log.table('ipos');
+  await until(() => seen.length === 1);
+  await before.close();
+  rmSync(folder(), { recursive: true });
+  const after = await publisher();
+  await after.write({ id: 'b', status: 'Filed' });
+
+  await expect(ended).rejects.toMatchObject({ code: 'LOG_POSITION_LOST' });
+  await expect(table.closed).rejects.toMatchObject({ code: 'LOG_POSITION_LOST' });
+
+  const again = consuming(connected());
+  await until(() => again.seen.length === 1);
+  expect([seen, again.seen]).toEqual([['a'], ['b']]);
+});
+
+it('a group whose file is damaged can be joined again once that is mended', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  const file = path.join(folder(), 'consumers', 'g.db');
+  mkdirSync(path.dirname(file));
+  writeFileSync(file, 'no database '.repeat(1_000));
+  const log = connected();
+  await expect(consuming(log).ended).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
+  rmSync(file);
+  const { seen } = consuming(log);
+  await until(() => seen.length === 1);
+});
+
+it('follows a topic from its beginning though the first records are gone', async () => {
+  const { consumerLog } = openLocalConsumerLog({ dataDir: folder(), logger: quietLogger() });
+  ends.push(() => consumerLog.close());
+  const spec = { name: 'g.dead-letters', partitions: 1, cleanup: 'delete', retentionMs: 60_000 } as const;
+  const late = AbortSignal.timeout(20_000);
+  const old = { ...record(spec.name, 'old', '1'), timestamp: 1 };
+  await consumerLog.append(spec, [old, old], late);
+  await consumerLog.append(spec, [record(spec.name, 'new', '2')], late);
+  const keys: string[] = [];
+  for await (const { key } of consumerLog.follow(spec.name, new Map(), late)) {
+    keys.push(key);
+    if (key === 'new') break;
+  }
+  expect(keys.at(-1)).toBe('new');
+  await expect(
+    consumerLog
+      .follow(spec.name, new Map([[0, 2]]), late)
+      [Symbol.asyncIterator]()
+      .next(),
+  ).resolves.toMatchObject({ value: { key: 'new' } });
+  expect(() => consumerLog.follow(spec.name, new Map([[0, 0]]), late)).toThrow(
+    expect.objectContaining({ code: 'LOG_POSITION_LOST' }),
+  );
+});
