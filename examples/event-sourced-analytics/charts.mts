@@ -16,9 +16,9 @@ const percent = (share: number): string => `${Math.round(share * 100)}%`;
 export const charts = {
   funnel(rows: readonly { stage: string; ipos: number }[]): Chart {
     const at = (stage: string) => rows.find((row) => row.stage === stage)?.ipos ?? 0;
-    const filed = at('Filed');
-    const share = (stage: string) => percent(at(stage) / filed);
-    const stages = ['Filed', 'Amended', 'Priced', 'Closed', 'Postponed', 'Withdrawn'];
+    const all = at('New');
+    const share = (stage: string) => percent(at(stage) / all);
+    const stages = ['New', 'Amended', 'Priced', 'Closed', 'Postponed', 'Withdrawn'];
     const values = stages.map((stage) => ({
       stage,
       ipos: at(stage),
@@ -27,8 +27,8 @@ export const charts = {
     }));
     return {
       title: {
-        text: `Of ${filed} filings, ${share('Priced')} were priced, ${share('Withdrawn')} withdrawn`,
-        subtitle: 'IPOs filed while highwater watched, by the stages that each has reached so far',
+        text: `Of ${all} new IPOs, ${share('Priced')} were priced, ${share('Withdrawn')} withdrawn`,
+        subtitle: 'IPOs that were filed or rumored while highwater watched, by the stages reached so far',
       },
       ...size,
       data: { values },
@@ -38,7 +38,7 @@ export const charts = {
           field: 'ipos',
           type: 'quantitative',
           axis: null,
-          scale: { domainMax: filed * 1.12, nice: false },
+          scale: { domainMax: all * 1.12, nice: false },
         },
       },
       layer: [

@@ -76,7 +76,7 @@ it('has every event once, however often it is killed, and draws what it found', 
       .split('\n')
       .map((line) => [line.slice(0, 18).trim(), line.slice(19)]),
   );
-  expect(said.funnel).toMatch(/^Of \d+ filings, \d+% were priced, \d+% withdrawn$/);
+  expect(said.funnel).toMatch(/^Of \d+ new IPOs, \d+% were priced, \d+% withdrawn$/);
   expect(said.pipeline).toMatch(/^The pipeline \w.*: \d+ IPOs at the start, \d+ at the end$/);
   for (const name of ['funnel', 'pipeline']) {
     const picture = (ext: string) => readFileSync(path.join(folder(), 'pictures', `${name}.${ext}`));
