@@ -66,6 +66,7 @@ export function createMetrics(board: FeedBoard, build: BuildInfo): Metrics {
     for (const result of ['complete', 'incomplete']) add('highwater_polls_total', { ...of, result }, 0);
     for (const status of ['2xx', '4xx', '5xx', 'none'])
       add('highwater_api_requests_total', { ...of, status }, 0);
+    for (const metric of metrics.values()) if (metric instanceof Histogram) metric.zero(of);
     for (const name of zeroed) add(name, of, 0);
   }
   (metrics.get('highwater_build_info') as Gauge).set({ ...build }, 1);

@@ -1,0 +1,253 @@
+import { createServer } from 'node:net';
+import type { FaultRule } from '../../../src/simulator/faults';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
+import { type CliProcess, commandLine } from '../../support/cli';
+import { samplesOf } from '../../support/metrics-text';
+import { tempFolder } from '../../support/temp-folder';
+import { until } from '../../support/until';
+
+const cli = commandLine();
+const folder = tempFolder();
+const token = 'tok~en+MARKED/9f8e7d6c';
+const httpToken = 'http-MARKED-1a2b3c4d';
+let simulator: Simulator;
+
+beforeEach(async () => {
+  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 40 }, tokens: [token] });
+});
+afterEach(() => simulator.stop());
+
+function run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): CliProcess {
+  return cli(['run', ...args], {
+    cwd: folder(),
+    env: {
+      HIGHWATER_API_URL: simulator.url,
+      HIGHWATER_API_TOKEN: token,
+      HIGHWATER_REQUESTS_PER_SECOND: '1000',
+      HIGHWATER_POLL_INTERVAL: '1s',
+      HIGHWATER_RETRY_TIME: '1s',
+      HIGHWATER_HTTP_PORT: '0',
+      ...env,
+    },
+  });
+}
+
+async function addressOf(publisher: CliProcess): Promise<string> {
+  const [, url] = await publisher.sees(/INFO {2}Metrics at (http:\S+)\/metrics, health at/, 'stderr');
+  return url!.replace('0.0.0.0', '127.0.0.1');
+}
+
+interface Page {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+async function get(address: string, headers: Record<string, string> = {}): Promise<Page> {
+  const answer = await fetch(address, { headers });
+  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+}
+
+interface Ready {
+  readonly ok: boolean;
+  readonly reasons: readonly string[];
+  readonly feeds: Record<string, { ready: boolean; condition: string; reason: string }>;
+}
+
+const readyz = async (url: string) => JSON.parse((await get(`${url}/readyz`)).text) as Ready;
+const isReady = async (url: string) => (await get(`${url}/readyz`)).status === 200;
+
+/** Sum over the samples of the feed ipos that have these labels too. */
+async function metric(
+  url: string,
+  name: string,
+  labels: Record<string, string> = {},
+): Promise<number | null> {
+  const wanted = Object.entries({ feed: 'ipos', ...labels });
+  const found = samplesOf((await get(`${url}/metrics`)).text, name).filter((sample) =>
+    wanted.every(([key, value]) => sample.labels[key] === value),
+  );
+  return found.length === 0 ? null : found.reduce((sum, { value }) => sum + value, 0);
+}
+
+function anyIpo() {
+  const [record] = simulator.truth('ipos').values();
+  const { updated: _, ...rest } = record as Record<string, unknown>;
+  return rest;
+}
+
+it('metrics move as changes are published, and the heartbeat goes on when nothing does', async () => {
+  const url = await addressOf(run());
+  await until(() => isReady(url));
+  expect(await metric(url, 'highwater_feed_owned')).toBe(1);
+  expect(await metric(url, 'highwater_tracked_records')).toBe(40);
+  expect(await metric(url, 'highwater_state_bytes')).toBeGreaterThan(40 * 50);
+  expect(await metric(url, 'highwater_changes_total', { op: 'r' })).toBe(40);
+  expect(await metric(url, 'highwater_observation_latency_seconds_count')).toBe(0);
+  expect(await metric(url, 'highwater_api_requests_total', { status: '2xx' })).toBeGreaterThan(0);
+  expect(await metric(url, 'highwater_transaction_duration_seconds_count')).toBeGreaterThan(0);
+  expect((await get(`${url}/metrics`)).text).toContain(
+    'highwater_build_info{version="0.1.0",log="embedded"} 1',
+  );
+
+  const ipo = anyIpo();
+  simulator.stores.ipos.upsert({ ...ipo, id: 'new-ipo' } as never);
+  await until(async () => (await metric(url, 'highwater_changes_total', { op: 'c' })) === 1);
+  expect(await metric(url, 'highwater_tracked_records')).toBe(41);
+  const latency = await metric(url, 'highwater_observation_latency_seconds_sum');
+  expect(latency).toBeGreaterThanOrEqual(0);
+  expect(latency).toBeLessThan(30);
+
+  simulator.stores.ipos.upsert({ ...ipo, deal_status: 'Withdrawn' } as never);
+  await until(async () => (await metric(url, 'highwater_changes_total', { op: 'u' })) === 1);
+  expect(await metric(url, 'highwater_transitions_total', { type: 'DealStatusChanged' })).toBeGreaterThan(0);
+
+  simulator.stores.ipos.upsert({ ...ipo, deal_status: 'Withdrawn' } as never);
+  await until(async () => (await metric(url, 'highwater_touches_total'))! > 0);
+
+  simulator.stores.ipos.upsert({ ...ipo, id: 'drifted', not_in_schema: { a: 1 } } as never);
+  await until(async () => (await metric(url, 'highwater_drifted_values_total')) === 1);
+
+  // Nothing changes from here on.
+  const changed = await metric(url, 'highwater_last_change_timestamp_seconds');
+  const beat = (await metric(url, 'highwater_heartbeat_timestamp_seconds'))!;
+  await until(async () => (await metric(url, 'highwater_heartbeat_timestamp_seconds'))! >= beat + 2);
+  expect(await metric(url, 'highwater_last_change_timestamp_seconds')).toBe(changed);
+  expect(await metric(url, 'highwater_seconds_since_complete_scan')).toBeLessThan(10);
+});
+
+it('a parked feed is said to be so, and nothing is said against the others', async () => {
+  simulator.fault({ fault: { kind: 'status', status: 401 }, feed: 'analysts', probability: 1 } as FaultRule);
+  const url = await addressOf(run());
+  await until(async () => (await readyz(url)).feeds.ipos?.ready === true);
+  await until(async () => (await readyz(url)).feeds.analysts?.condition === 'parked');
+  const page = await get(`${url}/readyz`);
+  expect(page.status).toBe(503);
+  expect(JSON.parse(page.text)).toMatchObject({
+    ok: false,
+    reasons: ['analysts: parked by SOURCE_UNAUTHORIZED, tried again slowly'],
+    feeds: { ipos: { ready: true, condition: 'up-to-date' } },
+  });
+  expect(await metric(url, 'highwater_feed_parked', { feed: 'analysts' })).toBe(1);
+  expect(await metric(url, 'highwater_feed_parked')).toBe(0);
+  const failed = { feed: 'analysts', reason: 'SOURCE_UNAUTHORIZED' };
+  expect(await metric(url, 'highwater_failures_total', failed)).toBe(1);
+  expect(await metric(url, 'highwater_api_requests_total', { feed: 'analysts', status: '4xx' })).toBe(1);
+  // A new process would be parked as well.
+  expect(await get(`${url}/livez`)).toMatchObject({ status: 200, text: '{"ok":true,"reasons":[]}' });
+});
+
+it('a feed is behind while the API is down, and comes back with it', async () => {
+  const url = await addressOf(run());
+  await until(() => isReady(url));
+  simulator.fault({ fault: { kind: 'status', status: 503 }, probability: 1 } as FaultRule);
+  await until(async () =>
+    Object.values((await readyz(url)).feeds).every(({ condition }) => condition === 'behind'),
+  );
+  expect((await readyz(url)).feeds.ipos!.reason).toMatch(
+    /^last completely read \d+ s ago, last failure: SOURCE_UNAVAILABLE$/,
+  );
+  expect((await get(`${url}/livez`)).status).toBe(200);
+  expect(await metric(url, 'highwater_failures_total', { reason: 'SOURCE_UNAVAILABLE' })).toBeGreaterThan(0);
+  simulator.clearFaults();
+  await until(() => isReady(url));
+});
+
+it('is read by who has the token alone, but for health', async () => {
+  const url = await addressOf(run(['--http-host', '0.0.0.0'], { HIGHWATER_HTTP_TOKEN: httpToken }));
+  for (const authorization of ['', 'Bearer', `Bearer ${httpToken}x`, `Basic ${httpToken}`, httpToken]) {
+    const refused = await get(`${url}/metrics`, { authorization });
+    expect([authorization, refused.status]).toEqual([authorization, 401]);
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer');
+    expect(refused.text).not.toContain('highwater_');
+  }
+  // Nothing is learned without it about what there is.
+  expect((await get(`${url}/nothing-here`)).status).toBe(401);
+  expect((await get(`${url}/metrics`, { authorization: `Bearer ${httpToken}` })).status).toBe(200);
+  await until(() => isReady(url));
+  expect((await get(`${url}/livez`)).status).toBe(200);
+});
+
+it('does not listen where other machines reach it without a token, and names the setting', async () => {
+  const refused = run([], { HIGHWATER_HTTP_HOST: '0.0.0.0' });
+  expect(await refused.ended()).toEqual({ code: 2, signal: null });
+  expect(refused.stderr()).toMatch(/CONFIG_INVALID[\s\S]*httpToken: is not set.*HIGHWATER_HTTP_TOKEN_FILE/);
+  expect(simulator.requests()).toEqual([]);
+});
+
+it('names a port that another program has, and starts nothing', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  try {
+    const { port } = taken.address() as { port: number };
+    const refused = run(['--http-port', String(port)]);
+    expect(await refused.ended()).toEqual({ code: 1, signal: null });
+    expect(refused.stderr()).toMatch(
+      new RegExp(
+        `PORT_UNAVAILABLE[\\s\\S]*port ${port} of 127.0.0.1 cannot be used: another program listens`,
+      ),
+    );
+    expect(simulator.requests()).toEqual([]);
+  } finally {
+    taken.close();
+  }
+});
+
+it('ends at a signal though somebody keeps a connection open', async () => {
+  const publisher = run();
+  const url = await addressOf(publisher);
+  await until(() => isReady(url));
+  publisher.signal('SIGTERM');
+  expect(await publisher.ended(5_000)).toEqual({ code: 0, signal: null });
+  await expect(fetch(`${url}/livez`)).rejects.toThrow();
+});
+
+it('has no page with --once, nor without a port', async () => {
+  const without = run([], { HIGHWATER_HTTP_PORT: '' });
+  await without.sees(/ipos: first snapshot complete/, 'stderr');
+  expect(without.stderr()).not.toContain('/metrics');
+  without.signal('SIGTERM');
+  await without.ended();
+  const once = run(['--once']);
+  expect(await once.ended()).toEqual({ code: 0, signal: null });
+  expect(once.stderr()).not.toContain('/metrics');
+});
+
+it('never shows a token, whatever the API answers (I10)', async () => {
+  const url = await addressOf(run([], { HIGHWATER_HTTP_TOKEN: httpToken }));
+  await until(() => isReady(url));
+  const authorization = `Bearer ${httpToken}`;
+  const spellings = [token, httpToken].flatMap((secret) => [
+    ...[secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').slice(0, -4)],
+    Buffer.from(`x${secret}`).toString('base64').slice(4, -4),
+  ]);
+  const pages = ['/metrics', '/readyz', '/livez', '/nothing', `/${httpToken}`, `/metrics?token=${token}`];
+  const faults = [
+    { kind: 'status', status: 500, shape: 'text' },
+    { kind: 'redirect' },
+    { kind: 'not-ok' },
+    { kind: 'html' },
+    { kind: 'reset' },
+    { kind: 'status', status: 401 },
+  ];
+  for (const fault of faults) {
+    const before = (await failures(url, authorization)) ?? 0;
+    simulator.fault({ fault, probability: 1 } as FaultRule);
+    await until(async () => ((await failures(url, authorization)) ?? 0) > before);
+    for (const page of pages) {
+      for (const headers of [{}, { authorization }]) {
+        const { text, headers: answered } = await get(`${url}${page}`, headers as Record<string, string>);
+        const all = `${text}${JSON.stringify([...answered])}`;
+        for (const secret of spellings) expect(all).not.toContain(secret);
+        expect(all).not.toContain('MARKED');
+      }
+    }
+    simulator.clearFaults();
+  }
+});
+
+/** Failures of all feeds together. */
+async function failures(url: string, authorization: string): Promise<number> {
+  const { text } = await get(`${url}/metrics`, { authorization });
+  return samplesOf(text, 'highwater_failures_total').reduce((sum, { value }) => sum + value, 0);
+}
