@@ -4,10 +4,7 @@ import { build } from '../support/build';
 import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
-import { startWatched, type WatchedProcess } from '../support/watched-process';
-
-/** Programs with nothing to do: kafkajs left alone sets some thousand timers a second. */
-const IDLE_TIMERS = 50;
+import { rests, startWatched, type WatchedProcess } from '../support/watched-process';
 
 const folder = tempFolder();
 const running: WatchedProcess[] = [];
@@ -43,9 +40,6 @@ function start(...args: string[]): WatchedProcess {
 }
 
 const command = (...args: string[]) => start(path.join(dist, 'cli', 'main.js'), ...args);
-
-const rests = ({ seconds }: WatchedProcess) =>
-  until(() => (seconds().at(-1)?.timers ?? Number.POSITIVE_INFINITY) < IDLE_TIMERS, 20_000);
 
 async function publisher(): Promise<WatchedProcess> {
   const started = command('run');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { asyncapiFile } from './asyncapi-file';
 import { composeFile } from './compose-file';
+import { checkNodes } from './nodes';
 import { checkOtherLanguages } from './other-languages';
 import { packageElsewhere } from './package-elsewhere';
 import { createResults } from './results';
@@ -21,12 +22,17 @@ async function main(): Promise<void> {
   const results = createResults();
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-outside-'));
   const began = Date.now();
+  const prefix = () => `outside-${randomBytes(4).toString('hex')}.`;
+  const nodes: Step = {
+    name: 'the program was run on other versions of Node',
+    run: () => checkNodes(prefix(), [], results),
+  };
   const readers: Step = {
     name: 'every topic was read by programs in other languages',
-    run: () => checkOtherLanguages(folder, `outside-${randomBytes(4).toString('hex')}.`, results),
+    run: () => checkOtherLanguages(folder, prefix(), results),
   };
   try {
-    for (const { name, run } of [composeFile, asyncapiFile, packageElsewhere, readers]) {
+    for (const { name, run } of [composeFile, asyncapiFile, packageElsewhere, nodes, readers]) {
       await run().then(
         () => results.ok(name),
         (error: Error) => results.fail(`not so: ${name}`, [error.message]),

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { until } from './until';
 
 /** A program on some Node, of which is known what it does with timers and how much it computes. */
 export interface WatchedProcess {
@@ -79,4 +80,19 @@ export function startWatched(
       return ended();
     },
   };
+}
+
+/** Of a second in which nothing happens. kafkajs left alone sets a thousand timers a second for each of its connections. */
+const calm: Second = { timers: 50, cpuMs: 250 };
+
+/** Resolves when a program that waits hardly sets timers, and computes little. @throws when it does not come to that */
+export async function rests(program: WatchedProcess): Promise<void> {
+  const last = () => program.seconds().slice(-2);
+  await until(
+    () =>
+      last().length === 2 && last().every(({ timers, cpuMs }) => timers < calm.timers && cpuMs < calm.cpuMs),
+    20_000,
+  ).catch((cause) => {
+    throw new Error(`no rest after 20 s: ${JSON.stringify(last())}`, { cause });
+  });
 }

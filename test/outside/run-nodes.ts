@@ -1,0 +1,20 @@
+import { randomBytes } from 'node:crypto';
+import { checkNodes } from './nodes';
+import { createResults } from './results';
+
+/** What `npm run test:nodes` runs. */
+async function main(): Promise<void> {
+  const results = createResults();
+  const began = Date.now();
+  const prefix = `nodes-${randomBytes(4).toString('hex')}.`;
+  try {
+    await checkNodes(prefix, ['test/unit', 'test/contract'], results);
+  } catch (error) {
+    results.fail('Not every version of Node was looked at', [(error as Error).message]);
+  }
+  const seconds = ((Date.now() - began) / 1000).toFixed(0);
+  process.stdout.write(`\n${results.passed} passed, ${results.failed} failed in ${seconds} s\n`);
+  process.exitCode = results.failed === 0 ? 0 : 1;
+}
+
+void main();
