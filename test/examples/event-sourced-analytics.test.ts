@@ -48,7 +48,7 @@ function storedIds(): string[] {
 it('has every event once, however often it is killed, and draws what it found', async () => {
   const publisher = await publish();
   api().marketDay.start(5);
-  for (let kills = 0; kills < 4; kills++) {
+  for (let kills = 0; kills < 3; kills++) {
     const killed = replay();
     await killed.sees(/events\n/);
     // In the middle of whatever it does then.

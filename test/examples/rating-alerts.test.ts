@@ -40,17 +40,18 @@ it('tells of calls on the symbols that are watched: changes of rating, targets t
   });
   await publisher.sees(/insights: first snapshot complete/, 'stderr');
 
-  writeFileSync(path.join(folder(), 'list.txt'), '# ours\nAAA\n');
+  writeFileSync(path.join(folder(), 'list.txt'), '# ours\nAAA, WARM\n');
   const first = start('--file', 'list.txt');
-  await first.sees(/Watching 1 symbols/, 'stderr');
+  await first.sees(/Watching 2 symbols/, 'stderr');
   // Until its group has a place: from then on nothing is missed, whether or not it runs.
   await until(async () => {
-    await call('AAA', { action: 'Initiates Coverage On', rating: 'Buy', pt: `${10 + calls}.00` });
+    await call('WARM', { action: 'Initiates Coverage On', rating: 'Buy', pt: `${10 + calls}.00` });
     return first.stdout() !== '';
   });
   await stop(first);
-  expect(first.stdout()).toContain('★ INITIATION   AAA     Rosra & Co.');
+  expect(first.stdout()).toContain('★ INITIATION   WARM    Rosra & Co.');
 
+  await call('AAA', { action: 'Initiates Coverage On', rating: 'Buy', pt: '10.00' });
   await call('AAA', { action: 'Maintains', rating: 'Buy', pt: '11.0000' });
   await call('AAA', { action: 'Maintains', rating: 'Buy', pt: '12.1' });
   await call('BBB', { action: 'Upgrades', rating: 'Buy', pt: '5.00' });
@@ -59,12 +60,9 @@ it('tells of calls on the symbols that are watched: changes of rating, targets t
   const second = start('AAA');
   await second.sees(/CORRECTION.*\n/);
   await stop(second);
-  const lines = second
-    .stdout()
-    .trimEnd()
-    .split('\n')
-    .filter((line) => !line.includes('INITIATION'));
+  const lines = second.stdout().trimEnd().split('\n');
   expect(lines.map((line) => line.slice(10).replace(/ {2,}/g, '  '))).toEqual([
+    '★ INITIATION  AAA  Rosra & Co.  Buy  10.00',
     '↑ TARGET UP  AAA  Rosra & Co.  Buy  11.00 → 12.10 (+1.10)',
     '▼ DOWNGRADE  AAA  Rosra & Co.  Buy → Hold  12.10 → 9.00 (-3.10)',
     '↻ CORRECTION  AAA  Rosra & Co.  Hold  9.00 → 9.10 (+0.10)',
