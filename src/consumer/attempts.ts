@@ -3,8 +3,6 @@ import type { RetryOptions } from './options';
 
 export type Outcome = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
 
-const defaults = { attempts: 5, delayMs: 200, maxDelayMs: 10_000, isRetriable: () => true };
-
 /**
  * Tries until it succeeds, as often as is allowed. Of a pause that is interrupted nothing is left: no try comes after it.
  * @param work gets the number of the try, from 1
@@ -16,7 +14,8 @@ export async function tryOften(
   signal: AbortSignal,
   isPassing: (error: unknown) => boolean = () => false,
 ): Promise<Outcome> {
-  const { attempts, delayMs, maxDelayMs, isRetriable } = { ...defaults, ...retry };
+  // By default also where it is given as undefined.
+  const { attempts = 5, delayMs = 200, maxDelayMs = 10_000, isRetriable = () => true } = retry ?? {};
   for (let attempt = 1; ; attempt++) {
     try {
       await work(attempt);

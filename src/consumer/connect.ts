@@ -1,4 +1,5 @@
 import { feedTopics } from '../log/topics';
+import { checkBatches, checkConsume, checkRead } from './checked-options';
 import { takePart } from './consume';
 import { createDecoder } from './decoder';
 import type { LogEvent } from './event';
@@ -31,19 +32,30 @@ export function connect(options?: ConnectOptions): HighwaterLog {
   }
 
   const highwaterLog = {
-    consume: (given: Parameters<typeof eventJob>[0], handler: (event: LogEvent) => unknown) =>
-      tracked(takePart(given, (jobDeps) => eventJob(given, handler, jobDeps), deps)),
-    consumeBatches: (
+    async consume(given: Parameters<typeof eventJob>[0], handler: (event: LogEvent) => unknown) {
+      checkConsume(
+        given,
+        handler,
+        feeds.map((feed) => feed.name),
+      );
+      await tracked(takePart(given, (jobDeps) => eventJob(given, handler, jobDeps), deps));
+    },
+    async consumeBatches(
       given: Parameters<typeof batchJob>[0],
       handler: (events: readonly LogEvent[]) => unknown,
-    ) => tracked(takePart(given, (jobDeps) => batchJob(given, handler, jobDeps), deps)),
-    read: (topic: string, given: Parameters<typeof readEvents>[1] = {}) =>
-      readEvents(`${topicPrefix}${topic}`, given, deps),
+    ) {
+      checkBatches(given, handler);
+      await tracked(takePart(given, (jobDeps) => batchJob(given, handler, jobDeps), deps));
+    },
+    read(topic: string, given: Parameters<typeof readEvents>[1] = {}) {
+      checkRead(topic, given);
+      return readEvents(`${topicPrefix}${topic}`, given, deps);
+    },
     async table(name: string, given: Parameters<typeof openTable>[0] = {}) {
       // Of a feed that is not declared here, all topics have the name that they have by default.
       const { topic } = feeds.find((feed) => feed.name === name) ?? { topic: name };
       const topics = feedTopics({ name, topic, transitions: [] }, topicPrefix);
-      return openTable(given, { ...deps, topics, track: (following) => void tracked(following) });
+      return tracked(openTable(given, { ...deps, topics, track: (following) => void tracked(following) }));
     },
     async close() {
       closing.abort();

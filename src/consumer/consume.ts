@@ -36,9 +36,9 @@ export async function takePart(
   const ends = new Map<string, ReadonlyMap<number, number>>();
   const done = new Map<string, number>();
   const ending = new AbortController();
-  let failure: unknown = null;
+  let failure: { readonly error: unknown } | null = null;
   const fail = (error: unknown): void => {
-    failure ??= error;
+    failure ??= { error };
     ending.abort();
   };
   const job = jobOf({
@@ -48,14 +48,23 @@ export async function takePart(
       log.append(deadLetterTopic(groupId), [deadLetter(record, groupId, error, attempts)], ending.signal),
   });
   try {
-    for (const topic of topics) ends.set(topic, await log.ends(topic, 'committed', stopped.signal));
+    for (const topic of topics) {
+      const found = await log.ends(topic, 'committed', stopped.signal);
+      if (found.size === 0)
+        logger.warn(`There is no topic ${topic} yet; it is taken up when it comes to be.`);
+      ends.set(topic, found);
+    }
     await membership();
   } catch (error) {
     if (!stopped.signal.aborted) throw error;
   } finally {
     stopped.leave();
   }
-  if (failure !== null) throw failure;
+  throwFailure();
+
+  function throwFailure(): void {
+    if (failure !== null) throw failure.error;
+  }
 
   async function membership(): Promise<void> {
     const member = log.joinGroup({

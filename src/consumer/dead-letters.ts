@@ -1,6 +1,9 @@
+import { inspect } from 'node:util';
 import type { LogRecord, ProducerRecord, SharedTopicSpec } from '../log/commit-log';
 
 const YEAR_MS = 365 * 24 * 3_600_000;
+/** Characters of a message. */
+const LONGEST = 2_000;
 
 /** Where events go that a group cannot handle. @param group with the prefix */
 export function deadLetterTopic(group: string): SharedTopicSpec {
@@ -34,6 +37,9 @@ export function deadLetter(
   };
 }
 
+/** Anything can be thrown, and a message of any length must not keep a dead letter from its topic. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : error;
+  const text = typeof message === 'string' ? message : inspect(message);
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)} …`;
 }

@@ -1,6 +1,7 @@
 import { confluentRegistry, type SchemaRegistryConfig } from '../avro/confluent-registry';
 import type { SchemaRegistry } from '../avro/registry';
 import { loadConfig } from '../config/load-config';
+import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
 import type { ConsumerLog } from '../log/consumer-log';
@@ -61,9 +62,12 @@ export function openLog(options: ConnectOptions | undefined): Opened {
   const { topicPrefix = '', logger } = options;
   const given = { feeds: feedDefinitions, topicPrefix, logger };
   if (options.kafka === undefined) {
+    if (typeof options.dataDir !== 'string') throw incomplete('dataDir, or kafka and schemaRegistry');
     return open({ kafka: null, schemaRegistry: null, dataDir: options.dataDir }, { ...given, secrets: [] });
   }
   const { brokers, ssl = false, sasl = null } = options.kafka;
+  if (!Array.isArray(brokers) || brokers.length === 0) throw incomplete('kafka.brokers');
+  if (typeof options.schemaRegistry?.url !== 'string') throw incomplete('schemaRegistry.url');
   const { url, username, password } = options.schemaRegistry;
   const secrets = [sasl?.password, password, typeof ssl === 'object' ? ssl.passphrase : undefined];
   const pem = typeof ssl === 'object' ? ssl : {};
@@ -77,6 +81,12 @@ export function openLog(options: ConnectOptions | undefined): Opened {
     { kafka, schemaRegistry, dataDir: '', clientId: options.kafka.clientId },
     { ...given, secrets: secrets.filter((one) => one !== undefined) },
   );
+}
+
+/** @param what of which TypeScript would have told */
+function incomplete(what: string): HighwaterError {
+  const remedy = 'Correct what is named above in the program.';
+  return new HighwaterError('CONFIG_INVALID', `connect is to be told ${what}, or nothing`, { remedy });
 }
 
 function open(

@@ -84,20 +84,31 @@ export async function openTable(
 ): Promise<Table> {
   const ownEnd = new AbortController();
   const over = joinSignals([ownEnd.signal, closing, ...(signal === undefined ? [] : [signal])]);
-  const start = await startTable(log, topics, over.signal);
   const rows = new Map<string, Readonly<Record<string, unknown>>>();
   /** Of rows, and of those whose deletion the images showed. Needed until the changes have passed what the images had. */
   const seqs = new Map<string, number>();
-  for (const [id, { record, seq }] of start.images) {
-    seqs.set(id, seq);
-    if (record.value !== null) rows.set(id, (await toEvent(record, decoder)).value as Envelope['after'] & {});
-  }
+  const start = await loaded().catch((error: unknown) => {
+    over.leave();
+    throw error;
+  });
   let incarnation = start.incarnation;
   /** Lives of the feed that are over. A partition that lags may still show something of them. */
   const retired = new Set<string>();
 
   const following = follow(start).finally(over.leave);
   track(following);
+
+  async function loaded(): Promise<TableStart> {
+    const found = await startTable(log, topics, over.signal);
+    for (const [id, { record, seq }] of found.images) {
+      seqs.set(id, seq);
+      if (record.value !== null)
+        rows.set(id, (await toEvent(record, decoder)).value as Envelope['after'] & {});
+    }
+    // What was closed meanwhile is not followed.
+    over.signal.throwIfAborted();
+    return found;
+  }
 
   async function follow({ from, ends }: TableStart): Promise<void> {
     for await (const record of log.follow(topics.changes.name, from, over.signal)) {

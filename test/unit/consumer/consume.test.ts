@@ -195,3 +195,23 @@ it('tells of a handler that does not return', async () => {
   }
   await ended;
 });
+
+it('rejects also when what fails it is nothing', async () => {
+  const log = scriptedLog();
+  const positions = { load: () => Promise.reject(null) };
+  const { ended } = consume(log, () => undefined, { positions });
+  await log.joined();
+  await log.give(0).done;
+  await expect(ended).rejects.toBeNull();
+});
+
+it('tells of a topic that is not there', async () => {
+  const log = scriptedLog();
+  log.port.ends = async () => new Map();
+  const logger = quietLogger();
+  const { ended, stop } = consume(log, () => undefined, {}, logger);
+  await log.joined();
+  stop();
+  await ended;
+  expect(logger.warnings).toEqual(['There is no topic t yet; it is taken up when it comes to be.']);
+});

@@ -139,3 +139,46 @@ describe('a table that cannot be kept up to date', () => {
     expect(child).toMatchObject({ status: 1, stderr: expect.stringContaining('the topic is gone') });
   });
 });
+
+describe('a table that is closed while it is loaded', () => {
+  const record = {
+    ...{ topic: current, partition: 0, logOffset: 0, timestamp: 0, key: 'a', value: Buffer.from('{}') },
+    headers: { incarnation: 'one', seq: '1' },
+  };
+  const source = { ...record, topic: sourceOffset };
+
+  it('is none: nothing of it goes on, and nothing is left on the signals', async () => {
+    const closing = new AbortController();
+    const reason = new Error('closed');
+    let isFollowed = false;
+    const log = {
+      ends: async () => new Map([[0, 1]]),
+      async *load(topic: string) {
+        yield topic === current ? record : source;
+      },
+      follow() {
+        isFollowed = true;
+        throw new Error('the log was closed');
+      },
+    };
+    const slow: Decoder = {
+      // The registry is asked while the log is closed.
+      prepare: async () => closing.abort(reason),
+      decode: () => ({ type: null, value: {} }),
+    };
+    const own = new AbortController();
+    const removed = jest.spyOn(own.signal, 'removeEventListener');
+    const opening = openTable(
+      { signal: own.signal },
+      {
+        log: log as unknown as ConsumerLog,
+        decoder: slow,
+        topics,
+        closing: closing.signal,
+        track: () => undefined,
+      },
+    );
+    await expect(opening).rejects.toBe(reason);
+    expect([isFollowed, removed.mock.calls.length]).toEqual([false, 1]);
+  });
+});
