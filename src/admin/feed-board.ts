@@ -53,8 +53,12 @@ export function feedBoard(feeds: readonly Feed[], clock = () => performance.now(
 function move(standing: Moving, event: PublisherEvent): void {
   switch (event.kind) {
     case 'waiting':
+      // What this instance met in taking it over is not what the next owner suffers from.
+      if (standing.phase !== 'waiting') standing.failure = null;
+      standing.phase = 'waiting';
+      break;
     case 'restoring':
-      standing.phase = event.kind;
+      standing.phase = 'restoring';
       break;
     case 'acquired':
       standing.phase = 'owned';

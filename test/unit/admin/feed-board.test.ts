@@ -1,0 +1,77 @@
+import { type FeedBoard, feedBoard } from '../../../src/admin/feed-board';
+import { readiness } from '../../../src/admin/readiness';
+import type { PublisherEvent } from '../../../src/runtime/publisher-events';
+import type { FeedState } from '../../../src/state/feed-state';
+import { firstSourceOffset } from '../../../src/state/source-offset';
+import { testFeed } from '../../support/feeds';
+
+let board: FeedBoard;
+let clockMs: number;
+
+beforeEach(() => {
+  clockMs = 0;
+  board = feedBoard([testFeed('ipos'), testFeed('analysts')], () => clockMs);
+});
+
+type Told = PublisherEvent extends infer One
+  ? One extends PublisherEvent
+    ? Omit<One, 'feed'>
+    : never
+  : never;
+const tell = (...events: Told[]) => {
+  for (const event of events) board.tell({ ...event, feed: 'ipos' } as PublisherEvent);
+};
+const ipos = () => board.feeds[0]!;
+
+const state = { offset: { ...firstSourceOffset('ipos', 'a', 's'), last_complete_scan_ms: 0 } } as FeedState;
+const acquired = {
+  kind: 'acquired',
+  state,
+  drift: { note() {}, found: () => ({ paths: [], others: 0 }) },
+} as Told;
+const polled = { kind: 'polled', result: {} as never, seconds: 1 } as const;
+const parked = { kind: 'failed', code: 'KAFKA_FORBIDDEN', parks: true } as const;
+const failed = { kind: 'failed', code: 'SOURCE_TIMEOUT', parks: false } as const;
+
+it('follows a feed from waiting to owned', () => {
+  expect(ipos()).toMatchObject({ phase: 'waiting', state: null, failure: null });
+  tell({ kind: 'restoring' });
+  expect(ipos()).toMatchObject({ phase: 'restoring', state: null });
+  tell(acquired);
+  expect(ipos()).toMatchObject({ phase: 'owned', state });
+  expect(board.feeds[1]).toMatchObject({ phase: 'waiting', state: null });
+});
+
+it('keeps a failure through every try, until a poll succeeds', () => {
+  tell(acquired, failed, { kind: 'retried', reason: 'SOURCE_TIMEOUT' });
+  expect(ipos().failure).toEqual({ code: 'SOURCE_TIMEOUT', parks: false });
+  tell(polled);
+  expect(ipos().failure).toBeNull();
+});
+
+it('waits without a failure of its own once another instance has the feed', () => {
+  tell({ kind: 'restoring' }, parked, { kind: 'released' });
+  expect(ipos()).toMatchObject({ phase: 'restoring', failure: { parks: true } });
+  tell({ kind: 'waiting' });
+  expect(ipos()).toMatchObject({ phase: 'waiting', failure: null });
+  expect(readiness(ipos(), 'another instance', 0).condition).toBe('standby');
+});
+
+it('keeps why the others cannot be asked while it waits for their word', () => {
+  tell({ kind: 'waiting' }, { kind: 'failed', code: 'KAFKA_UNREACHABLE', parks: false }, { kind: 'waiting' });
+  expect(readiness(ipos(), 'unknown', 0).reason).toContain('KAFKA_UNREACHABLE');
+});
+
+it('takes back a feed that it has lost by a failure, and waits for one that was taken from it', () => {
+  tell(acquired, { kind: 'released' });
+  expect(ipos()).toMatchObject({ phase: 'waiting', state: null });
+  tell(acquired, { kind: 'failed', code: 'LOG_FENCED', parks: false }, { kind: 'released' });
+  expect(ipos()).toMatchObject({ phase: 'restoring', state: null });
+});
+
+it('knows the last sign of life of each feed, and nothing of a feed that is not configured', () => {
+  clockMs = 500;
+  tell({ kind: 'requested', status: 200, seconds: 1 });
+  board.tell({ kind: 'waiting', feed: 'unknown' });
+  expect(board.feeds.map(({ lastSignMs }) => lastSignMs)).toEqual([500, 0]);
+});
