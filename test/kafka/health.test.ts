@@ -1,0 +1,72 @@
+import type { CliProcess } from '../support/cli';
+import { cliPublisher } from '../support/cli-publisher';
+import { samplesOf } from '../support/metrics-text';
+import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { until } from '../support/until';
+
+let servers: SharedServers;
+let prefix: string;
+
+beforeAll(async () => {
+  servers = await sharedServers();
+}, 120_000);
+beforeEach(() => {
+  prefix = uniquePrefix();
+});
+
+const { start } = cliPublisher(() => ({
+  KAFKA_BROKERS: servers.brokers,
+  SCHEMA_REGISTRY_URL: servers.registryUrl,
+  KAFKA_SESSION_TIMEOUT: '5s',
+  HIGHWATER_TOPIC_PREFIX: prefix,
+}));
+
+interface Ready {
+  readonly ok: boolean;
+  readonly feeds: Record<string, { readonly ready: boolean; readonly condition: string }>;
+}
+
+async function instance(): Promise<{
+  process: CliProcess;
+  conditions(): Promise<string[]>;
+  page(path: string): Promise<string>;
+}> {
+  const process = start(['run', '--poll-interval', '5s', '--http-port', '0']);
+  const [, url] = await process.sees(/Metrics at (http:\S+)\/metrics/, 'stderr', 40_000);
+  const page = async (path: string) => (await fetch(`${url}${path}`)).text();
+  return {
+    process,
+    page,
+    async conditions() {
+      const { ok, feeds } = JSON.parse(await page('/readyz')) as Ready;
+      expect(ok).toBe(Object.values(feeds).every(({ ready }) => ready));
+      return ['ipos', 'analysts'].map((feed) => feeds[feed]!.condition);
+    },
+  };
+}
+
+const isShared = (conditions: readonly string[]) => [...conditions].sort().join() === 'standby,up-to-date';
+
+it('instances that share feeds are ready, each says which it waits for, and who is left has all when one dies', async () => {
+  const first = await instance();
+  await until(async () => (await first.conditions()).every((one) => one === 'up-to-date'), 40_000);
+  const second = await instance();
+  await until(async () => isShared(await first.conditions()) && isShared(await second.conditions()), 40_000);
+  expect(await first.conditions()).toEqual([...(await second.conditions())].reverse());
+
+  // Of each feed one instance shows what its owner knows.
+  const texts = await Promise.all([first.page('/metrics'), second.page('/metrics')]);
+  for (const name of ['highwater_tracked_records', 'highwater_heartbeat_timestamp_seconds']) {
+    const feeds = texts.flatMap((text) => samplesOf(text, name).map(({ labels }) => labels.feed));
+    expect(feeds.sort()).toEqual(['analysts', 'ipos']);
+  }
+  expect(texts.map((text) => samplesOf(text, 'highwater_fenced_total').map(({ value }) => value))).toEqual([
+    [0, 0],
+    [0, 0],
+  ]);
+
+  first.process.signal('SIGKILL');
+  await until(async () => (await second.conditions()).every((one) => one === 'up-to-date'), 40_000);
+  const owned = samplesOf(await second.page('/metrics'), 'highwater_feed_owned');
+  expect(owned.map(({ value }) => value)).toEqual([1, 1]);
+}, 120_000);
