@@ -1,5 +1,6 @@
 import type { Kafka, PartitionMetadata } from 'kafkajs';
 import { clientRetry } from './client';
+import { disconnectForGood } from './final-disconnect';
 
 /**
  * What kafkajs uses inside its consumers, as far as it is needed here. It is not part of its published types; the version
@@ -7,6 +8,7 @@ import { clientRetry } from './client';
  */
 export interface Cluster {
   connect(): Promise<void>;
+  /** For good. */
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
@@ -103,6 +105,7 @@ export function readingCluster(kafka: Kafka): Cluster {
     partitionAssigners: [
       (given) => {
         cluster = given.cluster as unknown as Cluster;
+        disconnectForGood(given.cluster as unknown as Parameters<typeof disconnectForGood>[0]);
         return {
           name: 'none',
           version: 0,

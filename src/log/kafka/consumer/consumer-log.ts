@@ -1,4 +1,5 @@
 import { HighwaterError } from '../../../errors';
+import { joinSignals } from '../../../wait';
 import type { ConsumerLog, GroupMember } from '../../consumer-log';
 import { appender } from '../append';
 import { kafkaClient } from '../client';
@@ -29,37 +30,48 @@ export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): Consumer
   /** What was asked before the log was closed, and ends by that. */
   async function unlessClosed<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
     assertOpen();
-    return work(AbortSignal.any([signal, closing.signal])).catch((error: unknown) => {
+    const either = joinSignals([signal, closing.signal]);
+    try {
+      return await work(either.signal);
+    } catch (error) {
       signal.throwIfAborted();
       assertOpen();
       throw error;
-    });
+    } finally {
+      either.leave();
+    }
   }
 
   return {
     ends: (topic, at, signal) => unlessClosed(signal, (either) => topicEnds(topic, at, either, deps)),
     async *load(topic, signal) {
       assertOpen();
+      const either = joinSignals([signal, closing.signal]);
       try {
-        yield* load(topic, AbortSignal.any([signal, closing.signal]), deps);
+        yield* load(topic, either.signal, deps);
       } catch (error) {
         signal.throwIfAborted();
         assertOpen();
         throw error;
+      } finally {
+        either.leave();
       }
     },
     async *follow(topic, from, signal) {
       assertOpen();
-      yield* follow(topic, from, AbortSignal.any([signal, closing.signal]), deps);
+      const either = joinSignals([signal, closing.signal]);
+      try {
+        yield* follow(topic, from, either.signal, deps);
+      } finally {
+        either.leave();
+      }
     },
     joinGroup(group) {
       assertOpen();
       const member = joinConsumerGroup(group, deps);
       members.add(member);
-      member.over.then(
-        () => members.delete(member),
-        () => undefined,
-      );
+      const left = () => member.leave().then(() => members.delete(member));
+      member.over.then(left, left);
       return member;
     },
     append: (topic, records, signal) =>

@@ -1,3 +1,4 @@
+import { HighwaterError } from '../../../errors';
 import { pause, unlessAborted } from '../../../wait';
 import type { GroupOptions } from '../../consumer-log';
 import { type Cluster, readingCluster } from '../cluster';
@@ -52,8 +53,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       for (const topic of topics) {
         for (const partition of partitions[topic]!) {
           const name = `${topic} ${partition}`;
-          const range = ranges.get(name);
-          if (range === undefined) continue;
+          const range = ranges.get(name)!;
           works.push(workOn(topic, partition, { committed: committed.get(name) ?? null, range }, fetching));
         }
       }
@@ -87,6 +87,17 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       partitionOffsets(asked, topics, 'beginning'),
       partitionOffsets(asked, topics, 'end'),
     ]);
+    const known = new Set(firsts.map(({ topic, partition }) => `${topic} ${partition}`));
+    const missing = topics.flatMap((topic) =>
+      partitions[topic]!.map((partition) => `${topic} ${partition}`).filter((name) => !known.has(name)),
+    );
+    if (missing.length > 0) {
+      // The leader has it from another broker, which knew of it earlier. To leave it out would be to leave it to nobody.
+      throw new HighwaterError(
+        'LOG_FAILED',
+        `no partition ${missing.join(', ')} is known to the broker asked`,
+      );
+    }
     const endOf = new Map(ends.map(({ topic, partition, next }) => [`${topic} ${partition}`, Number(next)]));
     return new Map(
       firsts.map(({ topic, partition, next }) => {

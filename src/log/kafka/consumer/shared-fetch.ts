@@ -27,8 +27,9 @@ export interface SharedFetch {
 interface Reader {
   readonly position: PartitionPosition;
   readonly waiting: (readonly LogRecord[])[];
-  /** Offset after the last record that was fetched; up to `position.next` there are none. */
+  /** Offset after the last record that was handed over; from there up to `reached` there are none. */
   behindLast: number | null;
+  reached: bigint;
   failure: { readonly error: unknown } | null;
   isAsked: boolean;
   /** Asked for by itself: of several at once brokers do not say which one they refuse. */
@@ -86,6 +87,8 @@ export function sharedFetch(
   function hand(own: readonly Reader[], records: readonly LogRecord[]): void {
     for (const reader of own) {
       reader.isAlone = false;
+      // Only now: with the position alone, a commit in between would count what is not handed over yet.
+      reader.reached = reader.position.next;
       const { topic, partition } = reader.position;
       const mine = records.filter(
         (one) => one.partition === partition && one.topic === topic && !isFence(one),
@@ -138,7 +141,8 @@ export function sharedFetch(
     async *records(topic, partition, from) {
       const reader: Reader = {
         position: { topic, partition, next: BigInt(from), end: null },
-        ...{ waiting: [], behindLast: null, failure: null, isAsked: false, isAlone: false },
+        ...{ waiting: [], behindLast: null, reached: BigInt(from), failure: null },
+        ...{ isAsked: false, isAlone: false },
         wake: () => undefined,
       };
       readers.add(reader);
@@ -162,9 +166,9 @@ export function sharedFetch(
       }
     },
     settled(topic, partition, next) {
-      for (const { position, behindLast, waiting } of readers) {
+      for (const { position, behindLast, reached, waiting } of readers) {
         if (position.topic !== topic || position.partition !== partition) continue;
-        if (waiting.length === 0 && behindLast === next) return Number(position.next);
+        if (waiting.length === 0 && behindLast === next) return Number(reached);
       }
       return next;
     },

@@ -1,3 +1,4 @@
+import { joinSignals } from '../../../wait';
 import type { LogRecord } from '../../commit-log';
 import { type Cluster, readingCluster } from '../cluster';
 import { type PartitionPosition, partitionOffsets } from '../partition-reader';
@@ -30,15 +31,20 @@ export async function* load(
   { kafka, target }: ReadingDeps,
 ): AsyncGenerator<LogRecord> {
   const cluster = readingCluster(kafka);
+  // Who breaks off does not abort the signal, and the next answer is on its way.
+  const over = new AbortController();
+  const either = joinSignals([signal, over.signal]);
   try {
     const ends = await endsOf(cluster, topic, 'written', signal, target);
     if (ends === null) return;
     const through = new Map(ends.map(({ partition, next }) => [partition, next - 1n]));
-    yield* readThrough(cluster, topic, { through, signal, stallMs: PATIENCE_MS });
+    yield* readThrough(cluster, topic, { through, signal: either.signal, stallMs: PATIENCE_MS });
   } catch (error) {
     signal.throwIfAborted();
     throw readFailure(error, [topic], target);
   } finally {
+    over.abort();
+    either.leave();
     cluster.disconnect().catch(() => undefined);
   }
 }

@@ -1,0 +1,47 @@
+interface Connection {
+  connect(): Promise<unknown>;
+  disconnect(): Promise<unknown>;
+}
+
+/** Where kafkajs makes the connections of one cluster. */
+interface Connecting {
+  disconnect(): Promise<void>;
+  readonly connectionPoolBuilder: {
+    build(...place: unknown[]): Promise<{ readonly pool: readonly Connection[] }>;
+  };
+}
+
+/**
+ * Has a cluster make no connection any more once it was disconnected. What kafkajs is in the middle of then goes on, is tried
+ * again, and connects anew for that: a socket that nobody knows of, which keeps the process from its end.
+ */
+export function disconnectForGood(cluster: Connecting): void {
+  const { connectionPoolBuilder: builder } = cluster;
+  const [build, disconnect] = [builder.build.bind(builder), cluster.disconnect.bind(cluster)];
+  let isOver = false;
+
+  function guard(connection: Connection): void {
+    const connect = connection.connect.bind(connection);
+    connection.connect = async () => {
+      assertNotOver();
+      const connected = await connect();
+      if (isOver) await connection.disconnect();
+      assertNotOver();
+      return connected;
+    };
+  }
+
+  function assertNotOver(): void {
+    if (isOver) throw new Error('the connections were closed');
+  }
+
+  builder.build = async (...place) => {
+    const built = await build(...place);
+    for (const connection of built.pool) guard(connection);
+    return built;
+  };
+  cluster.disconnect = () => {
+    isOver = true;
+    return disconnect();
+  };
+}

@@ -1,0 +1,58 @@
+import type { Broker, Cluster, FetchedPartition } from '../../../../../src/log/kafka/cluster';
+import type { ReadingDeps } from '../../../../../src/log/kafka/consumer/reading';
+import { sharedFetch } from '../../../../../src/log/kafka/consumer/shared-fetch';
+import { quietLogger } from '../../../../support/source';
+
+/** A partition of which each answer has one record, when the test lets it. */
+function cluster() {
+  const answers: (() => void)[] = [];
+  const broker = {
+    async fetch({ topics }: Parameters<Broker['fetch']>[0]) {
+      const { fetchOffset } = topics[0]!.partitions[0]!;
+      await new Promise<void>((resolve) => answers.push(resolve));
+      const fetched: FetchedPartition = {
+        ...{ partition: 0, lastStableOffset: '9', abortedTransactions: [] },
+        messages: [
+          {
+            ...{ offset: fetchOffset, timestamp: '0', key: Buffer.from('k'), value: null, headers: {} },
+            isControlRecord: false,
+            batchContext: {
+              ...{ firstOffset: fetchOffset, lastOffsetDelta: 0, producerId: '-1', inTransaction: false },
+            },
+          },
+        ],
+      };
+      return { responses: [{ topicName: 't', partitions: [fetched] }] };
+    },
+  };
+  const port = {
+    findLeaderForPartitions: () => ({ 1: [0] }),
+    findBroker: async () => broker,
+  } as unknown as Cluster;
+  return { port, answers };
+}
+
+it('never takes what was fetched and not handed over yet for done, at no moment between the two', async () => {
+  const { port, answers } = cluster();
+  const over = new AbortController();
+  const fetching = sharedFetch(port, {
+    ...{ target: {} as ReadingDeps['target'], logger: quietLogger(), signal: over.signal },
+  });
+  const records = fetching.records('t', 0, 0)[Symbol.asyncIterator]();
+  const first = records.next();
+  await new Promise(setImmediate);
+  answers.shift()!();
+  expect((await first).value).toMatchObject([{ logOffset: 0 }]);
+  // The next answer comes while the first record is worked on; its work ends at any moment of that.
+  await new Promise(setImmediate);
+  answers.shift()!();
+  const places: number[] = [];
+  for (let tick = 0; tick < 100; tick++) {
+    places.push(fetching.settled('t', 0, 1));
+    await Promise.resolve();
+  }
+  expect(new Set(places)).toEqual(new Set([1]));
+  expect((await records.next()).value).toMatchObject([{ logOffset: 1 }]);
+  over.abort();
+  await records.return!();
+});
