@@ -40,6 +40,6 @@ export interface HighwaterLog {
     options?: TableOptions<FeedRecords[Feed]>,
   ): Promise<Table<FeedRecords[Feed]>>;
   table(feed: string, options?: TableOptions): Promise<Table>;
-  /** Ends all of the above, what is in hand first. */
+  /** Ends all of the above, what is in hand first: a handler that waits for this waits for itself. */
   close(): Promise<void>;
 }

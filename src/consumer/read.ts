@@ -5,7 +5,7 @@ import { toEvent } from './events';
 import { eventFilter } from './filter';
 
 export interface ReadOptions {
-  /** With the first event that is kept (default), or with what comes after this call. */
+  /** With the first event that is kept (default), or with what comes once the first one is asked for. */
   readonly from?: 'beginning' | 'end';
   /** Waits for more at the end, until the signal. Default: it ends there. */
   readonly follow?: boolean;
