@@ -8,7 +8,8 @@ async function main(): Promise<void> {
   const began = Date.now();
   const prefix = `nodes-${randomBytes(4).toString('hex')}.`;
   try {
-    await checkNodes(prefix, ['test/unit', 'test/contract'], results);
+    // OpenSSL has other names for some refusals from one version to the next.
+    await checkNodes(prefix, ['test/unit', 'test/contract', 'test/kafka/security'], results);
   } catch (error) {
     results.fail('Not every version of Node was looked at', [(error as Error).message]);
   }

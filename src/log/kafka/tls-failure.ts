@@ -83,9 +83,12 @@ const untrusted = new Set([
   'INVALID_PURPOSE',
 ]);
 
-/** What a broker sends when it takes no offence but at the client's certificate. Java tells few of the reasons apart. */
+/**
+ * What a broker sends when it takes no offence but at the client's certificate. Java tells few of the reasons apart. What was
+ * SSLV3_ALERT is SSL/TLS_ALERT since OpenSSL 3.2, which comes with Node 22 and 24.
+ */
 const clientAlert =
-  /^ERR_SSL_(SSLV3|TLSV1|TLSV13)_ALERT_(BAD_CERTIFICATE|CERTIFICATE_\w+|NO_CERTIFICATE|UNKNOWN_CA|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)$/;
+  /^ERR_SSL_(SSLV3|SSL\/TLS|TLSV1|TLSV13)_ALERT_(BAD_CERTIFICATE|CERTIFICATE_\w+|NO_CERTIFICATE|UNKNOWN_CA|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)$/;
 
 const clientRefused: TlsFailure = {
   code: 'KAFKA_UNAUTHENTICATED',
