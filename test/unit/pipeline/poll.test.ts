@@ -349,7 +349,10 @@ describe('what is published', () => {
           await publisher.poll();
           publisher.vendor.rows = rowsOf(name, second);
           await publisher.poll({ wide: true });
-          const { incarnation, commit: _c, ts_ms: _t, ...offset } = publisher.owned.deps.state.offset;
+          const { state } = publisher.owned.deps;
+          const bytes = [...state.ids()].reduce((sum, id) => sum + state.image(id)!.length, 0);
+          expect(state.imageBytes).toBe(bytes);
+          const { incarnation, commit: _c, ts_ms: _t, ...offset } = state.offset;
           const records = publisher
             .records()
             .filter(({ topic }) => topic !== `${name}.source-offset`)
