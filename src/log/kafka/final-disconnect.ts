@@ -32,7 +32,8 @@ export function disconnectForGood(cluster: Connecting): void {
   }
 
   function assertNotOver(): void {
-    if (isOver) throw new Error('the connections were closed');
+    // In the words by which a connection's end is known: who asked tries again by the cluster that comes after this one.
+    if (isOver) throw new Error('Connection timeout: the connections of this cluster were closed');
   }
 
   builder.build = async (...place) => {
