@@ -3,6 +3,7 @@ import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import { HighwaterError } from '../errors';
 import { excerpt } from '../excerpt';
 import { networkReason } from '../network-reason';
+import { addressPasswords, proxyPasswords } from '../proxy-passwords';
 import { createRedactor } from '../redaction';
 import { version } from '../version';
 
@@ -52,11 +53,12 @@ export function registryHttp(
   options: RegistryHttpOptions,
 ): (request: RegistryRequest) => Promise<RegistryReply> {
   const { url, auth, timeoutMs, signal } = options;
-  const redact = createRedactor(auth === null ? [] : [auth.password]);
+  const passwords = auth === null ? addressPasswords(url) : [auth.password];
+  const redact = createRedactor([...passwords, ...proxyPasswords(process.env)]);
 
   return async ({ method, path, body }) => {
     signal?.throwIfAborted();
-    const request = `${method} ${url}${path}`;
+    const request = redact(`${method} ${url}${path}`);
     const stop = new AbortController();
     const onAbort = () => stop.abort();
     signal?.addEventListener('abort', onAbort, { once: true });

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
+import { environmentSecrets } from '../config/environment-secrets';
 import { HighwaterError } from '../errors';
 import { wantsColor } from '../logger';
 import { renderError } from '../render-error';
+import { keepEnvironmentOutOfReports } from './diagnostic-reports';
 import { type Interruption, listenForSignals } from './interruption';
 
 /** What every command works with. */
@@ -23,7 +25,9 @@ const exitAnywayAfterMs = 1_000;
 
 /** Runs a command to its exit code: signals, closed pipes and errors are answered here, for all commands alike. */
 export async function runCommand(action: CommandAction): Promise<void> {
-  const secrets = [process.env.HIGHWATER_API_TOKEN ?? ''];
+  keepEnvironmentOutOfReports();
+  // Until the command has read its settings, and for good where these are wrong, or not read at all.
+  const secrets = environmentSecrets(process.env);
   const stdoutClosed = new AbortController();
   process.stdout.on('error', () => stdoutClosed.abort());
   // Nobody reads stderr any more (EPIPE), or its terminal is gone: no reason to stop publishing.

@@ -8,7 +8,11 @@ export function reportUsage(error: CommanderError, commands: readonly Command[])
   if (error.exitCode === 0) return 0;
   // No command at all: the help that commander has printed is the answer.
   if (error.code === 'commander.help') return 2;
-  const said = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+  // What was given to a flag that is none may be a secret that somebody took to belong there.
+  const said = error.message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/^(unknown option '[^'=]*)=.*'/, "$1'");
   const command = commands.find((one) => one.name() === process.argv[2]);
   const help = command === undefined ? 'highwater --help' : `highwater ${command.name()} --help`;
   const usage = new HighwaterError('USAGE_INVALID', said, { remedy: `See \`${help}\`.` });

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import { unescape as decodePercent } from 'node:querystring';
 import type { SchemaRegistryConfig } from '../avro/confluent-registry';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
 import type { KafkaConfig } from '../log/kafka/client';
+import { proxyPasswords } from '../proxy-passwords';
 import { createRedactor } from '../redaction';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
@@ -173,13 +173,4 @@ function apiConfig(values: SettingValues, token: string | null): ApiConfig | nul
       retry: { attempts: 6, totalMs: retryTime, baseMs: 500, maxMs: 10_000 },
     },
   };
-}
-
-/** A proxy's password stands in its variable, and could come back in an error. */
-function proxyPasswords(env: LoadConfigInput['env']): string[] {
-  return Object.entries(env).flatMap(([name, value]) => {
-    if (!/^(https?|all)_proxy$/i.test(name) || value === undefined || !URL.canParse(value)) return [];
-    const { password } = new URL(value);
-    return [password, decodePercent(password)].filter((one) => one !== '');
-  });
 }

@@ -21,8 +21,8 @@ export function configError(mistakes: readonly Mistake[], redact: Redact): Highw
 
 /** A value as an error may show it: short, and of an address only what cannot hold a password or token. */
 export function shown(value: unknown): string {
-  const written = typeof value === 'string' ? bareAddress(value) : value;
-  const json = JSON.stringify(written) ?? String(written);
+  const bare = (_: string, one: unknown) => (typeof one === 'string' ? bareAddress(one) : one);
+  const json = JSON.stringify(value, bare) ?? String(value);
   const clean = json.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
   return clean.length > 80 ? `${clean.slice(0, 80)}…` : clean;
 }

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { type Mistake, shown } from './mistake';
 import type { ReadSettings } from './raw-settings';
 import { readText } from './read-text';
@@ -37,13 +37,19 @@ export function readToken(
     mistakes: [{ key: file, where: fromFile.where, problem }],
   });
   const read = readText(resolve(cwd, path));
-  if ('failure' in read) return mistake(`the file ${shown(path)} cannot be read (${read.failure})`);
+  if ('failure' in read) return mistake(`${fileCalled(path)} cannot be read (${read.failure})`);
   const content = read.text.trim();
   const parsed = settings[name].schema.safeParse(content);
   if (parsed.success) return { token: parsed.data, mistakes: [] };
   return mistake(
     content === ''
-      ? `the file ${shown(path)} is empty`
-      : `the file ${shown(path)} holds more than one word, expected a token alone`,
+      ? `${fileCalled(path)} is empty`
+      : `${fileCalled(path)} holds more than one word, expected a token alone`,
   );
+}
+
+/** What is long and begins like no path may be the token itself, put where its file belongs. */
+function fileCalled(path: string): string {
+  const isPath = isAbsolute(path) || path.startsWith('.') || path.length < 16;
+  return isPath ? `the file ${shown(path)}` : 'the file of that name';
 }

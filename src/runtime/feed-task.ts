@@ -5,6 +5,7 @@ import type { Grant, Membership } from '../log/membership';
 import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
 import type { PollDeps } from '../pipeline/poll';
+import type { Redact } from '../redaction';
 import { joinSignals, pause } from '../wait';
 import {
   endsOwnership,
@@ -33,6 +34,8 @@ export interface FeedTaskDeps extends OwnedFeedDeps {
   /** By which this instance is told which feeds are its own. */
   readonly membership: Membership;
   readonly tell: Tell;
+  /** For what is kept in the log of an error, where whoever reads it knows no secrets. */
+  readonly redact: Redact;
   /** Commands for this feed: taken between polls, while it is owned. */
   readonly inbox: Inbox;
 }
@@ -113,7 +116,7 @@ export async function runFeedTask(
         const pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, isKept, Math.random());
         work.postpone(pauseMs);
         tell(error, once ? {} : { retryInMs: Math.round(pauseMs) });
-        if (!isKept || !(await keepError(feed, owned!.deps, error, event === 'parked')))
+        if (!isKept || !(await keepError(feed, owned!.deps, error, event === 'parked', deps.redact)))
           owned = await letGo(owned);
       }
       if (once) break;
@@ -184,9 +187,10 @@ async function keepError(
   deps: PollDeps,
   error: HighwaterError,
   parks: boolean,
+  redact: Redact,
 ): Promise<boolean> {
   const { state, session, topics, codec, instance: owner } = deps;
-  const last_error = `${error.code}: ${error.message}`;
+  const last_error = `${error.code}: ${redact(error.message)}`;
   const parked = parks ? error.code : null;
   if (last_error === state.offset.last_error && parked === state.offset.parked) return true;
   const pending = state.begin();

@@ -70,7 +70,7 @@ export async function runWorker(
       config.feeds.map((feed) => {
         const task = {
           ...deps,
-          tell,
+          ...{ tell, redact },
           onPage(report: PageReport) {
             deps.onPage?.(report);
             tell({ kind: 'page', feed: feed.name, report });

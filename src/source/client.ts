@@ -3,8 +3,10 @@ import { Agent as HttpsAgent } from 'node:https';
 import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Logger } from '../logger';
+import { proxyPasswords } from '../proxy-passwords';
 import { createRedactor, type Redact } from '../redaction';
 import { joinSignals } from '../wait';
+import { echoedToken } from './echoed-token';
 import { type HttpLimits, httpGet } from './http-get';
 import { endpointUrl, pageQuery } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
@@ -53,7 +55,9 @@ export interface ClosableSource extends Source {
  */
 export function createSource(options: SourceOptions): ClosableSource {
   const { baseUrl, token, limits, logger } = options;
-  const redact = createRedactor([token]);
+  // Errors are kept in the log and shown by programs that know no secrets: what a proxy answers is in them, too.
+  const redact = createRedactor([token, ...proxyPasswords(process.env)]);
+  const withoutToken = echoedToken(token);
   requireUsableBase(baseUrl, redact);
   const agents = {
     http: new HttpAgent({ keepAlive: true }),
@@ -79,7 +83,8 @@ export function createSource(options: SourceOptions): ClosableSource {
         signal: joint.signal,
         maxHoldMs: deadline.remainingMs,
       };
-      const ask = () => askOnce(feed, page, { ...options, agents, redact, deadline, signal: joint.signal });
+      const ask = () =>
+        askOnce(feed, page, { ...options, agents, redact, withoutToken, deadline, signal: joint.signal });
       try {
         const outcome = await withRetry(() => options.budget.run(ask, turn), deadline, retryOptions);
         if (outcome.kind === 'failure')
@@ -106,6 +111,7 @@ export function createSource(options: SourceOptions): ClosableSource {
 interface AskDeps extends SourceOptions {
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
   readonly redact: Redact;
+  readonly withoutToken: Redact;
   readonly deadline: PageDeadline;
   readonly signal: AbortSignal;
 }
@@ -140,6 +146,7 @@ async function askOnce(
     responseKey: feed.responseKey,
     request,
     redact,
+    withoutToken: deps.withoutToken,
     nowMs: receivedAtMs,
   });
   if (read.kind === 'page') {

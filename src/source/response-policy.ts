@@ -30,6 +30,8 @@ export interface PolicyContext {
   /** How the request is called in errors: `GET https://host/path`, never with its query. */
   readonly request: string;
   readonly redact: Redact;
+  /** For a whole page, of which records are published. */
+  readonly withoutToken: Redact;
   readonly nowMs: number;
 }
 
@@ -42,7 +44,7 @@ export function interpretResponse(response: RawResponse, context: PolicyContext)
   if (status === 404 && saysNoData(text)) return page([]);
   if (!mayHoldPage(status)) return failureOfStatus(response, text, context);
   if (text.trim() === '') return failure('SOURCE_BODY_EMPTY', `${answered(status, context)} an empty body`);
-  const parsed = parseJson(text);
+  const parsed = parseJson(context.withoutToken(text));
   if (parsed === undefined) return failureOfText(response, text, context);
   return rowsOf(parsed.value, status, text, context);
 }

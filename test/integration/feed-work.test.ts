@@ -61,6 +61,7 @@ function taskDeps(feed: Feed): FeedTaskDeps {
     ...{ topics: feedTopics(feed, ''), scope: 'scope', appId: 'test', instance: 'test' },
     membership: soleMembership(),
     tell: () => {},
+    redact: (text) => text,
   };
 }
 

@@ -270,6 +270,7 @@ it('a reconcile by schedule comes though the time of the snapshot, as it was sto
     ...{ topics: feedTopics(scheduled, ''), scope: 'scope', appId: 'test', instance: 'test' },
     membership: soleMembership(),
     tell: () => {},
+    redact: (text: string) => text,
   };
   const stop = new AbortController();
   const running = runFeedTask(scheduled, deps, false, stop.signal);

@@ -53,6 +53,16 @@ export function examplePrograms(): StartProcess {
   return ([program, ...args], options) => start([path.join(root, 'examples', program!), ...args], options);
 }
 
+/** Starts programs of Node, as `processes` does: `DIST` in their environment is where what is built lies. */
+export function nodePrograms(): StartProcess {
+  let dist = '';
+  const start = processes((built) => {
+    dist = built;
+    return [];
+  });
+  return (args, options) => start(args, { ...options, env: { ...options?.env, DIST: dist } });
+}
+
 /**
  * Starts Node processes for the tests of the file it is called in, and kills those that still run after each of them. They
  * see no settings but those given.

@@ -28,6 +28,17 @@ describe('redaction', () => {
     ['in JSON', JSON.stringify(secret).slice(1, -1)],
     ['in ASCII JSON', JSON.stringify(secret).slice(1, -1).replace('é', '\\u00e9').replace('/', '\\/')],
     ['in HTML', secret.replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
+    ['percent-encoded twice', encodeURIComponent(encodeURIComponent(secret))],
+    ['in JSON inside JSON', JSON.stringify(JSON.stringify(secret)).slice(3, -3)],
+    ['with slashes reversed', secret.replaceAll('/', '\\')],
+    ['in hexadecimal', Buffer.from(secret).toString('hex')],
+    [
+      'in a buffer that was printed',
+      Buffer.from(secret).toString('hex').toUpperCase().match(/../g)!.join(' '),
+    ],
+    ['in a buffer in JSON', Buffer.from(secret).join(',')],
+    ['percent-encoded, then base64', Buffer.from(`a=${encodeURIComponent(secret)}&b`).toString('base64')],
+    ['base64 in an address', encodeURIComponent(Buffer.from(secret).toString('base64'))],
     ['base64', Buffer.from(secret).toString('base64')],
     ['base64url', Buffer.from(secret).toString('base64url')],
     ['base64 behind a user', Buffer.from(`me:${secret}`).toString('base64')],
@@ -42,6 +53,7 @@ describe('redaction', () => {
 
   it('takes away the value of any token parameter, cut or not', () => {
     expect(redact('GET /x?a=1&token=abc&b=2')).toBe('GET /x?a=1&token=[redacted]&b=2');
+    expect(redact('url=%252Fx%253Ftoken%253Dabc')).toBe('url=%252Fx%253Ftoken%253D[redacted]');
     expect(redact('url=%2Fx%3Ftoken%3Dabc')).toBe('url=%2Fx%3Ftoken%3D[redacted]');
     expect(redact('"/x?token=plain-key"')).toBe('"/x?token=[redacted]"');
   });

@@ -29,6 +29,7 @@ it('explains a command with its settings, their variables and examples', async (
 it.each([
   [['rnu'], "unknown command 'rnu' (Did you mean run?)", 'highwater --help'],
   [['run', '--feds', 'ipos'], "unknown option '--feds' (Did you mean --feeds?)", 'highwater run --help'],
+  [['run', '--api-token=secret'], "unknown option '--api-token'", 'highwater run --help'],
   [['tail'], "missing required argument 'topic'", 'highwater tail --help'],
   [['tail', 'ipos', '--op', 'x'], 'Expected some of c (created)', 'highwater tail --help'],
   [['demo', '--for', '3'], 'Expected a duration such as', 'highwater demo --help'],

@@ -594,3 +594,18 @@ describe('a schema by its id', () => {
     expect(await failure(registry().schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
   });
 });
+
+it('a password in the address, as programs may give it, stays out of errors', async () => {
+  await serve(({ headers }, response) => sendJson(response, { message: headers.authorization }, 500));
+  const url = server.url.replace('http://', `http://publisher:${encodeURIComponent(password)}@`);
+  const inAddress = confluentRegistry(
+    { url, auth: null, registration: 'lookup' },
+    { logger, timeoutMs: 1_000 },
+  );
+  const error = await inAddress.schemaById(1).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(HighwaterError);
+  expect(server.requests[0]!.headers.authorization).toBe(`Basic ${btoa(`publisher:${password}`)}`);
+  const said = inspect(error);
+  for (const trace of [password, encodeURIComponent(password), btoa(`publisher:${password}`)])
+    expect(said).not.toContain(trace);
+});

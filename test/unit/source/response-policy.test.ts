@@ -2,10 +2,18 @@ import { interpretResponse, type RawResponse } from '../../../src/source/respons
 
 const nowMs = Date.parse('2026-03-01T00:00:00Z');
 
+const keep = (text: string) => text;
+
 function interpret(body: string | Buffer, status = 200, headers: RawResponse['headers'] = {}) {
   return interpretResponse(
     { status, headers: { 'content-type': 'application/json', ...headers }, body: Buffer.from(body) },
-    { responseKey: 'ipos', request: 'GET https://api.example.com/ipos', redact: (text) => text, nowMs },
+    {
+      responseKey: 'ipos',
+      request: 'GET https://api.example.com/ipos',
+      redact: keep,
+      withoutToken: keep,
+      nowMs,
+    },
   );
 }
 
@@ -132,7 +140,13 @@ describe('the excerpt of a body', () => {
     const text = `${'x'.repeat(110)}SECRETTOKEN`;
     const result = interpretResponse(
       { status: 500, headers: {}, body: Buffer.from(text) },
-      { responseKey: 'ipos', request: 'GET /', redact: (all) => all.replaceAll('SECRETTOKEN', '***'), nowMs },
+      {
+        responseKey: 'ipos',
+        request: 'GET /',
+        redact: (all) => all.replaceAll('SECRETTOKEN', '***'),
+        withoutToken: keep,
+        nowMs,
+      },
     );
     expect(result).toMatchObject({ what: expect.not.stringContaining('SEC') });
   });
