@@ -104,7 +104,11 @@ connect().consume({ group: 'desk', topics: ['ipos'], from: 'beginning', retry: {
 `;
 
 /** With time for a machine that has much to do. */
-const debug = { HIGHWATER_LOG_LEVEL: 'debug', HIGHWATER_REQUEST_TIMEOUT: '2s', HIGHWATER_RETRY_TIME: '1500ms' };
+const debug = {
+  HIGHWATER_LOG_LEVEL: 'debug',
+  HIGHWATER_REQUEST_TIMEOUT: '2s',
+  HIGHWATER_RETRY_TIME: '1500ms',
+};
 const levels = ['error', 'warn', 'info', 'debug'] as const;
 
 describe('secrets stay out of all that is printed, written and served (I10)', () => {
