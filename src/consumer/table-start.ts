@@ -48,7 +48,12 @@ export async function startTable(
   }
 }
 
-async function incarnationOf(log: ConsumerLog, topic: string, signal: AbortSignal): Promise<string | null> {
+/** The life that a feed is in, by what is committed now; null while it has none. @throws as load */
+export async function incarnationOf(
+  log: ConsumerLog,
+  topic: string,
+  signal: AbortSignal,
+): Promise<string | null> {
   let found: string | null = null;
   for await (const { headers } of log.load(topic, signal)) found = headers.incarnation ?? found;
   return found;

@@ -4,7 +4,7 @@ import { joinSignals } from '../wait';
 import type { Decoder } from './decoder';
 import type { LogEvent } from './event';
 import { toEvent } from './events';
-import { changePlace, startTable, type TableStart } from './table-start';
+import { changePlace, incarnationOf, startTable, type TableStart } from './table-start';
 
 /** A record of a feed with what made it so. */
 export type TableChange<Row = Readonly<Record<string, unknown>>> =
@@ -110,20 +110,41 @@ export async function openTable(
     return found;
   }
 
-  async function follow({ from, ends }: TableStart): Promise<void> {
+  async function follow(place: TableStart): Promise<void> {
+    try {
+      await followFrom(place);
+    } catch (error) {
+      if (!over.signal.aborted) throw error;
+    }
+  }
+
+  async function followFrom({ from, ends }: TableStart): Promise<void> {
     for await (const record of log.follow(topics.changes.name, from, over.signal)) {
       const place = changePlace(record);
       if (place === null) continue;
       if (place.incarnation !== incarnation) {
-        // What lies before the end that was asked after the images is of their life, or of an older one.
-        const isOlder = record.logOffset < (ends.get(record.partition) ?? 0);
+        // What lies before the end that was asked after the images is of their life, or of an older one. A feed that had none by
+        // then may have been in the middle of its first transaction.
+        const isOlder = incarnation !== null && record.logOffset < (ends.get(record.partition) ?? 0);
         if (isOlder || retired.has(place.incarnation)) continue;
+        if (!(await isLatest(place.incarnation))) {
+          retired.add(place.incarnation);
+          continue;
+        }
         await begin(place.incarnation, record);
       }
       if (place.seq <= (seqs.get(record.key) ?? 0)) continue;
       seqs.set(record.key, place.seq);
       await apply(record);
     }
+  }
+
+  /**
+   * A life that this table never saw may lie between two that it did, in a partition that lags. The source offset was committed with
+   * the change, so that what it says now is this life or a later one.
+   */
+  async function isLatest(life: string): Promise<boolean> {
+    return life === (await incarnationOf(log, topics.sourceOffset.name, over.signal));
   }
 
   async function begin(next: string, record: LogRecord): Promise<void> {

@@ -101,7 +101,7 @@ it('a table is what the feed is, and shows each change once, whatever the writer
         if (kind !== 'reset') expect(before).toEqual((event.value as { before: Row | null }).before);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: Number(process.env.RUNS ?? 300) },
   );
 });
 
