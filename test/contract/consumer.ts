@@ -148,7 +148,7 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
         name: `${consumed.topicPrefix}notes`,
         partitions: 1,
         cleanup: 'delete',
-        retentionMs: 60_000,
+        retentionMs: 3_600_000,
       } as const;
       const note = { topic: spec.name, key: 'k', value: null, headers: {}, timestamp: Date.now() };
       await consumed.commitLog.append(spec, [note], AbortSignal.timeout(20_000));
