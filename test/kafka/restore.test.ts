@@ -224,7 +224,8 @@ it('gets through a topic that compaction has emptied of all but its latest recor
   await until(async () => {
     await write([record(current(), 'key 0', 'rolls the segment')]);
     const left = await collect(first.restore(current(), deadline()));
-    return left.length < 60;
+    // Without what this loop writes: on a broker with many topics that comes faster than its cleaner comes by.
+    return left.filter(({ value }) => String(value) !== 'rolls the segment').length < 60;
   }, 100_000);
 
   const second = await acquire();
