@@ -1,0 +1,127 @@
+import type { Op, Origin } from '../../types';
+import type { FeedCondition } from '../readiness';
+
+/**
+ * What the server tells the page, as server-sent events of `GET /events`; the data of each is JSON of the type named here.
+ * Both sides are compiled against this file. Texts may come from the vendor: the page shows them as text, never as markup.
+ *
+ * | event | data | when |
+ * |---|---|---|
+ * | `publisher` | `PublisherView` | first of each connection |
+ * | `feeds` | `FeedView[]`, all feeds | at the connection, then at most once a second when something moved, and every 5 s |
+ * | `changes` | `ChangesView` | at the connection the last ones there are, then as they are committed |
+ *
+ * The id of a `changes` event names the last change in it. Who connects again with `Last-Event-ID` is sent what came after it,
+ * or, when the server has begun anew or has let go of it since, the last ones there are with `fresh`.
+ */
+export interface PublisherView {
+  /** Name of the instance, as `status` shows it as owner. */
+  readonly instance: string;
+  readonly version: string;
+  /** Where it writes: a folder, or brokers. For people. */
+  readonly log: string;
+  readonly logKind: 'embedded' | 'kafka';
+  /** Address of the API, without its token. */
+  readonly api: string;
+  readonly startedAtMs: number;
+  /** The server's clock: the page counts from it, not from its own. */
+  readonly nowMs: number;
+}
+
+export interface FeedView {
+  readonly feed: string;
+  readonly condition: FeedCondition;
+  /** For people, without the feed's name: `parked by SOURCE_UNAUTHORIZED, tried again slowly`. */
+  readonly reason: string;
+  /** Something a person has to mend now; null: nothing. */
+  readonly problem: ProblemView | null;
+  /** Instance that has it; null: nobody, or not known. */
+  readonly owner: string | null;
+  readonly isOwn: boolean;
+  /** Unix seconds of the vendor's `updated`; null: nothing was read yet. */
+  readonly mark: number | null;
+  readonly lastCompleteScanMs: number | null;
+  readonly pollIntervalMs: number;
+  readonly snapshot: 'pending' | 'running' | 'complete';
+  readonly backfill: { readonly from: string; readonly to: string } | null;
+  readonly paused: boolean;
+  readonly records: number;
+  /** Change events committed in each of the last 60 minutes, the one under way last. */
+  readonly changesPerMinute: readonly number[];
+  readonly requests: RequestsView;
+  /** Newest first, at most 5 kinds, since the process began. */
+  readonly errors: readonly ErrorView[];
+  /** Rows that could not be published, in the log now; null: not known. */
+  readonly deadLetters: number | null;
+  /** Members of records that the schema does not have so. */
+  readonly driftedPaths: number;
+}
+
+/** What went wrong, and what to do, of the table of error codes. */
+export interface ProblemView {
+  readonly code: string;
+  readonly what: string;
+  readonly remedy: string;
+}
+
+export interface RequestsView {
+  /** Requests of this feed in the last 60 seconds. */
+  readonly lastMinute: number;
+  /** Requests of all feeds that the settings allow in a minute. */
+  readonly allowedPerMinute: number;
+  readonly retriesLastMinute: number;
+}
+
+export interface ErrorView {
+  readonly code: string;
+  readonly what: string;
+  readonly times: number;
+  readonly lastAtMs: number;
+  /** No poll has succeeded since. */
+  readonly lasts: boolean;
+}
+
+export interface ChangesView {
+  /** The page forgets those it has. */
+  readonly fresh: boolean;
+  /** Oldest first. */
+  readonly changes: readonly ChangeView[];
+  /** Committed, but not sent, for they were too many at once. */
+  readonly left: number;
+}
+
+export interface ChangeView {
+  /** Unique, and growing within one run of the server. */
+  readonly n: number;
+  readonly feed: string;
+  readonly key: string;
+  readonly op: Op;
+  readonly origin: Origin;
+  readonly symbol: string | null;
+  /** Of the record, for people: a firm, an analyst, a company. */
+  readonly title: string;
+  /** When highwater saw it, ms. */
+  readonly observedAtMs: number;
+  /** The vendor's `updated`, Unix seconds. */
+  readonly updated: number;
+  readonly seq: number;
+  /** The telling ones first, at most 20: of `u` what changed, of others the facts that name the record. */
+  readonly fields: readonly FieldView[];
+  readonly moreFields: number;
+  readonly transitions: readonly TransitionView[];
+}
+
+export interface FieldView {
+  /** Dotted Avro name. */
+  readonly field: string;
+  /** As text, cut at 200 characters; null: there was none. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface TransitionView {
+  /** `DealStatusChanged`, `RatingChanged`, … */
+  readonly type: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
