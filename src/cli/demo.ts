@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
+import { recordDecoder } from '../avro/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
 import { feedDefinitions } from '../feeds';
 import { type LocalLog, openLocalLog } from '../log/local/local-log';
@@ -14,7 +15,6 @@ import { type CommandContext, runCommand } from './command-context';
 import { type DemoFacts, farewell, welcome, whatToTry } from './demo-texts';
 import { eventLine } from './format/event-line';
 import { durationValue, wholeNumberValue } from './option-values';
-import { recordDecoder } from './record-decoder';
 import { snapshotBars } from './snapshot-bars';
 
 interface DemoFlags {

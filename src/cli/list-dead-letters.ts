@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { DeadLetterValue } from '../avro/feed-codec';
+import { recordDecoder } from '../avro/record-decoder';
 import { configOptions } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
@@ -10,7 +11,6 @@ import { unlessAborted } from '../wait';
 import { type CommandContext, runCommand } from './command-context';
 import { deadLetterLines } from './format/dead-letter-lines';
 import { openLog } from './open-log';
-import { recordDecoder } from './record-decoder';
 
 interface ListFlags {
   readonly json?: true;

@@ -1,17 +1,14 @@
 import { Command } from 'commander';
 import { configOptions } from '../config/command-options';
-import { type Config, loadConfig } from '../config/load-config';
+import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
-import type { Feed } from '../feeds/feed';
-import { feedTopics } from '../log/topics';
 import { createLogger, wantsColor } from '../logger';
-import type { SourceOffset } from '../state/source-offset';
+import { storedOffsets } from '../state/stored-offsets';
 import { unlessAborted } from '../wait';
 import { type CommandContext, runCommand } from './command-context';
 import { type FeedStatus, feedStatus } from './feed-status';
 import { statusTable } from './format/status-table';
-import { type OpenLog, openLog } from './open-log';
-import { recordDecoder } from './record-decoder';
+import { openLog } from './open-log';
 
 const BEHIND = 3;
 
@@ -69,28 +66,6 @@ async function showStatus(flags: StatusFlags, context: CommandContext): Promise<
   } finally {
     await open.commitLog.close();
   }
-}
-
-/** What each feed committed last. */
-async function storedOffsets(
-  { feeds, topicPrefix }: Config,
-  names: ReadonlySet<string>,
-  { commitLog, registry }: OpenLog,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, SourceOffset>> {
-  const topicOf = (feed: Feed): string => feedTopics(feed, topicPrefix).sourceOffset.name;
-  const topics = feeds.map(topicOf).filter((topic) => names.has(topic));
-  const offsets = new Map<string, SourceOffset>();
-  if (topics.length === 0) return offsets;
-  const decode = recordDecoder(registry);
-  const latest = new Map<string, Parameters<typeof decode>[0]>();
-  for await (const record of commitLog.read(topics, { fromBeginning: true, follow: false, signal }))
-    if (record.value !== null) latest.set(record.topic, record);
-  for (const feed of feeds) {
-    const record = latest.get(topicOf(feed));
-    if (record !== undefined) offsets.set(feed.name, (await decode(record)).value as SourceOffset);
-  }
-  return offsets;
 }
 
 function jsonLine(status: FeedStatus): string {

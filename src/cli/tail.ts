@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { type DecodedRecord, recordDecoder } from '../avro/record-decoder';
 import { configOptions } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
@@ -8,7 +9,6 @@ import { type CommandContext, runCommand } from './command-context';
 import { eventLine } from './format/event-line';
 import { openLog } from './open-log';
 import { opsValue, wholeNumberValue } from './option-values';
-import { type DecodedRecord, recordDecoder } from './record-decoder';
 import { meantTopic, missingTopicNote } from './tail-topics';
 
 interface TailFlags {

@@ -1,5 +1,5 @@
+import { recordDecoder } from '../../src/avro/record-decoder';
 import { type OpenLog, openLog } from '../../src/cli/open-log';
-import { recordDecoder } from '../../src/cli/record-decoder';
 import { type Config, loadConfig } from '../../src/config/load-config';
 import type { Feed } from '../../src/feeds/feed';
 import { scopeFingerprint } from '../../src/feeds/scope';

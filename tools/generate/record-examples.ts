@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { type DecodedRecord, recordDecoder } from '../../src/avro/record-decoder';
 import { fullName } from '../../src/avro/schemas';
-import { type DecodedRecord, recordDecoder } from '../../src/cli/record-decoder';
 import { loadConfig } from '../../src/config/load-config';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { createLogger } from '../../src/logger';

@@ -1,14 +1,11 @@
 /** Text as a terminal shows it, in cells: the width that alignment and clipping go by. */
 
+export { harmless } from '../../format/harmless';
+
 // Closer than a table of East Asian widths, without one: what a terminal draws two cells wide in practice.
 const wide =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uFF01-\uFF60]/u;
 const zero = /[\p{Mn}\p{Me}\p{Cf}]/u;
-
-/** Nothing that a server sent may begin a line, or steer the terminal. */
-export function harmless(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ');
-}
 
 export function cellsOf(text: string): number {
   let cells = 0;

@@ -1,8 +1,8 @@
 import { valueAt } from '../../avro/path';
-import type { DecodedRecord } from '../record-decoder';
+import type { DecodedRecord } from '../../avro/record-decoder';
+import { subjectOf } from '../../format/subjects';
 import { column, harmless } from './cells';
 import { cellsIn, type LineText, type Span, type Style, span } from './spans';
-import { subjectOf } from './subjects';
 import { fieldText, valueText } from './value-text';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
-import type { DecodedRecord } from '../record-decoder';
+import type { DecodedRecord } from '../../avro/record-decoder';
+import { subjectOf } from '../../format/subjects';
 import { column, harmless } from './cells';
 import { changeLine } from './change-line';
 import { type LineText, painted, span } from './spans';
-import { subjectOf } from './subjects';
 import { transitionLine } from './transition-line';
 import { valueText } from './value-text';
 

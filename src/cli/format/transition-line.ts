@@ -1,4 +1,4 @@
-import type { DecodedRecord } from '../record-decoder';
+import type { DecodedRecord } from '../../avro/record-decoder';
 import { column, harmless } from './cells';
 import { cellsIn, type LineText, type Span, type Style, span } from './spans';
 import { valueText } from './value-text';

@@ -1,4 +1,4 @@
-import { valueAt } from '../../avro/path';
+import { valueAt } from '../avro/path';
 
 /** What a person wants to see of a record first. Dotted Avro paths. */
 interface Subject {

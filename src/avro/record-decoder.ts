@@ -1,7 +1,7 @@
-import { typeName, writerOf } from '../avro/record-writer';
-import type { SchemaRegistry } from '../avro/registry';
-import { type WireType, wireType } from '../avro/wire-type';
 import type { LogRecord } from '../log/commit-log';
+import { typeName, writerOf } from './record-writer';
+import type { SchemaRegistry } from './registry';
+import { type WireType, wireType } from './wire-type';
 
 /** A record of the log with its value decoded by the schema that it was written with. */
 export interface DecodedRecord extends Omit<LogRecord, 'value'> {
