@@ -95,7 +95,7 @@ describe('a page, while leaders and coordinators move', () => {
   }
 
   async function expectEachOnce(): Promise<void> {
-    const read = await reader.read(topics.changes.name, topics.current.name);
+    const read = await reader.readSettled(topics.changes.name, topics.current.name);
     const rows = [...groupBy(read, ({ topic, key }) => `${topic} ${key}`)].filter(
       ([name]) => !name.includes('__highwater_fence'),
     );

@@ -7,12 +7,18 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.PartitionInfo;
@@ -27,6 +33,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * <pre>
  * read TOPIC...   what is new in these topics (NAME, or PREFIX* for all that begin so), up to their ends as of now; a topic
  *                 that is not there is empty
+ * open TOPIC...   counts the partitions of these topics in which a transaction is open now
  * rewind          the next read begins at the beginning again
  * </pre>
  *
@@ -37,11 +44,13 @@ public final class ReadTopics {
   private static final Base64.Encoder BASE64 = Base64.getEncoder();
 
   private final KafkaConsumer<byte[], byte[]> consumer;
+  private final Admin admin;
   private final PrintStream out;
   private final Duration deadline;
 
-  private ReadTopics(KafkaConsumer<byte[], byte[]> consumer, PrintStream out, Duration deadline) {
+  private ReadTopics(KafkaConsumer<byte[], byte[]> consumer, Admin admin, PrintStream out, Duration deadline) {
     this.consumer = consumer;
+    this.admin = admin;
     this.out = out;
     this.deadline = deadline;
   }
@@ -63,24 +72,26 @@ public final class ReadTopics {
     PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     ByteArrayDeserializer bytes = new ByteArrayDeserializer();
-    try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings, bytes, bytes)) {
-      ReadTopics reader = new ReadTopics(consumer, out, deadline);
+    try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings, bytes, bytes);
+        Admin admin = Admin.create(Map.of("bootstrap.servers", args[0]))) {
+      ReadTopics reader = new ReadTopics(consumer, admin, out, deadline);
       for (String line = in.readLine(); line != null; line = in.readLine()) {
         reader.answer(line.split("\t"));
       }
     }
   }
 
-  private void answer(String[] words) {
+  private void answer(String[] words) throws InterruptedException {
     try {
       int count = 0;
       switch (words[0]) {
         case "read" -> count = read(topics(Arrays.asList(words).subList(1, words.length)));
+        case "open" -> count = open(topics(Arrays.asList(words).subList(1, words.length)));
         case "rewind" -> consumer.assign(List.of());
         default -> throw new IllegalArgumentException("no such command: " + words[0]);
       }
       out.println("{\"end\":" + count + "}");
-    } catch (RuntimeException error) {
+    } catch (RuntimeException | ExecutionException | TimeoutException error) {
       out.println("{\"error\":" + base64(error.toString().getBytes(StandardCharsets.UTF_8)) + "}");
     }
     out.flush();
@@ -98,14 +109,30 @@ public final class ReadTopics {
     return topics;
   }
 
-  /** The records between where the last read ended and the ends as of now. */
-  private int read(Set<String> topics) {
-    List<TopicPartition> wanted = new ArrayList<>();
+  /** Committed records end before the last one that is written: the markers of a transaction are not all there. */
+  private int open(Set<String> topics) throws InterruptedException, ExecutionException, TimeoutException {
+    Map<TopicPartition, Long> committed = consumer.endOffsets(partitions(topics));
+    Map<TopicPartition, OffsetSpec> latest = new HashMap<>();
+    committed.keySet().forEach(one -> latest.put(one, OffsetSpec.latest()));
+    var written = admin.listOffsets(latest).all().get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+    return (int) committed.entrySet().stream()
+        .filter(one -> one.getValue() < written.get(one.getKey()).offset())
+        .count();
+  }
+
+  private List<TopicPartition> partitions(Set<String> topics) {
+    List<TopicPartition> all = new ArrayList<>();
     for (String topic : topics) {
       for (PartitionInfo partition : consumer.partitionsFor(topic)) {
-        wanted.add(new TopicPartition(topic, partition.partition()));
+        all.add(new TopicPartition(topic, partition.partition()));
       }
     }
+    return all;
+  }
+
+  /** The records between where the last read ended and the ends as of now. */
+  private int read(Set<String> topics) {
+    List<TopicPartition> wanted = partitions(topics);
     Set<TopicPartition> known = consumer.assignment();
     Set<TopicPartition> all = new HashSet<>(known);
     all.addAll(wanted);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { artefacts } from '../../../tools/servers/artefacts';
 import { findJava } from '../../../tools/servers/java';
+import { until } from '../until';
 
 /** A committed record as Kafka's own consumer sees it. */
 export interface ForeignRecord {
@@ -29,6 +30,12 @@ export interface ForeignReader {
    * @throws Error when the brokers do not answer in time; what was read until then is kept, and the next read goes on
    */
   read(...topics: string[]): Promise<readonly ForeignRecord[]>;
+  /**
+   * The same, once no transaction is open in these topics. A coordinator answers a commit before its markers are in all
+   * partitions: who has just written and wants to see it reads so.
+   * @throws Error when one is still open after 20 s
+   */
+  readSettled(...topics: string[]): Promise<readonly ForeignRecord[]>;
   /** Forgets what was read: the next read begins at the beginning. */
   rewind(): Promise<void>;
   stop(): Promise<void>;
@@ -65,10 +72,10 @@ export async function startForeignReader(
   const exited = once(child, 'exit');
 
   let records: ForeignRecord[] = [];
-  let answered: (error: Error | null) => void = () => undefined;
+  let answered: (outcome: Error | number) => void = () => undefined;
   createInterface({ input: child.stdout }).on('line', (line) => {
     const told = JSON.parse(line) as JsonRecord | { end: number } | { error: string };
-    if ('end' in told) answered(null);
+    if ('end' in told) answered(told.end);
     else if ('error' in told) answered(new Error(Buffer.from(told.error, 'base64').toString()));
     else records.push(recordOf(told));
   });
@@ -76,13 +83,13 @@ export async function startForeignReader(
 
   let queue: Promise<unknown> = Promise.resolve();
   /** One at a time: the answers come in the order of the commands. */
-  function command(...words: string[]): Promise<void> {
+  function command(...words: string[]): Promise<number> {
     const done = queue.then(
       () =>
-        new Promise<void>((resolve, reject) => {
+        new Promise<number>((resolve, reject) => {
           if (child.exitCode !== null || child.signalCode !== null)
             throw new Error(`the foreign reader has ended: ${complaints}`);
-          answered = (error) => (error === null ? resolve() : reject(error));
+          answered = (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome));
           child.stdin.write(`${words.join('\t')}\n`);
         }),
     );
@@ -90,10 +97,16 @@ export async function startForeignReader(
     return done;
   }
 
+  async function read(...topics: string[]): Promise<readonly ForeignRecord[]> {
+    await command('read', ...topics);
+    return records.filter(({ topic }) => topics.some((wanted) => isMeant(topic, wanted)));
+  }
+
   return {
-    async read(...topics) {
-      await command('read', ...topics);
-      return records.filter(({ topic }) => topics.some((wanted) => isMeant(topic, wanted)));
+    read,
+    async readSettled(...topics) {
+      await until(async () => (await command('open', ...topics)) === 0);
+      return read(...topics);
     },
     async rewind() {
       await command('rewind');
@@ -111,7 +124,7 @@ export async function startForeignReader(
 export async function readTopics(brokers: string, ...topics: string[]): Promise<readonly ForeignRecord[]> {
   const reader = await startForeignReader(brokers);
   try {
-    return await reader.read(...topics);
+    return await reader.readSettled(...topics);
   } finally {
     await reader.stop();
   }
