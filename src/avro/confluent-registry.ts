@@ -11,6 +11,7 @@ import {
   type SchemaStanding,
   type SchemaStatus,
 } from './registry';
+import { rememberIds } from './remembered-ids';
 import { schemaStanding } from './schema-standing';
 
 export interface SchemaRegistryConfig {
@@ -126,7 +127,7 @@ export function confluentRegistry(
 
   return {
     isPartOfLog: false,
-    register,
+    register: rememberIds(register, logger),
     async inspect(subject, schema): Promise<SchemaStatus> {
       const found = await standing(subject, schema);
       return { ...found, level: found.state === 'new' ? null : await api.level(subject) };

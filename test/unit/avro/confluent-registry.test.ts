@@ -570,6 +570,34 @@ describe('registration', () => {
   });
 });
 
+describe('a registry that is away when a feed is acquired again', () => {
+  it('is not needed for what it has told, and is for what it has not', async () => {
+    await serveScript({ 'POST /base/subjects/a-value': [200, version1] });
+    const known = registry({ registration: 'lookup' });
+    expect(await known.register('a-value', schema)).toBe(7);
+    await server.stop();
+
+    expect(await known.register('a-value', schema)).toBe(7);
+    expect(logger.warnings).toEqual([expect.stringContaining('ids that it gave before are used')]);
+    expect((await failure(known.register('a-value', wider))).code).toBe('REGISTRY_UNREACHABLE');
+    expect((await failure(known.register('b-value', schema))).code).toBe('REGISTRY_UNREACHABLE');
+    // Of a registry that hangs each question costs its whole time: one is enough for many subjects.
+    expect(await known.register('a-value', schema)).toBe(7);
+    expect(logger.warnings).toHaveLength(1);
+  });
+
+  it('is believed when it refuses', async () => {
+    let refuses = false;
+    await serve((_, response) =>
+      refuses ? sendJson(response, { message: 'denied' }, 403) : sendJson(response, version1),
+    );
+    const known = registry({ registration: 'lookup' });
+    await known.register('a-value', schema);
+    refuses = true;
+    expect((await failure(known.register('a-value', schema))).code).toBe('REGISTRY_UNAUTHORIZED');
+  });
+});
+
 describe('a schema by its id', () => {
   it('is fetched once, however many ask at once, and again after a failure', async () => {
     await serve((_request, response, index) => {
