@@ -1,29 +1,53 @@
-# The version that the tests run on; later ones do as well (package.json, engines).
+# Node 20, 22 and 24 are tested (npm run test:nodes).
 ARG NODE_VERSION=20
+# The C library, certificates and time zones, without shell or package manager. Any image of Debian 12 that has libstdc++6 will do.
+ARG RUNTIME=gcr.io/distroless/cc-debian12
 
-FROM node:${NODE_VERSION}-slim AS build
+FROM node:${NODE_VERSION}-bookworm-slim AS build
 WORKDIR /app
 # By themselves first: as long as they stay the same, the installation comes from the cache.
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc LICENSE ./
 # No package needs its install scripts: what is compiled comes prebuilt.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY tools ./tools
 COPY src ./src
 COPY schemas ./schemas
 RUN npm run build && npm prune --omit=dev --ignore-scripts
+# What no process reads (licences stay), and libraries for another C library.
+RUN find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -iname 'changelog*' -o -iname 'readme*' \) -delete \
+  && find node_modules -type d \( -name test -o -name tests -o -name __tests__ \) -prune -exec rm -r {} + \
+  && rm -rf node_modules/*/*-musl \
+  && mkdir -p bin highwater/data \
+  && printf '%s\n' '#!/usr/local/bin/node' "require('/app/dist/cli/main.js');" > bin/highwater \
+  && chmod 755 bin/highwater \
+  && chmod 775 highwater/data
 
-FROM node:${NODE_VERSION}-slim
+FROM ${RUNTIME}
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="highwater" \
+      org.opencontainers.image.description="Turns polled REST endpoints into exactly-once change feeds" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
-COPY --from=build /app/package.json /app/
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
+COPY --from=build /app/package.json /app/LICENSE /app/
 COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/schemas /app/schemas
 COPY --from=build /app/dist /app/dist
-RUN chmod +x /app/dist/cli/main.js \
-  && ln -s /app/dist/cli/main.js /usr/local/bin/highwater \
-  && install -d -o node -g node /highwater /highwater/data
-# Here lies highwater.yaml, if there is one, and the embedded log, in ./data, where no brokers are set.
+COPY --from=build /app/bin/highwater /usr/local/bin/highwater
+# Here lies highwater.yaml, if there is one, and the embedded log, in ./data, where no brokers are set: all that is ever written to.
+# Of group 0, to which users belong that a platform chose at random.
+COPY --from=build --chown=65532:0 /app/highwater /highwater
 WORKDIR /highwater
-USER node
+# By number: Kubernetes cannot tell from a name that it is not root.
+USER 65532:65532
+# Within the container alone, until HIGHWATER_HTTP_HOST and a token say otherwise.
+ENV HIGHWATER_HTTP_PORT=9464
+EXPOSE 9464
+# Not whether all is up to date: platforms start again what is unhealthy, which helps against a process that hangs and nothing else.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["highwater", "healthcheck", "--live"]
 # Without a shell between: SIGTERM reaches the program, which ends in order.
 ENTRYPOINT ["highwater"]
 CMD ["run"]

@@ -4,6 +4,7 @@ import { version } from '../version';
 import { deadLettersCommand } from './dead-letters';
 import { demoCommand } from './demo';
 import { doctorCommand } from './doctor';
+import { healthcheckCommand } from './healthcheck';
 import { operatorCommands } from './operator-commands';
 import { runWorkerCommand } from './run';
 import { schemasCommand } from './schemas';
@@ -38,6 +39,7 @@ for (const command of [
   ...operatorCommands(),
   deadLettersCommand(),
   doctorCommand(),
+  healthcheckCommand(),
   schemasCommand(),
   simulateCommand(),
 ]) {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { settings } from '../../src/config/settings';
@@ -62,27 +62,5 @@ describe('docker-compose.yml', () => {
   it('names the variables that it passes on', () => {
     const comment = read('docker-compose.yml').split('\nname:')[0];
     for (const name of ['HIGHWATER_API_URL', 'HIGHWATER_API_TOKEN']) expect(comment).toContain(name);
-  });
-});
-
-describe('Dockerfile', () => {
-  const dockerfile = read('Dockerfile');
-  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files]) =>
-    files!.split(' '),
-  );
-
-  it('copies what there is, and what .dockerignore lets through', () => {
-    expect(copied.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
-    const allowed = read('.dockerignore').match(/(?<=^!).+$/gm);
-    expect([...copied].sort()).toEqual([...allowed!].sort());
-  });
-
-  it('has a Node that the package takes, and the program as a process of its own', () => {
-    const [, node] = /^ARG NODE_VERSION=(\d+)$/m.exec(dockerfile)!;
-    const { engines, bin } = JSON.parse(read('package.json'));
-    expect(Number(node)).toBeGreaterThanOrEqual(Number(/\d+/.exec(engines.node)![0]));
-    expect(dockerfile).toContain(`ln -s /app/${bin.highwater} /usr/local/bin/highwater`);
-    expect(dockerfile).toMatch(/^USER node$/m);
-    expect(dockerfile).toMatch(/^ENTRYPOINT \["highwater"\]$/m);
   });
 });

@@ -1,0 +1,36 @@
+import { resolve } from 'node:path';
+import { createRedactor } from '../redaction';
+import { readConfigFile } from './config-file';
+import type { LoadConfigInput } from './load-config';
+import { configError, type Mistake } from './mistake';
+import { concerns, findUnknown, readSettings } from './raw-settings';
+
+/**
+ * Where a publisher with the same settings answers those of its own machine, as host and port of a URL: `127.0.0.1:9464`.
+ * Other settings, right or wrong, are not looked at.
+ * @throws HighwaterError CONFIG_INVALID when it has no port, or any free one
+ */
+export function httpAddress({ flags, env, cwd }: Omit<LoadConfigInput, 'definitions'>): string {
+  const isNamed = typeof flags.config === 'string';
+  const fileName = isNamed ? (flags.config as string) : 'highwater.yaml';
+  const file = readConfigFile(resolve(cwd, fileName), fileName, isNamed);
+  const sources = { flags, env, file };
+  const { values, origins, mistakes } = readSettings(sources);
+  const wrong = [...file.mistakes, ...findUnknown(sources), ...mistakes].filter((mistake) =>
+    concerns(mistake, ['httpPort', 'httpHost']),
+  );
+  const { httpPort: port, httpHost: host } = values;
+  if (wrong.length === 0 && !port) wrong.push(noPort(port, origins.get('httpPort')?.where ?? null));
+  if (wrong.length > 0) throw configError(wrong, createRedactor([]));
+  const asked = everywhere[host] ?? host;
+  return `${asked.includes(':') ? `[${asked}]` : asked}:${port}`;
+}
+
+/** All addresses of a machine are none that can be asked. */
+const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+function noPort(port: number | null, where: string | null): Mistake {
+  const problem = port === 0 ? 'is any free port, expected the one to ask' : 'is not set, expected';
+  const ways = 'the port of the publisher in HIGHWATER_HTTP_PORT, --http-port, or highwater.yaml';
+  return { key: 'httpPort', where, problem: port === 0 ? problem : `${problem} ${ways}` };
+}

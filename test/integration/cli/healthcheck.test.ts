@@ -1,0 +1,102 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
+import { freePort } from '../../../tools/servers/ports';
+import { type CliProcess, commandLine } from '../../support/cli';
+import { startHttpServer } from '../../support/http-server';
+import { tempFolder } from '../../support/temp-folder';
+import { until } from '../../support/until';
+
+const cli = commandLine();
+const folder = tempFolder();
+
+/** Exit code and what it printed. */
+async function check(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+  const one = cli(['healthcheck', ...args], { cwd: folder(), env });
+  const { code } = await one.ended();
+  return { code, said: one.stdout() + one.stderr() };
+}
+
+describe('highwater healthcheck', () => {
+  let simulator: Simulator | undefined;
+  afterEach(() => simulator?.stop());
+
+  /** A publisher at a free port. */
+  async function publisher(env: Readonly<Record<string, string>> = {}): Promise<[CliProcess, string]> {
+    simulator = await startSimulator({
+      records: { insights: 20, analysts: 20, ipos: 20 },
+      tokens: ['T0KEN'],
+    });
+    const port = String(await freePort());
+    const settings = {
+      HIGHWATER_API_URL: simulator.url,
+      HIGHWATER_API_TOKEN: 'T0KEN',
+      HIGHWATER_REQUESTS_PER_SECOND: '1000',
+      HIGHWATER_POLL_INTERVAL: '1s',
+      HIGHWATER_HTTP_PORT: port,
+    };
+    const started = cli(['run'], { cwd: folder(), env: { ...settings, ...env } });
+    await started.sees(/health at/, 'stderr');
+    return [started, port];
+  }
+
+  it('ends with 0 when every feed is up to date, and with 1 when nobody answers any more', async () => {
+    const [one, port] = await publisher();
+    const env = { HIGHWATER_HTTP_PORT: port };
+    expect(await check(['--live'], env)).toEqual({ code: 0, said: 'live\n' });
+    await one.sees(/ipos.*first snapshot complete|first snapshot complete.*ipos/, 'stderr');
+    await until(async () => (await check([], env)).code === 0);
+    expect(await check(['--http-port', port])).toEqual({ code: 0, said: 'ready\n' });
+    one.signal('SIGTERM');
+    await one.ended();
+    expect(await check([], env)).toEqual({
+      code: 1,
+      said: `no answer from http://127.0.0.1:${port}/readyz: connect ECONNREFUSED 127.0.0.1:${port}\n`,
+    });
+  });
+
+  it('names each feed that is not up to date, and needs no token where the publisher has one', async () => {
+    const env = {
+      HIGHWATER_API_TOKEN: 'wrong',
+      HIGHWATER_HTTP_HOST: '0.0.0.0',
+      HIGHWATER_HTTP_TOKEN: 'secret',
+    };
+    const [one, port] = await publisher(env);
+    await one.sees(/SOURCE_UNAUTHORIZED/, 'stderr');
+    const { HIGHWATER_HTTP_HOST } = env;
+    const asked = { HIGHWATER_HTTP_PORT: port, HIGHWATER_HTTP_HOST };
+    await until(
+      async () => (await check([], asked)).said.split('parked by SOURCE_UNAUTHORIZED').length === 4,
+    );
+    const { code, said } = await check([], asked);
+    expect(code).toBe(1);
+    expect(said).toMatch(/^not ready: ipos: parked by SOURCE_UNAUTHORIZED, tried again slowly$/m);
+    // A new process would meet the same.
+    expect(await check(['--live'], asked)).toEqual({ code: 0, said: 'live\n' });
+  });
+
+  it('finds the port in highwater.yaml, and says of other servers that they are none of ours', async () => {
+    const server = await startHttpServer((_, response) =>
+      response.writeHead(404).end('<h1>\u001b[31mnot found'),
+    );
+    const { port } = new URL(server.url);
+    writeFileSync(
+      path.join(folder(), 'highwater.yaml'),
+      `httpPort: ${port}\nkafkaBrokers: nonsense with blanks\n`,
+    );
+    const { code, said } = await check();
+    await server.stop();
+    expect([code, said]).toEqual([1, `http://127.0.0.1:${port}/readyz answers 404: is it a publisher?\n`]);
+  });
+
+  it.each([
+    ['is not set, expected the port of the publisher', {}],
+    ['is any free port, expected the one to ask', { HIGHWATER_HTTP_PORT: '0' }],
+    ['found "http", expected', { HIGHWATER_HTTP_PORT: 'http' }],
+  ])('ends with 2 when it cannot know whom to ask: %s', async (problem, env) => {
+    const { code, said } = await check([], env as Record<string, string>);
+    expect(code).toBe(2);
+    expect(said).toContain('CONFIG_INVALID');
+    expect(said).toContain(problem);
+  });
+});
