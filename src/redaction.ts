@@ -6,6 +6,9 @@ const mask = '[redacted]';
 const tokenParameter = /(\b|%(?:25)*(?:3F|26))(token(?:=|%(?:25)*3D))(?!\[redacted\])[^&\s"'<>\\]+/gi;
 const htmlEntities: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' };
 
+/** Of a character in UTF-16: a zero, or the space that stands for it where control characters are taken out. */
+const secondByte = '(?:\\0| |\\\\+u0000|%(?:25)*00)?';
+
 /** The digits of fewer may stand in a text by chance. */
 const leastBytes = 6;
 
@@ -36,9 +39,9 @@ export function redactKnown(secrets: readonly string[]): Redact {
   return (text) => (known === null ? text : text.replace(known, mask));
 }
 
-/** A pattern that matches each character as itself or in any of its escapes. */
+/** A pattern that matches each character as itself or in any of its escapes, also in UTF-16 that was taken for UTF-8. */
 function anySpelling(secret: string): string {
-  return Array.from(secret, (character) => `(?:${spellings(character).join('|')})`).join('');
+  return Array.from(secret, (character) => `(?:${spellings(character).join('|')})`).join(secondByte);
 }
 
 function spellings(character: string): string[] {

@@ -41,10 +41,12 @@ export function readToken(
   const content = read.text.trim();
   const parsed = settings[name].schema.safeParse(content);
   if (parsed.success) return { token: parsed.data, mistakes: [] };
+  // The expectation of the setting itself, without what was found.
+  const [issue] = parsed.error.issues;
   return mistake(
     content === ''
       ? `${fileCalled(path)} is empty`
-      : `${fileCalled(path)} holds more than one word, expected a token alone`,
+      : `${fileCalled(path)} holds more or other characters, expected ${issue?.message}`,
   );
 }
 

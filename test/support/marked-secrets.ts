@@ -64,6 +64,7 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
   hexadecimal: (text) => bytesAs(text, hex),
   'hexadecimal with blanks': (text) => bytesAs(text, hex, ' '),
   'bytes as numbers': (text) => bytesAs(text, String, ','),
+  'of 16 bits, without control characters': (text) => Array.from(text).join(' '),
   'of 16 bits': (text) => Buffer.from(text, 'utf16le').toString('latin1'),
 };
 

@@ -289,6 +289,10 @@ describe('metrics and health', () => {
     const [mistake] = mistakesOf({ env: { ...port, HIGHWATER_HTTP_TOKEN: 'two words' } });
     expect(mistake).toMatch(/^httpToken \(HIGHWATER_HTTP_TOKEN\): expected a token/);
     expect(mistake).not.toContain('two words');
+    writeFileSync(join(cwd, 'http-token'), 'with,comma');
+    expect(mistakesOf({ env: { ...port, HIGHWATER_HTTP_TOKEN_FILE: 'http-token' } })).toEqual([
+      'httpTokenFile (HIGHWATER_HTTP_TOKEN_FILE): the file "http-token" holds more or other characters, expected a token of letters, digits and ._~+/-, at the end perhaps =',
+    ]);
   });
 
   it('refuse what is no port', () => {
@@ -417,7 +421,7 @@ describe('the token', () => {
     [
       'one of two words',
       { ...url, HIGHWATER_API_TOKEN_FILE: 'two' },
-      /the file "two" holds more than one word/,
+      /the file "two" holds more or other characters, expected a token without blanks/,
     ],
     [
       'broken',

@@ -51,6 +51,13 @@ describe('redaction', () => {
     for (const part of ['p?ss', 'ss/w', 'ss%2', 'w+rd', 'w%2Brd', 'P3NzL']) expect(clean).not.toContain(part);
   });
 
+  it.each(['plain-key', 'p?ss/w+rd'])('finds %s in UTF-16 that was taken for UTF-8', (ascii) => {
+    const find = createRedactor([ascii]);
+    const read = Buffer.from(`me ${ascii} you`, 'utf16le').toString();
+    for (const seen of [read, read.replaceAll('\0', ' '), JSON.stringify(read), encodeURI(read)])
+      expect(find(seen).replace(/[^[\]a-z]/g, '')).toMatch(/^mu*e.*\[redacted\].*yu*ou*u/);
+  });
+
   it('takes away the value of any token parameter, cut or not', () => {
     expect(redact('GET /x?a=1&token=abc&b=2')).toBe('GET /x?a=1&token=[redacted]&b=2');
     expect(redact('url=%252Fx%253Ftoken%253Dabc')).toBe('url=%252Fx%253Ftoken%253D[redacted]');
