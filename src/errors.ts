@@ -1,5 +1,5 @@
 /**
- * Every error that a person may meet, in one table. `docs/operations.md` has a section per code, and a test holds the two
+ * Every error that a person may meet, in one table. `docs/errors` has a page per code, and a test holds the two
  * together. A message has three parts: what happened (with the values), what the program does now, what to do.
  */
 export interface ErrorKind {

@@ -4,6 +4,7 @@ import { version } from '../version';
 import { deadLettersCommand } from './dead-letters';
 import { demoCommand } from './demo';
 import { doctorCommand } from './doctor';
+import { explainCommand } from './explain';
 import { healthcheckCommand } from './healthcheck';
 import { operatorCommands } from './operator-commands';
 import { runWorkerCommand } from './run';
@@ -40,6 +41,7 @@ for (const command of [
   deadLettersCommand(),
   doctorCommand(),
   healthcheckCommand(),
+  explainCommand(),
   schemasCommand(),
   simulateCommand(),
 ]) {

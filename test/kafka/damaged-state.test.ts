@@ -148,12 +148,12 @@ describe('a publisher that starts', () => {
     expect((await runOnce()).code).toBe(0);
   });
 
-  it('begins anew with the command of docs/operations.md: all records again, as reads of another life', async () => {
+  it('begins anew with the command of docs/errors: all records again, as reads of another life', async () => {
     await runOnce();
     const [first] = await readAll(log, [topics().changes.name]);
     await drop(current());
     expect((await runOnce()).code).toBe(1);
-    const page = readFileSync(path.join(__dirname, '..', '..', 'docs', 'operations.md'), 'utf8');
+    const page = readFileSync(path.join(__dirname, '..', '..', 'docs', 'errors', 'STATE_DAMAGED.md'), 'utf8');
     const [, command = ''] = /`(kafka-topics\.sh .*--delete --topic 'ipos.*?)`/.exec(page)!;
     const asAdmin = await kafkaTools({ folder: folder() });
     await asAdmin(

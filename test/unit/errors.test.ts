@@ -1,7 +1,9 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { type ErrorCode, errorKinds, HighwaterError } from '../../src/errors';
 import { renderError } from '../../src/render-error';
+import { errorIndex, errorPage, undescribed, writtenOf } from '../support/error-pages';
 import { keptPage, readPage } from '../support/kept-page';
-import { meaningsOf, operationsPage, undescribed } from '../support/operations-page';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];
 
@@ -15,16 +17,23 @@ describe('the table of errors', () => {
     expect(codes.filter((code) => errorKinds[code].parks && errorKinds[code].retriable)).toEqual([]);
   });
 
-  it('docs/operations.md has a section for each code and no other (UPDATE_DOCS=1 writes them)', () => {
-    const made = operationsPage(readPage('operations.md'));
-    expect(keptPage('operations.md', made)).toBe(made);
-  });
+  it.each(codes)(
+    'docs/errors/%s.md is of the table (UPDATE_DOCS=1 writes it), and tells what the code means',
+    (code) => {
+      const file = `errors/${code}.md`;
+      const written = writtenOf(readPage(file));
+      expect(keptPage(file, errorPage(code, written))).toBe(errorPage(code, written));
+      expect(written.meaning).not.toBe(undescribed);
+    },
+  );
 
-  it('docs/operations.md tells what each code means', () => {
-    const meanings = meaningsOf(readPage('operations.md'));
-    expect([...meanings.keys()]).toEqual(codes);
-    const missing = codes.filter((code) => [undefined, '', undescribed].includes(meanings.get(code)));
-    expect(missing).toEqual([]);
+  it('docs/errors has a page for each code and no other, and all of them in its table', () => {
+    const found = readdirSync(path.join(__dirname, '../../docs/errors')).filter(
+      (name) => name !== 'README.md',
+    );
+    expect(found.sort()).toEqual(codes.map((code) => `${code}.md`).sort());
+    const made = errorIndex(new Map(codes.map((code) => [code, writtenOf(readPage(`errors/${code}.md`))])));
+    expect(keptPage('errors/README.md', made)).toBe(made);
   });
 });
 
