@@ -60,7 +60,13 @@ export function createLogger(options: LoggerOptions): Logger {
   return { error: write('error'), warn: write('warn'), info: write('info'), debug: write('debug') };
 }
 
-/** A terminal, and nobody who asks for none (https://no-color.org). */
+/**
+ * A terminal that knows colours, or anything where FORCE_COLOR asks for them; nowhere with NO_COLOR (https://no-color.org,
+ * https://force-color.org).
+ */
 export function wantsColor(stream: { readonly isTTY?: boolean }): boolean {
-  return stream.isTTY === true && (process.env.NO_COLOR ?? '') === '';
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  if ((NO_COLOR ?? '') !== '') return false;
+  if ((FORCE_COLOR ?? '') !== '') return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false';
+  return stream.isTTY === true && TERM !== 'dumb';
 }

@@ -1,8 +1,9 @@
 import type { Feed } from '../feeds/feed';
+import { describeProgress } from '../pipeline/backfill';
 import { isBehind } from '../state/behind';
 import type { SourceOffset } from '../state/source-offset';
 
-/** Where a feed stands: the contract of `status --json`, with these members in this order. */
+/** Where a feed stands: the contract of `status --json`, with these members in this order; later ones come at the end. */
 export interface FeedStatus {
   readonly feed: string;
   /** The live instance that has it; null: nobody. */
@@ -25,17 +26,28 @@ export interface FeedStatus {
   readonly parked: string | null;
   /** `CODE: what happened` */
   readonly last_error: string | null;
+  /** How many are kept. */
+  readonly dead_letters: number;
+  /** How much of the backfill is read, 0 to 1; null: none runs. */
+  readonly backfill_done: number | null;
 }
 
-/** @param offset what it committed last, null: nothing yet */
+/** What the log has of a feed. */
+export interface FeedInLog {
+  /** What it committed last, null: nothing yet. */
+  readonly offset: SourceOffset | null;
+  readonly owner: string | null;
+  readonly deadLetters: number;
+}
+
 export function feedStatus(
   { name, pollIntervalMs }: Feed,
-  offset: SourceOffset | null,
-  owner: string | null,
+  { offset, owner, deadLetters }: FeedInLog,
   nowMs: number,
 ): FeedStatus {
   const scanned = offset?.last_complete_scan_ms ?? null;
   const sinceMs = scanned === null ? null : Math.max(0, nowMs - scanned);
+  const done = offset === null ? null : (describeProgress(offset, nowMs)?.done ?? null);
   return {
     feed: name,
     owner,
@@ -53,5 +65,7 @@ export function feedStatus(
     paused: offset?.paused ?? false,
     parked: offset?.parked ?? null,
     last_error: offset?.last_error ?? null,
+    dead_letters: deadLetters,
+    backfill_done: done === null ? null : Math.round(done * 1_000) / 1_000,
   };
 }

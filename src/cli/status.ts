@@ -3,34 +3,44 @@ import { configOptions } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { createLogger, wantsColor } from '../logger';
-import { storedOffsets } from '../state/stored-offsets';
-import { unlessAborted } from '../wait';
 import { type CommandContext, runCommand } from './command-context';
-import { type FeedStatus, feedStatus } from './feed-status';
+import type { FeedStatus } from './feed-status';
 import { statusTable } from './format/status-table';
 import { openLog } from './open-log';
+import { durationValue } from './option-values';
+import { readStatus } from './read-status';
+import { widthOf } from './terminal';
+import { watchStatus } from './watch-status';
 
 const BEHIND = 3;
+const USUAL_WATCH_MS = 2_000;
 
 interface StatusFlags {
   readonly json?: true;
+  /** ms, or true where the usual time is meant. */
+  readonly watch?: number | true;
   readonly [setting: string]: unknown;
 }
 
 export function statusCommand(): Command {
   const command = new Command('status')
     .description('Show of each feed who publishes it, how far it is, and what is wrong. Changes nothing.')
-    .option('--json', 'One JSON object a line, a line a feed');
+    .option('--json', 'One JSON object a line, a line a feed')
+    .option('-w, --watch [duration]', 'Ask again every so often, until Ctrl-C (2s)', durationValue);
   for (const option of configOptions(['feeds', 'dataDir', 'topicPrefix', 'appId', 'pollInterval']))
     command.addOption(option);
   return command
     .addHelpText(
       'after',
       `
+LAST SCAN is when the API was last read to its end, MARK how old the newest record is that was read by then (\`updated\`).
+✓ up to date, ↻ being read, ! behind, ‖ paused, ✗ needs somebody: what is wrong and what to do stands below the table.
+
 Exit code 3 when a feed is behind: its last complete scan was longer than three of its poll intervals ago.
 
 Examples:
   $ npx highwater status
+  $ npx highwater status -w                 keep it on the screen
   $ npx highwater status --json | jq -r 'select(.behind) | .feed'`,
     )
     .action((flags: StatusFlags) => runCommand((context) => showStatus(flags, context)));
@@ -43,20 +53,12 @@ async function showStatus(flags: StatusFlags, context: CommandContext): Promise<
   const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets });
   const open = openLog(config, { signal, logger });
   try {
-    const names = await unlessAborted(open.commitLog.topicNames(), signal);
-    if (names === null) throw new HighwaterError('LOG_MISSING', `there is no log in ${open.place} yet`);
-    const [offsets, owners] = await Promise.all([
-      storedOffsets(config, new Set(names), open, signal),
-      open.commitLog.owners(
-        config.feeds.map(({ name }) => name),
-        signal,
-      ),
-    ]);
-    const now = Date.now();
-    const all = config.feeds.map((feed) =>
-      feedStatus(feed, offsets.get(feed.name) ?? null, owners.get(feed.name) ?? null, now),
-    );
-    await context.print(flags.json === true ? all.map(jsonLine).join('') : textFor(all, now));
+    if (flags.watch !== undefined) {
+      const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
+      return await watchStatus(config, open, { everyMs, json: flags.json === true }, context);
+    }
+    const all = await readStatus(config, open, signal);
+    await context.print(flags.json === true ? all.map(jsonLine).join('') : textFor(all));
     return all.some(({ behind }) => behind) ? BEHIND : 0;
   } catch (error) {
     if (signal.aborted) return 0;
@@ -72,8 +74,7 @@ function jsonLine(status: FeedStatus): string {
   return `${JSON.stringify(status)}\n`;
 }
 
-function textFor(all: readonly FeedStatus[], nowMs: number): string {
+function textFor(all: readonly FeedStatus[]): string {
   const { stdout } = process;
-  const width = stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY;
-  return statusTable(all, { nowMs, width, color: wantsColor(stdout) });
+  return statusTable(all, { nowMs: Date.now(), width: widthOf(stdout), color: wantsColor(stdout) });
 }

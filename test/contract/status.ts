@@ -1,4 +1,5 @@
 import { cliPublisher, jsonLines } from '../support/cli-publisher';
+import { leaveDeadLetters } from '../support/dead-letters';
 import { until } from '../support/until';
 
 // biome-ignore lint/suspicious/noExplicitAny: as loose as a script's JSON
@@ -7,7 +8,7 @@ type Values = Record<string, any>;
 /** `highwater status`, over either log. @param log settings that name it, of a log that is empty at the begin of each test */
 export function statusContract(name: string, log: () => Readonly<Record<string, string>>): void {
   describe(`status of ${name}`, () => {
-    const { api, start, done, running, stillPolled } = cliPublisher(log);
+    const { api, start, done, running, stillPolled, owning } = cliPublisher(log);
 
     async function status(
       ...args: string[]
@@ -39,13 +40,15 @@ export function statusContract(name: string, log: () => Readonly<Record<string, 
 
       const shown = await done(['status', '--poll-interval', '20s']);
       expect(shown.out.split('\n')[0]).toMatch(/^FEED +STATE +LAST SCAN +RECORDS +MARK +OWNER$/);
-      expect(shown.out).toMatch(/^ipos +up to date +\d+ s ago +60 +20\S+Z +\S+:\d+$/m);
+      expect(shown.out).toMatch(/^ipos +✓ up to date +(now|\d+ s ago) +60 +\S.* ago +\S+:\d+$/m);
 
       publisher.signal('SIGTERM');
       await publisher.ended();
       const after = await status();
       expect([after.code, after.feeds.ipos!.owner, after.feeds.ipos!.behind]).toEqual([3, null, true]);
-      expect((await done(['status'])).out).toMatch(/^ipos +no publisher .* nobody$/m);
+      const { out } = await done(['status']);
+      expect(out).toMatch(/^ipos +✗ no publisher .* nobody$/m);
+      expect(out).toMatch(/^✗ No publisher runs on this log\.\n {2}do: .*highwater run/m);
     }, 60_000);
 
     it('shows what an operator has paused, and the error for which a feed waits', async () => {
@@ -56,16 +59,42 @@ export function statusContract(name: string, log: () => Readonly<Record<string, 
       const { feeds } = await status();
       expect([feeds.ipos!.paused, feeds.analysts!.parked]).toEqual([true, 'SOURCE_UNAUTHORIZED']);
       const { out } = await done(['status']);
-      expect(out).toMatch(/^ipos +paused/m);
-      expect(out).toMatch(/^analysts +parked.*\n {2}SOURCE_UNAUTHORIZED: /m);
+      expect(out).toMatch(/^ipos +‖ paused/m);
+      expect(out).toMatch(/^analysts +✗ parked/m);
+      expect(out).toMatch(/^✗ analysts: SOURCE_UNAUTHORIZED: .*401.*\n {2}do: .*HIGHWATER_API_TOKEN/m);
+      expect(out).toMatch(/^‖ ipos is paused.*\n {2}do: `highwater resume ipos`$/m);
+      expect(out).toMatch(/^0 of 2 feeds up to date\.$/m);
     }, 60_000);
+
+    it('counts the dead letters of each feed, and says how to see them', async () => {
+      await done(['run', '--once']);
+      await owning('ipos', (feed, owned) =>
+        leaveDeadLetters(feed, owned, { raw: '{"name":"x"}' }, { raw: '{}' }),
+      );
+      const { feeds } = await status();
+      expect([feeds.ipos!.dead_letters, feeds.analysts!.dead_letters]).toEqual([2, 0]);
+      const { out } = await done(['status']);
+      expect(out).toMatch(/^FEED .* DEAD LETTERS +OWNER$/m);
+      expect(out).toMatch(/^! ipos has 2 dead letters.*\n {2}do: `highwater dead-letters list ipos`$/m);
+    });
+
+    it('asks again and again with --watch, a block or JSON lines each time where nothing can be drawn over', async () => {
+      await done(['run', '--once']);
+      const [text, json] = [start(['status', '--watch', '50ms']), start(['status', '--json', '-w', '50ms'])];
+      await text.sees(/(^20\S+Z\nFEED [\s\S]*?^0 of 2 feeds up to date\.\n\n){2}/m);
+      await json.sees(/("feed":"ipos"[\s\S]*?){3}/);
+      text.signal('SIGINT');
+      json.signal('SIGTERM');
+      expect([await text.ended(), await json.ended()]).toEqual(Array(2).fill({ code: 0, signal: null }));
+      expect(jsonLines<Values>(json.stdout())[0]).toMatchObject({ feed: 'analysts', owner: null });
+    });
 
     it('names a log that is not there, and shows nothing', async () => {
       const { code, out, err } = await done(['status', '--data-dir', 'nowhere']);
       if (log().KAFKA_BROKERS === undefined) expect([code, out]).toEqual([1, '']);
       else expect(code).toBe(3);
       if (code === 1) expect(err).toContain('LOG_MISSING');
-      else expect(out).toMatch(/^ipos +no publisher +never +0 +- +nobody$/m);
+      else expect(out).toMatch(/^ipos +✗ no publisher +never +0 +- +nobody$/m);
     });
 
     it('of a wrong option says so and shows nothing', async () => {

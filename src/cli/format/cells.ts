@@ -2,10 +2,13 @@
 
 export { harmless } from '../../format/harmless';
 
-// Closer than a table of East Asian widths, without one: what a terminal draws two cells wide in practice.
+// What Unicode calls wide or fullwidth (East Asian Width), by scripts and blocks; a little too much of it costs a space, too
+// little would fold a line.
 const wide =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uFF01-\uFF60]/u;
+  /[\p{Script=Han}\p{Script=Hangul}\p{Emoji_Presentation}\u2329\u232A\u2E80-\u303E\u3040-\uA4CF\uAC00-\uD7A3\uFE10-\uFE19\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{1F200}-\u{1F2FF}\u{20000}-\u{3FFFD}]/u;
 const zero = /[\p{Mn}\p{Me}\p{Cf}]/u;
+/** Format characters that are drawn, and the one that makes an emoji of a narrow sign. */
+const drawn = /\u00AD|[\u0600-\u0605]|\u06DD|\u070F|\uFE0F/u;
 
 export function cellsOf(text: string): number {
   let cells = 0;
@@ -34,6 +37,6 @@ export function column(text: string, width: number): string {
 
 function cellOf(character: string): 0 | 1 | 2 {
   if (character >= ' ' && character <= '~') return 1;
-  if (zero.test(character)) return 0;
+  if (zero.test(character)) return drawn.test(character) ? 1 : 0;
   return wide.test(character) ? 2 : 1;
 }

@@ -1,6 +1,10 @@
 import type { FeedStatus } from '../feed-status';
-import { cellsOf, harmless } from './cells';
+import { harmless } from './cells';
+import { agoText } from './durations';
+import { type Column, fittedTable } from './fitted-table';
 import { painted, type Span, type Style, span } from './spans';
+import { type Problem, statusProblems } from './status-problems';
+import { wrapped } from './wrap';
 
 export interface StatusTableOptions {
   readonly nowMs: number;
@@ -9,65 +13,102 @@ export interface StatusTableOptions {
   readonly color: boolean;
 }
 
-const heads = ['FEED', 'STATE', 'LAST SCAN', 'RECORDS', 'MARK', 'OWNER'] as const;
+const LETTERS = 5;
+const columns: readonly Column[] = [
+  { head: 'FEED', least: 8 },
+  { head: 'STATE', least: 14 },
+  { head: 'LAST SCAN', leaves: 1 },
+  { head: 'RECORDS', alignRight: true, leaves: 3 },
+  { head: 'MARK', leaves: 5 },
+  { head: 'DEAD LETTERS', alignRight: true, leaves: 4 },
+  { head: 'OWNER', least: 9, leaves: 2 },
+];
 
-/** A line a feed, what needs attention first within it, and below it what is wrong. */
-export function statusTable(all: readonly FeedStatus[], { nowMs, width, color }: StatusTableOptions): string {
-  const rows = all.map((status) => cells(status, nowMs));
-  const widths = heads.map((head, i) => Math.max(cellsOf(head), ...rows.map((row) => cellsOf(row[i]!.text))));
-  const line = (row: readonly Span[]): string =>
-    painted(
-      row.map(({ text, style }, i) =>
-        span(i === row.length - 1 ? text : text + ' '.repeat(widths[i]! - cellsOf(text) + 2), style),
-      ),
-      width,
-      color,
-    ).trimEnd();
-  const lines = [line(heads.map((head) => span(head, 'dim')))];
-  for (const [i, status] of all.entries()) {
-    lines.push(line(rows[i]!));
-    if (status.last_error !== null)
-      lines.push(painted([span(`  ${harmless(status.last_error)}`, 'red')], width, color));
-  }
-  return `${lines.join('\n')}\n`;
+/** A line a feed, below it what is wrong and what to do, and last how many are fine. */
+export function statusTable(all: readonly FeedStatus[], options: StatusTableOptions): string {
+  const { width, color } = options;
+  return statusLines(all, options)
+    .map((line) => `${painted(line, width, color)}\n`)
+    .join('');
 }
 
-function cells(status: FeedStatus, nowMs: number): Span[] {
-  const { feed, owner, high_water_mark: mark, last_complete_scan_ms: scanned, records } = status;
-  const [state, style] = stateOf(status);
+export function statusLines(
+  all: readonly FeedStatus[],
+  { nowMs, width }: Pick<StatusTableOptions, 'nowMs' | 'width'>,
+): Span[][] {
+  // Where there are none, nobody has to read so.
+  const isShown = (_: unknown, i: number): boolean =>
+    i !== LETTERS || all.some((one) => one.dead_letters > 0);
+  const rows = all.map((status) => cells(status, nowMs).filter(isShown));
+  const problems = statusProblems(all, nowMs).flatMap((problem) => problemLines(problem, width));
   return [
-    span(feed, 'bold'),
-    span(state, style),
-    span(scanned === null ? 'never' : `${ago(nowMs - scanned)} ago`, status.behind ? 'yellow' : 'plain'),
-    span(records.toLocaleString('en-US')),
-    span(mark === null || mark === 0 ? '-' : new Date(mark * 1_000).toISOString().replace('.000Z', 'Z')),
-    span(owner === null ? 'nobody' : harmless(owner), owner === null ? 'yellow' : 'plain'),
+    ...fittedTable(columns.filter(isShown), rows, width),
+    [],
+    ...(problems.length === 0 ? [] : [...problems, []]),
+    ...summaryLines(all, width),
   ];
 }
 
-function stateOf({
-  behind,
-  owner,
-  paused,
-  parked,
-  snapshot,
-  backfill,
-  last_error,
-}: FeedStatus): [string, Style] {
-  if (parked !== null) return ['parked', 'red'];
-  if (paused) return ['paused', 'yellow'];
-  if (owner === null) return ['no publisher', 'red'];
-  if (last_error !== null) return ['failing', 'red'];
-  if (snapshot !== 'complete') return ['first snapshot', 'cyan'];
-  if (behind) return ['behind', 'yellow'];
-  return backfill === null ? ['up to date', 'green'] : ['backfill runs', 'cyan'];
+function cells(status: FeedStatus, nowMs: number): Span[] {
+  const { feed, owner, high_water_mark: mark, last_complete_scan_ms: scanned, records, behind } = status;
+  const [state, style] = stateOf(status);
+  return [
+    span(harmless(feed), 'bold'),
+    span(state, style),
+    scanned === null ? span('never', 'dim') : span(agoText(nowMs - scanned), behind ? 'yellow' : 'plain'),
+    span(records.toLocaleString('en-US')),
+    mark === null || mark === 0 ? span('-', 'dim') : span(agoText(nowMs - mark * 1_000)),
+    span(status.dead_letters.toLocaleString('en-US'), status.dead_letters > 0 ? 'yellow' : 'dim'),
+    owner === null ? span('nobody', 'red') : span(harmless(owner)),
+  ];
 }
 
-/** `12 s`, `3 min`, `5 h`, `2 d` */
-function ago(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
-  return `${Math.round(seconds / 86_400)} d`;
+/** The mark says it where there is no colour. */
+function stateOf(status: FeedStatus): [string, Style] {
+  const { behind, owner, paused, parked, snapshot, backfill_done: backfill, last_error } = status;
+  if (parked !== null) return ['✗ parked', 'red'];
+  if (paused) return ['‖ paused', 'yellow'];
+  if (owner === null) return ['✗ no publisher', 'red'];
+  if (last_error !== null) return ['✗ failing', 'red'];
+  if (snapshot !== 'complete') return ['↻ snapshot', 'cyan'];
+  if (behind) return ['! behind', 'yellow'];
+  return backfill === null
+    ? ['✓ up to date', 'green']
+    : [`↻ backfill ${Math.floor(backfill * 100)} %`, 'cyan'];
+}
+
+/** `✗ ipos: what is wrong`, and below it `do: what to do`. */
+export function problemLines({ mark, style, texts, remedy }: Problem, width: number): Span[][] {
+  const said = texts.flatMap((text) =>
+    wrapped(harmless(text), width - 2).map((line, i) => [
+      span(i === 0 ? `${mark} ` : '  ', style),
+      span(line, style),
+    ]),
+  );
+  const advice = wrapped(harmless(remedy), width - 6).map((line, i) => [
+    span(i === 0 ? '  do: ' : '      ', 'dim'),
+    span(line),
+  ]);
+  return [...said, ...advice];
+}
+
+function summaryLines(all: readonly FeedStatus[], width: number): Span[][] {
+  const counts = { green: 0, cyan: 0 };
+  for (const status of all) {
+    const [, style] = stateOf(status);
+    if (style === 'green' || style === 'cyan') counts[style] += 1;
+  }
+  const { green: fine, cyan: busy } = counts;
+  const line = (text: string, style: Style) => wrapped(text, width).map((part) => [span(part, style)]);
+  if (fine === all.length)
+    return line(
+      all.length === 1 ? 'The feed is up to date.' : `All ${all.length} feeds are up to date.`,
+      'green',
+    );
+  const feeds = all.length === 1 ? 'feed' : 'feeds';
+  const read = busy === 0 ? '' : `, ${busy} being read`;
+  return line(
+    `${fine} of ${all.length} ${feeds} up to date${read}.`,
+    fine + busy === all.length ? 'cyan' : 'yellow',
+  );
 }
