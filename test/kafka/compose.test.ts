@@ -2,35 +2,32 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { parse } from 'yaml';
 import { type Kafka, startKafka } from '../../tools/servers/kafka';
 import { freePort } from '../../tools/servers/ports';
 import { type Registry, startRegistry } from '../../tools/servers/registry';
 import { build, root } from '../support/build';
 import { commandLine } from '../support/cli';
+import { composeFile, withoutVariable } from '../support/compose-file';
+import { samplesOf } from '../support/metrics-text';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
-/** What docker-compose.yml says, run without containers: same settings, commands and health checks, other addresses. */
-interface Service {
-  readonly environment: Readonly<Record<string, string | number>>;
-  readonly command: readonly string[];
-  readonly healthcheck: { readonly test: readonly string[] };
-}
-
-const { services } = parse(readFileSync(path.join(root, 'docker-compose.yml'), 'utf8')) as {
-  services: Record<'kafka' | 'registry' | 'simulator' | 'publisher', Service>;
-};
+// What docker-compose.yml says, run without containers: same settings, commands and health checks, other addresses.
+const { services, secrets } = composeFile();
 const cli = commandLine();
 const folder = tempFolder();
 let kafka: Kafka | undefined;
 let registry: Registry | undefined;
 afterEach(() => Promise.all([kafka?.stop(), registry?.stop()]));
 
+type Publisher = 'publisher-1' | 'publisher-2';
+const isPublisher = (name: string): name is Publisher => name.startsWith('publisher-');
+const secretFile = (name: string) => path.join(root, withoutVariable(secrets[name]!.file));
+
 /** The image's rule: KAFKA_NODE_ID is node.id. Variables of its start script are none of the broker's. */
 function brokerProperties(there: (text: string) => string): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(services.kafka.environment)
+    Object.entries(services.kafka.environment!)
       .filter(([name]) => name !== 'KAFKA_HEAP_OPTS')
       .map(([name, value]) => [
         name
@@ -42,7 +39,7 @@ function brokerProperties(there: (text: string) => string): Record<string, strin
   );
 }
 
-it('publishes from the simulator to Kafka, and the health checks tell', async () => {
+it('two publishers share the feeds of the simulator, the health checks tell, and one goes on when the other is killed', async () => {
   const [inside, outside, controller] = [await freePort(), await freePort(), await freePort()];
   const onThisMachine = (text: string) =>
     text
@@ -66,23 +63,26 @@ it('publishes from the simulator to Kafka, and the health checks tell', async ()
   writeFileSync(path.join(bin, 'highwater'), program);
   chmodSync(path.join(bin, 'highwater'), 0o755);
 
-  const simulator = cli(services.simulator.command.map((one) => (one === '8080' ? '0' : one)));
+  const simulator = cli(services.simulator.command!.map((one) => (one === '8080' ? '0' : one)));
   const [, port = ''] = await simulator.sees(/address +http:\/\/0\.0\.0\.0:(\d+)/);
-  const environment = Object.fromEntries(
-    Object.entries(services.publisher.environment).map(([name, value]) => [
-      name,
-      onThisMachine(String(value).replace(/^\$\{\w+:-(.*)\}$/, '$1')).replace(
-        'simulator:8080',
-        `127.0.0.1:${port}`,
-      ),
-    ]),
-  );
+  const httpPorts = { 'publisher-1': await freePort(), 'publisher-2': await freePort() };
+  const environmentOf = (name: Publisher) =>
+    Object.fromEntries(
+      Object.entries(services[name].environment!).map(([variable, value]) => [
+        variable,
+        onThisMachine(withoutVariable(value))
+          .replace('simulator:8080', `127.0.0.1:${port}`)
+          .replace(/^9464$/, String(httpPorts[name]))
+          .replace(/^\/run\/secrets\/(.*)/, (_, secret: string) => secretFile(secret)),
+      ]),
+    );
 
   const isHealthy = async (name: keyof typeof services): Promise<boolean> => {
     const [kind, ...rest] = services[name].healthcheck.test.map(onThisMachine);
-    const command = kind === 'CMD-SHELL' ? ['sh', '-c', ...rest] : rest;
-    const [file = '', ...args] = command.map((one) => one.replace('127.0.0.1:8080', `127.0.0.1:${port}`));
-    const env = { ...environment, PATH: `${bin}:${process.env.PATH}` };
+    expect(kind).toBe('CMD');
+    const [file = '', ...args] = rest.map((one) => one.replace('127.0.0.1:8080', `127.0.0.1:${port}`));
+    const own = isPublisher(name) ? environmentOf(name) : {};
+    const env = { ...own, PATH: `${bin}:${process.env.PATH}` };
     return promisify(execFile)(file, args, { env, cwd: folder() }).then(
       () => true,
       () => false,
@@ -90,18 +90,37 @@ it('publishes from the simulator to Kafka, and the health checks tell', async ()
   };
   expect(await isHealthy('registry')).toBe(true);
   expect(await isHealthy('simulator')).toBe(true);
-  expect(await isHealthy('publisher')).toBe(false);
+  expect(await isHealthy('publisher-1')).toBe(false);
 
-  const publisher = cli(services.publisher.command, { env: environment, cwd: folder() });
-  await until(() => isHealthy('publisher'), 30_000);
+  const start = (name: Publisher) =>
+    cli(services[name].command!, { env: environmentOf(name), cwd: folder() });
+  const both = [start('publisher-1'), start('publisher-2')];
+  await until(() => isHealthy('publisher-1'), 40_000);
+  await until(() => isHealthy('publisher-2'), 40_000);
   const outsideTail = cli(['tail', 'ipos', '--no-follow', '--limit', '1', '--json'], {
     env: { KAFKA_BROKERS: `127.0.0.1:${outside}`, SCHEMA_REGISTRY_URL: registry.url },
   });
   expect(await outsideTail.ended()).toEqual({ code: 0, signal: null });
   expect(JSON.parse(outsideTail.stdout())).toMatchObject({ topic: 'ipos', type: 'marketdata.ipos.Envelope' });
-  publisher.signal('SIGTERM');
-  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+
+  const token = readFileSync(secretFile('http-token'), 'utf8').trim();
+  const owned = async (name: Publisher): Promise<number> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`http://127.0.0.1:${httpPorts[name]}/metrics`, { headers });
+    const samples = samplesOf(await answer.text(), 'highwater_feed_owned');
+    return samples.filter(({ value }) => value === 1).length;
+  };
+  await until(async () => (await owned('publisher-1')) + (await owned('publisher-2')) === 3, 20_000);
+  expect([await owned('publisher-1'), await owned('publisher-2')].sort()).toEqual([1, 2]);
+
+  // The command of the file's own comment: the other one has all feeds.
+  both[0]!.signal('SIGKILL');
+  await until(async () => (await owned('publisher-2')) === 3, 40_000);
+  await until(() => isHealthy('publisher-2'), 40_000);
+  expect(await isHealthy('publisher-1')).toBe(false);
+  both[1]!.signal('SIGTERM');
+  expect(await both[1]!.ended()).toEqual({ code: 0, signal: null });
 
   await registry.kill();
   expect(await isHealthy('registry')).toBe(false);
-}, 120_000);
+}, 180_000);

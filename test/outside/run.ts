@@ -7,7 +7,7 @@ import { composeFile } from './compose-file';
 import { checkNodes } from './nodes';
 import { checkOtherLanguages } from './other-languages';
 import { packageElsewhere } from './package-elsewhere';
-import { alertRules } from './promtool';
+import { alertRules, scrapeConfig } from './promtool';
 import { createResults } from './results';
 
 /** One thing to look at. */
@@ -33,7 +33,15 @@ async function main(): Promise<void> {
     run: () => checkOtherLanguages(folder, prefix(), results),
   };
   try {
-    for (const { name, run } of [composeFile, asyncapiFile, alertRules, packageElsewhere, nodes, readers]) {
+    for (const { name, run } of [
+      composeFile,
+      scrapeConfig,
+      asyncapiFile,
+      alertRules,
+      packageElsewhere,
+      nodes,
+      readers,
+    ]) {
       await run().then(
         () => results.ok(name),
         (error: Error) => results.fail(`not so: ${name}`, [error.message]),
