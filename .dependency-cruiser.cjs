@@ -95,6 +95,30 @@ module.exports = {
       { path: '^src/admin/' },
     ),
     forbid(
+      'page-knows-what-it-is-told',
+      'It runs in a browser: of the server it has the types of what comes over the wire.',
+      { path: '^src/admin/page/' },
+      {
+        pathNot: [
+          '^src/admin/page/',
+          '^src/admin/dashboard/view\\.ts$',
+          '^node_modules/(preact|uplot|eventsource-parser)/',
+        ],
+      },
+    ),
+    forbid(
+      'page-imports-types-alone',
+      'Nothing of the server is bundled.',
+      { path: '^src/admin/page/' },
+      { path: '^src/admin/dashboard/', dependencyTypesNot: ['type-only'] },
+    ),
+    forbid(
+      'page-by-itself',
+      'The server serves it as files.',
+      { path: '^src/', pathNot: '^src/admin/page/' },
+      { path: '^src/admin/page/' },
+    ),
+    forbid(
       'axios-in-its-adapters',
       'One HTTP client, and one place for each server that it calls.',
       { path: '^src/', pathNot: '^src/(source/|avro/confluent-registry-http\\.ts$)' },
@@ -120,7 +144,7 @@ module.exports = {
     forbid(
       'no-orphans',
       'Nothing imports it.',
-      { orphan: true, path: '^src/', pathNot: '(main|index|\\.d)\\.ts$' },
+      { orphan: true, path: '^src/', pathNot: '(main|index|\\.d)\\.tsx?$' },
       {},
     ),
   ],
@@ -128,6 +152,10 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { extensions: ['.ts', '.js', '.json'] },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.json'],
+      conditionNames: ['import', 'types', 'default'],
+      exportsFields: ['exports'],
+    },
   },
 };

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export const root = path.resolve(__dirname, '..', '..');
+const isBuilt: () => boolean = require('../../tools/is-built.cjs');
 const dist = path.join(root, 'dist');
 const lock = path.join(root, 'node_modules', '.highwater-build');
 const DEADLINE_MS = 120_000;
@@ -15,7 +16,7 @@ const DEADLINE_MS = 120_000;
  */
 export async function build(): Promise<string> {
   const deadline = Date.now() + DEADLINE_MS;
-  while (isStale()) {
+  while (!isBuilt()) {
     if (!take(lock)) {
       if (Date.now() > deadline) throw new Error(`${lock} is in the way of the build: remove it`);
       await delay(100);
@@ -23,23 +24,12 @@ export async function build(): Promise<string> {
     }
     try {
       const { status, stdout } = spawnSync('npm', ['run', 'build'], { cwd: root, encoding: 'utf8' });
-      if (status !== 0 && isStale()) throw new Error(`npm run build failed:\n${stdout}`);
+      if (status !== 0 && !isBuilt()) throw new Error(`npm run build failed:\n${stdout}`);
     } finally {
       rmSync(lock, { recursive: true, force: true });
     }
   }
   return dist;
-}
-
-function isStale(): boolean {
-  const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
-  return sources
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
-    .some((name) => {
-      const source = statSync(path.join(root, 'src', name));
-      const output = statSync(path.join(dist, name.replace(/ts$/, 'js')), { throwIfNoEntry: false });
-      return output === undefined || output.mtimeMs < source.mtimeMs;
-    });
 }
 
 function take(folder: string): boolean {

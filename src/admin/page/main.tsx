@@ -1,0 +1,13 @@
+import { render } from 'preact';
+import { App } from './parts/app';
+import { createStore } from './store';
+import { openStream } from './stream';
+import { keptToken } from './token';
+
+const store = createStore();
+const stream = openStream(keptToken(), store.tell);
+window.addEventListener('online', stream.hurry);
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) stream.hurry();
+});
+render(<App store={store} stream={stream} />, document.getElementById('page')!);

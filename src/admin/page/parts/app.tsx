@@ -1,0 +1,143 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { headline } from '../model/headline';
+import { lostSince } from '../model/model';
+import { type Store, useModel, useNow } from '../store';
+import type { Stream } from '../stream';
+import { keepToken, keptToken } from '../token';
+import { ChangeList } from './change-list';
+import { FeedCard } from './feed-card';
+import { Footer } from './footer';
+import { favicon, Icon } from './icon';
+import { Problems } from './problems';
+import { TokenForm } from './token-form';
+
+interface AppProps {
+  readonly store: Store;
+  readonly stream: Stream;
+}
+
+export function App({ store, stream }: AppProps) {
+  const model = useModel(store);
+  const nowMs = useNow();
+  const [hasShortcuts, setShortcuts] = useState(true);
+  const lostMs = lostSince(model, nowMs);
+  const { tone, text, also, key } = headline(model, nowMs);
+  const { connection, publisher, feeds, heardAtMs, aheadMs } = model;
+
+  useEffect(() => {
+    document.title = `${text} · highwater`;
+  }, [text]);
+  useEffect(() => {
+    (document.getElementById('icon') as HTMLLinkElement).href = favicon(tone);
+  }, [tone]);
+  const told = useTold(key, `${text}. ${also}`);
+
+  function enter(token: string | null): void {
+    keepToken(token);
+    stream.use(token);
+  }
+
+  const isAsking = connection.state === 'token';
+  const serverNowMs = (lostMs === null ? nowMs : (heardAtMs ?? nowMs)) + aheadMs;
+  return (
+    <div class={`page${lostMs === null ? '' : ' lost'}`}>
+      <SkipLink />
+      <header class="top">
+        <span class="brand">
+          <Mark />
+          highwater
+        </span>
+        {publisher !== null && !isAsking && (
+          <span class="instance" title={publisher.instance}>
+            <span class="hidden">on </span>
+            <bdi>{publisher.instance}</bdi>
+          </span>
+        )}
+        <span class={`live ${lostMs === null && connection.state === 'open' ? 'on' : 'off'}`}>
+          {connection.state === 'open' && lostMs === null ? 'live' : 'not connected'}
+        </span>
+      </header>
+      <main class={isAsking ? 'asking' : ''}>
+        <section class={`headline ${tone}`} aria-label="State">
+          <Icon tone={tone} />
+          <div>
+            <h1>{text}</h1>
+            {also !== '' && <p>{also}</p>}
+          </div>
+        </section>
+        <p class="hidden" role="status">
+          {told}
+        </p>
+        {isAsking ? (
+          <TokenForm wasWrong={connection.wasWrong} onToken={enter} />
+        ) : (
+          <>
+            {lostMs === null && <Problems feeds={feeds} />}
+            <div class="work">
+              {feeds.length > 0 && (
+                <section class="feeds" aria-labelledby="feeds-title">
+                  <h2 id="feeds-title" class="hidden">
+                    Feeds
+                  </h2>
+                  {feeds.map((feed) => (
+                    <FeedCard key={feed.feed} feed={feed} nowMs={serverNowMs} lostMs={lostMs} />
+                  ))}
+                </section>
+              )}
+              {heardAtMs !== null && (
+                <ChangeList
+                  model={model}
+                  nowMs={serverNowMs}
+                  isLost={lostMs !== null}
+                  hasShortcuts={hasShortcuts}
+                  onClear={() => store.tell({ kind: 'cleared' })}
+                />
+              )}
+            </div>
+          </>
+        )}
+      </main>
+      <Footer
+        publisher={isAsking ? null : publisher}
+        nowMs={serverNowMs}
+        hasShortcuts={hasShortcuts}
+        onShortcuts={setShortcuts}
+        onForget={!isAsking && keptToken() !== null ? () => enter(null) : null}
+      />
+    </div>
+  );
+}
+
+/** What a screen reader is told: only when the state is another, not with each second that it lasts. */
+function useTold(key: string, text: string): string {
+  const last = useRef({ key: '', text: '' });
+  if (last.current.key !== key) last.current = { key, text };
+  return last.current.text;
+}
+
+/** The address's fragment is the filter's. */
+function SkipLink() {
+  return (
+    // biome-ignore lint/a11y/useValidAnchor: it goes to a part of the page
+    <a
+      class="skip"
+      href="#changes"
+      onClick={(event) => {
+        event.preventDefault();
+        document.getElementById('changes')?.focus();
+      }}
+    >
+      Skip to what just changed
+    </a>
+  );
+}
+
+function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 20 20" aria-hidden="true">
+      <path d="M1 6.5h18" />
+      <path d="M1 12c2.25-2.4 4.5-2.4 6.75 0s4.5 2.4 6.75 0S18 10.400 19 11" />
+      <path d="M1 16.500c2.25-2.400 4.500-2.400 6.750 0s4.500 2.400 6.750 0S18 14.900 19 15.500" />
+    </svg>
+  );
+}

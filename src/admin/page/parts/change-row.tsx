@@ -1,0 +1,209 @@
+import { Component } from 'preact';
+import type { ChangeView, FieldView } from '../../dashboard/view';
+import { badgeOf, opWords, untold } from '../model/badge';
+import { difference } from '../model/difference';
+import type { Row } from '../model/model';
+import { dateAndTime, duration, number, timeOfDay, typeText } from '../model/text';
+
+interface ChangeRowProps {
+  readonly row: Row;
+  readonly isOpen: boolean;
+  /** The one that Tab stops at. */
+  readonly isStop: boolean;
+  readonly onToggle: (id: number) => void;
+  readonly onOnly: (text: string) => void;
+}
+
+/** More do not fit a line. */
+const FIELDS_IN_LINE = 4;
+
+export class ChangeRow extends Component<ChangeRowProps> {
+  override shouldComponentUpdate(next: ChangeRowProps): boolean {
+    const { row, isOpen, isStop } = this.props;
+    return row !== next.row || isOpen !== next.isOpen || isStop !== next.isStop;
+  }
+
+  override render({ row, isOpen, isStop, onToggle, onOnly }: ChangeRowProps) {
+    const { id, change } = row;
+    const { op, feed, symbol, title, observedAtMs } = change;
+    const isAlarming = change.transitions.some((one) => badgeOf(change, one).tone === 'alarm');
+    return (
+      <li class={`row${isOpen ? ' open' : ''}${isAlarming ? ' alarming' : ''}`}>
+        <button
+          type="button"
+          class="line"
+          data-row={id}
+          tabIndex={isStop ? 0 : -1}
+          aria-expanded={isOpen}
+          onClick={() => onToggle(id)}
+        >
+          <time>{timeOfDay(observedAtMs)}</time>
+          <span class={`op ${op}`}>
+            <span class="sign" aria-hidden="true">
+              {opWords[op].mark}
+            </span>{' '}
+            {opWords[op].word}
+          </span>
+          <span class="feed">{feed}</span>
+          <bdi class="symbol">{symbol}</bdi>
+          <bdi class="title">{title}</bdi>
+          <span class="news">
+            <Badges change={change} />
+            <Fields change={change} />
+          </span>
+        </button>
+        {isOpen && <Detail change={change} onOnly={onOnly} />}
+      </li>
+    );
+  }
+}
+
+function Badges({ change }: { readonly change: ChangeView }) {
+  return (
+    <>
+      {change.transitions.map((transition, at) => {
+        const { mark, tone, before, after } = badgeOf(change, transition);
+        return (
+          <span key={at} class={`badge ${tone}`} title={typeText(transition.type)}>
+            <span aria-hidden="true">{mark} </span>
+            <span class="hidden">{typeText(transition.type)}: </span>
+            {before !== null && before !== after && (
+              <>
+                <bdi>{before}</bdi>
+                <Arrow />
+              </>
+            )}
+            <bdi class="after">{after ?? '–'}</bdi>
+          </span>
+        );
+      })}
+    </>
+  );
+}
+
+function Fields({ change }: { readonly change: ChangeView }) {
+  const { op, moreFields } = change;
+  const rest = untold(change);
+  const more = rest.length - FIELDS_IN_LINE + moreFields;
+  return (
+    <>
+      {rest.slice(0, FIELDS_IN_LINE).map((one) => (
+        <Field key={one.field} one={one} isUpdate={op === 'u'} />
+      ))}
+      {more > 0 && <span class="more">+{number(more)} more</span>}
+    </>
+  );
+}
+
+function Field({
+  one: { field, before, after },
+  isUpdate,
+}: {
+  readonly one: FieldView;
+  readonly isUpdate: boolean;
+}) {
+  const shown = difference(before ?? '–', after ?? '–');
+  return (
+    <span class="field">
+      <span class="name">{lastPart(field)} </span>
+      {isUpdate ? (
+        <>
+          <del>
+            <bdi>{shown.before}</bdi>
+          </del>
+          <Arrow />
+          <ins>
+            <bdi>{shown.after}</bdi>
+          </ins>
+        </>
+      ) : (
+        <bdi>{after ?? before ?? '–'}</bdi>
+      )}
+    </span>
+  );
+}
+
+function Arrow() {
+  return (
+    <span class="arrow">
+      <span aria-hidden="true"> → </span>
+      <span class="hidden"> to </span>
+    </span>
+  );
+}
+
+const lastPart = (field: string) => field.slice(field.lastIndexOf('.') + 1);
+
+function Detail({
+  change,
+  onOnly,
+}: {
+  readonly change: ChangeView;
+  readonly onOnly: (text: string) => void;
+}) {
+  const { op, key, symbol, title, feed, origin, seq, updated, observedAtMs, fields, moreFields } = change;
+  const isUpdate = op === 'u';
+  const lag = observedAtMs - updated * 1_000;
+  return (
+    <div class="detail">
+      <p class="full">
+        <bdi>{title}</bdi>
+      </p>
+      <dl>
+        <Fact name="Key" value={key} />
+        <Fact name="Number" value={`${feed} ${number(seq)}`} />
+        <Fact name="Found by" value={origin} />
+        <Fact name="Updated there" value={dateAndTime(updated * 1_000)} />
+        <Fact
+          name="Seen here"
+          value={dateAndTime(observedAtMs) + (lag >= 0 ? `, ${duration(lag)} later` : '')}
+        />
+      </dl>
+      {fields.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Field</th>
+              {isUpdate && <th scope="col">Before</th>}
+              <th scope="col">{isUpdate ? 'After' : 'Value'}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {fields.map(({ field, before, after }) => (
+              <tr key={field}>
+                <th scope="row">{field}</th>
+                {isUpdate && <Value text={before} />}
+                <Value text={isUpdate ? after : (after ?? before)} />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {moreFields > 0 && (
+        <p class="note">
+          {number(moreFields)} more: <code>highwater tail {feed} --json</code> shows all of them.
+        </p>
+      )}
+      {symbol !== null && symbol !== '' && (
+        <button type="button" onClick={() => onOnly(symbol)}>
+          Show only <bdi>{symbol}</bdi>
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <bdi>{value}</bdi>
+      </dd>
+    </div>
+  );
+}
+
+function Value({ text }: { readonly text: string | null }) {
+  return <td>{text === null ? <span class="none">none</span> : <bdi>{text}</bdi>}</td>;
+}

@@ -1,0 +1,173 @@
+import type { ErrorView, FeedView } from '../../dashboard/view';
+import { judge } from '../model/headline';
+import { ago, counted, dateAndTime, duration, number, shortNumber, timeOfDay } from '../model/text';
+import { Chart } from './chart';
+import { Icon } from './icon';
+
+interface FeedCardProps {
+  readonly feed: FeedView;
+  /** The publisher's clock; it stands still when the publisher is not heard. */
+  readonly nowMs: number;
+  readonly lostMs: number | null;
+}
+
+export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
+  const { feed: name } = feed;
+  const { tone, short } = judge(feed, nowMs);
+  const shown = lostMs === null ? tone : 'unknown';
+  const isElsewhere = feed.condition === 'standby';
+  return (
+    <article class={`card ${shown}`} aria-labelledby={`feed-${name}`}>
+      <header>
+        <h3 id={`feed-${name}`}>{name}</h3>
+        <span class={`condition ${shown}`} title={feed.reason}>
+          <Icon tone={shown} />
+          {lostMs === null ? short : `as of ${timeOfDay(lostMs)}`}
+        </span>
+        <Owner feed={feed} />
+      </header>
+      <Works feed={feed} />
+      {isElsewhere ? (
+        <p class="note">Its figures are on the page of the instance that reads it.</p>
+      ) : (
+        <>
+          <Scan feed={feed} nowMs={nowMs} />
+          <Figures feed={feed} nowMs={nowMs} />
+          <Chart feed={name} counts={feed.changesPerMinute} isStale={lostMs !== null} nowMs={nowMs} />
+        </>
+      )}
+      <Errors errors={feed.errors} nowMs={nowMs} />
+    </article>
+  );
+}
+
+function Owner({ feed: { owner, isOwn } }: { readonly feed: FeedView }) {
+  if (isOwn) return <span class="owner">this instance</span>;
+  return (
+    <span class="owner" title={owner ?? undefined}>
+      {owner === null ? 'no owner known' : <bdi>{owner}</bdi>}
+    </span>
+  );
+}
+
+/** What is done besides polling, and what is not. */
+function Works({ feed: { snapshot, backfill, paused, records, condition } }: { readonly feed: FeedView }) {
+  const works: string[] = [];
+  if (paused) works.push('Paused by an operator: highwater resume goes on');
+  if (snapshot === 'running') works.push(`First snapshot runs: ${number(records)} records so far`);
+  if (snapshot === 'pending' && condition !== 'standby') works.push('First snapshot has not begun');
+  if (backfill !== null) works.push(`Backfill of ${backfill.from} to ${backfill.to}`);
+  if (works.length === 0) return null;
+  return (
+    <ul class="works">
+      {works.map((text) => (
+        <li key={text}>{text}</li>
+      ))}
+    </ul>
+  );
+}
+
+/** Seconds since the last complete scan, measured by the interval: the bar is full where the feed counts as behind. */
+function Scan({ feed, nowMs }: { readonly feed: FeedView; readonly nowMs: number }) {
+  const { lastCompleteScanMs, pollIntervalMs } = feed;
+  const since = lastCompleteScanMs === null ? null : Math.max(0, nowMs - lastCompleteScanMs);
+  const share = since === null ? 0 : Math.min(1, since / (3 * pollIntervalMs));
+  const level = share < 0.5 ? 'well' : share < 1 ? 'late' : 'over';
+  return (
+    <div class={`scan ${level}`}>
+      <p>
+        <span class="label">Last complete scan</span>
+        <span class="since" title={lastCompleteScanMs === null ? undefined : dateAndTime(lastCompleteScanMs)}>
+          {since === null ? 'not yet' : ago(since)}
+        </span>
+        <span class="every">every {duration(pollIntervalMs)}</span>
+      </p>
+      <svg class="measure" viewBox="0 0 300 4" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="whole" width="300" height="4" />
+        <rect class="part" width={300 * share} height="4" />
+        <path class="due" d="M100 0v4M200 0v4" />
+      </svg>
+    </div>
+  );
+}
+
+function Figures({ feed, nowMs }: { readonly feed: FeedView; readonly nowMs: number }) {
+  const { records, mark, requests, deadLetters, driftedPaths } = feed;
+  const { lastMinute, allowedPerMinute, retriesLastMinute } = requests;
+  return (
+    <dl class="figures">
+      <Figure
+        name="Mark"
+        value={mark === null ? '–' : ago(nowMs - mark * 1_000)}
+        title={mark === null ? 'Nothing was read yet' : `The vendor's updated: ${dateAndTime(mark * 1_000)}`}
+      />
+      <Figure name="Records" value={number(records)} title="Records of which the current image is held" />
+      <Figure
+        name="Requests / min"
+        value={`${shortNumber(lastMinute)} of ${shortNumber(allowedPerMinute)}`}
+        isOdd={lastMinute >= 0.9 * allowedPerMinute}
+        title="Requests of this feed in the last minute, of those that all feeds together may make"
+      />
+      <Figure
+        name="Dead letters"
+        value={deadLetters === null ? '–' : number(deadLetters)}
+        isOdd={(deadLetters ?? 0) > 0}
+        title="Rows that could not be published: highwater dead-letters list"
+      />
+      <Figure
+        name="Drift"
+        value={driftedPaths === 0 ? 'none' : counted(driftedPaths, 'path')}
+        isOdd={driftedPaths > 0}
+        title="Members of records that the schema does not have so; they are published in extra"
+      />
+      <Figure
+        name="Retries / min"
+        value={number(retriesLastMinute)}
+        isOdd={retriesLastMinute > 0}
+        title="Pages asked for again in the last minute"
+      />
+    </dl>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly value: string;
+  readonly title: string;
+  readonly isOdd?: boolean;
+}
+
+function Figure({ name, value, title, isOdd = false }: FigureProps) {
+  return (
+    <div class={isOdd ? 'odd' : ''} title={title}>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function Errors({ errors, nowMs }: { readonly errors: readonly ErrorView[]; readonly nowMs: number }) {
+  if (errors.length === 0) return null;
+  return (
+    <div class="errors">
+      <h4>Last errors</h4>
+      <ul>
+        {errors.map(({ code, what, times, lastAtMs, lasts }) => (
+          <li key={`${code} ${what}`} class={lasts ? 'lasts' : ''}>
+            <span class="line">
+              <code>{code}</code>
+              {times > 1 && <span class="times">×{number(times)}</span>}
+              <span class="when" title={dateAndTime(lastAtMs)}>
+                {ago(nowMs - lastAtMs)}
+                {lasts ? '' : ', over'}
+              </span>
+            </span>
+            <bdi class="what" title={what}>
+              {what}
+            </bdi>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

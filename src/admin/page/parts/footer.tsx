@@ -1,0 +1,63 @@
+import type { PublisherView } from '../../dashboard/view';
+import { dateAndTime, duration } from '../model/text';
+
+interface FooterProps {
+  readonly publisher: PublisherView | null;
+  readonly nowMs: number;
+  readonly hasShortcuts: boolean;
+  readonly onShortcuts: (on: boolean) => void;
+  readonly onForget: (() => void) | null;
+}
+
+export function Footer({ publisher, nowMs, hasShortcuts, onShortcuts, onForget }: FooterProps) {
+  return (
+    <footer>
+      {publisher !== null && (
+        <dl>
+          <Fact name="API" value={publisher.api} />
+          <Fact name={publisher.logKind === 'kafka' ? 'Kafka' : 'Log'} value={publisher.log} />
+          <Fact
+            name="Running for"
+            value={duration(nowMs - publisher.startedAtMs)}
+            title={`Since ${dateAndTime(publisher.startedAtMs)}`}
+          />
+          <Fact name="Version" value={publisher.version} />
+        </dl>
+      )}
+      <p class="keys">
+        <label>
+          <input
+            type="checkbox"
+            checked={hasShortcuts}
+            onChange={(event) => onShortcuts(event.currentTarget.checked)}
+          />
+          Keys: <kbd>/</kbd> filter, <kbd>p</kbd> pause, <kbd>↑</kbd> <kbd>↓</kbd> <kbd>Enter</kbd> rows
+        </label>
+        {onForget !== null && (
+          <button type="button" class="plain" onClick={onForget}>
+            Forget the token
+          </button>
+        )}
+      </p>
+    </footer>
+  );
+}
+
+function Fact({
+  name,
+  value,
+  title,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly title?: string;
+}) {
+  return (
+    <div title={title ?? value}>
+      <dt>{name}</dt>
+      <dd>
+        <bdi>{value}</bdi>
+      </dd>
+    </div>
+  );
+}

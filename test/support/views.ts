@@ -1,0 +1,63 @@
+import type { ChangeView, FeedView, PublisherView } from '../../src/admin/dashboard/view';
+
+/** What the dashboard's page is told, as it is when all is well; a test says what is otherwise. */
+
+export function aPublisher(given: Partial<PublisherView> = {}): PublisherView {
+  return {
+    instance: 'desk-1:4711',
+    version: '0.1.0',
+    log: '/var/lib/highwater',
+    logKind: 'embedded',
+    api: 'https://api.example.com',
+    startedAtMs: Date.now() - 3 * 3_600_000,
+    nowMs: Date.now(),
+    ...given,
+  };
+}
+
+export function aFeed(feed: string, given: Partial<FeedView> = {}): FeedView {
+  return {
+    feed,
+    condition: 'up-to-date',
+    reason: 'completely read within three intervals',
+    problem: null,
+    owner: 'desk-1:4711',
+    isOwn: true,
+    mark: Math.floor(Date.now() / 1_000) - 95,
+    lastCompleteScanMs: Date.now() - 12_000,
+    pollIntervalMs: 60_000,
+    snapshot: 'complete',
+    backfill: null,
+    paused: false,
+    records: 12_345,
+    changesPerMinute: Array.from({ length: 60 }, (_, at) => Math.round(8 + 7 * Math.sin(at / 5))),
+    requests: { lastMinute: 4, allowedPerMinute: 600, retriesLastMinute: 0 },
+    errors: [],
+    deadLetters: 0,
+    driftedPaths: 0,
+    ...given,
+  };
+}
+
+let n = 0;
+
+/** An update of an IPO. */
+export function aChange(given: Partial<ChangeView> = {}): ChangeView {
+  n += 1;
+  return {
+    n,
+    feed: 'ipos',
+    key: `key-${n}`,
+    op: 'u',
+    origin: 'poll',
+    symbol: 'HUXIO',
+    title: 'Zelinnix Software Group',
+    observedAtMs: Date.now(),
+    updated: Math.floor(Date.now() / 1_000) - 40,
+    seq: n,
+    fields: [{ field: 'date', before: '2026-02-03', after: '2026' }],
+    moreFields: 0,
+    transitions: [],
+    ...given,
+  };
+}

@@ -1,0 +1,61 @@
+import {
+  allOps,
+  type Filter,
+  filtered,
+  fromHash,
+  noFilter,
+  toggled,
+  toHash,
+} from '../../../src/admin/page/model/filter';
+import { aChange } from '../../support/views';
+
+const withdrawal = aChange({
+  symbol: 'HUXIO',
+  title: 'Zelinnix Software Group',
+  transitions: [{ type: 'DealStatusChanged', before: 'Pending', after: 'Withdrawn' }],
+});
+const insight = aChange({ feed: 'insights', op: 'c', symbol: 'LGZ', title: 'Dortis Capital' });
+const read = aChange({ feed: 'analysts', op: 'r', symbol: null, title: 'Ann Example' });
+const rows = [withdrawal, insight, read].map((change, id) => ({ id, change }));
+const found = (filter: Partial<Filter>) => filtered(rows, { ...noFilter, ...filter }).map(({ id }) => id);
+
+it('finds by symbol, title, value and transition, whatever the case', () => {
+  expect(found({ text: 'huxio' })).toEqual([0]);
+  expect(found({ text: 'DORTIS' })).toEqual([1]);
+  expect(found({ text: '2026-02' })).toEqual([0, 1, 2]);
+  expect(found({ text: 'withdrawn' })).toEqual([0]);
+});
+
+it('wants every word', () => {
+  expect(found({ text: ' zelinnix  huxio ' })).toEqual([0]);
+  expect(found({ text: 'zelinnix lgz' })).toEqual([]);
+});
+
+it('finds by feed, type and op, all of them together', () => {
+  expect(found({ feed: 'insights' })).toEqual([1]);
+  expect(found({ type: '*' })).toEqual([0]);
+  expect(found({ type: 'DealStatusChanged' })).toEqual([0]);
+  expect(found({ type: 'RatingChanged' })).toEqual([]);
+  expect(found({ ops: ['c', 'r'] })).toEqual([1, 2]);
+  expect(found({ ops: ['c', 'r'], feed: 'analysts' })).toEqual([2]);
+});
+
+it('stands in the address, and comes back from it', () => {
+  const filter: Filter = { text: 'a & b=#ü', feed: 'ipos', type: 'DealStatusChanged', ops: ['c', 'u'] };
+  expect(toHash(filter)).toBe('q=a+%26+b%3D%23%C3%BC&feed=ipos&type=DealStatusChanged&op=c,u');
+  expect(fromHash(`#${toHash(filter)}`)).toEqual(filter);
+  expect(toHash(noFilter)).toBe('');
+  expect(fromHash('')).toEqual(noFilter);
+});
+
+it('takes an address that is no filter for none', () => {
+  expect(fromHash('#changes')).toEqual(noFilter);
+  expect(fromHash('#op=x,__proto__')).toEqual(noFilter);
+  expect(fromHash('#%E0%A4%A')).toEqual(noFilter);
+});
+
+it('always shows some op', () => {
+  expect(toggled(allOps, 'r')).toEqual(['c', 'u', 'd']);
+  expect(toggled(['c', 'u'], 'd')).toEqual(['c', 'u', 'd']);
+  expect(toggled(['d'], 'd')).toEqual(['c', 'u', 'r']);
+});

@@ -1,0 +1,123 @@
+import { badgeOf, untold } from '../../../src/admin/page/model/badge';
+import { difference } from '../../../src/admin/page/model/difference';
+import { roundedUp, series } from '../../../src/admin/page/model/series';
+import {
+  ago,
+  asClause,
+  counted,
+  dateAndTime,
+  duration,
+  timeOfDay,
+  typeText,
+} from '../../../src/admin/page/model/text';
+import { aChange } from '../../support/views';
+
+it.each([
+  [-5, '0 s'],
+  [0, '0 s'],
+  [250, '250 ms'],
+  [12_900, '12 s'],
+  [250_000, '4 min'],
+  [3 * 3_600_000, '3 h'],
+  [2_000 * 86_400_000, '2,000 d'],
+])('tells %d ms as %s', (ms, text) => expect(duration(ms)).toBe(text));
+
+it('tells how long ago something was', () => {
+  expect([ago(-400), ago(400), ago(61_000)]).toEqual(['just now', 'just now', '1 min ago']);
+});
+
+it('has words for times that no calendar has', () => {
+  expect(timeOfDay(Number.MAX_SAFE_INTEGER)).toBe('–');
+  expect(dateAndTime(Number.MIN_SAFE_INTEGER)).toBe('–');
+});
+
+it('counts in words', () => {
+  expect([counted(1, 'feed'), counted(1_204, 'feed')]).toEqual(['1 feed', '1,204 feeds']);
+});
+
+it('spells types as words', () => expect(typeText('DealStatusChanged')).toBe('Deal status changed'));
+
+it('takes a sentence into another', () => {
+  expect(asClause('The API refused the token.')).toBe('the API refused the token');
+  expect(asClause('API says no.')).toBe('API says no');
+});
+
+describe('a chart in words', () => {
+  it('says how many there were, the most, and the last', () => {
+    expect(series([0, 5, 80, 3]).summary).toBe(
+      '88 changes in the last 4 minutes, at most 80 a minute (1 minute ago), 3 in this minute.',
+    );
+  });
+
+  it('says when there were none', () => {
+    expect(series(Array(60).fill(0)).summary).toBe('No changes in the last 60 minutes.');
+    expect(series([]).total).toBe(0);
+  });
+
+  it.each([
+    [0, 1],
+    [1, 1],
+    [3, 5],
+    [11, 20],
+    [50, 50],
+    [999, 1_000],
+  ])('has %d on an axis up to %d', (value, top) => expect(roundedUp(value)).toBe(top));
+});
+
+describe('the difference of two texts', () => {
+  it('is both of them where they are short', () => {
+    expect(difference('Rumored', 'Withdrawn')).toEqual({ before: 'Rumored', after: 'Withdrawn' });
+  });
+
+  it('begins shortly before the first letter that differs', () => {
+    const before = 'The firm keeps its target, since margins have held up better than feared.';
+    const after = 'The firm keeps its target for now, but margins have come under pressure.';
+    expect(difference(before, after)).toEqual({
+      before: '…its target, since margins…',
+      after: '…its target for now, but ma…',
+    });
+  });
+
+  it('cuts no letter in two, and finds its way in one long word', () => {
+    const { before, after } = difference(`${'👍'.repeat(60)}a`, `${'👍'.repeat(60)}b`);
+    expect([before, after]).toEqual([`…${'👍'.repeat(8)}a`, `…${'👍'.repeat(8)}b`]);
+  });
+});
+
+describe('a badge', () => {
+  const status = (after: string) => {
+    const change = aChange({ transitions: [{ type: 'DealStatusChanged', before: 'Pending', after }] });
+    return badgeOf(change, change.transitions[0]!);
+  };
+
+  it('has its own shape for what matters', () => {
+    expect(status('Withdrawn')).toMatchObject({ mark: '⚠', tone: 'alarm' });
+    expect(status('Postponed')).toMatchObject({ mark: '‖', tone: 'warning' });
+  });
+
+  it('shows any value that a vendor thinks of', () => {
+    expect(status('constructor')).toMatchObject({ mark: '●', tone: 'info', after: 'constructor' });
+  });
+
+  it('tells an upgrade from a downgrade by the action of the record', () => {
+    const of = (action: string) =>
+      aChange({
+        fields: [{ field: 'action', before: null, after: action }],
+        transitions: [{ type: 'RatingChanged', before: 'Buy, 40.00', after: 'Sell, 12.00' }],
+      });
+    expect(badgeOf(of('Upgrades'), of('Upgrades').transitions[0]!).tone).toBe('up');
+    expect(badgeOf(of('Downgrades'), of('Downgrades').transitions[0]!).tone).toBe('down');
+  });
+
+  it('leaves to the fields what it does not say', () => {
+    const change = aChange({
+      fields: [
+        { field: 'rating', before: null, after: 'Sell' },
+        { field: 'pt', before: null, after: '12.00' },
+        { field: 'action', before: null, after: 'Downgrades' },
+      ],
+      transitions: [{ type: 'RatingChanged', before: 'Buy, 40.00', after: 'Sell, 12.00' }],
+    });
+    expect(untold(change).map(({ field }) => field)).toEqual(['action']);
+  });
+});

@@ -1,0 +1,26 @@
+const { readdirSync, statSync } = require('node:fs');
+const path = require('node:path');
+
+const root = path.join(__dirname, '..');
+const page = path.join('admin', 'page');
+const changedAt = (file) => statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? -1;
+
+/** What a file of `src` becomes in `dist`; none: it becomes nothing of its own. */
+function outputsOf(file) {
+  if (file.startsWith(page + path.sep)) {
+    if (/\.tsx?$/.test(file)) return [path.join(page, 'page.js')];
+    if (file.endsWith('.css')) return [path.join(page, 'page.css')];
+    return file.endsWith('.html') ? [file] : [];
+  }
+  return file.endsWith('.ts') && !file.endsWith('.d.ts') ? [file.replace(/ts$/, 'js')] : [];
+}
+
+/** Whether nothing in `src` is newer than what it becomes in `dist`. */
+module.exports = function isBuilt() {
+  const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
+  return sources.every((source) =>
+    outputsOf(source).every(
+      (output) => changedAt(path.join('dist', output)) >= changedAt(path.join('src', source)),
+    ),
+  );
+};
