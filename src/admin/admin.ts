@@ -1,44 +1,74 @@
+import type { SchemaRegistry } from '../avro/registry';
 import type { HttpConfig } from '../config/http';
+import type { ApiConfig } from '../config/load-config';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog } from '../log/commit-log';
+import type { ConsumerLog } from '../log/consumer-log';
 import type { Logger } from '../logger';
 import type { Tell } from '../runtime/publisher-events';
+import { createDashboard } from './dashboard/dashboard';
 import { feedBoard } from './feed-board';
 import { type BuildInfo, createMetrics } from './metrics';
+import { ownersOf } from './owners';
 import { startAdminServer } from './server';
 
 export interface AdminOptions {
   readonly feeds: readonly Feed[];
+  readonly topicPrefix: string;
   readonly log: CommitLog;
+  /** The same log, for reading. Called when somebody looks at the dashboard for the first time. */
+  readonly openConsumerLog: () => ConsumerLog;
+  readonly registry: SchemaRegistry;
+  readonly instance: string;
+  /** Where the log is, for people. */
+  readonly place: string;
+  readonly api: Pick<ApiConfig, 'baseUrl' | 'budget'>;
   readonly build: BuildInfo;
   readonly logger: Logger;
 }
 
 /** What a running publisher shows of itself. */
 export interface Admin {
+  /** `http://127.0.0.1:9464` */
+  readonly url: string;
   /** To be told of all that the publisher does. */
   readonly tell: Tell;
   close(): Promise<void>;
 }
 
 /**
- * Metrics and health over HTTP.
+ * Dashboard, metrics and health over HTTP.
  * @throws HighwaterError PORT_UNAVAILABLE
  */
-export async function startAdmin(
-  http: HttpConfig,
-  { feeds, log, build, logger }: AdminOptions,
-): Promise<Admin> {
+export async function startAdmin(http: HttpConfig, options: AdminOptions): Promise<Admin> {
+  const { feeds, log, build, logger, api } = options;
   const board = feedBoard(feeds);
   const metrics = createMetrics(board, build);
-  const { url, close } = await startAdminServer(http, { board, metrics, log });
-  logger.info(`Metrics at ${url}/metrics, health at ${url}/livez and ${url}/readyz.`);
+  const owners = ownersOf(
+    log,
+    feeds.map(({ name }) => name),
+  );
+  const dashboard = createDashboard({
+    ...options,
+    ...{ board, owners, commitLog: log },
+    publisher: {
+      instance: options.instance,
+      version: build.version,
+      log: options.place,
+      logKind: build.log,
+      api: api.baseUrl,
+    },
+    allowedPerMinute: Math.round(60 * api.budget.requestsPerSecond),
+  });
+  const { url, close } = await startAdminServer(http, { board, metrics, dashboard, owners });
   return {
+    url,
     close,
     tell(event) {
       try {
         board.tell(event);
         metrics.tell(event);
+        dashboard.tell(event);
       } catch (error) {
         // A number that is not counted must not stop what is.
         logger.debug('an event was not counted', { feed: event.feed, kind: event.kind, error });

@@ -1,5 +1,6 @@
 import type { FeedBoard } from './feed-board';
-import { type Elsewhere, type FeedReadiness, readiness, silence } from './readiness';
+import { elsewhere, type Owners } from './owners';
+import { type FeedReadiness, readiness, silence } from './readiness';
 
 /** What `/readyz` and `/livez` answer: 200 when `ok`, else 503. */
 export interface Health {
@@ -12,14 +13,11 @@ export interface ReadyHealth extends Health {
   readonly feeds: Readonly<Record<string, FeedReadiness>>;
 }
 
-export async function ready(
-  { feeds }: FeedBoard,
-  elsewhere: (feed: string) => Promise<Elsewhere>,
-): Promise<ReadyHealth> {
+export async function ready({ feeds }: FeedBoard, owners: () => Promise<Owners>): Promise<ReadyHealth> {
   const found: [string, FeedReadiness][] = [];
   for (const standing of feeds) {
     const { name } = standing.feed;
-    const who = standing.phase === 'waiting' ? await elsewhere(name) : 'nobody';
+    const who = standing.phase === 'waiting' ? elsewhere(await owners(), name) : 'nobody';
     found.push([name, readiness(standing, who, Date.now())]);
   }
   const reasons = found.filter(([, { ready }]) => !ready).map(([feed, { reason }]) => `${feed}: ${reason}`);

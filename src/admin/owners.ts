@@ -6,15 +6,15 @@ const KEEP_MS = 5_000;
 /** Probes give up after seconds. */
 const WAIT_MS = 2_000;
 
-/** Who has the feeds that this instance waits for. Never fails. */
-export function ownersElsewhere(
-  log: CommitLog,
-  feeds: readonly string[],
-): (feed: string) => Promise<Elsewhere> {
-  let asked: Promise<ReadonlyMap<string, string> | null> | null = null;
+/** Names of live instances by feed; null while that cannot be asked. */
+export type Owners = ReadonlyMap<string, string> | null;
+
+/** Who has which feed, asked now and then. Never fails. */
+export function ownersOf(log: CommitLog, feeds: readonly string[]): () => Promise<Owners> {
+  let asked: Promise<Owners> | null = null;
   let askedAt = Number.NEGATIVE_INFINITY;
 
-  async function ask(): Promise<ReadonlyMap<string, string> | null> {
+  async function ask(): Promise<Owners> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), WAIT_MS);
     const given = new Promise<null>((resolve) => {
@@ -27,13 +27,17 @@ export function ownersElsewhere(
     }
   }
 
-  return async (feed) => {
+  return () => {
     if (asked === null || performance.now() - askedAt > KEEP_MS) {
       askedAt = performance.now();
       asked = ask();
     }
-    const owners = await asked;
-    if (owners === null) return 'unknown';
-    return owners.has(feed) ? 'another instance' : 'nobody';
+    return asked;
   };
+}
+
+/** Who has a feed that this instance waits for. */
+export function elsewhere(owners: Owners, feed: string): Elsewhere {
+  if (owners === null) return 'unknown';
+  return owners.has(feed) ? 'another instance' : 'nobody';
 }

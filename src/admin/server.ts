@@ -1,13 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import fastify from 'fastify';
+import helmet from '@fastify/helmet';
+import fastify, { type FastifyReply } from 'fastify';
 import type { HttpConfig } from '../config/http';
-import type { CommitLog } from '../log/commit-log';
 import { portUnavailable } from '../port-unavailable';
+import type { Dashboard } from './dashboard/dashboard';
+import { serveEvents } from './event-stream';
 import type { FeedBoard } from './feed-board';
 import { live, ready } from './health';
+import { isOwnHost } from './host-check';
 import type { Metrics } from './metrics';
-import { ownersElsewhere } from './owners';
+import type { Owners } from './owners';
+import { pageRoutes, servePage } from './page-files';
+import { securityHeaders } from './security-headers';
 
 export interface AdminServer {
   /** `http://127.0.0.1:9464` */
@@ -18,38 +23,51 @@ export interface AdminServer {
 export interface AdminDeps {
   readonly board: FeedBoard;
   readonly metrics: Metrics;
-  readonly log: CommitLog;
+  readonly dashboard: Pick<Dashboard, 'events' | 'close'>;
+  readonly owners: () => Promise<Owners>;
 }
 
-/** Open to whoever reaches the port: probes have no token, and the answers hold names of feeds and codes of errors alone. */
-const open = ['/livez', '/readyz'];
+/**
+ * Open to whoever reaches the port: probes have no token, and their answers hold names of feeds and codes of errors alone; the
+ * page holds no data, and asks for the token.
+ */
+const open = ['/livez', '/readyz', ...pageRoutes];
 
 /**
- * Serves `/metrics`, `/livez` and `/readyz`.
+ * Serves the dashboard (`/`, `/events`), `/metrics`, `/livez` and `/readyz`.
  * @throws HighwaterError PORT_UNAVAILABLE
  */
 export async function startAdminServer(
   { host, port, token }: HttpConfig,
-  { board, metrics, log }: AdminDeps,
+  { board, metrics, dashboard, owners }: AdminDeps,
 ): Promise<AdminServer> {
-  const app = fastify({ forceCloseConnections: true });
-  const elsewhere = ownersElsewhere(
-    log,
-    board.feeds.map(({ feed }) => feed.name),
-  );
+  const app = fastify({
+    forceCloseConnections: true,
+    // Its own answer repeats what was asked for.
+    frameworkErrors: (_, __, reply: FastifyReply) => void reply.code(400).send({ error: 'not an address' }),
+  });
+  await app.register(helmet, securityHeaders);
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+    reply.header('cache-control', 'no-store');
+    if (token === null && !isOwnHost(request.headers.host, host)) {
+      const error = `asked for by another name than that of this machine; open http://${place(host)}:${request.socket.localPort}/`;
+      return reply.code(403).send({ error });
+    }
     const isOpen = open.includes(request.routeOptions.url ?? '');
     if (token === null || isOpen || carries(request.headers.authorization, token)) return;
     return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'a Bearer token is needed' });
   });
+  // Streams that never end by themselves would hold up the end of the server.
+  app.addHook('preClose', () => dashboard.close());
+  servePage(app);
+  serveEvents(app, dashboard);
   app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   app.get('/livez', async (_, reply) => {
     const health = live(board);
     return reply.code(health.ok ? 200 : 503).send(health);
   });
   app.get('/readyz', async (_, reply) => {
-    const health = await ready(board, elsewhere);
+    const health = await ready(board, owners);
     return reply.code(health.ok ? 200 : 503).send(health);
   });
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'not found' }));
@@ -62,9 +80,14 @@ export async function startAdminServer(
   }
   const { port: bound } = app.server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: `http://${place(host)}:${bound}`,
     close: () => app.close(),
   };
+}
+
+/** Of an address. */
+function place(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 function carries(header: string | undefined, token: string): boolean {

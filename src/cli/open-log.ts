@@ -3,7 +3,10 @@ import { confluentRegistry } from '../avro/confluent-registry';
 import type { SchemaRegistry } from '../avro/registry';
 import type { Config } from '../config/load-config';
 import type { CommitLog } from '../log/commit-log';
+import type { ConsumerLog } from '../log/consumer-log';
+import { openKafkaConsumerLog } from '../log/kafka/consumer/consumer-log';
 import { openKafkaLog } from '../log/kafka/kafka-log';
+import { openLocalConsumerLog } from '../log/local/consumer-log';
 import { openLocalLog } from '../log/local/local-log';
 import type { Logger } from '../logger';
 
@@ -34,4 +37,11 @@ export function openLog(config: Config, { logger, signal, instance = 'highwater'
     registry: confluentRegistry(schemaRegistry, { logger, signal }),
     place: `Kafka at ${kafka.brokers.join(', ')}`,
   };
+}
+
+/** The same log for who reads it beside whoever publishes. */
+export function openReadingLog({ dataDir, kafka, appId, topicPrefix }: Config, logger: Logger): ConsumerLog {
+  return kafka === null
+    ? openLocalConsumerLog({ dataDir, logger }).consumerLog
+    : openKafkaConsumerLog({ kafka, appId, topicPrefix, logger });
 }

@@ -8,7 +8,7 @@ import type { PageReport } from '../pipeline/poll';
 import { instanceName, runWorker } from '../runtime/worker';
 import { version } from '../version';
 import { type CommandContext, runCommand } from './command-context';
-import { openLog } from './open-log';
+import { openLog, openReadingLog } from './open-log';
 import { snapshotProgress } from './snapshot-progress';
 
 export function runWorkerCommand(): Command {
@@ -49,7 +49,15 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     // Who polls once is gone before anybody could ask.
     if (config.http !== null && !once) {
       const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
-      admin = await startAdmin(config.http, { feeds: config.feeds, log: commitLog, build, logger });
+      const { feeds, topicPrefix, api } = config;
+      const openConsumerLog = () => openReadingLog(config, logger);
+      admin = await startAdmin(config.http, {
+        ...{ feeds, topicPrefix, api, log: commitLog, registry, openConsumerLog },
+        ...{ instance: instanceName(), place, build, logger },
+      });
+      const { url } = admin;
+      logger.info(`Dashboard at ${url}/`);
+      logger.info(`Metrics at ${url}/metrics, health at ${url}/livez and ${url}/readyz.`);
     }
     const deps = { log: commitLog, registry, logger, onPage, ...(admin !== null && { tell: admin.tell }) };
     const reports = await runWorker(config, deps, once, context.signal);

@@ -96,7 +96,8 @@ export async function runFeedTask(
         if (hold?.grant.revoked.aborted) continue;
         const before: HighwaterError | null = error;
         error = asHighwaterError(feed, thrown);
-        deps.tell({ kind: 'failed', feed: feed.name, code: error.code, parks: error.kind.parks });
+        const { code, kind, message } = error;
+        deps.tell({ kind: 'failed', feed: feed.name, code, parks: kind.parks, what: deps.redact(message) });
         // Another instance that has this feed has not all of them.
         const isOthers = hold === null && error.code === 'LOG_OWNED';
         if (owned === null && endsWorker(error.code) && !isOthers) throw error;

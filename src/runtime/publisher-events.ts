@@ -30,7 +30,14 @@ export type PublisherEvent =
     }
   /** The loop does nothing on purpose: an operator has paused the feed. */
   | { readonly kind: 'rested'; readonly feed: string }
-  | { readonly kind: 'failed'; readonly feed: string; readonly code: ErrorCode; readonly parks: boolean }
+  | {
+      readonly kind: 'failed';
+      readonly feed: string;
+      readonly code: ErrorCode;
+      readonly parks: boolean;
+      /** What happened, for people, without secrets. */
+      readonly what: string;
+    }
   | {
       readonly kind: 'transaction';
       readonly feed: string;

@@ -22,6 +22,8 @@ export interface FeedState {
   image(id: string): Buffer | undefined;
   ids(): IterableIterator<string>;
   hasDeadLetter(sha256: string): boolean;
+  /** Rows that are kept because they could not be published. */
+  readonly deadLetterCount: number;
   /** The record has not been shown since what is asked of the API last changed: nothing says that it still would be. */
   isOutOfScope(id: string): boolean;
   begin(): PendingState;
@@ -114,6 +116,9 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
     image: base.image,
     ids: () => images.keys(),
     hasDeadLetter: base.hasDeadLetter,
+    get deadLetterCount() {
+      return deadLetters.size;
+    },
     isOutOfScope: (id) => (unshown.get(id) ?? Number.POSITIVE_INFINITY) <= offset.scope_seq,
     begin: () => pendingOver(base, decoder),
   };

@@ -1,6 +1,7 @@
 import { valueAt } from '../../avro/path';
 import type { DecodedRecord } from '../../avro/record-decoder';
 import { subjectOf } from '../../format/subjects';
+import { inTellingOrder } from '../../format/telling-order';
 import { column, harmless } from './cells';
 import { cellsIn, type LineText, type Span, type Style, span } from './spans';
 import { fieldText, valueText } from './value-text';
@@ -22,7 +23,6 @@ const ops: Readonly<Record<string, { readonly mark: string; readonly word: strin
     r: { mark: '·', word: 'read', style: 'blue' },
   };
 const MOST_CHANGES = 6;
-const LONG_TEXT = 40;
 const NARROW_CELLS = 80;
 
 /** A change event: whose it is, and what moved from what to what. */
@@ -75,23 +75,4 @@ function changes(fields: readonly string[], before: Fields, after: Fields, room:
 
 function moreText(count: number): string {
   return ` +${count} more`;
-}
-
-/** The telling ones first, then as the schema has them, long texts last. */
-function inTellingOrder(
-  fields: readonly string[],
-  telling: readonly string[],
-  before: Fields,
-  after: Fields,
-): readonly string[] {
-  const rank = (field: string): number => {
-    const at = telling.indexOf(field);
-    if (at >= 0) return at;
-    const isLong = [before, after].some((image) => String(valueAt(image, field) ?? '').length > LONG_TEXT);
-    return telling.length + (isLong ? 1 : 0);
-  };
-  return fields
-    .map((field) => [rank(field), field] as const)
-    .sort(([a], [b]) => a - b)
-    .map(([, field]) => field);
 }

@@ -1,3 +1,4 @@
+import { shorterDecimal } from '../../format/vendor-text';
 import { clip, harmless } from './cells';
 
 const rounded = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -15,9 +16,4 @@ export function valueText(value: unknown, width = 28): string {
 /** The last part of a dotted name, as the vendor spells it: `ratings_accuracy._1m_stdev` → `1m_stdev`. */
 export function fieldText(path: string): string {
   return harmless(path.slice(path.lastIndexOf('.') + 1).replace(/^_(?=\d)/, ''));
-}
-
-/** Two decimals are enough to look at: `193.0000` → `193.00`. */
-function shorterDecimal(text: string): string {
-  return text.replace(/^(-?\d+\.\d\d)0+$/, '$1');
 }

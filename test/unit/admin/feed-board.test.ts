@@ -30,8 +30,8 @@ const acquired = {
   drift: { note() {}, found: () => ({ paths: [], others: 0 }) },
 } as Told;
 const polled = { kind: 'polled', result: {} as never, seconds: 1 } as const;
-const parked = { kind: 'failed', code: 'KAFKA_FORBIDDEN', parks: true } as const;
-const failed = { kind: 'failed', code: 'SOURCE_TIMEOUT', parks: false } as const;
+const parked = { kind: 'failed', code: 'KAFKA_FORBIDDEN', parks: true, what: 'no' } as const;
+const failed = { kind: 'failed', code: 'SOURCE_TIMEOUT', parks: false, what: 'late' } as const;
 
 it('follows a feed from waiting to owned', () => {
   expect(ipos()).toMatchObject({ phase: 'waiting', state: null, failure: null });
@@ -58,14 +58,14 @@ it('waits without a failure of its own once another instance has the feed', () =
 });
 
 it('keeps why the others cannot be asked while it waits for their word', () => {
-  tell({ kind: 'waiting' }, { kind: 'failed', code: 'KAFKA_UNREACHABLE', parks: false }, { kind: 'waiting' });
+  tell({ kind: 'waiting' }, { ...failed, code: 'KAFKA_UNREACHABLE' }, { kind: 'waiting' });
   expect(readiness(ipos(), 'unknown', 0).reason).toContain('KAFKA_UNREACHABLE');
 });
 
 it('takes back a feed that it has lost by a failure, and waits for one that was taken from it', () => {
   tell(acquired, { kind: 'released' });
   expect(ipos()).toMatchObject({ phase: 'waiting', state: null });
-  tell(acquired, { kind: 'failed', code: 'LOG_FENCED', parks: false }, { kind: 'released' });
+  tell(acquired, { ...failed, code: 'LOG_FENCED' }, { kind: 'released' });
   expect(ipos()).toMatchObject({ phase: 'restoring', state: null });
 });
 
