@@ -80,6 +80,8 @@ export interface BackfillStatus {
   readonly done: number;
   /** Of the pages that are committed, repeats among them; without those that are left to polls. */
   readonly rows: number;
+  /** The calendar date up to which all is read. */
+  readonly reached: string;
   /** Null while nothing tells. */
   readonly secondsLeft: number | null;
 }
@@ -94,7 +96,7 @@ export function describeProgress(offset: SourceOffset, nowMs: number): BackfillS
     backfill.next_date !== null ? firstSecondOf(dayOf(backfill.next_date)) : (backfill.next_second ?? first);
   const done = Math.min(1, Math.max(0, (reached - first) / (end - first)));
   const secondsLeft = done === 0 ? null : Math.ceil(((backfill.spent_ms / done) * (1 - done)) / 1000);
-  return { done, rows: backfill.rows, secondsLeft };
+  return { done, rows: backfill.rows, reached: dateOf(Math.floor(reached / 86_400)), secondsLeft };
 }
 
 /** The stored backfill that has not reached its end, if it is one of other dates. */

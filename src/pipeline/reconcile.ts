@@ -29,8 +29,21 @@ export interface ReconcileOptions {
 export interface ReconcileProgress {
   /** 1 or 2: the second scan is read only when the first did not show every record. */
   readonly scan: number;
+  /** `pause`: until the second scan. `probe`: records are asked for that neither scan showed. */
+  readonly phase: 'scan' | 'pause' | 'probe';
   readonly pages: number;
   readonly rows: number;
+  /** Of this scan alone. */
+  readonly scanRows: number;
+  /** Late rows and silent changes that were found by now. */
+  readonly created: number;
+  readonly updated: number;
+  /** Records that were not shown; 0 while a scan runs. */
+  readonly missing: number;
+  /** Of these, how many were probed. */
+  readonly probed: number;
+  /** Length of the pause; 0 without one. */
+  readonly pauseMs: number;
 }
 
 export interface ReconcileResult {
@@ -70,15 +83,18 @@ export async function reconcile(
       else shown.add(id);
     }
   };
-  const found = { pages: 0, rows: 0, created: 0, updated: 0 };
+  const found: Found = { pages: 0, rows: 0, created: 0, updated: 0 };
+  const tell = teller(found, options);
   const missing = (): string[] => [...state.ids()].filter((id) => !shown.has(id) && !state.isOutOfScope(id));
 
   deps.witnesses.add(witness);
   try {
-    let isComplete = await readAll(feed, deps, options, found, 1, signal);
-    if (isComplete && missing().length > 0) {
+    let isComplete = await readAll(feed, deps, options, found, tell, 1, signal);
+    const unseen = isComplete ? missing().length : 0;
+    if (unseen > 0) {
+      tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
       await options.rest(feed.pollIntervalMs);
-      isComplete = await readAll(feed, deps, options, found, 2, signal);
+      isComplete = await readAll(feed, deps, options, found, tell, 2, signal);
       // What moved while the second scan read, it may have leapt over.
       await options.poll();
     }
@@ -100,6 +116,7 @@ export async function reconcile(
     const probe = absenceProbe(feed, deps, candidates, signal);
     let deleted = 0;
     for (let i = 0; i < candidates.length; i += DELETES) {
+      tell(2, { phase: 'probe', missing: candidates.length, probed: i });
       // Nothing comes between the probe and the deletes that it proves.
       const gone = await probe.gone(candidates.slice(i, i + DELETES));
       const deletes = gone.filter((id) => !shown.has(id));
@@ -125,15 +142,28 @@ function inScope({ state }: PollDeps): number {
 
 type Found = { pages: number; rows: number; created: number; updated: number };
 
+type Tell = (scan: number, now?: Partial<ReconcileProgress>) => void;
+
+function teller(found: Found, { onProgress }: ReconcileOptions): Tell {
+  const began = new Map<number, number>();
+  const resting = { phase: 'scan', missing: 0, probed: 0, pauseMs: 0 } as const;
+  return (scan, now = {}) => {
+    if (!began.has(scan)) began.set(scan, scan === 1 ? 0 : found.rows);
+    onProgress?.({ ...resting, scan, ...found, scanRows: found.rows - began.get(scan)!, ...now });
+  };
+}
+
 /** One scan over everything. @returns whether it saw everything that the server showed */
 async function readAll(
   feed: Feed,
   deps: PollDeps,
   options: ReconcileOptions,
   found: Found,
+  tell: Tell,
   number: number,
   signal: AbortSignal,
 ): Promise<boolean> {
+  tell(number);
   const paging = learnedPaging(deps.state.offset, feed.pageSize);
   const start = { highWaterMark: 0, snapshot: false, wide: true, whole: true, paging };
   let isComplete = false;
@@ -151,7 +181,7 @@ async function readAll(
     found.pages++;
     found.rows += page.rows;
     for (const { change } of page.events) count(change, found);
-    options.onProgress?.({ scan: number, pages: found.pages, rows: found.rows });
+    tell(number);
     deps.onPage?.(page);
   };
   if (!options.dryRun) await poll(feed, { ...deps, onPage }, round, signal);
@@ -169,7 +199,7 @@ async function readAll(
       round.position(deps.state.offset, page);
       found.pages++;
       found.rows += page.rows.length;
-      options.onProgress?.({ scan: number, pages: found.pages, rows: found.rows });
+      tell(number);
       await options.between();
     }
   }

@@ -4,10 +4,18 @@ import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { type BackfillRequest, backfillRound, describeProgress, unfinishedOther } from '../pipeline/backfill';
 import { type PollDeps, poll } from '../pipeline/poll';
-import { reconcile } from '../pipeline/reconcile';
+import { type ReconcileProgress, reconcile } from '../pipeline/reconcile';
 import { movePosition, resetState } from '../pipeline/reposition';
 import { retryDeadLetters } from '../pipeline/retry-dead-letters';
-import { backfilled, done, givenUp, progressLine, reconciled, retried } from './outcome-summaries';
+import {
+  backfilled,
+  done,
+  givenUp,
+  progressLine,
+  reconciled,
+  reconcileLine,
+  retried,
+} from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Turns } from './turns';
 
@@ -82,8 +90,10 @@ export async function carryOut(
       case 'reconcile': {
         refuseDuringSnapshot();
         const { dryRun, allowDeletes } = command;
-        const onProgress = ({ scan, pages, rows }: { scan: number; pages: number; rows: number }): void =>
-          progress(`scan ${scan}: ${rows} rows in ${pages} pages`, { scan, pages, rows });
+        const onProgress = (now: ReconcileProgress): void => {
+          const tracked = deps.state.recordCount;
+          progress(reconcileLine(now, tracked), { ...now, tracked });
+        };
         const result = await reconcile(
           feed,
           patient(deps),

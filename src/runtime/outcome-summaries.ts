@@ -1,8 +1,10 @@
 import type { Facts, Outcome } from '../commands/command';
 import type { Feed } from '../feeds/feed';
+import { counted } from '../format/counted';
+import { durationText } from '../format/durations';
 import type { BackfillRequest, BackfillStatus } from '../pipeline/backfill';
 import type { PollResult } from '../pipeline/poll';
-import type { ReconcileResult } from '../pipeline/reconcile';
+import type { ReconcileProgress, ReconcileResult } from '../pipeline/reconcile';
 import type { RetryResult } from '../pipeline/retry-dead-letters';
 
 export function done(summary: string, facts: Facts = {}): Outcome {
@@ -14,14 +16,17 @@ export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean,
   const { created, updated, deleted, missing, why, pages, rows } = result;
   const would = dryRun ? 'would be ' : '';
   const parts = [
-    `${rows} rows in ${pages} pages`,
-    `${created} late records ${would}created`,
-    `${updated} silent changes ${would}updated`,
-    `${deleted} records ${would}deleted`,
+    `${counted(rows, 'row')} in ${counted(pages, 'page')}`,
+    `${counted(created, 'late record')} ${would}created`,
+    `${counted(updated, 'silent change')} ${would}updated`,
+    `${counted(deleted, 'record')} ${would}deleted`,
   ];
   const withheld = why !== null && why !== 'not-proved';
   const facts = { pages, rows, created, updated, deleted, missing, withheld, tracked, dryRun };
-  const rest = why === null ? '' : ` ${missing} records were not shown, and are kept: ${reasons[why]}.`;
+  const rest =
+    why === null
+      ? ''
+      : ` ${counted(missing, 'record was', 'records were')} not shown, and ${missing === 1 ? 'is' : 'are'} kept: ${reasons[why]}.`;
   return {
     ok: true,
     summary: `Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${rest}`,
@@ -49,7 +54,7 @@ export function backfilled(
     other === null
       ? ''
       : ` The one from ${other.from} to ${other.to} was given up for it: ask for its rest again.`;
-  const summary = `The backfill of feed ${feed.name} is done: ${changes} of ${rows} rows in ${pages} pages were unknown or differed.${rest}${gone}`;
+  const summary = `The backfill of feed ${feed.name} is done: ${changes.toLocaleString('en-US')} of ${counted(rows, 'row')} in ${counted(pages, 'page')} ${changes === 1 ? 'was' : 'were'} unknown or differed.${rest}${gone}`;
   const facts = { pages, rows, changes, settled: isSettled };
   return { ok: true, summary, facts: other === null ? facts : { ...facts, ...named(other) } };
 }
@@ -82,7 +87,25 @@ export function retried(feed: Feed, result: RetryResult): Outcome {
   );
 }
 
-export function progressLine({ done, rows, secondsLeft }: BackfillStatus): string {
-  const left = secondsLeft === null ? '' : `, about ${secondsLeft} s left`;
-  return `${Math.floor(done * 100)} %, ${rows} rows${left}`;
+export function progressLine({ done, rows, secondsLeft, reached }: BackfillStatus): string {
+  const left = secondsLeft === null ? '' : `, about ${durationText(secondsLeft * 1_000)} left`;
+  return `${Math.floor(done * 100)} %, ${counted(rows, 'row')}, at ${reached}${left}`;
+}
+
+/** How a reconcile goes. @param tracked records of the feed: about as many rows as a scan reads */
+export function reconcileLine(progress: ReconcileProgress, tracked: number): string {
+  const { scan, phase, scanRows, created, updated, missing, probed, pauseMs } = progress;
+  const number = (count: number) => count.toLocaleString('en-US');
+  if (phase === 'pause') {
+    const unseen = counted(missing, 'record was', 'records were');
+    return `scan 1 is done: ${unseen} not shown, so that a second one begins in ${durationText(pauseMs)}`;
+  }
+  if (phase === 'probe')
+    return `${number(probed)} of ${counted(missing, 'record')} probed that neither scan showed`;
+  const found = [
+    ...(created === 0 ? [] : [counted(created, 'late record')]),
+    ...(updated === 0 ? [] : [counted(updated, 'silent change')]),
+  ];
+  const so = found.length === 0 ? '' : `; found: ${found.join(', ')}`;
+  return `scan ${scan}: ${counted(scanRows, 'row')} of about ${number(tracked)}${so}`;
 }

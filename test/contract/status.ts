@@ -68,9 +68,9 @@ export function statusContract(name: string, log: () => Readonly<Record<string, 
 
     it('counts the dead letters of each feed, and says how to see them', async () => {
       await done(['run', '--once']);
-      await owning('ipos', (feed, owned) =>
-        leaveDeadLetters(feed, owned, { raw: '{"name":"x"}' }, { raw: '{}' }),
-      );
+      await owning('ipos', async (feed, owned) => {
+        await leaveDeadLetters(feed, owned, { raw: '{"name":"x"}' }, { raw: '{}' });
+      });
       const { feeds } = await status();
       expect([feeds.ipos!.dead_letters, feeds.analysts!.dead_letters]).toEqual([2, 0]);
       const { out } = await done(['status']);

@@ -405,7 +405,7 @@ describe('progress', () => {
         },
       },
     );
-    expect(seen[0]).toEqual({ done: 0, rows: 0, secondsLeft: null });
+    expect(seen[0]).toEqual({ done: 0, rows: 0, reached: daysAgo(120), secondsLeft: null });
     const dones = seen.map(({ done }) => done);
     expect(dones).toEqual([...dones].sort((a, b) => a - b));
     expect(dones.at(-1)).toBeGreaterThan(0.9);

@@ -155,7 +155,12 @@ it('polls on between the pages of a reconcile, and says how it goes', async () =
   const outcome = await reconciling;
 
   expect(outcome).toMatchObject({ ok: true, facts: { deleted: 1, missing: 0 } });
-  expect(progress.at(-1)).toMatch(/^scan 2: \d+ rows in \d+ pages$/);
+  expect(progress).toContainEqual(expect.stringMatching(/^scan 1: 1 row of about 40$/));
+  expect(progress).toContainEqual(
+    expect.stringMatching(/^scan 1 is done: 1 record was not shown, .* in 0 s$/),
+  );
+  expect(progress).toContainEqual(expect.stringMatching(/^scan 2: \d+ rows of about 40/));
+  expect(progress.at(-1)).toBe('0 of 1 record probed that neither scan showed');
 });
 
 it('ends a reconcile at once for a pause, and has deleted nothing', async () => {

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorKinds } from '../../errors';
+import { durationText } from '../../format/durations';
 import type { FeedStatus } from '../feed-status';
-import { durationText } from './durations';
 import type { Style } from './spans';
 
 export interface Problem {

@@ -1,6 +1,6 @@
+import { agoText } from '../../format/durations';
 import type { FeedStatus } from '../feed-status';
 import { harmless } from './cells';
-import { agoText } from './durations';
 import { type Column, fittedTable } from './fitted-table';
 import { painted, type Span, type Style, span } from './spans';
 import { type Problem, statusProblems } from './status-problems';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { cellsOf, clip, column } from '../../../src/cli/format/cells';
-import { durationText } from '../../../src/cli/format/durations';
+import { durationText } from '../../../src/format/durations';
 import { wrapped } from '../../../src/cli/format/wrap';
 
 it.each<[string, number]>([
