@@ -24,7 +24,7 @@ it('says how far a feed is behind', () => {
   expect(told(aFeed('insights'), behind, aFeed('analysts'))).toMatchObject({
     tone: 'warning',
     text: 'ipos is 4 min behind',
-    also: 'The other 2 are up to date',
+    also: 'insights and analysts are up to date',
   });
 });
 
@@ -38,25 +38,26 @@ it('says why a feed is parked, in the words of its problem', () => {
 
 it('tells the worst first', () => {
   const paused = aFeed('analysts', { condition: 'paused' });
-  expect(told(paused, behind, parked)).toMatchObject({
+  expect(told(paused, behind, parked, aFeed('a'), aFeed('b'), aFeed('c'), aFeed('d'))).toMatchObject({
     text: 'insights is parked: the API refused the token',
-    also: 'ipos is 4 min behind · analysts is paused',
+    also: 'ipos is 4 min behind · analysts is paused · 4 feeds are up to date',
   });
 });
 
 it('does not take the first read for a fault', () => {
   const first = aFeed('ipos', { condition: 'behind', snapshot: 'running', lastCompleteScanMs: null });
   expect(told(first)).toMatchObject({ tone: 'busy', text: 'ipos is being read for the first time' });
+  expect(told(first, first, first).text).toBe('All 3 feeds are being read for the first time');
 });
 
 it('names what other instances have', () => {
   const elsewhere = aFeed('ipos', { condition: 'standby', isOwn: false });
   expect(told(aFeed('insights'), elsewhere)).toMatchObject({
     tone: 'good',
-    text: '1 feed is up to date',
-    also: 'another instance reads ipos',
+    text: 'insights is up to date',
+    also: 'ipos is read by another instance',
   });
-  expect(told(elsewhere).text).toBe('Standing by: other instances read all feeds');
+  expect(told(elsewhere).text).toBe('ipos is read by another instance');
 });
 
 it('stays the same, to listeners, while only the time grows', () => {
@@ -64,6 +65,14 @@ it('stays the same, to listeners, while only the time grows', () => {
   expect(told(later).text).not.toBe(told(behind).text);
   expect(told(later).key).toBe(told(behind).key);
   expect(told(parked).key).not.toBe(told(aFeed('insights')).key);
+});
+
+it('has a word for problems of feeds that are up to date', () => {
+  expect(told(aFeed('ipos', { problem }), aFeed('insights'))).toMatchObject({
+    tone: 'warning',
+    text: 'Both feeds are up to date',
+    also: '1 problem to look at',
+  });
 });
 
 it('never says that all is well while the publisher is not heard', () => {

@@ -109,6 +109,17 @@ describe('a badge', () => {
     expect(badgeOf(of('Downgrades'), of('Downgrades').transitions[0]!).tone).toBe('down');
   });
 
+  it.each([
+    ['Hold, 7.00', 'Hold, 10.00', 'Hold, 7.00', '10.00'],
+    ['Buy, 40.00', 'Hold, 40.00', 'Buy', 'Hold, 40.00'],
+    ['Buy, 40.00', 'Hold, 12.00', 'Buy, 40.00', 'Hold, 12.00'],
+    [null, 'Hold, 12.00', null, 'Hold, 12.00'],
+    ['Hold', 'Hold', 'Hold', 'Hold'],
+  ])('says of %s → %s what moved', (before, after, from, to) => {
+    const change = aChange({ transitions: [{ type: 'RatingChanged', before, after }] });
+    expect(badgeOf(change, change.transitions[0]!)).toMatchObject({ before: from, after: to });
+  });
+
   it('leaves to the fields what it does not say', () => {
     const change = aChange({
       fields: [

@@ -27,7 +27,17 @@ export function badgeOf(change: ChangeView, { type, before, after }: TransitionV
   const action = change.fields.find(({ field }) => field === 'action')?.after ?? '';
   const known = type === 'RatingChanged' ? own(actions, action) : own(statuses, after ?? '');
   const [mark, tone] = known ?? ['●', 'info'];
-  return { mark, tone, before, after };
+  return { mark, tone, ...parted(before, after) };
+}
+
+/** `Hold, 7.00` and `Hold, 10.00` as `Hold, 7.00` and `10.00`; `Buy, 40.00` and `Hold, 40.00` as `Buy` and `Hold, 40.00`. */
+function parted(before: string | null, after: string | null): Pick<Badge, 'before' | 'after'> {
+  const old = before?.split(', ') ?? [];
+  const now = after?.split(', ') ?? [];
+  if (old.length !== now.length || before === after) return { before, after };
+  const first = now.findIndex((part, at) => part !== old[at]);
+  const last = old.findLastIndex((part, at) => part !== now[at]);
+  return { before: old.slice(0, last + 1).join(', '), after: now.slice(first).join(', ') };
 }
 
 /** The fields that no badge shows already. A badge joins several values by commas. */

@@ -16,51 +16,45 @@ export interface Headline {
 
 interface Judgement {
   readonly tone: Tone;
-  /** Which of several is told first. */
+  /** Which of several is told first; above 0: not as up to date as it could be. */
   readonly rank: number;
+  /** In a word or two. */
   readonly short: string;
-  readonly text: string;
+  /** What it is: goes on after `ipos is` and `All 3 feeds are`. */
+  readonly what: string;
 }
 
-/** How one feed stands, in words. */
-export function judge(feed: FeedView, nowMs: number): Judgement {
-  const { feed: name, condition, problem, reason, lastCompleteScanMs: scannedMs } = feed;
+/** How one feed stands, in words. @param nowMs the publisher's clock */
+export function judge(
+  { condition, problem, reason, snapshot, lastCompleteScanMs }: FeedView,
+  nowMs: number,
+): Judgement {
   const because = problem === null ? reason : asClause(problem.what);
   switch (condition) {
     case 'parked':
-      return { tone: 'bad', rank: 7, short: 'parked', text: `${name} is parked: ${because}` };
+      return { tone: 'bad', rank: 7, short: 'parked', what: `parked: ${because}` };
     case 'no-owner':
-      return { tone: 'bad', rank: 6, short: 'no owner', text: `${name} is read by nobody` };
+      return { tone: 'bad', rank: 6, short: 'no owner', what: 'read by nobody' };
     case 'behind': {
-      const isFirst = feed.snapshot !== 'complete' && scannedMs === null && problem === null;
-      if (isFirst)
-        return {
-          tone: 'busy',
-          rank: 2,
-          short: 'first read',
-          text: `${name} is being read for the first time`,
-        };
-      const text =
-        scannedMs === null
-          ? `${name} was never completely read`
-          : `${name} is ${duration(nowMs - scannedMs)} behind`;
-      return {
-        tone: 'warning',
-        rank: 5,
-        short: 'behind',
-        text: problem === null ? text : `${text}: ${because}`,
-      };
+      if (snapshot !== 'complete' && lastCompleteScanMs === null && problem === null)
+        return { tone: 'busy', rank: 2, short: 'first read', what: 'being read for the first time' };
+      const behind =
+        lastCompleteScanMs === null
+          ? 'not yet completely read'
+          : `${duration(nowMs - lastCompleteScanMs)} behind`;
+      const what = problem === null ? behind : `${behind}: ${because}`;
+      return { tone: 'warning', rank: 5, short: 'behind', what };
     }
     case 'owner-unknown':
-      return { tone: 'warning', rank: 4, short: 'owner unknown', text: `who reads ${name} is not known` };
+      return { tone: 'warning', rank: 4, short: 'owner unknown', what: 'without a known owner' };
     case 'restoring':
-      return { tone: 'busy', rank: 3, short: 'restoring', text: `${name} is being restored` };
+      return { tone: 'busy', rank: 3, short: 'restoring', what: 'being restored' };
     case 'paused':
-      return { tone: 'busy', rank: 1, short: 'paused', text: `${name} is paused` };
+      return { tone: 'busy', rank: 1, short: 'paused', what: 'paused' };
     case 'standby':
-      return { tone: 'good', rank: 0, short: 'standing by', text: `another instance reads ${name}` };
+      return { tone: 'good', rank: 0, short: 'standing by', what: 'read by another instance' };
     case 'up-to-date':
-      return { tone: 'good', rank: -1, short: 'up to date', text: `${name} is up to date` };
+      return { tone: 'good', rank: -1, short: 'up to date', what: 'up to date' };
   }
 }
 
@@ -79,47 +73,31 @@ export function headline(model: Model, nowMs: number): Headline {
   if (heardAtMs === null) return told('unknown', 'Connecting to the publisher…', '', 'connecting');
   if (feeds.length === 0) return told('warning', 'The publisher has no feeds', '', 'none');
 
-  const judged = feeds
-    .map((feed) => ({ ...judge(feed, nowMs + aheadMs), feed }))
-    .sort((a, b) => b.rank - a.rank);
-  const key = judged
-    .map(({ feed, short }) => `${feed.feed} ${short}`)
-    .sort()
-    .join();
-  const off = judged.filter(({ rank }) => rank > 0);
-  const worst = off[0];
-  if (worst === undefined) return allWell(feeds, key);
-  const rest = feeds.length - off.length;
-  const others = off.slice(1).map(({ text }) => text);
-  if (rest > 0)
-    others.push(
-      rest === 1 ? `${judged.at(-1)!.feed.feed} is up to date` : `the other ${rest} are up to date`,
-    );
-  return told(worst.tone, sentence(worst.text), sentence(others.join(' · ')), key);
+  const judged = feeds.map((feed) => ({ ...judge(feed, nowMs + aheadMs), name: feed.feed }));
+  const key = judged.map(({ name, short }) => `${name} ${short}`).join();
+  // What several are is told of all of them at once, the worst first; up to date comes last, unless it is all there is to say.
+  const whats = [...new Set(judged.map(({ what }) => what))];
+  const groups = whats
+    .map((what) => judged.filter((one) => one.what === what))
+    .sort((a, b) => b[0]!.rank - a[0]!.rank);
+  const isWell = judged.every(({ rank }) => rank <= 0);
+  if (isWell) groups.reverse();
+  const [first, ...others] = groups.map((group) => `${subject(group, feeds.length)} ${group[0]!.what}`);
+  const problems = feeds.filter(({ problem }) => problem !== null).length;
+  if (isWell && problems > 0) others.unshift(`${counted(problems, 'problem')} to look at`);
+  const { tone } = groups[0]![0]!;
+  return told(isWell && problems > 0 ? 'warning' : tone, first!, others.join(' · '), `${key} ${problems}`);
 }
 
-function allWell(feeds: readonly FeedView[], key: string): Headline {
-  const elsewhere = feeds.filter(({ condition }) => condition === 'standby');
-  const own = feeds.length - elsewhere.length;
-  const problems = feeds.filter(({ problem }) => problem !== null).length;
-  const also = problems === 0 ? '' : `${counted(problems, 'problem')} to look at`;
-  const tone = problems === 0 ? 'good' : 'warning';
-  if (own === 0) return told(tone, 'Standing by: other instances read all feeds', also, key);
-  const read =
-    own === 1 && feeds.length === 1 ? `${feeds[0]!.feed} is up to date` : `All ${own} feeds are up to date`;
-  if (elsewhere.length === 0) return told(tone, read, also, `${key} ${problems}`);
-  const names = elsewhere.map(({ feed }) => feed).join(', ');
-  return told(
-    tone,
-    `${counted(own, 'feed')} ${own === 1 ? 'is' : 'are'} up to date`,
-    [also, `another instance reads ${names}`].filter((text) => text !== '').join(' · '),
-    `${key} ${problems}`,
-  );
+/** `ipos is`, `insights and ipos are`, `Both feeds are`, `All 3 feeds are` */
+function subject(group: readonly { readonly name: string }[], all: number): string {
+  const [only] = group;
+  if (group.length === 1) return `${only!.name} is`;
+  if (group.length === all) return all === 2 ? 'Both feeds are' : `All ${all} feeds are`;
+  if (group.length > 3) return `${group.length} feeds are`;
+  return `${conjunction.format(group.map(({ name }) => name))} are`;
 }
+
+const conjunction = new Intl.ListFormat('en', { type: 'conjunction' });
 
 const told = (tone: Tone, text: string, also: string, key: string): Headline => ({ tone, text, also, key });
-
-/** A name at the beginning keeps its spelling: feeds are named in small letters. */
-function sentence(text: string): string {
-  return /^(who|another|the) /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
-}

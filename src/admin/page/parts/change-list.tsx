@@ -86,7 +86,7 @@ export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: Chan
         <span class="count">
           {isFiltering(filter)
             ? `${number(matching.length)} of ${number(all.length)}`
-            : all.length > 0 && `the last ${number(rows.length)}`}
+            : all.length > 0 && number(all.length)}
         </span>
         <span class="buttons">
           <button
@@ -129,11 +129,6 @@ export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: Chan
             )}
           </p>
         )}
-        {model.left > 0 && (
-          <p class="left">
-            {counted(model.left, 'change')} more came too fast to be shown here; all are in the log.
-          </p>
-        )}
         {rows.length === 0 ? (
           <Empty
             model={model}
@@ -169,6 +164,11 @@ export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: Chan
         )}
         {matching.length > rows.length && (
           <p class="left">{number(matching.length - rows.length)} older ones are not shown.</p>
+        )}
+        {model.left > 0 && (
+          <p class="left">
+            {counted(model.left, 'more change')} came too fast to be shown here; all are in the log.
+          </p>
         )}
       </div>
     </section>
@@ -230,7 +230,12 @@ function Empty({ model, nowMs, hasSome, isLost, onAll }: EmptyProps) {
       : next.inMs < 1_000
         ? ` ${next.feed} is being polled now.`
         : ` The next poll of ${next.feed} is in ${duration(next.inMs)}.`;
-  return <p class="empty">No changes yet.{expected}</p>;
+  return (
+    <p class="empty">
+      {model.nextId === 0 ? 'No changes yet.' : 'No newer changes.'}
+      {expected}
+    </p>
+  );
 }
 
 type SetFilter = (change: Filter | ((before: Filter) => Filter)) => void;

@@ -106,7 +106,9 @@ function Field({
   return (
     <span class="field">
       <span class="name">{lastPart(field)} </span>
-      {isUpdate ? (
+      {isUpdate && before === after ? (
+        <span class="more">differs further on</span>
+      ) : isUpdate ? (
         <>
           <del>
             <bdi>{shown.before}</bdi>
