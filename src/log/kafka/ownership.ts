@@ -8,6 +8,7 @@ import { connectToWholeLog, type HangingDeps } from './hanging-transactions';
 import { partitionSends } from './messages';
 import { committedRecords, dataBetween, partitionOffsets } from './partition-reader';
 import { connectProducer } from './producer';
+import type { ToMessages } from './record-block';
 import { persistently } from './restore';
 import { type WrittenOffsets, writeTransaction } from './transaction';
 
@@ -17,6 +18,7 @@ export interface OwnershipDeps extends HangingDeps {
   readonly ownerEpoch: string;
   readonly maxRecordBytes: number;
   readonly compression: CompressionTypes;
+  readonly toMessages: ToMessages;
 }
 
 /**
@@ -38,7 +40,8 @@ export async function takeOver(
   const connect = () => connectProducer(kafka, transactionalId);
   const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
   if (lost.length > 0) {
-    const again = partitionSends(lost, (topic) => deps.partitions.get(topic)!, deps.maxRecordBytes);
+    const { maxRecordBytes, toMessages } = deps;
+    const again = partitionSends(lost, (topic) => deps.partitions.get(topic)!, maxRecordBytes, toMessages);
     await writeTransaction(producer, again, deps.compression, written);
   }
   const message = (partition: number): Message => ({

@@ -172,7 +172,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         );
       }
       // All of it before the transaction begins.
-      const prepared = partitionSends(batch.records, partitionsOf, deps.maxRecordBytes);
+      const prepared = partitionSends(batch.records, partitionsOf, deps.maxRecordBytes, deps.toMessages);
       for (let attempt = 1; ; attempt++) {
         const error = await write(prepared, position);
         if (error === null) break;

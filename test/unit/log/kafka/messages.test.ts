@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { ProducerRecord } from '../../../../src/log/commit-log';
 import { partitionSends } from '../../../../src/log/kafka/messages';
+import { asMessages } from '../../../../src/log/kafka/record-block';
 import { partitionOf } from '../../../../src/log/partitioner';
 
 const record = (topic: string, key: string, bytes: number): ProducerRecord => ({
@@ -17,7 +18,7 @@ const records = fc.array(
 it('keeps every record once, in its order within a partition, in the partition of its key', () => {
   fc.assert(
     fc.property(records, (given) => {
-      const sent = partitionSends(given, () => 3, 1_000);
+      const sent = partitionSends(given, () => 3, 1_000, asMessages);
 
       for (const topic of ['a', 'b']) {
         for (const partition of [0, 1, 2]) {
@@ -39,7 +40,7 @@ it('keeps every record once, in its order within a partition, in the partition o
 it('never puts more into one send than a broker takes, but for a single record, and sends nothing empty', () => {
   fc.assert(
     fc.property(records, (given) => {
-      for (const { sends } of partitionSends(given, () => 3, 1_000)) {
+      for (const { sends } of partitionSends(given, () => 3, 1_000, asMessages)) {
         for (const messages of sends) {
           const bytes = messages.reduce((sum, { value }) => sum + (value as Buffer).length, 0);
           expect(messages.length === 1 || (messages.length > 0 && bytes <= 1_000)).toBe(true);
@@ -52,7 +53,7 @@ it('never puts more into one send than a broker takes, but for a single record, 
 it('sends no more than a thousand at a time', () => {
   const many = Array.from({ length: 2_500 }, (_, i) => record('a', `${i}`, 1));
 
-  const [only] = partitionSends(many, () => 1, 1_000_000);
+  const [only] = partitionSends(many, () => 1, 1_000_000, asMessages);
 
   expect(only!.sends.map((messages) => messages.length)).toEqual([1_000, 1_000, 500]);
 });

@@ -1,0 +1,154 @@
+import { CompressionTypes, type Message } from 'kafkajs';
+import type { Logger } from '../../logger';
+import type { ProducerRecord } from '../commit-log';
+import { type EncodedRecords, encodeRecords } from './record-format';
+
+/**
+ * Records of one send, handed to kafkajs as the bytes that it would make of them. kafkajs makes an object with a buffer of its
+ * own of each record, each header and each number, which costs more than all else that is done about a record; here a record
+ * is written once. What is left to kafkajs is what it does for a send as a whole: partitions of the transaction, sequence numbers,
+ * the header of the batch, compression, checksum, retries.
+ *
+ * kafkajs sees an array of messages. It takes from it what these methods answer, and nothing else; that was read in its
+ * source, is checked byte for byte once a process (`blocksAreTaken`), and holds for the version that package.json names. A send
+ * that is tried again encodes the same object again: a block never changes.
+ */
+class RecordBlock extends Array<Message> {
+  /** What is derived from it is no block. */
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+
+  constructor(
+    private readonly partition: number,
+    private readonly encoded: EncodedRecords,
+  ) {
+    super();
+    // Sequence numbers and the offset of the last record are counted by it.
+    this.length = encoded.count;
+  }
+
+  /** Asked for a message without a value: kafkajs refuses `undefined`, and there is none. */
+  override find(): undefined {
+    return undefined;
+  }
+
+  /** Asked for the messages of each partition. */
+  override reduce(): never {
+    return { [this.partition]: this } as never;
+  }
+
+  /** Asked for the timestamps, of which the least and the greatest are used, and for the encoded records. */
+  override map(): never {
+    return new Records(this.encoded) as never;
+  }
+}
+
+/** All of them at the first place. The other places are empty: `every`, `some` and `forEach` pass over them. */
+class Records extends Array<{ readonly buf: Buffer; readonly buffer: Buffer }> {
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+
+  constructor(private readonly encoded: EncodedRecords) {
+    super();
+    this.length = encoded.count;
+    this[0] = { buf: encoded.bytes, buffer: encoded.bytes };
+  }
+
+  /** Asked for those timestamps that there are. */
+  override filter(): never {
+    return [String(this.encoded.firstTimestamp), String(this.encoded.maxTimestamp)] as never;
+  }
+}
+
+/** How kafkajs is given the records of one send, which all go to one partition. */
+export type ToMessages = (records: readonly ProducerRecord[], partition: number) => Message[];
+
+/** Record by record: what any kafkajs takes, at a third of the speed. */
+export const asMessages: ToMessages = (records, partition) =>
+  records.map(({ key, value, headers, timestamp }) => ({
+    ...{ key, value, headers, partition },
+    timestamp: String(timestamp),
+  }));
+
+export const asBlock: ToMessages = (records, partition) => new RecordBlock(partition, encodeRecords(records));
+
+/** What kafkajs makes of a send inside, as far as the check needs it; not part of its published types. */
+export interface KafkajsEncoding {
+  readonly groupMessagesPerPartition: (of: {
+    readonly topic: string;
+    readonly partitionMetadata: readonly unknown[];
+    readonly messages: Message[];
+    readonly partitioner: () => number;
+  }) => Readonly<Record<number, Message[]>>;
+  readonly produceRequest: (of: object) => { encode(): Promise<{ readonly buffer: Buffer }> };
+}
+
+const installed = (): KafkajsEncoding => ({
+  groupMessagesPerPartition: require('kafkajs/src/producer/groupMessagesPerPartition'),
+  produceRequest: require('kafkajs/src/protocol/requests/produce/v3/request'),
+});
+
+let checked: Promise<ToMessages> | null = null;
+
+/** Blocks where kafkajs takes them as it should, else messages, which is said once. Checked once a process. */
+export function toMessages(logger: Logger): Promise<ToMessages> {
+  checked ??= blocksAreTaken().then((taken) => {
+    if (taken) return asBlock;
+    logger.warn(
+      'The installed kafkajs encodes records otherwise than the version that highwater asks for: they are handed over one by one, ' +
+        'which is several times slower. Install the version that highwater asks for.',
+    );
+    return asMessages;
+  });
+  return checked;
+}
+
+/** Whether a produce request with a block is byte for byte the one with its messages. */
+export async function blocksAreTaken(kafkajs: () => KafkajsEncoding = installed): Promise<boolean> {
+  try {
+    const { groupMessagesPerPartition, produceRequest } = kafkajs();
+    const request = async (given: Message[]): Promise<Buffer> => {
+      const partition = 2;
+      const grouped = groupMessagesPerPartition({
+        ...{ topic: 'check', messages: given, partitioner: () => partition },
+        partitionMetadata: [{}],
+      });
+      const messages = grouped[partition]!;
+      if (given.find(({ value }) => value === undefined) !== undefined)
+        throw new TypeError('a message without a value');
+      const { buffer } = await produceRequest({
+        ...{ acks: -1, timeout: 30_000, transactionalId: 'check', producerId: '7', producerEpoch: 3 },
+        compression: CompressionTypes.None,
+        topicData: [{ topic: 'check', partitions: [{ partition, firstSequence: 5, messages }] }],
+      }).encode();
+      return Buffer.concat([Buffer.from([messages.length]), buffer]);
+    };
+    const [block, messages] = await Promise.all([
+      request(asBlock(samples, 2)),
+      request(asMessages(samples, 2)),
+    ]);
+    return block.equals(messages);
+  } catch {
+    return false;
+  }
+}
+
+/** Of every kind: with and without headers and value, empty, beyond ASCII, short and long, not in the order of their time. */
+const samples: readonly ProducerRecord[] = [
+  {
+    key: 'key',
+    value: Buffer.alloc(700, 'value'),
+    headers: { op: 'c', ce_id: 'ipos:1:1' },
+    timestamp: 1_760_000_000_007,
+  },
+  { key: '', value: null, headers: {}, timestamp: 1_760_000_000_000 },
+  {
+    key: 'Söhne 株 👍',
+    value: Buffer.alloc(0),
+    headers: { symbol: '株', none: '' },
+    timestamp: 1_760_000_001_000,
+  },
+  { key: 'k'.repeat(100), value: Buffer.alloc(9_000, 1), headers: {}, timestamp: 1_760_000_000_500 },
+].map((record) => ({ topic: 'check', ...record }));

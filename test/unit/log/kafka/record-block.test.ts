@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { CompressionTypes, type Message } from 'kafkajs';
+import type { ProducerRecord } from '../../../../src/log/commit-log';
+import { registerCodecs } from '../../../../src/log/kafka/compression';
+import {
+  asBlock,
+  asMessages,
+  blocksAreTaken,
+  type KafkajsEncoding,
+} from '../../../../src/log/kafka/record-block';
+
+const inside: KafkajsEncoding = {
+  groupMessagesPerPartition: require('kafkajs/src/producer/groupMessagesPerPartition'),
+  produceRequest: require('kafkajs/src/protocol/requests/produce/v3/request'),
+};
+
+/** Timestamps as kafkajs compares them: as texts, so all of one length. */
+const timestamp = fc.integer({ min: 1_000_000_000_000, max: 9_999_999_999_999 });
+const nearly = fc.integer({ min: 1_760_000_000_000, max: 1_760_000_000_200 });
+// Bytes, and texts that are none in Unicode: half a pair of surrogates.
+const text = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('\ud800', 'x'.repeat(5_000)),
+);
+const size = fc.oneof(fc.nat(80), fc.constantFrom(8_180, 20_000, 1_100_000));
+const record: fc.Arbitrary<ProducerRecord> = fc.record({
+  topic: fc.constant('ipos'),
+  key: text,
+  value: fc.option(fc.tuple(size, fc.nat(255)).map(([bytes, fill]) => Buffer.alloc(bytes, fill))),
+  headers: fc.dictionary(text, text, { maxKeys: 12 }).map((given) => ({ ...given })),
+  timestamp: fc.oneof(nearly, timestamp),
+});
+
+async function produced(messages: Message[], compression: CompressionTypes): Promise<Buffer> {
+  const { buffer } = await inside
+    .produceRequest({
+      ...{ acks: -1, timeout: 30_000, transactionalId: 'id', producerId: '1', producerEpoch: 2, compression },
+      topicData: [{ topic: 'ipos', partitions: [{ partition: 1, firstSequence: 3, messages }] }],
+    })
+    .encode();
+  return buffer;
+}
+
+it('a block is written byte for byte as its messages are', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
+      const block = await produced(asBlock(records, 1), CompressionTypes.None);
+      expect(block.equals(await produced(asMessages(records, 1), CompressionTypes.None))).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it.each(['GZIP', 'LZ4', 'ZSTD'] as const)('a block is compressed as its messages are: %s', async (codec) => {
+  registerCodecs();
+  const records = fc.sample(record, { numRuns: 50, seed: 7 });
+  const block = await produced(asBlock(records, 1), CompressionTypes[codec]);
+  expect(block.equals(await produced(asMessages(records, 1), CompressionTypes[codec]))).toBe(true);
+});
+
+it('the same block is encoded again to the same bytes: a send is tried again with it', async () => {
+  const block = asBlock(fc.sample(record, { numRuns: 10, seed: 3 }), 1);
+  const first = await produced(block, CompressionTypes.None);
+  // Other sends are encoded in between.
+  asBlock(fc.sample(record, { numRuns: 30, seed: 4 }), 1);
+  expect((await produced(block, CompressionTypes.None)).equals(first)).toBe(true);
+});
+
+it('is taken by the kafkajs that is installed', async () => {
+  await expect(blocksAreTaken()).resolves.toBe(true);
+});
+
+const { groupMessagesPerPartition, produceRequest } = inside;
+const others: readonly (readonly [string, () => KafkajsEncoding])[] = [
+  [
+    'is not there any more',
+    () => {
+      throw new Error("Cannot find module 'kafkajs/src'");
+    },
+  ],
+  [
+    'goes through messages one by one',
+    () => ({
+      produceRequest,
+      groupMessagesPerPartition({ messages, partitioner }) {
+        const grouped: Record<number, Message[]> = {};
+        for (const message of messages) {
+          grouped[partitioner()] ??= [];
+          grouped[partitioner()]!.push(message);
+        }
+        return grouped;
+      },
+    }),
+  ],
+  [
+    'has another format',
+    () => ({
+      groupMessagesPerPartition,
+      produceRequest: (of) => ({
+        async encode() {
+          const { topicData } = of as { topicData: { partitions: { messages: Message[] }[] }[] };
+          const messages = [...topicData[0]!.partitions[0]!.messages];
+          return { buffer: Buffer.from(JSON.stringify(messages)) };
+        },
+      }),
+    }),
+  ],
+];
+
+it.each(others)('is not handed to a kafkajs that %s', async (_, kafkajs) => {
+  await expect(blocksAreTaken(kafkajs)).resolves.toBe(false);
+});
