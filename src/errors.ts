@@ -58,7 +58,7 @@ export const errorKinds = {
     parks: true,
     now: 'The feed is not polled: publishing from a damaged state would repeat or lose changes.',
     remedy:
-      'Restore the log from a backup, or begin anew: another data folder, or on Kafka delete the topics .current and .source-offset of the feed. All records then come again as reads (op r).',
+      'Restore the log from a backup, or begin anew: another data folder, or on Kafka delete the topics .current and .source-offset of the feed, and start again. All records then come again as reads (op r).',
   },
   LOG_UNWRITABLE: {
     exit: 2,
@@ -72,7 +72,8 @@ export const errorKinds = {
     retriable: false,
     parks: true,
     now: 'Nothing of the batch was written; the source offset did not move and the batch is tried again.',
-    remedy: 'Free space on the disk, or move the data folder to a larger one (HIGHWATER_DATA_DIR).',
+    remedy:
+      'Free space on the disk, or move the data folder to a larger one (HIGHWATER_DATA_DIR). Then `highwater resume` tries the feed at once.',
   },
   LOG_BUSY: {
     exit: 1,
@@ -87,7 +88,7 @@ export const errorKinds = {
     parks: true,
     now: 'Nothing was written.',
     remedy:
-      'Keep a copy of the folder, then repair the file (sqlite3 highwater.db .recover), restore a backup, or start with an empty folder (HIGHWATER_DATA_DIR).',
+      'Keep a copy of the folder. Then restore a backup, or start with an empty folder (HIGHWATER_DATA_DIR): all records come again as reads (op r).',
   },
   LOG_NEWER: {
     exit: 1,
@@ -130,7 +131,7 @@ export const errorKinds = {
     parks: false,
     now: 'The request is withdrawn: whoever wakes up later leaves it alone.',
     remedy:
-      'Look whether the publisher hangs, and whether it has the feed (HIGHWATER_FEEDS). Then ask again.',
+      'Look whether the publisher hangs, whether it has the feed (HIGHWATER_FEEDS), and whether its log names an error by which it cannot take the feed over: mend that, and start it again. Then ask again.',
   },
   COMMAND_UNANSWERED: {
     exit: 1,
@@ -159,7 +160,8 @@ export const errorKinds = {
     retriable: false,
     parks: true,
     now: 'Nothing was published with it.',
-    remedy: 'Make the new field nullable with a default, or give it a new name.',
+    remedy:
+      'Of a feed of your own: make the new field nullable with a default, or give it a new name. Else go back to the version before, or give these topics a prefix of their own (HIGHWATER_TOPIC_PREFIX).',
   },
   SCHEMA_UNKNOWN: {
     exit: 1,

@@ -45,10 +45,10 @@ export function errorIndex(pages: ReadonlyMap<string, WrittenError>): string {
   return `# Errors
 
 Every error says what happened, what the program does now, and what to do; its code has a page here, which \`highwater explain CODE\` shows in the terminal.
-By situation, with what is seen of each: the [runbook](../runbook.md).
+By situation, with what is seen of each: the [runbook](../runbook/README.md).
 
 **Again**: whether it is tried again by itself. *Slowly*: the feed is parked, since only a person can mend it; it is tried every five minutes or five
-intervals, whichever is longer, at a restart, and at once by \`highwater resume FEED\`. **Exit**: code of a command that ends by it.
+intervals, whichever is longer, and at once [when told to](../runbook/feed-parked.md). **Exit**: code of a command that ends by it.
 
 | code | what happened | again | exit |
 |---|---|---|---|
@@ -57,6 +57,7 @@ ${rows.join('\n')}
 }
 
 function again({ parks, retriable }: ErrorKind): string {
-  if (parks) return 'slowly, for the feed is parked; at once by `highwater resume FEED` or a restart';
+  if (parks)
+    return 'slowly, for the feed is parked; at once by a restart, and by `highwater resume FEED` where the publisher has the feed';
   return retriable ? 'yes' : 'no';
 }

@@ -3,7 +3,7 @@ import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../../a
 import { feedSchemas } from '../../avro/schemas';
 import { commandSchema, commandSubject } from '../../commands/command-record';
 import type { Config } from '../../config/load-config';
-import { HighwaterError } from '../../errors';
+import { errorKinds, HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { commandsTopic, feedTopics } from '../../log/topics';
 import { isHeld } from '../format/schema-line';
@@ -83,7 +83,7 @@ function standing(
     status.state === 'incompatible' ? [`${name}: ${status.reason.problem}`] : [],
   );
   if (incompatible.length > 0) {
-    const remedy = 'Make the new field nullable with a default, or give it a new name.';
+    const { remedy } = errorKinds.SCHEMA_INCOMPATIBLE;
     return failed(subject, incompatible.join('; '), remedy, 'SCHEMA_INCOMPATIBLE');
   }
   const fresh = inspected.filter(({ status }) => status.state !== 'registered').map((one) => one.subject);

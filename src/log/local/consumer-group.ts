@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Logger } from '../../logger';
 import { pause } from '../../wait';
 import type { AssignedPartition, GroupMember, GroupOptions } from '../consumer-log';
+import { makeDataFolder } from './data-folder';
 import { type FolderLock, lockFolder } from './folder-lock';
 import { openGroupOffsets } from './group-offsets';
 import { assertKept } from './position';
@@ -38,7 +38,7 @@ export function joinLocalGroup(
 
   async function live(): Promise<void> {
     const file = path.join(folder, `${encodeURIComponent(groupId)}.db`);
-    attempt(file, () => mkdirSync(folder, { recursive: true }));
+    attempt(file, () => makeDataFolder(folder));
     const lock = await turn(`${file}.lock`);
     if (lock === null) return;
     try {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { localRegistry } from '../../avro/local-registry';
 import type { SchemaRegistry } from '../../avro/registry';
@@ -7,6 +6,7 @@ import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import type { CommitLog, FeedSession } from '../commit-log';
 import { soleMembership } from '../membership';
+import { makeDataFolder } from './data-folder';
 import { examineLocalLog } from './examine';
 import { type FolderLock, lockFolder } from './folder-lock';
 import { refuse } from './ownership';
@@ -64,7 +64,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
 
   function holdFolder(): void {
     if (lock !== null) return;
-    attempt(file, () => mkdirSync(path.dirname(file), { recursive: true }));
+    attempt(file, () => makeDataFolder(path.dirname(file)));
     const taken = lockFolder(path.resolve(dataDir, 'publisher.lock'));
     if (taken === null) refuse(dataDir, reading.reader()?.owner() ?? null);
     try {

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Logger } from '../../logger';
 import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { type Appended, appender, type OwnedTopic } from './append';
+import { makeDataFolder } from './data-folder';
 import { prepareFile } from './file-format';
 import { type Ownership, ownership } from './ownership';
 import { retention } from './retention';
@@ -33,7 +33,7 @@ export interface WriterOptions {
 /** Makes the folder and the file where they are missing. @throws HighwaterError LOG_* */
 export function openWriter({ file, busyTimeoutMs, logger }: WriterOptions): Writer {
   return attempt(file, () => {
-    mkdirSync(path.dirname(file), { recursive: true });
+    makeDataFolder(path.dirname(file));
     const db = connect(file, busyTimeoutMs);
     try {
       prepareFile(db, file);
