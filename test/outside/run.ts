@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { asyncapiFile } from './asyncapi-file';
 import { composeFile } from './compose-file';
+import { dockerfileStyle } from './hadolint';
+import { kubernetesManifests } from './kubernetes';
 import { checkNodes } from './nodes';
 import { checkOtherLanguages } from './other-languages';
 import { packageElsewhere } from './package-elsewhere';
@@ -35,6 +37,8 @@ async function main(): Promise<void> {
   try {
     for (const { name, run } of [
       composeFile,
+      dockerfileStyle,
+      kubernetesManifests,
       scrapeConfig,
       asyncapiFile,
       alertRules,

@@ -1,0 +1,17 @@
+import path from 'node:path';
+import { root } from '../support/build';
+import { run } from './command';
+import type { Step } from './run';
+import { virtualEnvironment } from './virtual-environment';
+
+/** What is wrong with it, or could be better: nothing is left out. */
+export const dockerfileStyle: Step = {
+  name: 'hadolint has nothing to say about the Dockerfile',
+  async run() {
+    const bin = await virtualEnvironment('deploy', path.join(__dirname, 'deploy', 'requirements.txt'));
+    const { code, stdout, stderr } = await run(path.join(bin, 'hadolint'), [path.join(root, 'Dockerfile')], {
+      withinMs: 60_000,
+    });
+    if (code !== 0 || stdout !== '') throw new Error(`${stdout}${stderr}`);
+  },
+};

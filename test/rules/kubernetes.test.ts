@@ -1,0 +1,131 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse, stringify } from 'yaml';
+import { loadConfig } from '../../src/config/load-config';
+import { settings } from '../../src/config/settings';
+import { root } from '../support/build';
+import { parseDockerfile } from '../support/dockerfile';
+import { keptPage } from '../support/kept-page';
+import { tempFolder } from '../support/temp-folder';
+
+interface Workload {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: PodSpec;
+    };
+  };
+}
+
+interface PodSpec {
+  readonly containers: readonly Container[];
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly volumes: readonly { readonly name: string }[];
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+interface Container {
+  readonly image: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly { readonly name: string }[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly startupProbe: Probe;
+  readonly livenessProbe: Probe;
+  readonly readinessProbe: Probe;
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+const folder = path.join(root, 'deploy', 'kubernetes');
+const read = (file: string) => readFileSync(path.join(folder, file), 'utf8');
+const workloads = {
+  kafka: parse(read('kafka/deployment.yaml')) as Workload,
+  embedded: parse(read('embedded/stateful-set.yaml')) as Workload,
+};
+const container = ({ spec }: Workload) => spec.template.spec.containers[0]!;
+const { stages } = parseDockerfile(readFileSync(path.join(root, 'Dockerfile'), 'utf8'));
+const image = (name: string) =>
+  stages
+    .at(-1)!
+    .instructions.filter((one) => one.name === name)
+    .map(({ text }) => text);
+const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+const secretsIn = '/run/secrets/highwater';
+const temp = tempFolder();
+
+describe.each(['kafka', 'embedded'] as const)('deploy/kubernetes/%s', (way) => {
+  const workload = workloads[way];
+  const { spec } = workload.spec.template;
+  const main = container(workload);
+
+  it('has a highwater.yaml that the program takes, with secrets by the files that are mounted', () => {
+    const folderOfSecrets = path.join(temp(), 'secrets');
+    mkdirSync(folderOfSecrets);
+    for (const name of ['api-token', 'http-token'])
+      writeFileSync(path.join(folderOfSecrets, name), `${name}-1a2b3c\n`);
+    const text = read(`${way}/highwater.yaml`);
+    writeFileSync(path.join(temp(), 'highwater.yaml'), text.replaceAll(secretsIn, folderOfSecrets));
+    const env = Object.fromEntries(image('ENV').map((one) => one.split('=')));
+    const config = loadConfig({ flags: {}, env, cwd: temp() });
+    expect(config.api.token).toBe('api-token-1a2b3c');
+    expect(config.http).toEqual({ host: '0.0.0.0', port: 9464, token: 'http-token-1a2b3c' });
+    expect(config.kafka === null).toBe(way === 'embedded');
+    if (way === 'embedded') expect(config.dataDir).toBe('/highwater/data');
+    const secret = Object.entries(settings).filter(([, one]) => one.secret);
+    expect(secret.filter(([key]) => key in parse(text))).toEqual([]);
+  });
+
+  it('mounts that file where the image looks for it, and the secrets where it names them', () => {
+    const mounts = Object.fromEntries(main.volumeMounts.map(({ name, mountPath }) => [name, mountPath]));
+    expect(mounts).toMatchObject({ config: `${image('WORKDIR')[0]}/highwater.yaml`, secrets: secretsIn });
+    expect(spec.volumes.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(Object.keys(mounts).filter((name) => name !== 'data')),
+    );
+    expect([main.args, main.env]).toEqual([undefined, undefined]);
+  });
+
+  it('asks for health where the program answers', () => {
+    const { ports, startupProbe, livenessProbe, readinessProbe } = main;
+    expect(ports).toEqual([{ name: 'http', containerPort: Number(image('EXPOSE')[0]), protocol: 'TCP' }]);
+    const asked = [startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet);
+    expect(asked).toEqual([
+      { path: '/livez', port: 'http' },
+      { path: '/livez', port: 'http' },
+      { path: '/readyz', port: 'http' },
+    ]);
+  });
+
+  it('is the user of the image, and the version of the package', () => {
+    const [uid, gid] = image('USER')[0]!.split(':').map(Number);
+    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: uid, runAsGroup: gid });
+    const { images } = parse(read(`${way}/kustomization.yaml`)) as {
+      readonly images: readonly { readonly name: string; readonly newTag: string }[];
+    };
+    expect(images[0]).toMatchObject({ name: main.image, newTag: version });
+    expect(workload.spec.template.metadata.labels['app.kubernetes.io/version']).toBe(version);
+  });
+});
+
+describe('deploy/kubernetes', () => {
+  it('has both ways alike but for where they write', () => {
+    const own = ({ volumeMounts: _, ...rest }: Container) => rest;
+    expect(own(container(workloads.embedded))).toEqual(own(container(workloads.kafka)));
+    expect(workloads.embedded.spec.replicas).toBe(1);
+  });
+
+  it('has the alerts of ops/alerts.yaml (UPDATE_DOCS=1 writes them)', () => {
+    const { groups } = parse(readFileSync(path.join(root, 'ops', 'alerts.yaml'), 'utf8'));
+    const rule = {
+      apiVersion: 'monitoring.coreos.com/v1',
+      kind: 'PrometheusRule',
+      metadata: { name: 'highwater', labels: { 'app.kubernetes.io/name': 'highwater' } },
+      spec: { groups },
+    };
+    const made = `# Made from ops/alerts.yaml, which has the reasons.\n${stringify(rule, { lineWidth: 120 })}`;
+    expect(keptPage('../deploy/kubernetes/monitoring/prometheus-rule.yaml', made)).toBe(made);
+  });
+});
