@@ -3,14 +3,17 @@ import { painter } from './format/spans';
 export interface DemoFacts {
   readonly url: string;
   readonly token: string;
+  /** Address of the page; null: there is none. */
+  readonly dashboard: string | null;
   readonly dataDir: string;
   readonly isTemporary: boolean;
   readonly color: boolean;
 }
 
 /** What the demo is doing. */
-export function welcome({ url, dataDir, isTemporary, color }: DemoFacts): string {
+export function welcome({ url, dashboard, dataDir, isTemporary, color }: DemoFacts): string {
   const paint = painter(color);
+  const page = dashboard === null ? '' : `\n  ${paint('Dashboard', 'bold')}   ${paint(dashboard, 'cyan')}\n`;
   return `
   ${paint('highwater demo', 'bold')}
 
@@ -18,7 +21,7 @@ export function welcome({ url, dataDir, isTemporary, color }: DemoFacts): string
   Every second highwater reads what is new there, compares each record with
   its last image, and publishes what changed, once, to an embedded log in
   ${paint(dataDir, 'cyan')}${isTemporary ? ' (removed at the end)' : ''}.
-
+${page}
   ${paint('First snapshot', 'bold')}
 `;
 }

@@ -2,18 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
+import { type Admin, startAdmin } from '../admin/admin';
 import { recordDecoder } from '../avro/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
 import { feedDefinitions } from '../feeds';
 import { type LocalLog, openLocalLog } from '../log/local/local-log';
 import { feedTopics } from '../log/topics';
-import { createLogger, wantsColor } from '../logger';
+import { createLogger, type Logger, wantsColor } from '../logger';
 import type { PageReport } from '../pipeline/poll';
 import { instanceName, runWorker } from '../runtime/worker';
 import { type Simulator, startSimulator } from '../simulator/simulator';
+import { version } from '../version';
 import { type CommandContext, runCommand } from './command-context';
 import { type DemoFacts, farewell, welcome, whatToTry } from './demo-texts';
 import { eventLine } from './format/event-line';
+import { openReadingLog } from './open-log';
 import { durationValue, wholeNumberValue } from './option-values';
 import { snapshotBars } from './snapshot-bars';
 
@@ -21,6 +24,8 @@ interface DemoFlags {
   readonly dataDir?: string;
   readonly seed: number;
   readonly interval: number;
+  readonly httpPort: number;
+  readonly open?: true;
   readonly for?: number;
 }
 
@@ -31,7 +36,7 @@ const pageSize = 200;
 export function demoCommand(): Command {
   return new Command('demo')
     .description(
-      'See it work: a simulated API, all three feeds, events live in this terminal. Needs nothing.',
+      'See it work: a simulated API, all three feeds, events live in this terminal and on the dashboard. Needs nothing.',
     )
     .option(
       '--data-dir <folder>',
@@ -44,12 +49,20 @@ export function demoCommand(): Command {
       durationValue,
       2_000,
     )
+    .option(
+      '--http-port <port>',
+      'Port of the dashboard (default: any free one)',
+      wholeNumberValue(0, 65_535),
+      0,
+    )
+    .option('--open', 'Open the dashboard in the browser')
     .option('--for <duration>', 'End by itself after so long', durationValue)
     .addHelpText(
       'after',
       `
 Examples:
   $ npx highwater demo
+  $ npx highwater demo --open
   $ npx highwater demo --interval 300ms --data-dir ./demo-data`,
     )
     .action((flags: DemoFlags) => runCommand((context) => demo(flags, context)));
@@ -82,14 +95,20 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
   const { stdout } = process;
   const color = wantsColor(stdout);
   const { url, token } = simulator;
-  const facts: DemoFacts = { url, token, dataDir: folder.path, isTemporary: folder.isTemporary, color };
   const config = demoConfig(simulator, folder.path);
   const logger = createLogger({ level: 'warn', format: 'pretty', secrets: config.secrets });
   const log = openLocalLog({ dataDir: folder.path, logger, instance: instanceName() });
   const end = endOf(flags.for, context.signal);
+  const admin = await demoDashboard(flags.httpPort, config, log, logger);
+  const dashboard = admin === null ? null : `${admin.url}/`;
+  const facts: DemoFacts = {
+    ...{ url, token, dashboard, color },
+    ...{ dataDir: folder.path, isTemporary: folder.isTemporary },
+  };
   const counts = { changes: { insights: 0, analysts: 0, ipos: 0 } as Record<string, number>, transitions: 0 };
 
   await context.print(welcome(facts));
+  if (flags.open === true && dashboard !== null) await openInBrowser(dashboard);
   const bars = snapshotBars(records, stdout, color);
   let shown: Promise<void> = Promise.resolve();
   function onPage(report: PageReport): void {
@@ -102,14 +121,45 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
     simulator.marketDay.start(flags.interval);
   }
   try {
-    const deps = { log: log.commitLog, registry: log.registry, logger, onPage };
+    const tell = admin === null ? {} : { tell: admin.tell };
+    const deps = { log: log.commitLog, registry: log.registry, logger, onPage, ...tell };
     await runWorker(config, deps, false, end.signal);
   } finally {
     end.now();
     await shown;
+    await admin?.close();
     await log.commitLog.close();
   }
   await context.print(farewell(counts, facts));
+}
+
+/** Null where there is no port to be had, and none was asked for: everything else works without it. */
+async function demoDashboard(
+  port: number,
+  config: ConfigWithApi,
+  { commitLog, registry }: LocalLog,
+  logger: Logger,
+): Promise<Admin | null> {
+  const { feeds, topicPrefix, api, dataDir } = config;
+  const http = { host: '127.0.0.1', port, token: null };
+  try {
+    return await startAdmin(http, {
+      ...{ feeds, topicPrefix, api, logger, log: commitLog, registry },
+      openConsumerLog: () => openReadingLog(config, logger),
+      ...{ instance: instanceName(), place: join(dataDir, 'highwater.db') },
+      build: { version, log: 'embedded' },
+    });
+  } catch (error) {
+    if (port !== 0) throw error;
+    return null;
+  }
+}
+
+/** Where there is no browser, the address is on the screen. */
+async function openInBrowser(address: string): Promise<void> {
+  const { default: open } = await import('open');
+  const browser = await open(address).catch(() => null);
+  browser?.once('error', () => undefined);
 }
 
 /** Reads the events back from the log, as any consumer would: those committed after this call, once it is told to show. */

@@ -1,18 +1,42 @@
 import { shortText } from './short-text';
 
 const MOST_CHARACTERS = 200;
+/** What is shown before the place where two long texts part. */
+const COMMON_CHARACTERS = 40;
 
-/** A value of a record as text for people, whole but for very long ones; null where there is none. */
+/** A value of a record as text for people, cut when it is long; null where there is none. */
 export function vendorText(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'string') return shortText(shorterDecimal(value), MOST_CHARACTERS);
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (Array.isArray(value))
-    return shortText(value.map((one) => vendorText(one) ?? '–').join(', '), MOST_CHARACTERS);
-  return shortText(typeof value === 'object' ? JSON.stringify(value) : String(value), MOST_CHARACTERS);
+  const text = wholeText(value);
+  return text === null ? null : shortText(text, MOST_CHARACTERS);
+}
+
+/** Two values of a field. Of long texts the part where they begin to differ. */
+export function vendorTexts(before: unknown, after: unknown): [before: string | null, after: string | null] {
+  const texts = [wholeText(before), wholeText(after)] as const;
+  const common = commonLength(texts[0] ?? '', texts[1] ?? '');
+  const left = common <= MOST_CHARACTERS / 2 ? 0 : common - COMMON_CHARACTERS;
+  const [from, to] = texts.map((text) => {
+    if (text === null) return null;
+    return shortText(left === 0 ? text : `…${text.slice(left)}`, MOST_CHARACTERS);
+  });
+  return [from!, to!];
 }
 
 /** Two decimals are enough to look at: `193.0000` → `193.00`. */
 export function shorterDecimal(text: string): string {
   return text.replace(/^(-?\d+\.\d\d)0+$/, '$1');
+}
+
+function wholeText(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string') return shorterDecimal(value);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map((one) => wholeText(one) ?? '–').join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function commonLength(a: string, b: string): number {
+  let i = 0;
+  while (i < a.length && i < b.length && a[i] === b[i]) i++;
+  return i;
 }

@@ -39,10 +39,11 @@ export function changeFeed(feeds: readonly Feed[], deps: FollowerDeps): ChangeFe
     const since = performance.now();
     let lastRecord = since;
     let isBegun = false;
+    const topics = { all: 0, opened: 0, expected: 0 };
     let waiting: { readonly change: ReadChange; readonly since: number }[] = [];
     const transitions = new Map<string, TransitionView[]>();
 
-    followLog(
+    topics.all = followLog(
       feeds,
       deps,
       {
@@ -57,6 +58,10 @@ export function changeFeed(feeds: readonly Feed[], deps: FollowerDeps): ChangeFe
           const of = transitions.get(transition.causedBy) ?? [];
           transitions.set(transition.causedBy, [...of, transition.view]);
           if (transitions.size > MOST_TRANSITIONS) transitions.delete(transitions.keys().next().value!);
+        },
+        opened(expects) {
+          topics.opened++;
+          if (expects) topics.expected++;
         },
         passedOver: (_, count) => recent.leaveOut(count),
       },
@@ -77,7 +82,8 @@ export function changeFeed(feeds: readonly Feed[], deps: FollowerDeps): ChangeFe
         await pause(TICK_MS, signal);
         const now = performance.now();
         const isQuiet = now - lastRecord >= QUIET_MS && waiting.length > 0;
-        if (signal.aborted || isQuiet || now - since >= LONGEST_BEGIN_MS) break;
+        const isRead = topics.opened === topics.all && (topics.expected === 0 || isQuiet);
+        if (signal.aborted || isRead || now - since >= LONGEST_BEGIN_MS) break;
       }
       // Several topics were read side by side.
       waiting.sort((a, b) => a.change.view.observedAtMs - b.change.view.observedAtMs);

@@ -4,7 +4,7 @@ import type { TransitionDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import { subjectOf } from '../../format/subjects';
 import { inTellingOrder } from '../../format/telling-order';
-import { vendorText } from '../../format/vendor-text';
+import { vendorText, vendorTexts } from '../../format/vendor-text';
 import type { Op, Origin } from '../../types';
 import type { ChangeView, FieldView, TransitionView } from './view';
 
@@ -90,11 +90,8 @@ function movedText(transition: TransitionDefinition, side: 'before' | 'after', v
 }
 
 function fieldView(field: string, before: Fields | null, after: Fields | null): FieldView {
-  return {
-    field: vendorText(field)!,
-    before: vendorText(fieldOf(before, field)),
-    after: vendorText(fieldOf(after, field)),
-  };
+  const [from, to] = vendorTexts(fieldOf(before, field), fieldOf(after, field));
+  return { field: vendorText(field)!, before: from, after: to };
 }
 
 /** The keys of `extra` are dotted paths themselves. */

@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { freePort } from '../../../tools/servers/ports';
 import { commandLine } from '../../support/cli';
+import { eventsOf } from '../../support/event-stream';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLine();
@@ -57,4 +59,22 @@ it('ends by itself and keeps the log where it was told to', async () => {
   expect(process.stdout()).toContain(`The log stays in ${kept}.`);
   expect(readdirSync(kept)).toContain('highwater.db');
   expect(readdirSync(temporary)).toEqual([]);
+});
+
+it('has a dashboard that shows what the terminal shows, on a port that may be chosen', async () => {
+  const port = String(await freePort());
+  const { process } = demo('--http-port', port);
+  const [, url = ''] = await process.sees(/Dashboard +(http:\S+)\n/);
+  expect(url).toBe(`http://127.0.0.1:${port}/`);
+  expect(await (await fetch(url)).text()).toContain('<html');
+  await process.sees(/⚠ WITHDRAWN/);
+  const events = await eventsOf(url, ({ changes }) => changes.some(({ op }) => op === 'u'));
+  const [withdrawn] = events.changes.filter(({ transitions }) => transitions[0]?.after === 'Withdrawn');
+  expect(process.stdout()).toContain(withdrawn!.title);
+
+  const taken = demo('--http-port', port).process;
+  expect(await taken.ended()).toEqual({ code: 1, signal: null });
+  expect(taken.stderr()).toContain('PORT_UNAVAILABLE');
+  process.signal('SIGINT');
+  expect(await process.ended(3_000)).toEqual({ code: 0, signal: null });
 });
