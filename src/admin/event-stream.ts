@@ -2,10 +2,14 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Dashboard } from './dashboard/dashboard';
 
-/** So many may look at once: pages that nobody closed must not pile up. */
-const MOST_CONNECTIONS = 32;
-/** Who takes nothing for so long, of what is sent at least every few seconds, has gone. */
-const STALLED_MS = 30_000;
+export interface EventStreamLimits {
+  /** So many may look at once: pages that nobody closed must not pile up. */
+  readonly connections: number;
+  /** Who takes nothing for so long, of what is sent every few seconds, has gone. */
+  readonly stalledMs: number;
+}
+
+const defaultLimits: EventStreamLimits = { connections: 32, stalledMs: 30_000 };
 /** Of text that waits for a slow reader. More is made only when this is taken. */
 const AHEAD_BYTES = 64 * 1024;
 
@@ -13,11 +17,16 @@ const AHEAD_BYTES = 64 * 1024;
  * Serves `GET /events`. Each connection asks for the next event when its reader has taken the one before, so that one that is
  * slow is shown less, and holds no memory.
  */
-export function serveEvents(app: FastifyInstance, { events }: Pick<Dashboard, 'events'>): void {
+export function serveEvents(
+  app: FastifyInstance,
+  { events }: Pick<Dashboard, 'events'>,
+  limits: Partial<EventStreamLimits> = {},
+): void {
+  const most = { ...defaultLimits, ...limits };
   let connections = 0;
   app.get('/events', async (request, reply) => {
-    if (connections >= MOST_CONNECTIONS) {
-      const error = `${MOST_CONNECTIONS} pages look already`;
+    if (connections >= most.connections) {
+      const error = `${most.connections} pages look already`;
       return reply.code(503).header('retry-after', '5').send({ error });
     }
     connections++;
@@ -26,7 +35,7 @@ export function serveEvents(app: FastifyInstance, { events }: Pick<Dashboard, 'e
       connections--;
       gone.abort();
     });
-    reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy());
+    reply.raw.setTimeout(most.stalledMs, () => reply.raw.destroy());
     const lastEventId = request.headers['last-event-id'];
     const id = typeof lastEventId === 'string' ? lastEventId : null;
     const text = Readable.from(events(id, gone.signal), { objectMode: false, highWaterMark: AHEAD_BYTES });

@@ -1,0 +1,85 @@
+import { feedActivity } from '../../../../src/admin/dashboard/feed-activity';
+import type { PublisherEvent } from '../../../../src/runtime/publisher-events';
+import type { FeedState } from '../../../../src/state/feed-state';
+import { testFeed } from '../../../support/feeds';
+
+let nowMs: number;
+let offset: { incarnation: string; seq: number };
+let activity: ReturnType<typeof feedActivity>;
+const state = {
+  get offset() {
+    return offset;
+  },
+} as FeedState;
+
+beforeEach(() => {
+  nowMs = 60_000_000;
+  offset = { incarnation: 'a', seq: 1_000 };
+  activity = feedActivity([testFeed('ipos')], () => nowMs);
+});
+
+type Untold<Event> = Event extends PublisherEvent ? Omit<Event, 'feed'> : never;
+const tell = (...events: Untold<PublisherEvent>[]) => {
+  for (const event of events) activity.tell({ ...event, feed: 'ipos' } as PublisherEvent);
+};
+const acquired = {
+  kind: 'acquired',
+  state,
+  drift: { note() {}, found: () => ({ paths: [], others: 0 }) },
+} as const;
+const rested = { kind: 'rested' } as const;
+const failed = (code: 'SOURCE_TIMEOUT' | 'SOURCE_UNAUTHORIZED', what: string) =>
+  ({ kind: 'failed', code, parks: false, what }) as const;
+const lastMinutes = (count: number) => activity.of('ipos').changesPerMinute.slice(-count);
+
+it('counts changes by their numbers, whatever made them, and nothing that was there before', () => {
+  tell(acquired);
+  offset = { incarnation: 'a', seq: 1_003 };
+  tell(rested, rested);
+  nowMs += 60_000;
+  offset = { incarnation: 'a', seq: 1_010 };
+  tell({ kind: 'touched' });
+  expect(lastMinutes(3)).toEqual([0, 3, 7]);
+  expect(activity.of('ipos').changesPerMinute).toHaveLength(60);
+});
+
+it('does not count the numbers of another life of the feed, nor those of minutes in which nobody looked', () => {
+  tell(acquired);
+  offset = { incarnation: 'b', seq: 5_000 };
+  tell(rested);
+  expect(lastMinutes(1)).toEqual([0]);
+  tell({ kind: 'released' });
+  nowMs += 600_000;
+  activity.note('ipos', { incarnation: 'b', seq: 9_000 });
+  nowMs += 5_000;
+  activity.note('ipos', { incarnation: 'b', seq: 9_002 });
+  activity.note('unknown', { incarnation: 'b', seq: 1 });
+  expect(lastMinutes(1)).toEqual([2]);
+});
+
+it('counts requests and retries of the last minute', () => {
+  tell({ kind: 'requested', status: 200, seconds: 1 }, { kind: 'retried', reason: 'SOURCE_TIMEOUT' });
+  nowMs += 30_000;
+  tell({ kind: 'requested', status: null, seconds: 1 });
+  expect(activity.of('ipos')).toMatchObject({ requestsLastMinute: 2, retriesLastMinute: 1 });
+  nowMs += 30_000;
+  expect(activity.of('ipos')).toMatchObject({ requestsLastMinute: 1, retriesLastMinute: 0 });
+});
+
+it('keeps errors by their code, the newest first, until a poll succeeds as lasting, in one line', () => {
+  tell(
+    failed('SOURCE_TIMEOUT', 'late'),
+    failed('SOURCE_UNAUTHORIZED', 'no'),
+    failed('SOURCE_TIMEOUT', 'late\n at x'),
+  );
+  expect(activity.of('ipos').errors).toMatchObject([
+    { code: 'SOURCE_TIMEOUT', what: 'late', times: 2, lasts: true },
+    { code: 'SOURCE_UNAUTHORIZED', what: 'no', times: 1, lasts: true },
+  ]);
+  tell({
+    kind: 'polled',
+    seconds: 1,
+    result: { pages: 1, rows: 0, changes: 0, deadLetters: 0, complete: true },
+  });
+  expect(activity.of('ipos').errors.map(({ lasts }) => lasts)).toEqual([false, false]);
+});

@@ -1,0 +1,129 @@
+import { type FeedFacts, feedView } from '../../../../src/admin/dashboard/feed-view';
+import type { FeedStanding } from '../../../../src/admin/feed-board';
+import type { FeedState } from '../../../../src/state/feed-state';
+import { firstSourceOffset, type SourceOffset } from '../../../../src/state/source-offset';
+import { testFeed } from '../../../support/feeds';
+
+const NOW = 1_790_000_000_000;
+const INTERVAL = 60_000;
+const feed = testFeed('ipos', { pollIntervalMs: INTERVAL });
+
+const offset = (change: Partial<SourceOffset> = {}): SourceOffset => ({
+  ...firstSourceOffset('ipos', 'a', 's'),
+  ...{
+    snapshot: 'complete',
+    last_complete_scan_ms: NOW - INTERVAL,
+    high_water_mark: 1_790_000,
+    record_count: 7,
+  },
+  ...change,
+});
+
+const stateOf = (change: Partial<SourceOffset>, more: Partial<FeedState> = {}) =>
+  ({ offset: offset(change), recordCount: 8, deadLetterCount: 0, ...more }) as FeedState;
+
+function standing(change: Partial<FeedStanding> = {}): FeedStanding {
+  return {
+    ...{ feed, phase: 'owned', failure: null, drift: null, lastChangeMs: null, lastSignMs: 0 },
+    state: stateOf({}),
+    ...change,
+  };
+}
+const waiting = { phase: 'waiting', state: null } as const;
+const failing = (code: 'SOURCE_TIMEOUT' | 'SOURCE_UNAUTHORIZED', parks: boolean) => ({
+  failure: { code, parks },
+});
+
+function view(change: Partial<FeedStanding>, facts: Partial<FeedFacts> = {}) {
+  const error = { code: 'SOURCE_UNAUTHORIZED', what: 'answered 401', times: 3, lastAtMs: 1, lasts: true };
+  const counts = { changesPerMinute: [1], requestsLastMinute: 2, retriesLastMinute: 1, errors: [error] };
+  return feedView({
+    ...{ standing: standing(change), counts, owners: new Map([['ipos', 'other:1']]), stored: null },
+    ...{ storedLetters: null, instance: 'own:2', allowedPerMinute: 60, nowMs: NOW },
+    ...facts,
+  });
+}
+
+it('shows an own feed as its owner knows it', () => {
+  expect(view({})).toMatchObject({
+    ...{ feed: 'ipos', condition: 'up-to-date', problem: null, owner: 'own:2', isOwn: true, records: 8 },
+    ...{ mark: 1_790_000, lastCompleteScanMs: NOW - INTERVAL, deadLetters: 0, snapshot: 'complete' },
+    requests: { lastMinute: 2, allowedPerMinute: 60, retriesLastMinute: 1 },
+  });
+});
+
+it("shows another's feed as the log has it, and who has it", () => {
+  expect(view(waiting, { stored: offset(), storedLetters: 2 })).toMatchObject({
+    ...{ condition: 'standby', owner: 'other:1', isOwn: false, records: 7, mark: 1_790_000, deadLetters: 2 },
+    lastCompleteScanMs: NOW - INTERVAL,
+  });
+  expect(view(waiting)).toMatchObject({ condition: 'standby', problem: null, mark: null, deadLetters: null });
+});
+
+const stored = (change: Partial<SourceOffset>) => view(waiting, { stored: offset(change) });
+
+it.each([
+  ['parked', stored({ parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: answered 401' })],
+  ['behind', stored({ last_complete_scan_ms: NOW - 10 * INTERVAL, last_error: 'SOURCE_TIMEOUT: no answer' })],
+  ['paused', stored({ paused: true, last_complete_scan_ms: NOW - 10 * INTERVAL })],
+] as const)("says that another's feed is %s", (condition, found) => {
+  expect(found.condition).toBe(condition);
+  expect(found.problem?.code).toBe(
+    { parked: 'SOURCE_UNAUTHORIZED', behind: 'SOURCE_TIMEOUT', paused: undefined }[condition],
+  );
+});
+
+it.each([
+  [
+    'is parked',
+    view(failing('SOURCE_UNAUTHORIZED', true)),
+    'SOURCE_UNAUTHORIZED',
+    /401/,
+    /HIGHWATER_API_TOKEN/,
+  ],
+  [
+    'fails for long',
+    view({ ...failing('SOURCE_UNAUTHORIZED', false), state: stateOf({ last_complete_scan_ms: NOW - 1e7 }) }),
+    ...(['SOURCE_UNAUTHORIZED', /401/, /./] as const),
+  ],
+  [
+    'is behind for no reason that is known',
+    view({ state: stateOf({ last_complete_scan_ms: NOW - 600_000 }) }),
+    ...(['BEHIND', /^Last completely read 600 s ago\.$/, /highwater doctor/] as const),
+  ],
+  ['nobody has', view(waiting, { owners: new Map() }), 'NO_OWNER', /No live instance/, /HIGHWATER_FEEDS/],
+  [
+    'nobody can take',
+    view({ ...waiting, ...failing('SOURCE_UNAUTHORIZED', false) }, { owners: new Map() }),
+    ...(['NO_OWNER', /401/, /./] as const),
+  ],
+  ['cannot be asked about', view(waiting, { owners: null }), 'OWNER_UNKNOWN', /cannot be asked/, /doctor/],
+  [
+    'has rows that it could not publish',
+    view({ state: stateOf({}, { deadLetterCount: 3 }) }),
+    ...(['DEAD_LETTERS', /3 rows/, /dead-letters list ipos/] as const),
+  ],
+])('says what to do about a feed that %s', (_, { problem }, code, what, remedy) => {
+  expect(problem!.code).toBe(code);
+  expect(problem!.what).toMatch(what);
+  expect(problem!.remedy).toMatch(remedy);
+});
+
+it.each([
+  [
+    'reads its first snapshot',
+    view({ state: stateOf({ snapshot: 'running', last_complete_scan_ms: null }) }),
+  ],
+  ['failed once and is up to date', view(failing('SOURCE_TIMEOUT', false))],
+  [
+    'is paused, and failed before',
+    view({ ...failing('SOURCE_TIMEOUT', false), state: stateOf({ paused: true }) }),
+  ],
+])('has nothing to be mended of a feed that %s', (_, { problem }) => {
+  expect(problem).toBeNull();
+});
+
+it('does not say that an error lasts which another instance has taken the feed away with', () => {
+  expect(view({}).errors[0]!.lasts).toBe(false);
+  expect(view(failing('SOURCE_UNAUTHORIZED', true)).errors[0]!.lasts).toBe(true);
+});

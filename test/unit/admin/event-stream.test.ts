@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import fastify, { type FastifyInstance } from 'fastify';
+import { serveEvents } from '../../../src/admin/event-stream';
+import { until } from '../../support/until';
+
+let app: FastifyInstance;
+/** Of one test: those of an earlier one may end late. */
+let count: { open: number; made: number };
+
+beforeEach(() => {
+  count = { open: 0, made: 0 };
+  app = fastify({ forceCloseConnections: true });
+});
+afterEach(() => app.close());
+
+async function serve(text: string, everyMs: number, limits: { connections?: number; stalledMs?: number }) {
+  const own = count;
+  async function* events(_: string | null, signal: AbortSignal): AsyncGenerator<string> {
+    own.open++;
+    try {
+      while (!signal.aborted) {
+        own.made++;
+        yield text;
+        await pause(everyMs, undefined, { signal }).catch(() => undefined);
+      }
+    } finally {
+      own.open--;
+    }
+  }
+  serveEvents(app, { events }, limits);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return (app.server.address() as AddressInfo).port;
+}
+
+it('makes no more for one that does not read than fits into sockets, and drops it', async () => {
+  const port = await serve(`data: ${'x'.repeat(100_000)}\n\n`, 0, { stalledMs: 500 });
+  const slow = connect(port, '127.0.0.1').on('error', () => {});
+  slow.write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
+  slow.pause();
+  await until(() => count.open === 1 && count.made > 3);
+  await until(() => count.open === 0);
+  // What the two ends of a connection hold, some MB, is all that was ever made.
+  expect(count.made).toBeLessThan(200);
+  slow.destroy();
+});
+
+it('refuses one too many, and takes another when one has gone', async () => {
+  const port = await serve('data: 1\n\n', 20, { connections: 2 });
+  const url = `http://127.0.0.1:${port}/events`;
+  const over = new AbortController();
+  const [first] = await Promise.all([fetch(url, { signal: over.signal }), fetch(url)]);
+  expect(first!.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  const refused = await fetch(url);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+  over.abort();
+  await until(async () => {
+    const answer = await fetch(url);
+    if (answer.status === 503) await answer.text();
+    return answer.status === 200;
+  });
+});
+
+it('ends with the server', async () => {
+  const port = await serve('data: 1\n\n', 60_000, {});
+  const looking = connect(port, '127.0.0.1').on('error', () => {});
+  const closed = once(looking.resume(), 'close');
+  looking.write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(() => count.open === 1);
+  await app.close();
+  await closed;
+  await until(() => count.open === 0);
+});
