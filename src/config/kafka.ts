@@ -10,8 +10,9 @@ import { type TlsTexts, tlsProblem } from './tls-files';
 /** The settings on which it depends where records are written to and read from. */
 export const logSettings = [
   ...['dataDir', 'kafkaBrokers', 'kafkaSsl', 'kafkaSslCaFile', 'kafkaSslCertFile', 'kafkaSslKeyFile'],
-  ...['kafkaSslKeyPassword', 'kafkaSaslMechanism', 'kafkaSaslUsername', 'kafkaSaslPassword'],
-  ...['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistryPassword'],
+  ...['kafkaSslKeyPassword', 'kafkaSslKeyPasswordFile', 'kafkaSaslMechanism', 'kafkaSaslUsername'],
+  ...['kafkaSaslPassword', 'kafkaSaslPasswordFile', 'schemaRegistryUrl', 'schemaRegistryUsername'],
+  ...['schemaRegistryPassword', 'schemaRegistryPasswordFile'],
 ] as readonly SettingKey[];
 
 export interface ReadKafka {

@@ -13,6 +13,7 @@ import { type HttpConfig, readHttp } from './http';
 import { logSettings, readKafka } from './kafka';
 import { loadFeeds } from './load-feeds';
 import { configError, type Mistake } from './mistake';
+import { readPasswordFiles } from './password-files';
 import { concerns, findUnknown, readSettings } from './raw-settings';
 import type { SettingKey, SettingValues } from './settings';
 import { readToken } from './token';
@@ -91,7 +92,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   const filePath = resolve(cwd, fileName);
   const file = readConfigFile(filePath, fileName, typeof flags.config === 'string');
   const sources = { flags, env, file };
-  const settings = readSettings(sources);
+  const { read: settings, mistakes: passwordMistakes } = readPasswordFiles(readSettings(sources), cwd);
   const { values, origins } = settings;
   const token = readToken(settings, cwd, 'apiToken');
   const http = readHttp(settings, cwd);
@@ -111,6 +112,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     ...settings.mistakes,
     ...token.mistakes,
     ...http.mistakes,
+    ...passwordMistakes,
     ...kafka.mistakes,
     ...feedMistakes,
   ];

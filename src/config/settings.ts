@@ -125,6 +125,14 @@ export const settings = {
     doc: 'Password of an encrypted key.',
     secret: true,
   },
+  kafkaSslKeyPasswordFile: {
+    env: 'KAFKA_SSL_KEY_PASSWORD_FILE',
+    flag: '--kafka-ssl-key-password-file <file>',
+    schema: text('the path of a file'),
+    default: null,
+    doc: 'File that holds that password and nothing else.',
+    secret: false,
+  },
   kafkaSaslMechanism: {
     env: 'KAFKA_SASL_MECHANISM',
     flag: '--kafka-sasl-mechanism <name>',
@@ -148,6 +156,14 @@ export const settings = {
     default: null,
     doc: 'Password of the user. No flag, since other users of the machine could read it there.',
     secret: true,
+  },
+  kafkaSaslPasswordFile: {
+    env: 'KAFKA_SASL_PASSWORD_FILE',
+    flag: '--kafka-sasl-password-file <file>',
+    schema: text('the path of a file'),
+    default: null,
+    doc: 'File that holds that password and nothing else.',
+    secret: false,
   },
   kafkaSessionTimeout: {
     env: 'KAFKA_SESSION_TIMEOUT',
@@ -188,6 +204,14 @@ export const settings = {
     default: null,
     doc: 'Password of the user at the registry.',
     secret: true,
+  },
+  schemaRegistryPasswordFile: {
+    env: 'SCHEMA_REGISTRY_PASSWORD_FILE',
+    flag: '--schema-registry-password-file <file>',
+    schema: text('the path of a file'),
+    default: null,
+    doc: 'File that holds that password and nothing else.',
+    secret: false,
   },
   schemaRegistration: {
     env: 'HIGHWATER_SCHEMA_REGISTRATION',

@@ -13,19 +13,29 @@ export interface ReadToken {
  * A token itself or out of its file: whichever is set nearer to the command line.
  * @param name of the setting; that of the file is the same with `File` behind it
  */
-export function readToken(
-  { values, origins }: ReadSettings,
-  cwd: string,
-  name: 'apiToken' | 'httpToken',
-): ReadToken {
+export function readToken(read: ReadSettings, cwd: string, name: 'apiToken' | 'httpToken'): ReadToken {
+  return readSecret(read, cwd, name);
+}
+
+type Secret =
+  | 'apiToken'
+  | 'httpToken'
+  | 'kafkaSslKeyPassword'
+  | 'kafkaSaslPassword'
+  | 'schemaRegistryPassword';
+
+/** As `readToken` does; of a password file only the line break at its end is none of the password. */
+export function readSecret({ values, origins }: ReadSettings, cwd: string, name: Secret): ReadToken {
   const file = `${name}File` as const;
+  const isToken = name === 'apiToken' || name === 'httpToken';
+  const what = isToken ? 'a token' : 'a password';
   const direct = origins.get(name);
   const fromFile = origins.get(file);
   if (direct !== undefined && fromFile !== undefined && direct.rank === fromFile.rank) {
     const where = `${direct.where} and ${fromFile.where}`;
     return {
       token: null,
-      mistakes: [{ key: name, where, problem: 'is set twice, expected a token or a file of one' }],
+      mistakes: [{ key: name, where, problem: `is set twice, expected ${what} or a file of one` }],
     };
   }
   const useFile = fromFile !== undefined && (direct === undefined || fromFile.rank < direct.rank);
@@ -36,9 +46,9 @@ export function readToken(
     token: null,
     mistakes: [{ key: file, where: fromFile.where, problem }],
   });
-  const read = readText(resolve(cwd, path));
-  if ('failure' in read) return mistake(`${fileCalled(path)} cannot be read (${read.failure})`);
-  const content = read.text.trim();
+  const found = readText(resolve(cwd, path));
+  if ('failure' in found) return mistake(`${fileCalled(path)} cannot be read (${found.failure})`);
+  const content = isToken ? found.text.trim() : found.text.replace(/\r?\n$/, '');
   const parsed = settings[name].schema.safeParse(content);
   if (parsed.success) return { token: parsed.data, mistakes: [] };
   // The expectation of the setting itself, without what was found.
