@@ -1,5 +1,7 @@
 import { types } from 'node:util';
 import pc from 'picocolors';
+import { cellsOf } from './cli/format/cells';
+import { wrapped } from './cli/format/wrap';
 import { HighwaterError } from './errors';
 import { createRedactor } from './redaction';
 
@@ -7,20 +9,27 @@ export interface RenderOptions {
   readonly color: boolean;
   /** Replaced wherever they turn up. */
   readonly secrets?: readonly string[];
+  /** Cells of a terminal, to fold at; default: a line each. */
+  readonly width?: number;
 }
 
 /**
  * What a command says on stderr when it ends by an error: what happened, what the program does now, what to do. Anything
  * but a HighwaterError is a fault of the program and says so, with its stack.
  */
-export function renderError(error: unknown, { color, secrets = [] }: RenderOptions): string {
+export function renderError(
+  error: unknown,
+  { color, secrets = [], width = Infinity }: RenderOptions,
+): string {
   const paint = pc.createColors(color);
   const redact = createRedactor(secrets);
   if (error instanceof HighwaterError) {
     const { code, message, now, remedy } = error;
-    return `${paint.red('error')} ${paint.bold(code)}  ${harmless(redact(message))}
-  ${paint.dim('now:')}  ${harmless(redact(now))}
-  ${paint.dim('do: ')}  ${harmless(redact(remedy))}
+    const what = folded(`error ${code}  ${harmless(redact(message))}`, width, 2);
+    const said = what.replace(`error ${code}`, `${paint.red('error')} ${paint.bold(code)}`);
+    return `${said}
+  ${paint.dim('now:')}  ${folded(harmless(redact(now)), width, 8, 8)}
+  ${paint.dim('do: ')}  ${folded(harmless(redact(remedy)), width, 8, 8)}
 `;
   }
   return `${paint.red('error')} ${paint.bold('a fault in highwater itself')}  ${harmless(redact(summary(error)))}
@@ -30,6 +39,23 @@ ${stacks(error)
   .map((stack) => paint.dim(harmless(redact(stack)).replace(/^/gm, '    ')))
   .join('\n')}
 `;
+}
+
+/**
+ * Text whose first line begins at `at`, in lines of at most `width` cells; what follows a fold stands at `indent` beyond the
+ * beginning of its own line. Where nothing has to be folded nothing is touched.
+ */
+function folded(text: string, width: number, indent: number, at = 0): string {
+  return text
+    .split('\n')
+    .flatMap((line, n) => {
+      const begins = n === 0 ? at : line.length - line.trimStart().length;
+      if (begins + cellsOf(line.trimStart()) <= width) return [line];
+      const under = ' '.repeat(n === 0 ? indent : begins + 2);
+      const lines = wrapped(line.trimStart(), width - Math.max(begins, under.length));
+      return lines.map((part, i) => (i > 0 ? under : n === 0 ? '' : ' '.repeat(begins)) + part);
+    })
+    .join('\n');
 }
 
 function summary(error: unknown): string {

@@ -5,6 +5,7 @@ import { wantsColor } from '../logger';
 import { renderError } from '../render-error';
 import { keepEnvironmentOutOfReports } from './diagnostic-reports';
 import { type Interruption, listenForSignals } from './interruption';
+import { widthOf } from './terminal';
 
 /** What every command works with. */
 export interface CommandContext extends Pick<Interruption, 'beforeForcedExit'> {
@@ -35,7 +36,8 @@ export async function runCommand(action: CommandAction): Promise<void> {
   const interruption = listenForSignals();
 
   function report(error: unknown): number {
-    process.stderr.write(renderError(error, { color: wantsColor(process.stderr), secrets }));
+    const { stderr } = process;
+    stderr.write(renderError(error, { color: wantsColor(stderr), secrets, width: widthOf(stderr) }));
     return error instanceof HighwaterError ? error.kind.exit : 1;
   }
   // A rejection that nobody handles comes here too.

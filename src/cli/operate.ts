@@ -12,6 +12,8 @@ import { unlessAborted } from '../wait';
 import type { CommandContext } from './command-context';
 import { type OpenLog, openLog } from './open-log';
 import { type OperationReport, operationReport } from './operation-report';
+import { type ProgressScreen, progressScreen } from './progress-screen';
+import { publisherProgress } from './publisher-progress';
 
 export interface OperateFlags {
   readonly json?: true;
@@ -28,6 +30,7 @@ interface Operation extends OpenLog {
   readonly logger: Logger;
   readonly context: CommandContext;
   readonly report: OperationReport;
+  readonly screen: ProgressScreen;
 }
 
 /**
@@ -46,10 +49,11 @@ export async function operate(
   const feed = configuredFeed(feedName, config);
   // What it came to is printed: the log is for what goes wrong.
   const level = config.log.level === 'info' ? 'warn' : config.log.level;
-  const logger = createLogger({ ...config.log, level, secrets: config.secrets });
+  const screen = progressScreen(flags.json !== true && config.log.format === 'pretty');
+  const logger = createLogger({ ...config.log, level, secrets: config.secrets, ...screen.logging });
   const open = openLog(config, { logger, signal: context.signal, instance: instanceName() });
-  const report = operationReport(feed.name, command, flags.json === true, context);
-  const operation = { ...open, feed, command, config, flags, logger, context, report };
+  const report = operationReport(feed.name, command, flags.json === true, context, screen);
+  const operation = { ...open, feed, command, config, flags, logger, context, report, screen };
   try {
     await assertPublished(operation);
     const outcome = (await askPublisher(operation)) ?? (await actHere(operation));
@@ -57,9 +61,10 @@ export async function operate(
   } catch (error) {
     if (error instanceof Left) return 1;
     if (!context.signal.aborted || error instanceof HighwaterError) throw error;
-    context.note(`highwater: ${command.name} of ${feed.name} was interrupted before it began.\n`);
+    screen.write(`highwater: ${command.name} of ${feed.name} was interrupted before it began.\n`);
     return 1;
   } finally {
+    screen.end();
     await open.commitLog.close();
   }
 }
@@ -94,7 +99,7 @@ async function assertPublished({ commitLog, context, feed, config, place }: Oper
 
 /** @returns null when no publisher has the request, nor will have it */
 async function askPublisher(operation: Operation): Promise<Outcome | null> {
-  const { config, feed, command, flags, context, report, commitLog, registry } = operation;
+  const { config, feed, command, flags, context, report, screen, commitLog, registry } = operation;
   if (!publisherMayRun(config)) return null;
   const answer = await askOwner(
     feed.name,
@@ -116,13 +121,13 @@ async function askPublisher(operation: Operation): Promise<Outcome | null> {
     case 'answered':
       return answer.outcome;
     case 'left':
-      context.note(
+      screen.write(
         `highwater: ${answer.owner} goes on with ${command.name} of ${feed.name}; its answer is not waited for.\n`,
       );
       throw new Left();
     case 'not accepted':
       if (!context.signal.aborted) return null;
-      context.note(`highwater: ${command.name} of ${feed.name} is withdrawn: nobody had accepted it.\n`);
+      screen.write(`highwater: ${command.name} of ${feed.name} is withdrawn: nobody had accepted it.\n`);
       throw new Left();
   }
 }
@@ -138,7 +143,8 @@ async function actHere(operation: Operation): Promise<Outcome> {
   const { feed, command, flags, logger, context, report, commitLog, registry } = operation;
   // Only who acts as a publisher needs to reach the API.
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'api');
-  const deps = { log: commitLog, registry, logger, instance: instanceName() };
+  const { onRestore } = publisherProgress(operation.screen, logger);
+  const deps = { log: commitLog, registry, logger, onRestore, instance: instanceName() };
   const outcomes: Outcome[] = [];
   const request = {
     command,

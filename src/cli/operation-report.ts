@@ -1,5 +1,10 @@
 import type { Command, Facts, Outcome } from '../commands/command';
 import type { CommandContext } from './command-context';
+import { harmless } from './format/cells';
+import { wrapped } from './format/wrap';
+import { operationText } from './operation-progress';
+import type { ProgressScreen } from './progress-screen';
+import { widthOf } from './terminal';
 
 /** What is shown of a command while it is carried out, and at its end. */
 export interface OperationReport {
@@ -23,48 +28,68 @@ interface ReportLine {
   readonly error: { readonly code: string; readonly message: string; readonly remedy: string } | null;
 }
 
+/** Where lines are written, one in a while is enough. */
+const WRITE_EVERY_MS = 5_000;
+
 export function operationReport(
   feed: string,
   { name }: Command,
   json: boolean,
   { print }: Pick<CommandContext, 'print'>,
+  screen: Pick<ProgressScreen, 'isLive' | 'set' | 'write' | 'end'>,
 ): OperationReport {
   const nothing = { owner: null, summary: null, facts: {}, error: null };
   let last = '';
+  let writtenAt = performance.now();
 
-  async function show(
-    line: Partial<ReportLine> & Pick<ReportLine, 'kind'>,
-    text: string | null,
-  ): Promise<void> {
+  async function printed(line: Partial<ReportLine> & Pick<ReportLine, 'kind'>): Promise<void> {
     const { kind, ...rest } = line;
     const whole: ReportLine = { kind, feed, command: name, ...nothing, ...rest };
-    if (json) await print(`${JSON.stringify(whole)}\n`);
-    else if (text !== null) await print(`${text}\n`);
+    await print(`${JSON.stringify(whole)}\n`);
+  }
+  /** What it comes to goes to stdout; who does it and how it goes, to stderr. */
+  function said(line: Partial<ReportLine> & Pick<ReportLine, 'kind'>, text: string): void {
+    if (json) void printed(line);
+    else screen.write(`${text}\n`);
+  }
+  function progressed(summary: string, facts: Facts): void {
+    // Not how it goes, but what became of an earlier one.
+    if ('givenUpFrom' in facts) screen.write(`${summary}\n`);
+    else if (screen.isLive) {
+      const toldMs = Date.now();
+      screen.set(name, (nowMs) => operationText(name, feed, { summary, facts }, nowMs - toldMs));
+    } else if (performance.now() - writtenAt >= WRITE_EVERY_MS) {
+      writtenAt = performance.now();
+      screen.write(`${summary}\n`);
+    }
   }
 
   return {
-    accepted: (owner) =>
-      void show({ kind: 'accepted', owner }, `${owner} has feed ${feed} and accepted ${name}.`),
+    accepted: (owner) => said({ kind: 'accepted', owner }, `${owner} has feed ${feed} and accepted ${name}.`),
     acting: () =>
-      void show(
+      said(
         { kind: 'acting' },
         `No publisher has accepted ${name} of ${feed}: this command acquires the feed.`,
       ),
     progress(summary, facts) {
       // The owner repeats itself to show that it lives.
       const line = JSON.stringify([summary, facts]);
-      if (line !== last) void show({ kind: 'progress', summary, facts }, summary);
+      if (line === last) return;
       last = line;
+      if (json) void printed({ kind: 'progress', summary, facts });
+      else progressed(summary, facts);
     },
     async outcome(outcome) {
+      screen.end();
       if (outcome.ok) {
         const { summary, facts } = outcome;
-        await show({ kind: 'done', summary, facts }, summary);
+        if (json) await printed({ kind: 'done', summary, facts });
+        else await print(`${wrapped(harmless(summary), widthOf(process.stdout)).join('\n')}\n`);
         // Carried out, but for deletes that wait for an operator: a script has to notice.
         return facts.withheld === true && facts.dryRun !== true ? 1 : 0;
       }
       const { code, message, remedy } = outcome.error;
-      await show({ kind: 'failed', error: { code, message, remedy } }, null);
+      if (json) await printed({ kind: 'failed', error: { code, message, remedy } });
       throw outcome.error;
     },
   };

@@ -4,12 +4,12 @@ import { configOptions, variablesWithoutFlag } from '../config/command-options';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
 import type { HighwaterError } from '../errors';
 import { createLogger, type Logger } from '../logger';
-import type { PageReport } from '../pipeline/poll';
 import { instanceName, runWorker } from '../runtime/worker';
 import { version } from '../version';
 import { type CommandContext, runCommand } from './command-context';
 import { openLog, openReadingLog } from './open-log';
-import { snapshotProgress } from './snapshot-progress';
+import { progressScreen } from './progress-screen';
+import { publisherProgress } from './publisher-progress';
 
 export function runWorkerCommand(): Command {
   const command = new Command('run')
@@ -38,12 +38,14 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const once = flags.once === true;
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'api');
   context.hide(config.secrets);
-  const logger = createLogger({ ...config.log, secrets: config.secrets });
+  const { level, format } = config.log;
+  const screen = progressScreen(format === 'pretty' && (level === 'info' || level === 'debug'));
+  const logger = createLogger({ ...config.log, secrets: config.secrets, ...screen.logging });
   const { commitLog, registry, place } = openLog(config, {
     ...{ logger, signal: context.signal, instance: instanceName() },
   });
   introduce(config, place, once, logger);
-  const onPage = pageTeller(logger);
+  const { onPage, onRestore } = publisherProgress(screen, logger);
   let admin: Admin | null = null;
   try {
     // Who polls once is gone before anybody could ask.
@@ -59,7 +61,14 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
       logger.info(`Dashboard at ${url}/`);
       logger.info(`Metrics at ${url}/metrics, health at ${url}/livez and ${url}/readyz.`);
     }
-    const deps = { log: commitLog, registry, logger, onPage, ...(admin !== null && { tell: admin.tell }) };
+    const deps = {
+      log: commitLog,
+      registry,
+      logger,
+      onPage,
+      onRestore,
+      ...(admin !== null && { tell: admin.tell }),
+    };
     const reports = await runWorker(config, deps, once, context.signal);
     const unfinished = reports.filter(({ complete }) => !complete).map(({ feed }) => feed);
     if (context.signal.aborted) {
@@ -72,6 +81,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   } finally {
     await admin?.close();
     await commitLog.close();
+    screen.end();
   }
 }
 
@@ -93,26 +103,4 @@ function introduce({ feeds, api }: ConfigWithApi, place: string, once: boolean, 
   const names = feeds.map(({ name }) => name).join(', ');
   logger.info(`Reading ${api.baseUrl}: ${once ? `${names}, once` : every}.`);
   logger.info(`Writing to ${place}.`);
-}
-
-function pageTeller(logger: Logger): (report: PageReport) => void {
-  const progress = snapshotProgress(Date.now);
-  return (report) => {
-    const feed = report.feed.name;
-    const news = progress(report);
-    if (news !== null) {
-      const { done, ...facts } = news;
-      logger.info(done ? 'first snapshot complete' : 'first snapshot runs', { feed, ...facts });
-    }
-    // Of records that are too large, each has a line of its own.
-    const noRecords = report.letters.filter(({ id }) => id === undefined);
-    if (noRecords.length > 0) {
-      const { reason } = noRecords[0]!;
-      logger.warn(`records without id or updated were put into ${feed}.dead-letters`, {
-        feed,
-        count: noRecords.length,
-        reason,
-      });
-    }
-  };
 }

@@ -2,6 +2,7 @@ import type { Command, CommanderError } from 'commander';
 import { HighwaterError } from '../errors';
 import { wantsColor } from '../logger';
 import { renderError } from '../render-error';
+import { widthOf } from './terminal';
 
 /** @returns exit code of a command line that asked for help or was wrong; commander has said nothing of the latter yet */
 export function reportUsage(error: CommanderError, commands: readonly Command[]): number {
@@ -16,6 +17,7 @@ export function reportUsage(error: CommanderError, commands: readonly Command[])
   const command = commands.find((one) => one.name() === process.argv[2]);
   const help = command === undefined ? 'highwater --help' : `highwater ${command.name()} --help`;
   const usage = new HighwaterError('USAGE_INVALID', said, { remedy: `See \`${help}\`.` });
-  process.stderr.write(renderError(usage, { color: wantsColor(process.stderr) }));
+  const { stderr } = process;
+  stderr.write(renderError(usage, { color: wantsColor(stderr), width: widthOf(stderr) }));
   return usage.kind.exit;
 }

@@ -11,7 +11,7 @@ import { createImages } from '../pipeline/images';
 import type { PageReport, PollDeps } from '../pipeline/poll';
 import type { Source } from '../source/source';
 import { feedState } from '../state/feed-state';
-import { restore } from '../state/restore';
+import { type RestoreDeps, restore } from '../state/restore';
 
 export interface OwnedFeedDeps {
   readonly source: Source;
@@ -26,6 +26,7 @@ export interface OwnedFeedDeps {
   readonly instance: string;
   readonly onPage?: (report: PageReport) => void;
   readonly onTouch?: () => void;
+  readonly onRestore?: RestoreDeps['onRestore'];
   /** Of the feed in this process, over all its ownerships; of this one alone when left out. */
   readonly drift?: Drift;
 }
@@ -53,7 +54,8 @@ export async function acquireFeed(
   const session = await deps.log.acquire(topics, signal, grant);
   try {
     const own = prepared ?? (await createFeedCodec(feed, topics, registry));
-    const restored = await restore(feed, { session, topics, codec: own, registry, scope }, signal);
+    const told = deps.onRestore === undefined ? {} : { onRestore: deps.onRestore };
+    const restored = await restore(feed, { session, topics, codec: own, registry, scope, ...told }, signal);
     const codec = await codecForImages(feed, topics, registry, own, restored.images.values(), deps.logger);
     const { record } = codec.schemas;
     const images = createImages(feed, record, codec.image);

@@ -14,6 +14,7 @@ import { createSource } from '../source/client';
 import { createRequestBudget } from '../source/request-budget';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
 import { heldFeeds } from './held-feeds';
+import type { OwnedFeedDeps } from './owned-feed';
 import type { PublisherEvent, Tell } from './publisher-events';
 import { toldLog } from './told-log';
 
@@ -22,6 +23,7 @@ export interface WorkerDeps {
   readonly registry: SchemaRegistry;
   readonly logger: Logger;
   readonly onPage?: (report: PageReport) => void;
+  readonly onRestore?: OwnedFeedDeps['onRestore'];
   readonly tell?: Tell;
 }
 

@@ -17,7 +17,23 @@ export interface RestoreDeps {
   readonly registry: SchemaRegistry;
   /** Fingerprint of what is asked of the API now. */
   readonly scope: string;
+  /** Called now and then while the images are read, and at their end. */
+  readonly onRestore?: (feed: string, progress: RestoreProgress) => void;
 }
+
+/** How far the images are read back. */
+export interface RestoreProgress {
+  /** Records that have one by now. */
+  readonly images: number;
+  /** Records that will have one, as the source offset counts them. */
+  readonly of: number;
+  /** Records of the log that were read: a key may have had several. */
+  readonly records: number;
+  readonly isDone: boolean;
+}
+
+/** Images are read by the hundred thousand a second: nobody needs to hear of each. */
+const TELL_EVERY = 1_000;
 
 /**
  * Reads a feed's state back from the log: source offset, images, dead letters. The codec learns every schema that wrote an
@@ -36,7 +52,13 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
   /** Of another incarnation, and not yet overwritten or removed by what follows. */
   const foreign = new Map<string, LogRecord>();
+  let records = 0;
+  const tell = (isDone: boolean) =>
+    deps.onRestore?.(feed.name, { images: images.size, of: offset?.record_count ?? 0, records, isDone });
+  tell(false);
   for await (const record of session.restore(topics.current.name, signal)) {
+    records += 1;
+    if (records % TELL_EVERY === 0) tell(false);
     const { key, value, partition } = record;
     const difference = (value === null ? 0 : 1) - (images.has(key) ? 1 : 0);
     counts[partition] = (counts[partition] ?? 0) + difference;
@@ -53,6 +75,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
     // A copy: what the log hands out has memory of its own for each value, or pins a whole answer.
     images.set(key, Buffer.from(value));
   }
+  tell(true);
   for (const record of foreign.values()) throw foreignImage(feed, record, offset);
   // A topic that was lost, cut or partitioned otherwise: what is missing would be published as created, or out of order.
   if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts])) {

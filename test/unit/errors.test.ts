@@ -49,6 +49,21 @@ describe('an error for people', () => {
     );
   });
 
+  it('folds at the width of a terminal, each part under itself', () => {
+    const long = new HighwaterError('SOURCE_TIMEOUT', 'one two three four\n  five six seven eight nine', {
+      now: 'ten eleven twelve',
+      remedy: 'thirteen fourteen fifteen',
+    });
+    expect(renderError(long, { color: false, width: 25 })).toBe(`error SOURCE_TIMEOUT
+  one two three four
+  five six seven eight
+    nine
+  now:  ten eleven twelve
+  do:   thirteen fourteen
+        fifteen
+`);
+  });
+
   it('takes the parts that the place of the error knows better', () => {
     const better = new HighwaterError('SOURCE_TIMEOUT', 'w', { now: 'Waits.', remedy: 'Wait too.' });
     expect(renderError(better, { color: false })).toBe(

@@ -14,7 +14,7 @@ export function wrapped(text: string, width: number): string[] {
       line = longer;
       continue;
     }
-    if (line !== '') lines.push(line);
+    if (line !== '') lines.push(line.trimEnd());
     line = '';
     for (const character of word) {
       if (line !== '' && cellsOf(line + character) > room) {
