@@ -9,6 +9,7 @@ import { kubernetesManifests } from './kubernetes';
 import { checkNodes } from './nodes';
 import { checkOtherLanguages } from './other-languages';
 import { packageElsewhere } from './package-elsewhere';
+import { checkPage } from './page';
 import { alertRules, scrapeConfig } from './promtool';
 import { createResults } from './results';
 
@@ -34,6 +35,10 @@ async function main(): Promise<void> {
     name: 'every topic was read by programs in other languages',
     run: () => checkOtherLanguages(folder, prefix(), results),
   };
+  const page: Step = {
+    name: 'the dashboard was looked at in a browser',
+    run: () => checkPage(folder, results),
+  };
   try {
     for (const { name, run } of [
       composeFile,
@@ -43,6 +48,7 @@ async function main(): Promise<void> {
       asyncapiFile,
       alertRules,
       packageElsewhere,
+      page,
       nodes,
       readers,
     ]) {

@@ -1,6 +1,8 @@
 import type { FeedView } from '../../../src/admin/dashboard/view';
+import { causes } from '../../../src/admin/page/model/cause';
 import { headline } from '../../../src/admin/page/model/headline';
 import { firstModel, type Message, reduce } from '../../../src/admin/page/model/model';
+import { errorKinds } from '../../../src/errors';
 import { aFeed } from '../../support/views';
 
 const NOW = 1_790_000_000_000;
@@ -10,7 +12,11 @@ function told(...feeds: FeedView[]) {
   return headline(messages.reduce(reduce, firstModel), NOW);
 }
 
-const problem = { code: 'SOURCE_UNAUTHORIZED', what: 'The API refused the token.', remedy: 'Renew it.' };
+const problem = {
+  code: 'SOURCE_UNAUTHORIZED',
+  what: 'insights: GET https://api.example.com/ answered 401.',
+  remedy: 'Renew it.',
+};
 const parked = aFeed('insights', { condition: 'parked', problem });
 const behind = aFeed('ipos', { condition: 'behind', lastCompleteScanMs: NOW - 250_000 });
 
@@ -28,12 +34,28 @@ it('says how far a feed is behind', () => {
   });
 });
 
-it('says why a feed is parked, in the words of its problem', () => {
+it('says why a feed is parked, in few words', () => {
   expect(told(parked, aFeed('ipos'))).toMatchObject({
     tone: 'bad',
     text: 'insights is parked: the API refused the token',
     also: 'ipos is up to date',
   });
+});
+
+it('says of what it has no words for what was said', () => {
+  const odd = { code: 'NEW_CODE', what: `insights: The moon is ${'very '.repeat(40)}full.`, remedy: '' };
+  const { text } = told(aFeed('insights', { condition: 'parked', problem: odd }));
+  expect(text).toMatch(/^insights is parked: the moon is very .*…$/);
+  expect(text.length).toBeLessThan(130);
+});
+
+it('has words for errors that there are', () => {
+  for (const code of Object.keys(causes)) expect(Object.keys(errorKinds)).toContain(code);
+});
+
+it('has words for each error that parks a feed', () => {
+  const parking = Object.entries(errorKinds).filter(([, { parks }]) => parks);
+  for (const [code] of parking) expect(Object.keys(causes)).toContain(code);
 });
 
 it('tells the worst first', () => {

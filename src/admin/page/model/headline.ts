@@ -1,6 +1,7 @@
 import type { FeedView } from '../../dashboard/view';
+import { causeOf } from './cause';
 import { lostSince, type Model } from './model';
-import { asClause, counted, duration, timeOfDay } from './text';
+import { counted, duration, timeOfDay } from './text';
 
 /** `unknown`: of a publisher that is not heard; `busy`: as it should be, but not up to date. */
 export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'unknown';
@@ -25,14 +26,11 @@ interface Judgement {
 }
 
 /** How one feed stands, in words. @param nowMs the publisher's clock */
-export function judge(
-  { condition, problem, reason, snapshot, lastCompleteScanMs }: FeedView,
-  nowMs: number,
-): Judgement {
-  const because = problem === null ? reason : asClause(problem.what);
+export function judge(feed: FeedView, nowMs: number): Judgement {
+  const { condition, problem, snapshot, lastCompleteScanMs } = feed;
   switch (condition) {
     case 'parked':
-      return { tone: 'bad', rank: 7, short: 'parked', what: `parked: ${because}` };
+      return { tone: 'bad', rank: 7, short: 'parked', what: `parked: ${causeOf(feed)}` };
     case 'no-owner':
       return { tone: 'bad', rank: 6, short: 'no owner', what: 'read by nobody' };
     case 'behind': {
@@ -42,7 +40,8 @@ export function judge(
         lastCompleteScanMs === null
           ? 'not yet completely read'
           : `${duration(nowMs - lastCompleteScanMs)} behind`;
-      const what = problem === null ? behind : `${behind}: ${because}`;
+      // That it is behind is the whole problem, where nothing else is known.
+      const what = problem === null || problem.code === 'BEHIND' ? behind : `${behind}: ${causeOf(feed)}`;
       return { tone: 'warning', rank: 5, short: 'behind', what };
     }
     case 'owner-unknown':

@@ -41,7 +41,7 @@ export function App({ store, stream }: AppProps) {
   const serverNowMs = (lostMs === null ? nowMs : (heardAtMs ?? nowMs)) + aheadMs;
   return (
     <div class={`page${lostMs === null ? '' : ' lost'}`}>
-      <SkipLink />
+      {heardAtMs !== null && !isAsking && <SkipLink />}
       <header class="top">
         <span class="brand">
           <Mark />
@@ -75,7 +75,12 @@ export function App({ store, stream }: AppProps) {
             {lostMs === null && <Problems feeds={feeds} />}
             <div class="work">
               {feeds.length > 0 && (
-                <section class="feeds" aria-labelledby="feeds-title">
+                <section
+                  class="feeds"
+                  aria-labelledby="feeds-title"
+                  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
+                  tabIndex={0}
+                >
                   <h2 id="feeds-title" class="hidden">
                     Feeds
                   </h2>
@@ -100,7 +105,7 @@ export function App({ store, stream }: AppProps) {
       <Footer
         publisher={isAsking ? null : publisher}
         nowMs={serverNowMs}
-        hasShortcuts={hasShortcuts}
+        hasShortcuts={isAsking ? null : hasShortcuts}
         onShortcuts={setShortcuts}
         onForget={!isAsking && keptToken() !== null ? () => enter(null) : null}
       />

@@ -1,4 +1,5 @@
-import type { ErrorView, FeedView } from '../../dashboard/view';
+import type { FeedView } from '../../dashboard/view';
+import { whatOf } from '../model/cause';
 import { judge } from '../model/headline';
 import { ago, counted, dateAndTime, duration, number, shortNumber, timeOfDay } from '../model/text';
 import { Chart } from './chart';
@@ -36,7 +37,7 @@ export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
           <Chart feed={name} counts={feed.changesPerMinute} isStale={lostMs !== null} nowMs={nowMs} />
         </>
       )}
-      <Errors errors={feed.errors} nowMs={nowMs} />
+      <Errors feed={feed} nowMs={nowMs} />
     </article>
   );
 }
@@ -146,7 +147,7 @@ function Figure({ name, value, title, isOdd = false }: FigureProps) {
   );
 }
 
-function Errors({ errors, nowMs }: { readonly errors: readonly ErrorView[]; readonly nowMs: number }) {
+function Errors({ feed: { feed, errors }, nowMs }: { readonly feed: FeedView; readonly nowMs: number }) {
   if (errors.length === 0) return null;
   return (
     <div class="errors">
@@ -163,7 +164,7 @@ function Errors({ errors, nowMs }: { readonly errors: readonly ErrorView[]; read
               </span>
             </span>
             <bdi class="what" title={what}>
-              {what}
+              {whatOf(feed, { what })}
             </bdi>
           </li>
         ))}

@@ -4,7 +4,8 @@ import { dateAndTime, duration } from '../model/text';
 interface FooterProps {
   readonly publisher: PublisherView | null;
   readonly nowMs: number;
-  readonly hasShortcuts: boolean;
+  /** Null: there is nothing to press keys for. */
+  readonly hasShortcuts: boolean | null;
   readonly onShortcuts: (on: boolean) => void;
   readonly onForget: (() => void) | null;
 }
@@ -25,14 +26,16 @@ export function Footer({ publisher, nowMs, hasShortcuts, onShortcuts, onForget }
         </dl>
       )}
       <p class="keys">
-        <label>
-          <input
-            type="checkbox"
-            checked={hasShortcuts}
-            onChange={(event) => onShortcuts(event.currentTarget.checked)}
-          />
-          Keys: <kbd>/</kbd> filter, <kbd>p</kbd> pause, <kbd>↑</kbd> <kbd>↓</kbd> <kbd>Enter</kbd> rows
-        </label>
+        {hasShortcuts !== null && (
+          <label>
+            <input
+              type="checkbox"
+              checked={hasShortcuts}
+              onChange={(event) => onShortcuts(event.currentTarget.checked)}
+            />
+            Keys: <kbd>/</kbd> filter, <kbd>p</kbd> pause, <kbd>↑</kbd> <kbd>↓</kbd> <kbd>Enter</kbd> rows
+          </label>
+        )}
         {onForget !== null && (
           <button type="button" class="plain" onClick={onForget}>
             Forget the token

@@ -1,4 +1,5 @@
 import type { FeedView } from '../../dashboard/view';
+import { whatOf } from '../model/cause';
 import { Icon } from './icon';
 
 interface Found {
@@ -8,12 +9,20 @@ interface Found {
   readonly feeds: string[];
 }
 
+/** Not of the table of errors: what to do is all there is to say. */
+const conditions = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND', 'DEAD_LETTERS'];
+
 /** What a person has to mend, and how. */
 export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {
   const problems = problemsOf(feeds);
   if (problems.length === 0) return null;
   return (
-    <section class="problems" aria-labelledby="problems-title">
+    <section
+      class="problems"
+      aria-labelledby="problems-title"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
+      tabIndex={0}
+    >
       <h2 id="problems-title">What to do</h2>
       <ul>
         {problems.map(({ code, what, remedy, feeds }) => (
@@ -24,10 +33,16 @@ export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {
                 <strong>{feeds.join(', ')}</strong> <bdi>{what}</bdi>
               </p>
               <p class="remedy">
-                <bdi>{remedy}</bdi>
+                <Prose text={remedy} />
               </p>
               <p class="code">
-                <code>{code}</code> in <code>docs/operations.md</code>
+                {conditions.includes(code) ? (
+                  <code>{code}</code>
+                ) : (
+                  <>
+                    More: <code>highwater explain {code}</code>
+                  </>
+                )}
               </p>
             </div>
           </li>
@@ -37,12 +52,20 @@ export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {
   );
 }
 
+/** A text with commands between backticks. */
+function Prose({ text }: { readonly text: string }) {
+  return (
+    <bdi>{text.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={part}>{part}</code>))}</bdi>
+  );
+}
+
 /** What is the same for several feeds is told once. */
 function problemsOf(feeds: readonly FeedView[]): readonly Found[] {
   const found = new Map<string, Found>();
   for (const { feed, problem } of feeds) {
     if (problem === null) continue;
-    const { code, what, remedy } = problem;
+    const { code, remedy } = problem;
+    const what = whatOf(feed, problem);
     const same = found.get(`${code}\n${what}`);
     if (same === undefined) found.set(`${code}\n${what}`, { code, what, remedy, feeds: [feed] });
     else same.feeds.push(feed);
