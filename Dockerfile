@@ -21,7 +21,7 @@ RUN find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.
   && mkdir -p bin highwater/data \
   && printf '%s\n' '#!/usr/local/bin/node' "require('/app/dist/cli/main.js');" > bin/highwater \
   && chmod 755 bin/highwater \
-  && chmod 775 highwater/data
+  && chmod 770 highwater/data
 
 FROM ${RUNTIME}
 ARG REVISION=unknown
