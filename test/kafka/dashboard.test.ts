@@ -1,0 +1,90 @@
+import { type CliPublisher, cliPublisher } from '../support/cli-publisher';
+import { type EventStream, openEvents, type Told } from '../support/event-stream';
+import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+
+let servers: SharedServers;
+let prefix: string;
+
+beforeAll(async () => {
+  servers = await sharedServers();
+}, 120_000);
+beforeEach(() => {
+  prefix = uniquePrefix();
+});
+
+const { api, start, done }: CliPublisher = cliPublisher(() => ({
+  KAFKA_BROKERS: servers.brokers,
+  SCHEMA_REGISTRY_URL: servers.registryUrl,
+  KAFKA_SESSION_TIMEOUT: '5s',
+  HIGHWATER_TOPIC_PREFIX: prefix,
+}));
+
+async function instance(): Promise<EventStream & { kill(): void }> {
+  const process = start(['run', '--poll-interval', '5s', '--http-port', '0']);
+  const [, url] = await process.sees(/Dashboard at (http:\S+)/, 'stderr', 40_000);
+  const stream = await openEvents(url!);
+  return { ...stream, kill: () => process.signal('SIGKILL') };
+}
+
+const feed = ({ feeds }: Told, name: string) => feeds.find((one) => one.feed === name);
+const isShared = ({ feeds }: Told) =>
+  feeds.length === 2 &&
+  feeds.filter(({ isOwn }) => isOwn).length === 1 &&
+  feeds.every(({ owner }) => owner !== null);
+
+const isSettled = (told: Told) =>
+  feed(told, 'ipos')?.records === 60 &&
+  feed(told, 'analysts')?.records === 20 &&
+  told.feeds.every(
+    ({ isOwn, condition, deadLetters }) =>
+      deadLetters === 0 && condition === (isOwn ? 'up-to-date' : 'standby'),
+  );
+
+it('each instance shows what the other has as its own: figures, owner, changes of polls and of commands', async () => {
+  const first = await instance();
+  await first.sees(
+    ({ feeds }) => feeds.length === 2 && feeds.every(({ isOwn, mark }) => isOwn && mark !== null),
+    60_000,
+  );
+  const second = await instance();
+  const both = [first, second];
+  await Promise.all(both.map(({ sees }) => sees(isShared, 60_000)));
+  await Promise.all(both.map(({ sees }) => sees(isSettled, 30_000)));
+  const owners = both.map(({ told }) => told.feeds.map(({ owner }) => owner));
+  expect(owners[0]).toEqual(owners[1]);
+  expect(new Set(owners[0]).size).toBe(2);
+  for (const { told } of both) {
+    expect(told.publisher).toMatchObject({ logKind: 'kafka' });
+    for (const { problem } of told.feeds) expect(problem).toBeNull();
+    // The last ones there are, of both feeds, though this instance has published those of one alone.
+    expect(new Set(told.changes.map((one) => one.feed))).toEqual(new Set(['ipos', 'analysts']));
+  }
+
+  const [ipo] = api().truth('ipos').values() as unknown as Iterable<{ id: string; updated: number }>;
+  const { updated: _, ...rest } = ipo!;
+  api().stores.ipos.upsert({ ...rest, deal_status: 'Withdrawn', name: 'Moved' } as never);
+  const isMoved = ({ changes }: Told) => changes.some(({ title, op }) => title === 'Moved' && op === 'u');
+  await Promise.all(both.map(({ sees }) => sees(isMoved, 30_000)));
+  for (const { told } of both) {
+    const moved = told.changes.find(({ title }) => title === 'Moved')!;
+    expect(moved.transitions).toMatchObject([{ type: 'DealStatusChanged', after: 'Withdrawn' }]);
+    const counts = feed(told, 'ipos')!.changesPerMinute;
+    expect(counts).toHaveLength(60);
+  }
+
+  const gone = [...api().truth('ipos').keys()][5]!;
+  expect(api().stores.ipos.remove(gone)).toBe(true);
+  expect((await done(['reconcile', 'ipos'])).code).toBe(0);
+  await Promise.all(
+    both.map(({ sees }) =>
+      sees(({ changes }) => changes.some(({ key, op }) => key === gone && op === 'd'), 30_000),
+    ),
+  );
+
+  first.kill();
+  await second.sees(
+    ({ feeds }) => feeds.every(({ isOwn, condition }) => isOwn && condition === 'up-to-date'),
+    60_000,
+  );
+  second.close();
+}, 240_000);
