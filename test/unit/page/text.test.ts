@@ -1,6 +1,6 @@
 import { badgeOf, untold } from '../../../src/admin/page/model/badge';
 import { difference } from '../../../src/admin/page/model/difference';
-import { roundedUp, series } from '../../../src/admin/page/model/series';
+import { series } from '../../../src/admin/page/model/series';
 import {
   ago,
   asClause,
@@ -54,14 +54,21 @@ describe('a chart in words', () => {
     expect(series([]).total).toBe(0);
   });
 
+  it('is not flattened by a first snapshot', () => {
+    expect(series([0, 3, 7, 12, 900]).top).toBe(20);
+    expect(series([900, 800, 3, 7, 12]).top).toBe(20);
+    expect(series([0, 0, 900]).top).toBe(1_000);
+    expect(series([100, 200, 300]).top).toBe(500);
+    expect(series([0, 0, 0]).top).toBe(1);
+  });
+
   it.each([
-    [0, 1],
     [1, 1],
     [3, 5],
     [11, 20],
     [50, 50],
     [999, 1_000],
-  ])('has %d on an axis up to %d', (value, top) => expect(roundedUp(value)).toBe(top));
+  ])('has %d on an axis up to %d', (value, top) => expect(series([value]).top).toBe(top));
 });
 
 describe('the difference of two texts', () => {
@@ -115,6 +122,9 @@ describe('a badge', () => {
     ['Buy, 40.00', 'Hold, 12.00', 'Buy, 40.00', 'Hold, 12.00'],
     [null, 'Hold, 12.00', null, 'Hold, 12.00'],
     ['Hold', 'Hold', 'Hold', 'Hold'],
+    ['Hold, 7.00', 'Hold', 'Hold, 7.00', 'Hold'],
+    ['Sell, ', 'Sell, 12.00', 'Sell, –', '12.00'],
+    [null, 'Sell, ', null, 'Sell, –'],
   ])('says of %s → %s what moved', (before, after, from, to) => {
     const change = aChange({ transitions: [{ type: 'RatingChanged', before, after }] });
     expect(badgeOf(change, change.transitions[0]!)).toMatchObject({ before: from, after: to });

@@ -32,12 +32,20 @@ export function badgeOf(change: ChangeView, { type, before, after }: TransitionV
 
 /** `Hold, 7.00` and `Hold, 10.00` as `Hold, 7.00` and `10.00`; `Buy, 40.00` and `Hold, 40.00` as `Buy` and `Hold, 40.00`. */
 function parted(before: string | null, after: string | null): Pick<Badge, 'before' | 'after'> {
-  const old = before?.split(', ') ?? [];
-  const now = after?.split(', ') ?? [];
-  if (old.length !== now.length || before === after) return { before, after };
-  const first = now.findIndex((part, at) => part !== old[at]);
-  const last = old.findLastIndex((part, at) => part !== now[at]);
-  return { before: old.slice(0, last + 1).join(', '), after: now.slice(first).join(', ') };
+  const old = partsOf(before);
+  const now = partsOf(after);
+  const isOther = old?.length === now?.length && before !== after;
+  const first = isOther ? now?.findIndex((part, at) => part !== old?.[at]) : 0;
+  const last = isOther ? old?.findLastIndex((part, at) => part !== now?.[at]) : old?.length;
+  return {
+    before: old?.slice(0, (last ?? 0) + 1).join(', ') ?? null,
+    after: now?.slice(first).join(', ') ?? null,
+  };
+}
+
+/** A value that is empty leaves nothing between two commas. */
+function partsOf(text: string | null): readonly string[] | undefined {
+  return text?.split(', ').map((part) => (part.trim() === '' ? '–' : part));
 }
 
 /** The fields that no badge shows already. A badge joins several values by commas. */

@@ -78,7 +78,9 @@ export function reduce(model: Model, message: Message): Model {
 }
 
 function withChanges(model: Model, { fresh, changes, left }: ChangesView): Model {
-  const arrived = changes.map((change, at): Row => ({ id: model.nextId + at, change })).reverse();
+  // What is read at once comes feed by feed.
+  const inTime = changes.toSorted((a, b) => a.observedAtMs - b.observedAtMs);
+  const arrived = inTime.map((change, at): Row => ({ id: model.nextId + at, change })).reverse();
   const found = changes.flatMap(({ transitions }) => transitions.map(({ type }) => type));
   const isNew = found.some((type) => !model.types.includes(type));
   return {

@@ -4,7 +4,8 @@ export interface Series {
   /** Minutes before now, as negative numbers, 0 last. */
   readonly minutes: readonly number[];
   readonly counts: readonly number[];
-  readonly most: number;
+  /** Where the axis ends. Few minutes may be far beyond it, such as those of a first snapshot, which would flatten all others. */
+  readonly top: number;
   readonly total: number;
   /** For whoever does not see the chart. */
   readonly summary: string;
@@ -22,11 +23,22 @@ export function series(counts: readonly number[]): Series {
       : `${counted(total, 'change')} in the last ${counts.length} minutes, at most ${number(most)} a minute (${
           when === 0 ? 'this minute' : `${counted(-when, 'minute')} ago`
         }), ${number(last)} in this minute.`;
-  return { minutes, counts, most, total, summary };
+  return { minutes, counts, top: topOf(counts), total, summary };
+}
+
+const FEW_MINUTES = 3;
+const FAR = 8;
+
+function topOf(counts: readonly number[]): number {
+  const sorted = counts.filter((count) => count > 0).sort((a, b) => b - a);
+  const beyond = sorted
+    .slice(0, FEW_MINUTES)
+    .findLastIndex((count, at) => count > FAR * (sorted[at + 1] ?? count));
+  return roundedUp(sorted[beyond + 1] ?? 0);
 }
 
 /** The least round number that is not below: 1, 2, 5, 10, 20, 50, … */
-export function roundedUp(value: number): number {
+function roundedUp(value: number): number {
   if (value <= 1) return 1;
   const size = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((step) => step * size).find((step) => step >= value)!;

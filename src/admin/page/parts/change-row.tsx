@@ -173,7 +173,7 @@ function Detail({
           <tbody>
             {fields.map(({ field, before, after }) => (
               <tr key={field}>
-                <th scope="row">{field}</th>
+                <th scope="row">{field.trim() || '–'}</th>
                 {isUpdate && <Value text={before} />}
                 <Value text={isUpdate ? after : (after ?? before)} />
               </tr>

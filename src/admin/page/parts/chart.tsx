@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { roundedUp, series } from '../model/series';
+import { series } from '../model/series';
 import { counted, timeOfDay } from '../model/text';
 
 interface ChartProps {
@@ -19,16 +19,22 @@ export function Chart({ feed, counts, isStale, nowMs }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [pointed, setPointed] = useState<number | null>(null);
-  const { minutes, most, total, summary } = series(counts);
+  const { minutes, top, total, summary } = series(counts);
   const data: uPlot.AlignedData = [[...minutes], [...counts]];
   const text = counts.join();
+  const end = useRef(top);
+  end.current = top;
 
   useEffect(() => {
     const element = place.current!;
     let isGone = false;
     function make(): void {
       plot.current?.destroy();
-      plot.current = new uPlot(options(element, setPointed), data, element);
+      plot.current = new uPlot(
+        options(element, () => end.current, setPointed),
+        data,
+        element,
+      );
     }
     make();
     const resized = new ResizeObserver(() => {
@@ -60,12 +66,16 @@ export function Chart({ feed, counts, isStale, nowMs }: ChartProps) {
             : `${timeOfDay(nowMs + at * 60_000).slice(0, 5)}: ${counted(counts[pointed!] ?? 0, 'change')}`}
         </span>
       </figcaption>
-      <div ref={place} class="plot" role="img" aria-label={`${feed}: ${summary}`} data-most={most} />
+      <div ref={place} class="plot" role="img" aria-label={`${feed}: ${summary}`} />
     </figure>
   );
 }
 
-function options(element: HTMLElement, onPoint: (index: number | null) => void): uPlot.Options {
+function options(
+  element: HTMLElement,
+  top: () => number,
+  onPoint: (index: number | null) => void,
+): uPlot.Options {
   const style = getComputedStyle(element);
   const color = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -81,7 +91,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
     cursor: { x: false, y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: {
       x: { time: false, range: (_, min, max) => [min - 0.5, max + 0.5] },
-      y: { range: (_, __, max) => [0, roundedUp(max)] },
+      y: { range: () => [0, top()] },
     },
     axes: [
       {
@@ -91,7 +101,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
         grid: { show: false },
         splits: (self) => {
           const first = self.data[0][0] ?? 0;
-          return [-45, -30, -15, 0].filter((minute) => minute >= first);
+          return (self.width < 280 ? [-30, 0] : [-45, -30, -15, 0]).filter((minute) => minute >= first);
         },
         values: (_, splits) => splits.map((minute) => (minute === 0 ? 'now' : `−${-minute} min`)),
       },
@@ -102,7 +112,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
         grid: { stroke: color('--line'), width: 1 },
         splits: (self) => {
           const most = self.scales.y!.max ?? 1;
-          return most < 2 ? [0, most] : [0, most / 2, most];
+          return most % 2 !== 0 ? [0, most] : [0, most / 2, most];
         },
         values: (_, splits) => splits.map((value) => short.format(value)),
       },
@@ -116,8 +126,33 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
         points: { show: false },
       },
     ],
-    hooks: { setCursor: [(self) => onPoint(self.cursor.idx ?? null)] },
+    hooks: {
+      draw: [(self) => nameBeyond(self, top(), color('--muted'))],
+      setCursor: [(self) => onPoint(self.cursor.idx ?? null)],
+    },
   };
+}
+
+/** A bar that is cut off has its number beside its top. */
+function nameBeyond({ ctx, data, bbox, valToPos }: uPlot, top: number, color: string): void {
+  ctx.save();
+  ctx.fillStyle = color;
+  ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textBaseline = 'top';
+  ctx.textAlign = 'right';
+  let free = bbox.left + bbox.width;
+  for (let at = data[0].length - 1; at >= 0; at--) {
+    const count = data[1]?.[at] ?? 0;
+    if (count <= top) continue;
+    const text = `↑${short.format(count)} `;
+    const x = valToPos(data[0][at]!, 'x', true) - 4 * devicePixelRatio;
+    const width = ctx.measureText(text).width;
+    // Two beside each other have room for one number.
+    if (x > free || x - width < bbox.left) continue;
+    ctx.fillText(text, x, bbox.top);
+    free = x - width;
+  }
+  ctx.restore();
 }
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });

@@ -12,10 +12,15 @@ interface FeedCardProps {
   readonly lostMs: number | null;
 }
 
+/** A time, as it is told. */
+type When = (ms: number) => string;
+
 export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
   const { feed: name } = feed;
   const { tone, short } = judge(feed, nowMs);
   const shown = lostMs === null ? tone : 'unknown';
+  // `just now` would be a lie when the publisher is not heard.
+  const when: When = lostMs === null ? (ms) => ago(nowMs - ms) : timeOfDay;
   const isElsewhere = feed.condition === 'standby';
   return (
     <article class={`card ${shown}`} aria-labelledby={`feed-${name}`}>
@@ -32,12 +37,12 @@ export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
         <p class="note">Its figures are on the page of the instance that reads it.</p>
       ) : (
         <>
-          <Scan feed={feed} nowMs={nowMs} />
-          <Figures feed={feed} nowMs={nowMs} />
+          <Scan feed={feed} nowMs={nowMs} when={when} />
+          <Figures feed={feed} when={when} />
           <Chart feed={name} counts={feed.changesPerMinute} isStale={lostMs !== null} nowMs={nowMs} />
         </>
       )}
-      <Errors feed={feed} nowMs={nowMs} />
+      <Errors feed={feed} when={when} />
     </article>
   );
 }
@@ -69,7 +74,7 @@ function Works({ feed: { snapshot, backfill, paused, records, condition } }: { r
 }
 
 /** Seconds since the last complete scan, measured by the interval: the bar is full where the feed counts as behind. */
-function Scan({ feed, nowMs }: { readonly feed: FeedView; readonly nowMs: number }) {
+function Scan({ feed, nowMs, when }: Omit<FeedCardProps, 'lostMs'> & { readonly when: When }) {
   const { lastCompleteScanMs, pollIntervalMs } = feed;
   const since = lastCompleteScanMs === null ? null : Math.max(0, nowMs - lastCompleteScanMs);
   const share = since === null ? 0 : Math.min(1, since / (3 * pollIntervalMs));
@@ -79,7 +84,7 @@ function Scan({ feed, nowMs }: { readonly feed: FeedView; readonly nowMs: number
       <p>
         <span class="label">Last complete scan</span>
         <span class="since" title={lastCompleteScanMs === null ? undefined : dateAndTime(lastCompleteScanMs)}>
-          {since === null ? 'not yet' : ago(since)}
+          {lastCompleteScanMs === null ? 'not yet' : when(lastCompleteScanMs)}
         </span>
         <span class="every">every {duration(pollIntervalMs)}</span>
       </p>
@@ -92,14 +97,14 @@ function Scan({ feed, nowMs }: { readonly feed: FeedView; readonly nowMs: number
   );
 }
 
-function Figures({ feed, nowMs }: { readonly feed: FeedView; readonly nowMs: number }) {
+function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When }) {
   const { records, mark, requests, deadLetters, driftedPaths } = feed;
   const { lastMinute, allowedPerMinute, retriesLastMinute } = requests;
   return (
     <dl class="figures">
       <Figure
         name="Mark"
-        value={mark === null ? '–' : ago(nowMs - mark * 1_000)}
+        value={mark === null ? '–' : when(mark * 1_000)}
         title={mark === null ? 'Nothing was read yet' : `The vendor's updated: ${dateAndTime(mark * 1_000)}`}
       />
       <Figure name="Records" value={number(records)} title="Records of which the current image is held" />
@@ -147,7 +152,7 @@ function Figure({ name, value, title, isOdd = false }: FigureProps) {
   );
 }
 
-function Errors({ feed: { feed, errors }, nowMs }: { readonly feed: FeedView; readonly nowMs: number }) {
+function Errors({ feed: { feed, errors }, when }: { readonly feed: FeedView; readonly when: When }) {
   if (errors.length === 0) return null;
   return (
     <div class="errors">
@@ -159,7 +164,7 @@ function Errors({ feed: { feed, errors }, nowMs }: { readonly feed: FeedView; re
               <code>{code}</code>
               {times > 1 && <span class="times">×{number(times)}</span>}
               <span class="when" title={dateAndTime(lastAtMs)}>
-                {ago(nowMs - lastAtMs)}
+                {when(lastAtMs)}
                 {lasts ? '' : ', over'}
               </span>
             </span>

@@ -7,10 +7,14 @@ interface Found {
   readonly what: string;
   readonly remedy: string;
   readonly feeds: string[];
+  readonly tone: 'bad' | 'warning';
 }
 
 /** Not of the table of errors: what to do is all there is to say. */
 const conditions = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND', 'DEAD_LETTERS'];
+
+/** Nothing is published. */
+const stops: readonly FeedView['condition'][] = ['parked', 'no-owner'];
 
 /** What a person has to mend, and how. */
 export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {
@@ -18,16 +22,16 @@ export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {
   if (problems.length === 0) return null;
   return (
     <section
-      class="problems"
+      class={`problems ${problems.some(({ tone }) => tone === 'bad') ? 'bad' : 'warning'}`}
       aria-labelledby="problems-title"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
       tabIndex={0}
     >
       <h2 id="problems-title">What to do</h2>
       <ul>
-        {problems.map(({ code, what, remedy, feeds }) => (
+        {problems.map(({ code, what, remedy, feeds, tone }) => (
           <li key={`${code} ${what}`}>
-            <Icon tone="bad" />
+            <Icon tone={tone} />
             <div>
               <p class="what">
                 <strong>{feeds.join(', ')}</strong> <bdi>{what}</bdi>
@@ -62,12 +66,19 @@ function Prose({ text }: { readonly text: string }) {
 /** What is the same for several feeds is told once. */
 function problemsOf(feeds: readonly FeedView[]): readonly Found[] {
   const found = new Map<string, Found>();
-  for (const { feed, problem } of feeds) {
+  for (const { feed, problem, condition } of feeds) {
     if (problem === null) continue;
     const { code, remedy } = problem;
     const what = whatOf(feed, problem);
     const same = found.get(`${code}\n${what}`);
-    if (same === undefined) found.set(`${code}\n${what}`, { code, what, remedy, feeds: [feed] });
+    if (same === undefined)
+      found.set(`${code}\n${what}`, {
+        code,
+        what,
+        remedy,
+        feeds: [feed],
+        tone: stops.includes(condition) ? 'bad' : 'warning',
+      });
     else same.feeds.push(feed);
   }
   return [...found.values()];
