@@ -90,15 +90,15 @@ describe('ops/alerts.yaml', () => {
   });
 
   it('says of each alert how bad it is, what is so, and where it says what to do', () => {
-    const operations = read('docs/operations.md');
-    const sections = [...operations.matchAll(/^### `?(\w+)`?$/gm)].map(([, title]) => title!.toLowerCase());
+    const runbook = read('docs/runbook/alerts.md');
+    const sections = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, title]) => title!.toLowerCase());
     for (const { alert, labels, annotations, for: waits } of rules) {
       expect(alert).toMatch(/^Highwater[A-Z]/);
       expect(waits).toMatch(/^\d+[mh]$/);
       expect(['critical', 'warning', 'info']).toContain(labels.severity);
       expect(annotations.summary).toBeTruthy();
       expect(annotations.description).toBeTruthy();
-      expect(annotations.runbook_url).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(`docs/runbook/alerts.md#${alert.toLowerCase()}`);
       expect(sections).toContain(alert.toLowerCase());
     }
   });
