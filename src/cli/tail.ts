@@ -3,13 +3,16 @@ import { type DecodedRecord, recordDecoder } from '../avro/record-decoder';
 import { configOptions } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
+import type { CommitLog, LogRecord } from '../log/commit-log';
 import { createLogger, wantsColor } from '../logger';
 import { unlessAborted } from '../wait';
 import { type CommandContext, runCommand } from './command-context';
 import { eventLine } from './format/event-line';
 import { openLog } from './open-log';
-import { opsValue, wholeNumberValue } from './option-values';
+import { durationValue, opsValue, wholeNumberValue } from './option-values';
+import { recentRecords } from './recent-records';
 import { meantTopic, missingTopicNote } from './tail-topics';
+import { widthOf } from './terminal';
 
 interface TailFlags {
   readonly fromBeginning?: true;
@@ -18,15 +21,23 @@ interface TailFlags {
   readonly op?: ReadonlySet<string>;
   readonly key?: string;
   readonly limit?: number;
+  readonly last?: number;
+  /** ms ago */
+  readonly since?: number;
   readonly [setting: string]: unknown;
 }
 
 export function tailCommand(): Command {
   const command = new Command('tail')
-    .description('Show decoded records of a topic, live, while a publisher runs elsewhere.')
-    .argument('<topic>', 'such as ipos, ipos.deal-status, ipos.current; the topic prefix may be left out')
+    .description('Show decoded records of topics, live, while a publisher runs elsewhere.')
+    .argument('<topics...>', 'such as ipos, ipos.deal-status, ipos.current; the topic prefix may be left out')
     .option('--from-beginning', 'Begin with the first record instead of the next one')
-    .option('--no-follow', 'Show what is there, from the beginning, and end')
+    .option('-n, --last <count>', 'Begin with the last so many records', wholeNumberValue(1, 1_000_000))
+    .option('--since <duration>', 'Begin with the records of the last 10m, 2h, …', durationValue)
+    .option(
+      '--no-follow',
+      'Show what is there and end; from the beginning, unless --last or --since say else',
+    )
     .option('--json', 'One JSON object a line')
     .option(
       '--op <ops>',
@@ -42,14 +53,17 @@ export function tailCommand(): Command {
       `
 Examples:
   $ npx highwater tail ipos.deal-status                     status changes of IPOs as they happen
+  $ npx highwater tail ipos insights.rating-changes -n 20   the last twenty of two topics, and what comes
+  $ npx highwater tail ipos --since 1h --no-follow          what moved within the hour
   $ npx highwater tail insights --op c,u --from-beginning   without what the first snapshot read
   $ npx highwater tail ipos --json --no-follow --from-beginning | jq .value.after.name`,
     )
-    .action((topic: string, flags: TailFlags) => runCommand((context) => tail(topic, flags, context)));
+    .action((topics: string[], flags: TailFlags) => runCommand((context) => tail(topics, flags, context)));
 }
 
-async function tail(name: string, flags: TailFlags, context: CommandContext): Promise<number> {
-  const { follow, op, key, limit = Infinity } = flags;
+async function tail(names: readonly string[], flags: TailFlags, context: CommandContext): Promise<number> {
+  const { follow, limit = Infinity } = flags;
+  assertOneBeginning(flags);
   const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'nothing');
   context.hide(config.secrets);
   const { commitLog, registry, place } = openLog(config, {
@@ -58,21 +72,15 @@ async function tail(name: string, flags: TailFlags, context: CommandContext): Pr
   });
   try {
     const inLog = await unlessAborted(commitLog.topicNames(), context.signal);
-    const topic = meantTopic(name, config, inLog);
-    const missing = missingTopicNote(topic, config, { follow, inLog, place });
-    if (missing !== null) context.note(`highwater: ${missing}\n`);
+    const topics = [...new Set(names.map((name) => meantTopic(name, config, inLog)))];
+    for (const topic of topics) {
+      const missing = missingTopicNote(topic, config, { follow, inLog, place });
+      if (missing !== null) context.note(`highwater: ${missing}\n`);
+    }
     const decode = recordDecoder(registry);
-    const text = flags.json === true ? jsonLine : lineForPeople;
-    // Who does not wait wants what is there.
-    const options = {
-      fromBeginning: flags.fromBeginning === true || !follow,
-      follow,
-      signal: context.signal,
-    };
+    const text = flags.json === true ? jsonLine : lineForPeople(topics);
     let shown = 0;
-    for await (const record of commitLog.read([topic], options)) {
-      if (op !== undefined && !op.has(record.headers.op ?? '')) continue;
-      if (key !== undefined && record.key !== key) continue;
+    for await (const record of wantedRecords(commitLog, topics, flags, context.signal)) {
       await context.print(text(await decode(record)));
       shown += 1;
       if (shown >= limit || context.signal.aborted) break;
@@ -86,6 +94,37 @@ async function tail(name: string, flags: TailFlags, context: CommandContext): Pr
   } finally {
     await commitLog.close();
   }
+}
+
+function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {
+  const given = [
+    ...(fromBeginning === true ? ['--from-beginning'] : []),
+    ...(last === undefined ? [] : ['--last']),
+    ...(since === undefined ? [] : ['--since']),
+  ];
+  if (given.length < 2) return;
+  throw new HighwaterError('USAGE_INVALID', `${given.join(' and ')} are different beginnings`, {
+    ...{ now: 'Nothing is shown.', remedy: 'Give one of them.' },
+  });
+}
+
+async function* wantedRecords(
+  log: CommitLog,
+  topics: readonly string[],
+  { follow, op, key, last, since, fromBeginning }: TailFlags,
+  signal: AbortSignal,
+): AsyncGenerator<LogRecord> {
+  const isWanted = (record: LogRecord): boolean =>
+    (op === undefined || op.has(record.headers.op ?? '')) && (key === undefined || record.key === key);
+  if (last !== undefined) {
+    yield* recentRecords(log, topics, { count: last, follow, isWanted, signal });
+    return;
+  }
+  const notBefore = since === undefined ? {} : { notBefore: { sinceMs: Date.now() - since } };
+  // Who does not wait wants what is there.
+  const isFromBeginning = fromBeginning === true || !follow || since !== undefined;
+  const options = { fromBeginning: isFromBeginning, follow, signal, ...notBefore };
+  for await (const record of log.read(topics, options)) if (isWanted(record)) yield record;
 }
 
 /** The contract of `--json`: these members in this order. */
@@ -102,8 +141,11 @@ function jsonLine({
   return `${JSON.stringify({ topic, partition, offset: logOffset, timestamp, key, type, headers, value })}\n`;
 }
 
-function lineForPeople(record: DecodedRecord): string {
+/** Of several topics, each line names its own. */
+function lineForPeople(topics: readonly string[]): (record: DecodedRecord) => string {
   const { stdout } = process;
-  const width = stdout.isTTY ? stdout.columns : Infinity;
-  return `${eventLine(record, { width, color: wantsColor(stdout), feedAsLabel: false })}\n`;
+  const color = wantsColor(stdout);
+  const topicCells = topics.length < 2 ? 0 : Math.max(...topics.map((topic) => topic.length));
+  return (record) =>
+    `${eventLine(record, { width: widthOf(stdout), color, feedAsLabel: false, topicCells })}\n`;
 }

@@ -132,7 +132,16 @@ export interface LogRecord extends ProducerRecord {
 export interface ReadOptions {
   /** From the first retained record, else only what is committed after the call. */
   readonly fromBeginning: boolean;
+  /** With `fromBeginning`: from no earlier record than this. */
+  readonly notBefore?: ReadStart;
   /** Go on at the end of the log and wait for more. */
   readonly follow: boolean;
   readonly signal: AbortSignal;
 }
+
+/**
+ * `sinceMs`: the first record of each partition with that timestamp or a later one. `positionsToEnd`: so many positions before
+ * the end of each partition, which are fewer records where positions have gaps. What is written after the call is read in
+ * either case.
+ */
+export type ReadStart = { readonly sinceMs: number } | { readonly positionsToEnd: number };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
-import type { CommitLog, FeedTopics, LogRecord, SharedTopicSpec } from '../../src/log/commit-log';
+import type { CommitLog, FeedTopics, LogRecord, ReadStart, SharedTopicSpec } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
 import {
   anyOf,
@@ -295,6 +295,45 @@ export function commitLogContract(
 
       expect(seen).not.toContain('old');
       expect(seen).toHaveLength(3);
+    });
+
+    it('begins near the end, or at a time, for who asks for that, and follows from there', async () => {
+      const session = await acquire();
+      const { name } = ipo().changes;
+      const at = (i: number) => 1_760_000_000_000 + i * 1_000;
+      const written = Array.from({ length: 6 }, (_, i) => record(name, 'a', `v${i}`, { timestamp: at(i) }));
+      for (const i of [0, 2, 4]) await session.commit(batch(session, ipo(), written.slice(i, i + 2)));
+      const read = async (notBefore: ReadStart) =>
+        (
+          await collect(
+            log.read([name], { fromBeginning: true, follow: false, notBefore, signal: deadline() }),
+          )
+        ).map(({ value }) => String(value));
+      const all = written.map(({ value }) => String(value));
+
+      expect(await read({ sinceMs: at(3) })).toEqual(all.slice(3));
+      expect(await read({ sinceMs: at(0) - 1 })).toEqual(all);
+      expect(await read({ sinceMs: at(6) })).toEqual([]);
+      expect(await read({ positionsToEnd: 1_000 })).toEqual(all);
+      // Marks of transactions take positions too.
+      const last = await read({ positionsToEnd: 4 });
+      expect([2, 3, 4]).toContain(last.length);
+      expect(last).toEqual(all.slice(-last.length));
+
+      const options = {
+        fromBeginning: true,
+        follow: true,
+        notBefore: { sinceMs: at(5) },
+        signal: deadline(),
+      };
+      const seen: string[] = [];
+      const following = (async () => {
+        for await (const { value } of log.read([name], options)) if (seen.push(String(value)) === 2) return;
+      })();
+      await turn();
+      await session.commit(batch(session, ipo(), [record(name, 'a', 'late', { timestamp: at(1) })]));
+      await following;
+      expect(seen).toEqual(['v5', 'late']);
     });
 
     it('follows a topic that does not exist yet', async () => {

@@ -1,7 +1,8 @@
 import type { DecodedRecord } from '../../avro/record-decoder';
 import { subjectOf } from '../../format/subjects';
-import { column, harmless } from './cells';
+import { cellsOf, column, harmless } from './cells';
 import { changeLine } from './change-line';
+import { ownLine } from './own-line';
 import { type LineText, painted, span } from './spans';
 import { transitionLine } from './transition-line';
 import { valueText } from './value-text';
@@ -12,16 +13,27 @@ export interface LineOptions {
   readonly color: boolean;
   /** Label a change by its feed (`~ ipos`) instead of its op (`~ updated`): where several feeds are shown together. */
   readonly feedAsLabel: boolean;
+  /** Room for the name of the topic; 0, or left out: it is not named. */
+  readonly topicCells?: number;
 }
 
 const LABEL_CELLS = 12;
-const HEAD_CELLS = 'HH:MM:SS  '.length + LABEL_CELLS + 1;
+/** A long name must leave room for what happened. */
+const MOST_TOPIC_CELLS = 24;
 
 /** One record of the log as one line for a person: time, label, and what happened. */
-export function eventLine(record: DecodedRecord, { width, color, feedAsLabel }: LineOptions): string {
-  const { label, spans } = lineText(record, width - HEAD_CELLS, feedAsLabel);
+export function eventLine(
+  record: DecodedRecord,
+  { width, color, feedAsLabel, topicCells = 0 }: LineOptions,
+): string {
+  const time = timeText(record.timestamp, Date.now());
+  const ofTopic = topicCells === 0 ? 0 : Math.min(topicCells, MOST_TOPIC_CELLS, Math.floor(width / 4));
+  const topic = ofTopic === 0 ? '' : `${column(harmless(record.topic), ofTopic)}  `;
+  const headCells = time.length + 2 + cellsOf(topic) + LABEL_CELLS + 1;
+  const { label, spans } = lineText(record, width - headCells, feedAsLabel);
   const head = [
-    span(`${clockTime(record.timestamp)}  `, 'dim'),
+    span(`${time}  `, 'dim'),
+    span(topic, 'dim'),
     { ...label, text: `${column(harmless(label.text), LABEL_CELLS)} ` },
   ];
   return painted([...head, ...spans], width, color).trimEnd();
@@ -31,10 +43,10 @@ function lineText(record: DecodedRecord, width: number, feedAsLabel: boolean): L
   if (record.value === null)
     return { label: span('x tombstone', 'red'), spans: [span(harmless(record.key))] };
   if (record.type?.endsWith('.Envelope')) return changeLine(record, width, feedAsLabel);
-  return transitionLine(record, width) ?? otherLine(record);
+  return transitionLine(record, width) ?? ownLine(record) ?? otherLine(record);
 }
 
-/** An image, a source offset, a dead letter, or an event type that was declared elsewhere. */
+/** An image, or an event type that was declared elsewhere. */
 function otherLine({ type, key, headers, value }: DecodedRecord): LineText {
   const fallback = { key, symbol: headers.symbol };
   const { symbol, name, facts } = subjectOf(type ?? '', value as Record<string, unknown>, fallback);
@@ -43,12 +55,16 @@ function otherLine({ type, key, headers, value }: DecodedRecord): LineText {
   return {
     label: span(`= ${(type ?? 'value').split('.').at(-1)}`, 'cyan'),
     spans: [
-      span(`${harmless([symbol, name].filter((text) => text !== '').join(' '))}  `, 'bold'),
+      ...(facts.length === 0
+        ? [span(`${harmless([symbol, name].filter((text) => text !== '').join(' '))}  `, 'bold')]
+        : [span(column(harmless(symbol), 6), 'bold'), span(`${column(harmless(name), 28)} `)]),
       span(harmless(rest), 'dim'),
     ],
   };
 }
 
-function clockTime(ms: number): string {
-  return new Date(ms).toLocaleTimeString('en-GB', { hour12: false });
+/** The clock of the last day, before it the date. */
+function timeText(ms: number, nowMs: number): string {
+  const [date = '', time = ''] = new Date(ms).toLocaleString('sv-SE').split(' ');
+  return Math.abs(nowMs - ms) < 86_400_000 ? time : `${date} ${time.slice(0, 5)}`;
 }

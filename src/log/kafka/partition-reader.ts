@@ -203,13 +203,13 @@ function missingPartition({
 export async function partitionOffsets(
   cluster: Cluster,
   topics: readonly string[],
-  at: 'beginning' | 'end' | 'written',
+  at: 'beginning' | 'end' | 'written' | { readonly sinceMs: number },
 ): Promise<PartitionPosition[]> {
   const byLeader = new Map<
     string,
     { topic: string; partitions: { partition: number; timestamp: number }[] }[]
   >();
-  const timestamp = at === 'beginning' ? FIRST_RETAINED : LAST;
+  const timestamp = typeof at === 'object' ? at.sinceMs : at === 'beginning' ? FIRST_RETAINED : LAST;
   for (const topic of topics) {
     const all = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
     for (const [leader, led] of Object.entries(cluster.findLeaderForPartitions(topic, all))) {

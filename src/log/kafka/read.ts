@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import { pause, unlessAborted } from '../../wait';
-import type { LogRecord, ReadOptions } from '../commit-log';
+import type { LogRecord, ReadOptions, ReadStart } from '../commit-log';
 import { type Cluster, readingCluster } from './cluster';
 import { isFence } from './fence';
 import { kafkaFailure, protocolType } from './kafka-failure';
@@ -69,6 +69,7 @@ export function read(
   async function begin(): Promise<void> {
     await cluster.connect();
     await addPartitions(!fromBeginning);
+    if (fromBeginning && options.notBefore !== undefined) await leap(options.notBefore);
     if (follow) return;
     // Up to where the topics end now, so that a busy publisher cannot keep a reader for ever; what is open counts, since a
     // commit is answered before its markers are written.
@@ -81,6 +82,22 @@ export function read(
   async function ends(at: 'end' | 'written'): Promise<PartitionPosition[]> {
     const known = [...new Set(positions.map(({ topic }) => topic))];
     return known.length === 0 ? [] : partitionOffsets(cluster, known, at);
+  }
+
+  /** Forwards to where the reader wants to begin. */
+  async function leap(to: ReadStart): Promise<void> {
+    const last = await ends('end');
+    const known = [...new Set(positions.map(({ topic }) => topic))];
+    const since = 'sinceMs' in to && known.length > 0 ? await partitionOffsets(cluster, known, to) : [];
+    for (const position of positions) {
+      const isSame = ({ topic, partition }: PartitionPosition) =>
+        topic === position.topic && partition === position.partition;
+      const end = last.find(isSame)?.next ?? position.next;
+      const found = 'positionsToEnd' in to ? end - BigInt(to.positionsToEnd) : since.find(isSame)?.next;
+      // -1: no record is as late as that.
+      const start = found === undefined || ('sinceMs' in to && found < 0n) ? end : found;
+      if (start > position.next) position.next = start;
+    }
   }
 
   /** Takes up topics and partitions that are there and not read yet. */

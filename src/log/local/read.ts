@@ -21,6 +21,14 @@ export interface ReadDeps {
 type BeginAt = (topic: string, partition: number, end: number) => number;
 
 const beginning: BeginAt = () => 0;
+/** @throws HighwaterError LOG_* */
+function beginningOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): BeginAt {
+  if (!fromBeginning) return endOfPartition;
+  if (notBefore === undefined) return beginning;
+  if ('positionsToEnd' in notBefore)
+    return (_topic, _partition, end) => Math.max(0, end - notBefore.positionsToEnd);
+  return (topic, partition, end) => deps.reader()?.offsetSince(topic, partition, notBefore.sinceMs) ?? end;
+}
 const endOfPartition: BeginAt = (_topic, _partition, end) => end;
 
 /**
@@ -32,7 +40,7 @@ export function read(
   topics: readonly string[],
   options: ReadOptions,
   deps: ReadDeps,
-  beginAt: BeginAt = options.fromBeginning ? beginning : endOfPartition,
+  beginAt: BeginAt = beginningOf(options, deps),
 ): AsyncIterable<LogRecord> {
   const names = [...new Set(topics)];
   const cursors = new Map<string, readonly PartitionCursor[]>();

@@ -28,6 +28,8 @@ export interface ReaderConnection {
   firstOffset(topic: string, partition: number): number;
   /** The offset after the last one; 0 for an empty partition. */
   endOffset(topic: string, partition: number): number;
+  /** The offset of the first record with this timestamp or a later one; null: there is none. */
+  offsetSince(topic: string, partition: number, sinceMs: number): number | null;
   topicNames(): string[];
   records(topic: string, partition: number, fromOffset: number, limit: number): StoredRecord[];
   schemaById(id: number): AvroSchema | null;
@@ -61,6 +63,10 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
   const topic = prepare(db, 'SELECT partitions, cleanup FROM topics WHERE topic = ?');
   const topicNames = prepare(db, 'SELECT topic FROM topics ORDER BY topic');
   const firstOffset = prepare(db, 'SELECT min(offset) FROM records WHERE topic = ? AND partition = ?');
+  const offsetSince = prepare(
+    db,
+    'SELECT min(offset) FROM records WHERE topic = ? AND partition = ? AND timestamp >= ?',
+  );
   const endOffset = endOffsetQuery(db);
   // Read as text a key would end at its first NUL character.
   const records = prepare(
@@ -87,6 +93,10 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
     firstOffset: named((name, partition) => {
       const [row] = firstOffset.all(name, partition) as [number | null][];
       return row?.[0] ?? 0;
+    }),
+    offsetSince: named((name, partition, sinceMs) => {
+      const [row] = offsetSince.all(name, partition, sinceMs) as [number | null][];
+      return row?.[0] ?? null;
     }),
     endOffset: named(endOffset),
     records: named((name, partition, fromOffset, limit) =>

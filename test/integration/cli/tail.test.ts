@@ -88,6 +88,53 @@ it('filters by op and key and ends after exactly so many', async () => {
   expect(await lines('ipos', '--from-beginning', '--limit', '7')).toHaveLength(7);
 });
 
+it('begins with the last records of several topics, or with those since a time, and names the topic of each', async () => {
+  await published('--feeds', 'ipos,analysts');
+  const every = await json('ipos', 'analysts', '--no-follow');
+  expect(every).toHaveLength(360);
+  const last = await json('ipos', 'analysts', '--no-follow', '--last', '5');
+  expect(last).toHaveLength(5);
+  const newest = Math.max(...every.map(({ timestamp }) => Number(timestamp)));
+  expect(last.at(-1)).toMatchObject({ timestamp: newest });
+  expect(await json('ipos', '--no-follow', '-n', '100')).toHaveLength(60);
+  expect(await json('ipos', '--no-follow', '-n', '3', '--op', 'c')).toEqual([]);
+  expect(await json('ipos', '--no-follow', '--since', '1h')).toHaveLength(60);
+  expect(await json('ipos', '--no-follow', '--since', '10ms')).toEqual([]);
+  expect((await lines('ipos', 'analysts', '--no-follow', '-n', '1'))[0]).toMatch(
+    /^\d\d:\d\d:\d\d {2}(ipos|analysts) +· read /,
+  );
+
+  const following = tail('ipos', '--last', '2', '--json', '--limit', '3');
+  await following.sees(/(\n.*){2}/);
+  const publisher = publish('--feeds', 'ipos');
+  const market = setInterval(status, 50);
+  try {
+    expect(await following.ended()).toEqual({ code: 0, signal: null });
+  } finally {
+    clearInterval(market);
+    publisher.signal('SIGKILL');
+  }
+  const seen = following
+    .stdout()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).headers.op);
+  expect(seen.slice(0, 2)).toEqual(['r', 'r']);
+  expect(seen[2]).not.toBe('r');
+});
+
+it('refuses two beginnings', async () => {
+  const wrong = tail('ipos', '--last', '2', '--since', '1m');
+  expect((await wrong.ended()).code).toBe(2);
+  expect(wrong.stderr()).toContain('--last and --since are different beginnings');
+});
+
+it('shows in words what highwater writes for itself', async () => {
+  await published('--feeds', 'ipos');
+  const [line = ''] = await lines('ipos.source-offset', '--no-follow');
+  expect(line).toMatch(/ = position +ipos {2}read to 20\S+Z · 60 records · seq 60 · commit \d+$/);
+});
+
 it('follows a publisher in another process, live, for people without a terminal: no colour, nothing cut', async () => {
   const publisher = publish();
   await publisher.sees(/ipos: first snapshot complete/, 'stderr');

@@ -42,7 +42,7 @@ const repriced = updated(
 
 /** What follows the time. */
 function text(record: DecodedRecord, width = Infinity): string {
-  return eventLine(record, { width, color: false, feedAsLabel: false }).slice(10);
+  return eventLine(record, { width, color: false, feedAsLabel: false }).slice(18);
 }
 
 it('tells a transition in one phrase', () => {
