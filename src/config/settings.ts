@@ -290,7 +290,7 @@ export const settings = {
     flag: '--http-port <port>',
     schema: wholeNumber(0, 65_535),
     default: null,
-    doc: 'Port of metrics and health (`/metrics`, `/livez`, `/readyz`) of `run`; `0`: any free one. Not set: none. `run --once` has none.',
+    doc: 'Port of the dashboard (`/`), metrics and health (`/metrics`, `/livez`, `/readyz`) of `run`; `0`: any free one. Not set: none. `run --once` has none.',
     secret: false,
   },
   httpHost: {
@@ -309,7 +309,7 @@ export const settings = {
     flag: null,
     schema: matching(/^[A-Za-z0-9._~+/-]+=*$/, 'a token of letters, digits and ._~+/-, at the end perhaps ='),
     default: null,
-    doc: 'Token that `/metrics` asks for (`Authorization: Bearer …`). Health is open without it.',
+    doc: 'Token that the dashboard and `/metrics` ask for (`Authorization: Bearer …`). Health is open without it.',
     secret: true,
   },
   httpTokenFile: {
