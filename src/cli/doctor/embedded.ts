@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { agoText } from '../../format/durations';
 import { examineLocalLog, type LocalLogReport } from '../../log/local/examine';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
 
@@ -29,10 +30,16 @@ export function* checkEmbeddedLog(dataDir: string): Checks {
     return;
   }
   const { instance, pid, host, since, feeds } = owner;
-  const who = `${instance} (process ${pid} on ${host}) since ${new Date(since).toISOString()}`;
-  if (ownerRuns === false) yield ok('owner', `nobody: ${who} ended without a word`);
-  else if (ownerRuns) yield ok('owner', `${who} publishes ${feeds.join(', ')}`);
-  else yield warning('owner', `${who}, which cannot be seen from here`, 'Look there whether it runs.');
+  const who = `${instance} (process ${pid} on ${host})`;
+  const began = agoText(Date.now() - since);
+  if (ownerRuns === false) yield ok('owner', `nobody: ${who}, which began ${began}, ended without a word`);
+  else if (ownerRuns) yield ok('owner', `${who} publishes ${feeds.join(', ')}; it began ${began}`);
+  else
+    yield warning(
+      'owner',
+      `${who}, which began ${began} and cannot be seen from here`,
+      'Look there whether it runs.',
+    );
 }
 
 function checkFolder(dataDir: string): Check {
