@@ -5,6 +5,7 @@ import type { Feed } from '../feeds/feed';
 import type { CommitLog } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
 import type { Logger } from '../logger';
+import type { Redact } from '../redaction';
 import type { Tell } from '../runtime/publisher-events';
 import { createDashboard } from './dashboard/dashboard';
 import { feedBoard } from './feed-board';
@@ -24,6 +25,7 @@ export interface AdminOptions {
   readonly place: string;
   readonly api: Pick<ApiConfig, 'baseUrl' | 'budget'>;
   readonly build: BuildInfo;
+  readonly redact: Redact;
   readonly logger: Logger;
 }
 

@@ -24,7 +24,7 @@ export function serveEvents(
 ): void {
   const most = { ...defaultLimits, ...limits };
   let connections = 0;
-  app.get('/events', async (request, reply) => {
+  app.get('/events', { exposeHeadRoute: false }, async (request, reply) => {
     if (connections >= most.connections) {
       const error = `${most.connections} pages look already`;
       return reply.code(503).header('retry-after', '5').send({ error });

@@ -10,6 +10,7 @@ import { type LocalLog, openLocalLog } from '../log/local/local-log';
 import { feedTopics } from '../log/topics';
 import { createLogger, type Logger, wantsColor } from '../logger';
 import type { PageReport } from '../pipeline/poll';
+import { createRedactor } from '../redaction';
 import { instanceName, runWorker } from '../runtime/worker';
 import { type Simulator, startSimulator } from '../simulator/simulator';
 import { version } from '../version';
@@ -148,6 +149,7 @@ async function demoDashboard(
       openConsumerLog: () => openReadingLog(config, logger),
       ...{ instance: instanceName(), place: join(dataDir, 'highwater.db') },
       build: { version, log: 'embedded' },
+      redact: createRedactor(config.secrets),
     });
   } catch (error) {
     if (port !== 0) throw error;

@@ -4,6 +4,7 @@ import { configOptions, variablesWithoutFlag } from '../config/command-options';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
 import type { HighwaterError } from '../errors';
 import { createLogger, type Logger } from '../logger';
+import { createRedactor } from '../redaction';
 import { instanceName, runWorker } from '../runtime/worker';
 import { version } from '../version';
 import { type CommandContext, runCommand } from './command-context';
@@ -55,7 +56,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
       const openConsumerLog = () => openReadingLog(config, logger);
       admin = await startAdmin(config.http, {
         ...{ feeds, topicPrefix, api, log: commitLog, registry, openConsumerLog },
-        ...{ instance: instanceName(), place, build, logger },
+        ...{ instance: instanceName(), place, build, logger, redact: createRedactor(config.secrets) },
       });
       const { url } = admin;
       logger.info(`Dashboard at ${url}/`);

@@ -5,6 +5,7 @@ import { recordDecoder } from '../../src/avro/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
 import { openLocalConsumerLog } from '../../src/log/local/consumer-log';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import { createRedactor } from '../../src/redaction';
 import { runWorker } from '../../src/runtime/worker';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type EventStream, openEvents, type Told } from '../support/event-stream';
@@ -57,6 +58,7 @@ async function serve(http: { port?: number; host?: string; token?: string } = {}
       ...{ feeds, topicPrefix, logger, api: asked, log: log.commitLog, registry: log.registry },
       openConsumerLog: () => openLocalConsumerLog({ dataDir, logger }).consumerLog,
       ...{ instance: 'box:1', place: dataDir, build: { version: '1.2.3', log: 'embedded' } },
+      redact: createRedactor(config.secrets),
     },
   );
   admins.add(admin);
@@ -314,6 +316,7 @@ it('ends at once though somebody looks, and reads nothing of the log before anyb
         return openLocalConsumerLog({ dataDir, logger }).consumerLog;
       },
       ...{ instance: 'box:1', place: dataDir, build: { version: '1.2.3', log: 'embedded' } },
+      redact: createRedactor(config.secrets),
     },
   );
   publish(admin.tell);

@@ -3,6 +3,7 @@ import type { SchemaRegistry } from '../../avro/registry';
 import type { CommitLog } from '../../log/commit-log';
 import type { ConsumerLog } from '../../log/consumer-log';
 import type { Logger } from '../../logger';
+import type { Redact } from '../../redaction';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import { joinSignals, pause, unlessAborted } from '../../wait';
 import type { FeedBoard } from '../feed-board';
@@ -25,6 +26,7 @@ export interface DashboardDeps {
   /** Opened when somebody looks for the first time. */
   readonly openConsumerLog: () => ConsumerLog;
   readonly owners: () => Promise<Owners>;
+  readonly redact: Redact;
   readonly logger: Logger;
 }
 
@@ -51,7 +53,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   const boot = randomBytes(6).toString('hex');
   const feeds = board.feeds.map(({ feed }) => feed);
   const activity = feedActivity(feeds);
-  const others = othersFeeds(deps);
+  const others = othersFeeds({ ...deps, noted: activity.note });
   const closing = new AbortController();
   const feedsMoved = createBell();
   let log: ConsumerLog | null = null;
@@ -74,11 +76,8 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     const known = waiting.length === 0 ? new Map() : await owners();
     const elsewhere = waiting.map(({ feed }) => feed);
     // A log that does not answer holds nobody up: what was known before is shown.
-    await Promise.race([others.refresh(elsewhere, closing.signal), pause(MOVED_MS, closing.signal)]);
-    for (const { name } of elsewhere) {
-      const offset = others.offset(name);
-      if (offset !== null) activity.note(name, offset);
-    }
+    if (elsewhere.length > 0)
+      await Promise.race([others.refresh(elsewhere, closing.signal), pause(MOVED_MS, closing.signal)]);
     return board.feeds.map((standing) => {
       const { name } = standing.feed;
       return feedView({
@@ -89,6 +88,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
         storedLetters: others.deadLetters(name),
         instance: deps.publisher.instance,
         allowedPerMinute: deps.allowedPerMinute,
+        redact: deps.redact,
         nowMs: Date.now(),
       });
     });

@@ -1,3 +1,4 @@
+import type { Redact } from '../../redaction';
 import { isBehind } from '../../state/behind';
 import type { SourceOffset } from '../../state/source-offset';
 import type { FeedStanding } from '../feed-board';
@@ -18,6 +19,7 @@ export interface FeedFacts {
   readonly storedLetters: number | null;
   readonly instance: string;
   readonly allowedPerMinute: number;
+  readonly redact: Redact;
   readonly nowMs: number;
 }
 
@@ -30,7 +32,8 @@ export function feedView(facts: FeedFacts): FeedView {
   const { condition, reason } =
     isOwn || facts.stored === null ? ownStanding(facts) : otherStanding(facts, facts.stored);
   const deadLetters = state === null ? facts.storedLetters : state.deadLetterCount;
-  const lasting = failure === null ? storedFailure(isOwn ? null : offset) : lastError(failure.code, counts);
+  const lasting =
+    failure === null ? storedFailure(isOwn ? null : offset, facts) : lastError(failure.code, counts);
   const { changesPerMinute, requestsLastMinute, retriesLastMinute } = counts;
   return {
     feed: name,
@@ -86,8 +89,11 @@ function lastError(code: string, { errors }: FeedCounts): { code: string; what: 
   return { code, what: errors.find((error) => error.code === code)?.what ?? '' };
 }
 
-/** `CODE: what happened`, as the owner has kept it without secrets. */
-function storedFailure(offset: SourceOffset | null): { code: string; what: string } | null {
+/** `CODE: what happened`, as the owner has kept it without its secrets. They may be others than those of this instance. */
+function storedFailure(
+  offset: SourceOffset | null,
+  { redact }: FeedFacts,
+): { code: string; what: string } | null {
   const [, code, what] = /^([A-Z_]+): ([\s\S]*)$/.exec(offset?.last_error ?? '') ?? [];
-  return code === undefined ? null : { code, what: what! };
+  return code === undefined ? null : { code, what: redact(what!) };
 }

@@ -21,6 +21,8 @@ export interface OthersFeedsDeps {
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
   readonly logger: Logger;
+  /** Told of each offset when it was just read. */
+  readonly noted: (feed: string, offset: SourceOffset) => void;
 }
 
 const OFFSETS_MS = 5_000;
@@ -29,7 +31,8 @@ const LETTERS_MS = 60_000;
 const MOST_LETTERS = 10_000;
 const LATE_MS = 10_000;
 
-export function othersFeeds({ commitLog, registry, topicPrefix, logger }: OthersFeedsDeps): OthersFeeds {
+export function othersFeeds(deps: OthersFeedsDeps): OthersFeeds {
+  const { commitLog, registry, topicPrefix, logger, noted } = deps;
   const offsets = new Map<string, SourceOffset>();
   const letters = new Map<string, number | null>();
   const asked = { offsets: Number.NEGATIVE_INFINITY, letters: Number.NEGATIVE_INFINITY };
@@ -42,7 +45,10 @@ export function othersFeeds({ commitLog, registry, topicPrefix, logger }: Others
       const names = new Set((await commitLog.topicNames()) ?? []);
       const found = await storedOffsets({ feeds, topicPrefix }, names, { commitLog, registry }, signal);
       for (const { name } of feeds) offsets.delete(name);
-      for (const [name, offset] of found) offsets.set(name, offset);
+      for (const [name, offset] of found) {
+        offsets.set(name, offset);
+        noted(name, offset);
+      }
     }
     if (now - asked.letters >= LETTERS_MS) {
       asked.letters = now;

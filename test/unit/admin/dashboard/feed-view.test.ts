@@ -1,5 +1,6 @@
 import { type FeedFacts, feedView } from '../../../../src/admin/dashboard/feed-view';
 import type { FeedStanding } from '../../../../src/admin/feed-board';
+import { createRedactor } from '../../../../src/redaction';
 import type { FeedState } from '../../../../src/state/feed-state';
 import { firstSourceOffset, type SourceOffset } from '../../../../src/state/source-offset';
 import { testFeed } from '../../../support/feeds';
@@ -40,6 +41,7 @@ function view(change: Partial<FeedStanding>, facts: Partial<FeedFacts> = {}) {
   return feedView({
     ...{ standing: standing(change), counts, owners: new Map([['ipos', 'other:1']]), stored: null },
     ...{ storedLetters: null, instance: 'own:2', allowedPerMinute: 60, nowMs: NOW },
+    redact: createRedactor(['s3cret-token']),
     ...facts,
   });
 }
@@ -121,6 +123,12 @@ it.each([
   ],
 ])('has nothing to be mended of a feed that %s', (_, { problem }) => {
   expect(problem).toBeNull();
+});
+
+it("shows no secret of its own in what another's feed suffers from", () => {
+  const last_error = 'SOURCE_UNAUTHORIZED: answered 401 to s3cret-token';
+  const { problem } = stored({ parked: 'SOURCE_UNAUTHORIZED', last_error });
+  expect(problem!.what).toBe('answered 401 to [redacted]');
 });
 
 it('does not say that an error lasts which another instance has taken the feed away with', () => {
