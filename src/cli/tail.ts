@@ -114,13 +114,16 @@ async function* wantedRecords(
   { follow, op, key, last, since, fromBeginning }: TailFlags,
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord> {
+  const sinceMs = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - since;
   const isWanted = (record: LogRecord): boolean =>
-    (op === undefined || op.has(record.headers.op ?? '')) && (key === undefined || record.key === key);
+    record.timestamp >= sinceMs &&
+    (op === undefined || op.has(record.headers.op ?? '')) &&
+    (key === undefined || record.key === key);
   if (last !== undefined) {
     yield* recentRecords(log, topics, { count: last, follow, isWanted, signal });
     return;
   }
-  const notBefore = since === undefined ? {} : { notBefore: { sinceMs: Date.now() - since } };
+  const notBefore = since === undefined ? {} : { notBefore: { sinceMs } };
   // Who does not wait wants what is there.
   const isFromBeginning = fromBeginning === true || !follow || since !== undefined;
   const options = { fromBeginning: isFromBeginning, follow, signal, ...notBefore };

@@ -140,8 +140,8 @@ export interface ReadOptions {
 }
 
 /**
- * `sinceMs`: the first record of each partition with that timestamp or a later one. `positionsToEnd`: so many positions before
- * the end of each partition, which are fewer records where positions have gaps. What is written after the call is read in
- * either case.
+ * `sinceMs`: the first record of each partition with that timestamp or a later one, and maybe some before it: a log may find no
+ * more than its neighbourhood. `positionsToEnd`: so many positions before the end of each partition, which are fewer records
+ * where positions have gaps. What is written after the call is read in either case.
  */
 export type ReadStart = { readonly sinceMs: number } | { readonly positionsToEnd: number };
