@@ -92,6 +92,7 @@ async function followTopic(
         if (next > 0) from.set(partition, next);
         positions.set(partition, next);
       }
+      depth = BACKLOG;
       if (!isOpened) followed.opened([...ends].some(([partition, end]) => positions.get(partition)! < end));
       isOpened = true;
       for await (const record of log.follow(topic, from, signal)) {
