@@ -28,6 +28,7 @@ const log = {
     const next = partitions.map((_, partition) => from.get(partition) ?? 0);
     while (!signal.aborted) {
       for (const [partition, records] of partitions.entries()) {
+        if (next[partition]! > records.length) throw new HighwaterError('LOG_POSITION_LOST', 'made anew');
         const record = records[next[partition]!];
         if (record === undefined) continue;
         next[partition]!++;
@@ -109,4 +110,15 @@ it('goes on at the end where its place is not kept any more, and after whatever 
   await until(() => failures.length === 0);
   append(0, 1);
   await until(() => shown.includes('0.100'));
+});
+
+it('goes on with a topic that was made anew', async () => {
+  append(0, 1_000);
+  follow();
+  await until(() => shown.includes('0.999'));
+  partitions[0] = [];
+  await until(() => {
+    if (partitions[0]!.length < 500) append(0, 1);
+    return shown.some((one) => /^0\.\d{1,2}$/.test(one));
+  });
 });
