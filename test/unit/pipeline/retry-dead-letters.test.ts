@@ -159,10 +159,12 @@ describe('over a log that takes small records only', () => {
     session.failNext(new Error('cut'));
     await expect(retryDeadLetters(feed, roomy)).rejects.toThrow('cut');
     expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(true);
+    expect(roomy.state.deadLetterCount).toBe(1);
     expect(roomy.images.decode(roomy.state.image('a')!).notes).toBe(versions[0]!.notes);
     expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0 });
     expect(roomy.images.decode(roomy.state.image('a')!).notes).toBe(versions[1]!.notes);
     expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(false);
+    expect(roomy.state.deadLetterCount).toBe(0);
     expect((await owner(session)).state.hasDeadLetter(kept[0]!.key)).toBe(false);
   });
 
