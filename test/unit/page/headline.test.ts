@@ -73,13 +73,18 @@ it('does not take the first read for a fault', () => {
 });
 
 it('names what other instances have', () => {
-  const elsewhere = aFeed('ipos', { condition: 'standby', isOwn: false });
+  const elsewhere = aFeed('ipos', { condition: 'standby', isOwn: false, lastCompleteScanMs: null });
   expect(told(aFeed('insights'), elsewhere)).toMatchObject({
     tone: 'good',
     text: 'insights is up to date',
     also: 'ipos is read by another instance',
   });
   expect(told(elsewhere).text).toBe('ipos is read by another instance');
+});
+
+it('counts a feed of another instance among those that are up to date, when the log says so', () => {
+  const elsewhere = aFeed('ipos', { condition: 'standby', isOwn: false });
+  expect(told(aFeed('insights'), elsewhere).text).toBe('Both feeds are up to date');
 });
 
 it('stays the same, to listeners, while only the time grows', () => {

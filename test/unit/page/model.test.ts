@@ -11,11 +11,22 @@ const titles = ({ rows }: Model) => rows.map(({ change }) => change.title);
 
 it('puts the newest change on top, and numbers rows by arrival', () => {
   const model = told(
-    changes({ changes: [aChange({ title: 'first' }), aChange({ title: 'second' })] }),
-    changes({ changes: [aChange({ title: 'third' })] }),
+    changes({
+      changes: [aChange({ title: 'first', observedAtMs: 1 }), aChange({ title: 'second', observedAtMs: 1 })],
+    }),
+    changes({ changes: [aChange({ title: 'third', observedAtMs: 1 })] }),
   );
   expect(titles(model)).toEqual(['third', 'second', 'first']);
   expect(model.rows.map(({ id }) => id)).toEqual([2, 1, 0]);
+});
+
+it('puts what comes late where it belongs', () => {
+  const at = (title: string, observedAtMs: number) => aChange({ title, observedAtMs });
+  const model = told(
+    changes({ changes: [at('ipos 1', 1_000), at('ipos 3', 3_000)] }),
+    changes({ changes: [at('insights 2', 2_000), at('insights 3', 3_000)] }),
+  );
+  expect(titles(model)).toEqual(['insights 3', 'ipos 3', 'insights 2', 'ipos 1']);
 });
 
 it('forgets what it has when the server begins anew, but never gives a number twice', () => {
@@ -36,7 +47,7 @@ it('counts what the server did not send, until the list is cleared', () => {
 });
 
 it('keeps the newest 2000 rows', () => {
-  const many = Array.from({ length: 1_500 }, (_, at) => aChange({ title: String(at) }));
+  const many = Array.from({ length: 1_500 }, (_, at) => aChange({ title: String(at), observedAtMs: 1 }));
   const model = told(changes({ changes: many }), changes({ changes: many }));
   expect(model.rows).toHaveLength(2_000);
   expect(model.rows[0]!.id).toBe(2_999);

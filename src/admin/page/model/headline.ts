@@ -51,11 +51,15 @@ export function judge(feed: FeedView, nowMs: number): Judgement {
     case 'paused':
       return { tone: 'busy', rank: 1, short: 'paused', what: 'paused' };
     case 'standby':
+      // Its owner has left in the log that it is not behind.
+      if (lastCompleteScanMs !== null) return upToDate;
       return { tone: 'good', rank: 0, short: 'standing by', what: 'read by another instance' };
     case 'up-to-date':
-      return { tone: 'good', rank: -1, short: 'up to date', what: 'up to date' };
+      return upToDate;
   }
 }
+
+const upToDate: Judgement = { tone: 'good', rank: -1, short: 'up to date', what: 'up to date' };
 
 /** The answer to the first question: is everything up to date? @param nowMs own clock */
 export function headline(model: Model, nowMs: number): Headline {

@@ -9,7 +9,7 @@ export interface Model {
   /** The publisher's clock minus the own one. */
   readonly aheadMs: number;
   readonly feeds: readonly FeedView[];
-  /** Newest first. */
+  /** Newest first, by when highwater saw them. */
   readonly rows: readonly Row[];
   /** Numbers of the rows that come. */
   readonly nextId: number;
@@ -78,14 +78,16 @@ export function reduce(model: Model, message: Message): Model {
 }
 
 function withChanges(model: Model, { fresh, changes, left }: ChangesView): Model {
-  // What is read at once comes feed by feed.
-  const inTime = changes.toSorted((a, b) => a.observedAtMs - b.observedAtMs);
-  const arrived = inTime.map((change, at): Row => ({ id: model.nextId + at, change })).reverse();
+  const arrived = changes.map((change, at): Row => ({ id: model.nextId + at, change })).reverse();
+  // What was committed while nobody looked comes feed by feed.
+  const rows = [...arrived, ...(fresh ? [] : model.rows)].sort(
+    (a, b) => b.change.observedAtMs - a.change.observedAtMs,
+  );
   const found = changes.flatMap(({ transitions }) => transitions.map(({ type }) => type));
   const isNew = found.some((type) => !model.types.includes(type));
   return {
     ...model,
-    rows: [...arrived, ...(fresh ? [] : model.rows)].slice(0, ROWS_KEPT),
+    rows: rows.slice(0, ROWS_KEPT),
     nextId: model.nextId + changes.length,
     left: (fresh ? 0 : model.left) + left,
     types: isNew ? [...new Set([...model.types, ...found])].sort() : model.types,

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Filter, filtered, fromHash, isFiltering, noFilter, toHash } from '../model/filter';
-import type { Model, Row } from '../model/model';
+import type { Model } from '../model/model';
 import { nextPoll } from '../model/next-poll';
 import { counted, duration, number } from '../model/text';
 import { ChangeRow } from './change-row';
@@ -17,6 +17,9 @@ interface ChangeListProps {
 
 const ROWS_SHOWN = 500;
 
+/** The list as it was when it began to stand still. */
+type Held = Pick<Model, 'rows' | 'nextId'>;
+
 /** What just changed, newest on top. It stands still while somebody reads: paused, scrolled down, or with a row open. */
 export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: ChangeListProps) {
   const [filter, setFilter] = useFilterOfAddress();
@@ -29,17 +32,22 @@ export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: Chan
   const search = useRef<HTMLInputElement>(null);
 
   const isHeld = isPaused || isScrolled || open.size > 0;
-  const held = useRef<readonly Row[] | null>(null);
+  const held = useRef<Held | null>(null);
   if (!isHeld) held.current = null;
-  else held.current ??= model.rows;
+  else held.current ??= model;
   // What was cleared is gone, also where the list stands still.
-  if (held.current !== null && model.rows.length === 0) held.current = model.rows;
+  if (held.current !== null && model.rows.length === 0) held.current = model;
 
-  const all = held.current ?? model.rows;
+  const all = (held.current ?? model).rows;
   const matching = filtered(all, filter);
   const rows = matching.slice(0, ROWS_SHOWN);
-  const newest = all[0]?.id ?? -1;
-  const waiting = held.current === null ? 0 : filtered(upTo(model.rows, newest), filter).length;
+  const heldId = held.current?.nextId ?? model.nextId;
+  const waiting = isHeld
+    ? filtered(
+        model.rows.filter(({ id }) => id >= heldId),
+        filter,
+      ).length
+    : 0;
 
   useEffect(() => {
     const watch = new IntersectionObserver(([entry]) => {
@@ -56,7 +64,7 @@ export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: Chan
     setScrolled(false);
     top.current!.scrollIntoView({ block: 'nearest' });
     document.getElementById('rows')?.scrollTo({ top: 0 });
-    if (isPaused) held.current = model.rows;
+    if (isPaused) held.current = model;
   }
 
   useShortcuts(hasShortcuts, {
@@ -178,12 +186,6 @@ export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: Chan
 /** Letters of the longest name, within reason: the columns of all rows are the same. */
 function feedWidth({ feeds }: Model): number {
   return Math.min(16, Math.max(5, ...feeds.map(({ feed }) => feed.length)) + 0.5);
-}
-
-/** Those that came after the given one; they lie in front. */
-function upTo(rows: readonly Row[], id: number): readonly Row[] {
-  const end = rows.findIndex((row) => row.id <= id);
-  return end === -1 ? rows : rows.slice(0, end);
 }
 
 /** Arrow keys go from row to row, Escape closes the one they are in. */

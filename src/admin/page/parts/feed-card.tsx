@@ -21,7 +21,7 @@ export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
   const shown = lostMs === null ? tone : 'unknown';
   // `just now` would be a lie when the publisher is not heard.
   const when: When = lostMs === null ? (ms) => ago(nowMs - ms) : timeOfDay;
-  const isElsewhere = feed.condition === 'standby';
+  const isUnknown = feed.condition === 'standby' && feed.lastCompleteScanMs === null;
   return (
     <article class={`card ${shown}`} aria-labelledby={`feed-${name}`}>
       <header>
@@ -33,8 +33,8 @@ export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
         <Owner feed={feed} />
       </header>
       <Works feed={feed} />
-      {isElsewhere ? (
-        <p class="note">Its figures are on the page of the instance that reads it.</p>
+      {isUnknown ? (
+        <p class="note">Nothing of it is known here yet: see the page of the instance that reads it.</p>
       ) : (
         <>
           <Scan feed={feed} nowMs={nowMs} when={when} />
@@ -61,7 +61,7 @@ function Works({ feed: { snapshot, backfill, paused, records, condition } }: { r
   const works: string[] = [];
   if (paused) works.push('Paused by an operator: highwater resume goes on');
   if (snapshot === 'running') works.push(`First snapshot runs: ${number(records)} records so far`);
-  if (snapshot === 'pending' && condition !== 'standby') works.push('First snapshot has not begun');
+  if (snapshot === 'pending' && condition === 'behind') works.push('First snapshot has not begun');
   if (backfill !== null) works.push(`Backfill of ${backfill.from} to ${backfill.to}`);
   if (works.length === 0) return null;
   return (
@@ -98,7 +98,7 @@ function Scan({ feed, nowMs, when }: Omit<FeedCardProps, 'lostMs'> & { readonly 
 }
 
 function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When }) {
-  const { records, mark, requests, deadLetters, driftedPaths } = feed;
+  const { records, mark, requests, deadLetters, driftedPaths, isOwn } = feed;
   const { lastMinute, allowedPerMinute, retriesLastMinute } = requests;
   return (
     <dl class="figures">
@@ -110,9 +110,13 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
       <Figure name="Records" value={number(records)} title="Records of which the current image is held" />
       <Figure
         name="Requests / min"
-        value={`${shortNumber(lastMinute)} of ${shortNumber(allowedPerMinute)}`}
+        value={isOwn ? `${shortNumber(lastMinute)} of ${shortNumber(allowedPerMinute)}` : '–'}
         isOdd={lastMinute >= 0.9 * allowedPerMinute}
-        title="Requests of this feed in the last minute, of those that all feeds together may make"
+        title={
+          isOwn
+            ? 'Requests of this feed in the last minute, of those that all feeds together may make'
+            : onItsPage
+        }
       />
       <Figure
         name="Dead letters"
@@ -122,19 +126,21 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
       />
       <Figure
         name="Drift"
-        value={driftedPaths === 0 ? 'none' : counted(driftedPaths, 'path')}
+        value={driftedPaths > 0 ? counted(driftedPaths, 'path') : isOwn ? 'none' : '–'}
         isOdd={driftedPaths > 0}
         title="Members of records that the schema does not have so; they are published in extra"
       />
       <Figure
         name="Retries / min"
-        value={number(retriesLastMinute)}
+        value={isOwn ? number(retriesLastMinute) : '–'}
         isOdd={retriesLastMinute > 0}
-        title="Pages asked for again in the last minute"
+        title={isOwn ? 'Pages asked for again in the last minute' : onItsPage}
       />
     </dl>
   );
 }
+
+const onItsPage = 'On the page of the instance that reads it';
 
 interface FigureProps {
   readonly name: string;
