@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Terminal as Emulator } from '@xterm/headless';
+import { build } from './build';
+
+/** The command line in a real pseudo-terminal, and what a terminal of that size shows of it. */
+export interface TerminalSession {
+  /** The lines on the screen and above it, without those that are empty at the end. */
+  screen(): string;
+  /** All that was written, escape sequences and all. */
+  raw(): string;
+  isCursorShown(): boolean;
+  /** Resolves as soon as the screen fits. @throws with the screen, at the deadline or the end */
+  sees(pattern: RegExp, withinMs?: number): Promise<void>;
+  /** As typed: `\u0003` is Ctrl-C. */
+  type(text: string): void;
+  /** Exit code, once it has ended. */
+  ended(withinMs?: number): Promise<number | null>;
+}
+
+export interface TerminalOptions {
+  readonly columns?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+const ROWS = 30;
+
+/** `script` of util-linux makes the pseudo-terminal; Debian and Ubuntu always have it. */
+export const hasScript = /util-linux/.test(
+  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '',
+);
+
+/** Starts command lines in terminals for the tests of the file it is called in, and ends those that still run after each. */
+export function terminals(): (args: readonly string[], options: TerminalOptions) => TerminalSession {
+  const running = new Set<ChildProcess>();
+  let dist = '';
+  beforeAll(async () => {
+    if (!hasScript) throw new Error('these tests need `script` of util-linux');
+    dist = await build();
+  });
+  afterEach(async () => {
+    for (const child of running) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const closed = once(child, 'close');
+      child.kill('SIGHUP');
+      await closed;
+    }
+    running.clear();
+  });
+  return (args, options) => {
+    const session = start([process.execPath, path.join(dist, 'cli', 'main.js'), ...args], options);
+    running.add(session.child);
+    return session;
+  };
+}
+
+function start(
+  command: readonly string[],
+  { columns = 100, env = {}, cwd }: TerminalOptions,
+): TerminalSession & { readonly child: ChildProcess } {
+  const emulator = new Emulator({ cols: columns, rows: ROWS, scrollback: 1_000, allowProposedApi: true });
+  const line = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+  const { PATH, HOME, TMPDIR } = process.env;
+  const own = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
+  const child = spawn('script', ['-qec', `stty cols ${columns} rows ${ROWS}; exec ${line}`, '/dev/null'], {
+    cwd,
+    env: { ...Object.fromEntries(own), TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let raw = '';
+  let isClosed = false;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    raw += text;
+    emulator.write(text);
+  });
+  const closed = once(child, 'close').then(() => {
+    isClosed = true;
+  });
+  // It may be gone already when something is typed.
+  child.stdin.on('error', () => undefined);
+
+  function screen(): string {
+    const { active } = emulator.buffer;
+    const lines = Array.from({ length: active.length }, (_, i) => active.getLine(i)!.translateToString(true));
+    return lines.join('\n').trimEnd();
+  }
+  /** What was written has come to be shown. */
+  const settled = () => new Promise<void>((resolve) => emulator.write('', resolve));
+
+  return {
+    child,
+    screen,
+    raw: () => raw,
+    isCursorShown: () => raw.lastIndexOf('\u001b[?25h') >= raw.lastIndexOf('\u001b[?25l'),
+    async sees(pattern, withinMs = 30_000) {
+      const deadline = Date.now() + withinMs;
+      for (;;) {
+        const last = isClosed;
+        await settled();
+        if (pattern.test(screen())) return;
+        if (last || Date.now() > deadline) throw new Error(`no ${pattern} on the screen:\n${screen()}`);
+        await delay(10);
+      }
+    },
+    type: (text) => void child.stdin.write(text),
+    async ended(withinMs = 30_000) {
+      const late = delay(withinMs, 'late', { ref: false });
+      if ((await Promise.race([closed, late])) === 'late') throw new Error(`still running:\n${screen()}`);
+      await settled();
+      return child.exitCode;
+    },
+  };
+}
