@@ -21,7 +21,9 @@ type Flags = Readonly<Record<string, unknown>>;
 
 export function doctorCommand(): Command {
   const command = new Command('doctor')
-    .description('Check settings, API, log and registry: one line each, and what to do. Changes nothing.')
+    .description(
+      'Check settings, API, log and schemas, and say what to do where something is wrong. Changes nothing.',
+    )
     .option('--json', 'One JSON object a line');
   for (const option of configOptions()) command.addOption(option);
   return command

@@ -11,6 +11,7 @@ import { unlessAborted } from '../wait';
 import { type CommandContext, runCommand } from './command-context';
 import { deadLetterLines } from './format/dead-letter-lines';
 import { openLog } from './open-log';
+import { widthOf } from './terminal';
 
 interface ListFlags {
   readonly json?: true;
@@ -99,6 +100,5 @@ function jsonLine({ feed, reason, sha256, bytes, ts_ms, raw }: DeadLetterValue):
 
 function linesForPeople(letter: DeadLetterValue): string {
   const { stdout } = process;
-  const width = stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY;
-  return deadLetterLines(letter, { nowMs: Date.now(), width, color: wantsColor(stdout) });
+  return deadLetterLines(letter, { nowMs: Date.now(), width: widthOf(stdout), color: wantsColor(stdout) });
 }

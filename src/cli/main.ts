@@ -28,25 +28,24 @@ Examples:
   $ npx highwater demo                    a simulated API, its feeds published and shown live; needs nothing
   $ npx highwater run                     poll the API and publish, until Ctrl-C
   $ npx highwater tail ipos.deal-status   watch what is published, from another terminal
+  $ npx highwater status -w               how every feed is, kept on the screen
+  $ npx highwater doctor                  what is set wrong or not reached, and what to do
 
-Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 behind.`,
+Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 behind. NO_COLOR, FORCE_COLOR and TERM=dumb are respected.`,
   );
 
-for (const command of [
-  demoCommand(),
-  runWorkerCommand(),
-  tailCommand(),
-  statusCommand(),
-  ...operatorCommands(),
-  deadLettersCommand(),
-  doctorCommand(),
-  healthcheckCommand(),
-  explainCommand(),
-  schemasCommand(),
-  simulateCommand(),
-]) {
-  program.addCommand(command.copyInheritedSettings(program));
-  for (const part of command.commands) part.copyInheritedSettings(program);
+const groups: readonly (readonly [heading: string, commands: readonly Command[]])[] = [
+  ['Publish:', [demoCommand(), runWorkerCommand()]],
+  ['See what is published, and how it goes:', [tailCommand(), statusCommand(), deadLettersCommand()]],
+  ['Find out what is wrong:', [doctorCommand(), explainCommand(), healthcheckCommand()]],
+  ['Operate a feed:', operatorCommands()],
+  ['Develop against it:', [schemasCommand(), simulateCommand()]],
+];
+for (const [heading, commands] of groups) {
+  for (const command of commands) {
+    program.addCommand(command.helpGroup(heading).copyInheritedSettings(program));
+    for (const part of command.commands) part.copyInheritedSettings(program);
+  }
 }
 
 async function main(): Promise<void> {

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Command as FeedCommand } from '../commands/command';
 import { configOptions } from '../config/command-options';
 import { HighwaterError } from '../errors';
@@ -96,16 +96,26 @@ function backfillCommand(): Command {
     );
 }
 
+const examples: Readonly<Record<string, readonly string[]>> = {
+  reset: ['reset ipos', 'reset ipos --yes       from a script'],
+  reconcile: [
+    'reconcile ipos --dry-run             what would be published',
+    'reconcile ipos',
+    'reconcile ipos --allow-deletes 120   when so many are really gone',
+  ],
+  backfill: ['backfill insights --from 2020-01-01 --to 2020-12-31'],
+  retry: ['dead-letters list ipos', 'dead-letters retry ipos'],
+};
+
 function ofFeed(name: string, description: string): Command {
   const command = new Command(name)
     .description(description)
     .argument('<feed>', 'such as ipos')
     .option('--json', 'One JSON object a line')
-    .option(
-      '--wait <duration>',
-      'How long a publisher has to accept it (default 10s)',
-      durationValue,
-      10_000,
+    .addOption(
+      new Option('--wait <duration>', 'How long a publisher has to accept it')
+        .argParser(durationValue)
+        .default(10_000, '10s'),
     );
   for (const option of configOptions(['dataDir', 'topicPrefix', 'appId', 'apiUrl']))
     command.addOption(option);
@@ -114,6 +124,11 @@ function ofFeed(name: string, description: string): Command {
     `
 The publisher that owns the feed carries it out and answers. When none runs, this command acquires the feed and does it
 itself; then it needs the API as a publisher does (HIGHWATER_API_URL, HIGHWATER_API_TOKEN). Ctrl-C ends the waiting alone:
-a publisher that has accepted goes on.`,
+a publisher that has accepted goes on.
+
+Exit code 0 when it is carried out, 1 when it is not, or when deletes wait for an operator; 2 for a wrong command line.
+
+Examples:
+${(examples[name] ?? [`${name} ipos`]).map((example) => `  $ npx highwater ${example}`).join('\n')}`,
   );
 }

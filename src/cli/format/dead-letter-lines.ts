@@ -1,4 +1,5 @@
 import type { DeadLetterValue } from '../../avro/feed-codec';
+import { durationText } from '../../format/durations';
 import { harmless } from './cells';
 import { painted, span } from './spans';
 
@@ -18,24 +19,10 @@ export function deadLetterLines(
     [
       span(`${harmless(feed)}  `, 'bold'),
       span(`${sha256.slice(0, 12)}  `),
-      span(`${size}, ${age(nowMs - ts_ms)} old`, 'dim'),
+      span(`${size}, ${durationText(nowMs - ts_ms)} old`, 'dim'),
     ],
     [span(`  ${harmless(reason)}`, 'yellow')],
     [span(`  ${harmless(text)}`)],
   ];
   return lines.map((spans) => `${painted(spans, width, color).trimEnd()}\n`).join('');
-}
-
-const units = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-] as const;
-
-/** In the largest unit of which there is one: `3 d`. */
-function age(ms: number): string {
-  for (const [unit, length] of units) {
-    if (ms >= length) return `${Math.floor(ms / length)} ${unit}`;
-  }
-  return `${Math.max(0, Math.floor(ms / 1000))} s`;
 }

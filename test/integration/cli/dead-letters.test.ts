@@ -41,7 +41,7 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
   );
   expect(lines[1]).toBe('  not read');
   expect(lines[2]).toBe(`  ${cut.slice(0, 300)}…`);
-  expect(lines[3]).toBe(`ipos  ${sha256(bad).slice(0, 12)}  ${bad.length} bytes, 1 min old`);
+  expect(lines[3]).toBe(`ipos  ${sha256(bad).slice(0, 12)}  ${bad.length} bytes, 91 s old`);
   expect(lines[5]).toBe(`  ${bad}`);
   expect(lines).toHaveLength(10);
 

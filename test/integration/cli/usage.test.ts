@@ -30,7 +30,7 @@ it.each([
   [['rnu'], "unknown command 'rnu' (Did you mean run?)", 'highwater --help'],
   [['run', '--feds', 'ipos'], "unknown option '--feds' (Did you mean --feeds?)", 'highwater run --help'],
   [['run', '--api-token=secret'], "unknown option '--api-token'", 'highwater run --help'],
-  [['tail'], "missing required argument 'topic'", 'highwater tail --help'],
+  [['tail'], "missing required argument 'topics'", 'highwater tail --help'],
   [['tail', 'ipos', '--op', 'x'], 'Expected some of c (created)', 'highwater tail --help'],
   [['demo', '--for', '3'], 'Expected a duration such as', 'highwater demo --help'],
 ])('answers the wrong command line %j with exit 2 and what to do', async (args, said, help) => {
