@@ -53,7 +53,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   const boot = randomBytes(6).toString('hex');
   const feeds = board.feeds.map(({ feed }) => feed);
   const activity = feedActivity(feeds);
-  const others = othersFeeds({ ...deps, noted: activity.note });
+  const others = othersFeeds({ ...deps, openedLog, noted: activity.note });
   const closing = new AbortController();
   const feedsMoved = createBell();
   let log: ConsumerLog | null = null;
@@ -64,20 +64,23 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   let shown: { readonly text: string; readonly atMs: number } | null = null;
   let showing: Promise<void> | null = null;
 
-  function openChanges(): ChangeFeed {
+  function openedLog(): ConsumerLog {
     log ??= deps.openConsumerLog();
+    return log;
+  }
+
+  function openChanges(): ChangeFeed {
     const { registry, topicPrefix } = deps;
-    changes ??= changeFeed(feeds, { log, registry, topicPrefix, logger });
+    changes ??= changeFeed(feeds, { log: openedLog(), registry, topicPrefix, logger });
     return changes;
   }
 
   async function views(): Promise<readonly FeedView[]> {
-    const waiting = board.feeds.filter(({ phase }) => phase === 'waiting');
-    const known = waiting.length === 0 ? new Map() : await owners();
-    const elsewhere = waiting.map(({ feed }) => feed);
+    const known = board.feeds.some(({ phase }) => phase === 'waiting') ? await owners() : new Map();
+    closing.signal.throwIfAborted();
+    const elsewhere = board.feeds.filter(({ phase }) => phase !== 'owned').map(({ feed }) => feed);
     // A log that does not answer holds nobody up: what was known before is shown.
-    if (elsewhere.length > 0)
-      await Promise.race([others.refresh(elsewhere, closing.signal), pause(MOVED_MS, closing.signal)]);
+    await Promise.race([others.watch(elsewhere), pause(MOVED_MS, closing.signal)]);
     return board.feeds.map((standing) => {
       const { name } = standing.feed;
       return feedView({
@@ -125,10 +128,15 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     return all;
   }
 
+  function rest(): void {
+    changes?.end();
+    void others.watch([]);
+  }
+
   function leave(): void {
     lookers--;
     if (lookers > 0) return;
-    lingering = setTimeout(() => changes?.end(), LINGER_MS).unref();
+    lingering = setTimeout(rest, LINGER_MS).unref();
   }
 
   /** `boot.n`: the number of a change, within one run of the server. */
@@ -185,7 +193,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
       closing.abort();
       clearInterval(timer);
       clearTimeout(lingering);
-      changes?.end();
+      rest();
       await log?.close();
     },
   };

@@ -63,16 +63,17 @@ export function followLog(
   return topics;
 }
 
-interface FollowedTopic {
+export interface FollowedTopic {
   readonly allowance: Allowance;
   opened(expects: boolean): void;
   passedOver(count: number): void;
   record(record: LogRecord): Promise<void>;
 }
 
-async function followTopic(
+/** One topic, as `followLog` does all of a feed's. */
+export async function followTopic(
   topic: string,
-  { log, logger }: FollowerDeps,
+  { log, logger }: Pick<FollowerDeps, 'log' | 'logger'>,
   followed: FollowedTopic,
   signal: AbortSignal,
 ): Promise<void> {
@@ -104,8 +105,9 @@ async function followTopic(
       depth = AFTER_FLOOD;
       await pause(1_000, signal);
     } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof HighwaterError && error.code === 'LOG_POSITION_LOST') {
+      const code = error instanceof HighwaterError ? error.code : null;
+      if (signal.aborted || code === 'LOG_CLOSED') return;
+      if (code === 'LOG_POSITION_LOST') {
         // Retention was there before, or the topic was made anew: what comes from now on.
         positions.clear();
         depth = 0;
@@ -125,7 +127,7 @@ interface Allowance {
 }
 
 /** A bucket of so many, filled up at the same rate. */
-function allowanceOf(perSecond: number): Allowance {
+export function allowanceOf(perSecond: number): Allowance {
   let left = perSecond;
   let at = performance.now();
   return {
