@@ -45,7 +45,8 @@ export function terminals(): (args: readonly string[], options: TerminalOptions)
     for (const child of running) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       const closed = once(child, 'close');
-      child.kill('SIGHUP');
+      // With it the terminal goes, which what runs there takes for the end (SIGHUP).
+      child.kill('SIGKILL');
       await closed;
     }
     running.clear();

@@ -29,7 +29,7 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
   await leaveDeadLetters(
     feed,
     publisher.owned(),
-    { raw: bad, ageMs: 90_000 },
+    { raw: bad, ageMs: 900_000 },
     { raw: row, ageMs: 200 },
     { raw: cut, bytes: 5_000_000, ageMs: 3 * 86_400_000 },
   );
@@ -41,7 +41,7 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
   );
   expect(lines[1]).toBe('  not read');
   expect(lines[2]).toBe(`  ${cut.slice(0, 300)}…`);
-  expect(lines[3]).toBe(`ipos  ${sha256(bad).slice(0, 12)}  ${bad.length} bytes, 91 s old`);
+  expect(lines[3]).toBe(`ipos  ${sha256(bad).slice(0, 12)}  ${bad.length} bytes, 15 min old`);
   expect(lines[5]).toBe(`  ${bad}`);
   expect(lines).toHaveLength(10);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { cellsOf, clip, column } from '../../../src/cli/format/cells';
-import { durationText } from '../../../src/format/durations';
 import { wrapped } from '../../../src/cli/format/wrap';
+import { durationText } from '../../../src/format/durations';
 
 it.each<[string, number]>([
   ['ACME', 4],
