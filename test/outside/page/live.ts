@@ -228,9 +228,11 @@ async function pictures(
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 
+/** Feed and number of what is in the list more than once. */
 async function doubled(rows: Locator): Promise<string[]> {
-  const texts = await rows.allTextContents();
-  return texts.filter((text, at) => texts.indexOf(text) !== at);
+  const lines = await rows.locator('[data-change]').all();
+  const changes = await Promise.all(lines.map((line) => line.getAttribute('data-change')));
+  return changes.map(String).filter((change, at, all) => all.indexOf(change) !== at);
 }
 
 export function hold(actual: unknown, expected: unknown, what: string): void {

@@ -33,6 +33,7 @@ export class ChangeRow extends Component<ChangeRowProps> {
           type="button"
           class="line"
           data-row={id}
+          data-change={`${feed} ${change.seq}`}
           tabIndex={isStop ? 0 : -1}
           aria-expanded={isOpen}
           onClick={() => onToggle(id)}
