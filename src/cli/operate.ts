@@ -6,6 +6,7 @@ import type { Feed } from '../feeds/feed';
 import { examineLocalLog } from '../log/local/examine';
 import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger, type Logger } from '../logger';
+import { createRedactor } from '../redaction';
 import { actAsOwner } from '../runtime/act-as-owner';
 import { instanceName } from '../runtime/worker';
 import { unlessAborted } from '../wait';
@@ -52,7 +53,10 @@ export async function operate(
   const screen = progressScreen(flags.json !== true && config.log.format === 'pretty');
   const logger = createLogger({ ...config.log, level, secrets: config.secrets, ...screen.logging });
   const open = openLog(config, { logger, signal: context.signal, instance: instanceName() });
-  const report = operationReport(feed.name, command, flags.json === true, context, screen);
+  // The reason of a command that failed may be anybody's text.
+  const redact = createRedactor(config.secrets);
+  const print = (text: string): Promise<void> => context.print(redact(text));
+  const report = operationReport(feed.name, command, flags.json === true, { print }, screen);
   const operation = { ...open, feed, command, config, flags, logger, context, report, screen };
   try {
     await assertPublished(operation);

@@ -95,6 +95,19 @@ process.on('SIGWINCH', () => {
   return { NODE_OPTIONS: `--require ${program} --report-on-signal --report-uncaught-exception` };
 }
 
+/** Whatever is encoded ends in an error of nobody's, which holds every secret. */
+function brokenEncoder(): Env {
+  const program = path.join(folder(), 'broken-encoder.cjs');
+  const texts = secrets.filter((one) => one !== urlPassword).flatMap(({ value }) => everySpelling(value));
+  writeFileSync(
+    program,
+    `require(${JSON.stringify(require.resolve('avsc'))}).Type.prototype.encode = () => {
+  throw new TypeError(${JSON.stringify(texts.join(' and '))});
+};`,
+  );
+  return { NODE_OPTIONS: `--require ${program}` };
+}
+
 const consumerProgram = `
 const { connect } = require(process.env.DIST + '/consumer');
 connect().consume({ group: 'desk', topics: ['ipos'], from: 'beginning', retry: { attempts: 1 } }, (event) => {
@@ -149,7 +162,10 @@ describe('secrets stay out of all that is printed, written and served (I10)', ()
     const ended = [first, ...(await Promise.all(readers.map((args) => done(args, env))))];
     expect(ended[3]!.stdout()).toContain('[redacted]');
     for (const args of publishers) ended.push(await done(args, env));
-    expectSilence([...ended.flatMap((one, i) => printed(`command ${i}`, one)), ...filesUnder(folder())]);
+    ended.push(await done(['reconcile', 'analysts', '--json'], { ...env, ...brokenEncoder() }));
+    expect(ended.at(-1)!.stdout()).toContain('"code":"UNEXPECTED"');
+    const written = filesUnder(folder()).filter(({ name }) => name !== 'broken-encoder.cjs');
+    expectSilence([...ended.flatMap((one, i) => printed(`command ${i}`, one)), ...written]);
   });
 
   it('of commands behind a proxy that repeats its password, named by a whole address or without its scheme', async () => {
