@@ -65,11 +65,14 @@ it('each instance shows what the other has as its own: figures, owner, changes o
   api().stores.ipos.upsert({ ...rest, deal_status: 'Withdrawn', name: 'Moved' } as never);
   const isMoved = ({ changes }: Told) => changes.some(({ title, op }) => title === 'Moved' && op === 'u');
   await Promise.all(both.map(({ sees }) => sees(isMoved, 30_000)));
+  const before = Math.max(...both.flatMap(({ told }) => told.feeds.map((one) => one.lastCompleteScanMs!)));
+  const isFollowed = ({ feeds }: Told) => feeds.every((one) => one.lastCompleteScanMs! > before);
+  await Promise.all(both.map(({ sees }) => sees(isFollowed, 30_000)));
   for (const { told } of both) {
     const moved = told.changes.find(({ title }) => title === 'Moved')!;
     expect(moved.transitions).toMatchObject([{ type: 'DealStatusChanged', after: 'Withdrawn' }]);
     const counts = feed(told, 'ipos')!.changesPerMinute;
-    expect(counts).toHaveLength(60);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
   }
 
   const gone = [...api().truth('ipos').keys()][5]!;
