@@ -73,6 +73,9 @@ function move(standing: Moving, event: PublisherEvent): void {
     case 'page':
       if (event.report.events.length > 0) standing.lastChangeMs = event.report.observedAtMs;
       break;
+    case 'otherChanges':
+      if (event.events.length > 0) standing.lastChangeMs = event.observedAtMs;
+      break;
     case 'polled':
     case 'rested':
       standing.failure = null;

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { PageReport } from '../pipeline/poll';
 import type { PublisherEvent } from '../runtime/publisher-events';
-import type { Op } from '../types';
+import type { ChangeEvents, Op } from '../types';
 import type { FeedBoard } from './feed-board';
 import { feedGauges } from './feed-gauges';
 import { type MetricName, type MetricSpec, metricTable } from './metric-table';
@@ -40,17 +40,21 @@ export function createMetrics(board: FeedBoard, build: BuildInfo): Metrics {
   const observe = (name: NamesOf<'histogram'>, labels: Labels, value: number) =>
     (metrics.get(name) as Histogram).observe(labels, value);
 
-  function countPage(
-    feed: string,
-    { rows, letters, events, observedAtMs, feed: { transitions } }: PageReport,
-  ) {
+  const transitionsOf = new Map(board.feeds.map(({ feed }) => [feed.name, feed.transitions]));
+
+  function countChanges(feed: string, events: readonly ChangeEvents[]) {
+    for (const { change, transitions } of events) {
+      add('highwater_changes_total', { feed, op: change.op });
+      for (const { index } of transitions)
+        add('highwater_transitions_total', { feed, type: transitionsOf.get(feed)![index]!.type });
+    }
+  }
+  function countPage(feed: string, { rows, letters, events, observedAtMs }: PageReport) {
     add('highwater_pages_total', { feed });
     add('highwater_records_read_total', { feed }, rows);
     add('highwater_dead_letters_total', { feed }, letters.length);
-    for (const { change, tail, transitions: moved } of events) {
-      add('highwater_changes_total', { feed, op: change.op });
-      for (const { index } of moved)
-        add('highwater_transitions_total', { feed, type: transitions[index]!.type });
+    countChanges(feed, events);
+    for (const { tail } of events) {
       if (tail.source.origin !== 'poll') continue;
       // The vendor's clock may be ahead.
       const seconds = Math.max(0, observedAtMs / 1_000 - tail.source.updated);
@@ -97,6 +101,8 @@ export function createMetrics(board: FeedBoard, build: BuildInfo): Metrics {
       switch (event.kind) {
         case 'page':
           return countPage(feed, event.report);
+        case 'otherChanges':
+          return countChanges(feed, event.events);
         case 'touched':
           return add('highwater_touches_total', { feed });
         case 'polled': {

@@ -36,6 +36,8 @@ export interface PollDeps {
   readonly instance: string;
   /** Called after each page: progress for people. */
   readonly onPage?: (page: PageReport) => void;
+  /** Called with what is committed beside pages: the deletes of a reconcile, dead letters that are records now. */
+  readonly onOtherChanges?: (events: readonly ChangeEvents[], observedAtMs: number) => void;
   /** Called for each record that came with nothing new but its `updated`. */
   readonly onTouch?: () => void;
   /** Told of the rows of every page of every round. */

@@ -216,7 +216,8 @@ const DELETES = 50;
 
 async function publishDeletes(feed: Feed, deps: PollDeps, ids: readonly string[]): Promise<void> {
   const pending = deps.state.begin();
-  const context = pageContext(feed, { observedAtMs: Date.now() }, 'reconcile', deps);
+  const observedAtMs = Date.now();
+  const context = pageContext(feed, { observedAtMs }, 'reconcile', deps);
   const changes = ids.map((id): Change => {
     const before = pending.image(id)!;
     const beforeRecord = deps.images.decode(before);
@@ -224,6 +225,7 @@ async function publishDeletes(feed: Feed, deps: PollDeps, ids: readonly string[]
   });
   const events = buildEvents(changes, pending, context);
   await commit(encodeTransaction([encode(events, [], context)], pending, context), pending, deps.session);
+  deps.onOtherChanges?.(events, observedAtMs);
 }
 
 /** The whole of it was done: when that was is kept in the log. */

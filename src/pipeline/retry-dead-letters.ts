@@ -88,6 +88,7 @@ async function publish(
     const records = [encode(events, [], context), tombstones];
     await commit(encodeTransaction(records, pending, context), pending, session);
     noteDrift(events, deps);
+    deps.onOtherChanges?.(events, observedAtMs);
   }
   result.retried += settled.length;
   result.published += events.length;

@@ -6,6 +6,7 @@ import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
 import type { PollDeps } from '../pipeline/poll';
 import type { Redact } from '../redaction';
+import type { ChangeEvents } from '../types';
 import { joinSignals, pause } from '../wait';
 import {
   endsOwnership,
@@ -151,7 +152,9 @@ async function takeOver(feed: Feed, deps: FeedTaskDeps, { grant, over }: Hold): 
   const { tell } = deps;
   tell({ kind: 'restoring', feed: feed.name });
   const onTouch = () => tell({ kind: 'touched', feed: feed.name });
-  const owned = await acquireFeed(feed, { ...deps, onTouch }, over, grant);
+  const onOtherChanges = (events: readonly ChangeEvents[], observedAtMs: number) =>
+    tell({ kind: 'otherChanges', feed: feed.name, events, observedAtMs });
+  const owned = await acquireFeed(feed, { ...deps, onTouch, onOtherChanges }, over, grant);
   const { state, drift } = owned.deps;
   tell({ kind: 'acquired', feed: feed.name, state, drift });
   return owned;

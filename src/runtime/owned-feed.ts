@@ -26,6 +26,7 @@ export interface OwnedFeedDeps {
   readonly instance: string;
   readonly onPage?: (report: PageReport) => void;
   readonly onTouch?: () => void;
+  readonly onOtherChanges?: NonNullable<PollDeps['onOtherChanges']>;
   readonly onRestore?: RestoreDeps['onRestore'];
   /** Of the feed in this process, over all its ownerships; of this one alone when left out. */
   readonly drift?: Drift;

@@ -3,6 +3,7 @@ import type { Drift } from '../pipeline/drift';
 import type { PageReport, PollResult } from '../pipeline/poll';
 import type { SourceEvent } from '../source/source-event';
 import type { FeedState } from '../state/feed-state';
+import type { ChangeEvents } from '../types';
 
 /** What a publisher tells of its work while it does it, for metrics and health. Times are in seconds. */
 export type PublisherEvent =
@@ -20,6 +21,14 @@ export type PublisherEvent =
   | { readonly kind: 'released'; readonly feed: string }
   /** A page is committed, or needed no commit. */
   | { readonly kind: 'page'; readonly feed: string; readonly report: PageReport }
+  /** Changes are committed that no page brought: the deletes of a reconcile, dead letters that are records now. */
+  | {
+      readonly kind: 'otherChanges';
+      readonly feed: string;
+      readonly events: readonly ChangeEvents[];
+      /** ms */
+      readonly observedAtMs: number;
+    }
   /** A record came with nothing new but its `updated`. */
   | { readonly kind: 'touched'; readonly feed: string }
   | {

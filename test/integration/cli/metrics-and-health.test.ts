@@ -18,13 +18,17 @@ beforeEach(async () => {
 });
 afterEach(() => simulator.stop());
 
+const apiOf = () => ({
+  HIGHWATER_API_URL: simulator.url,
+  HIGHWATER_API_TOKEN: token,
+  HIGHWATER_REQUESTS_PER_SECOND: '1000',
+});
+
 function run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): CliProcess {
   return cli(['run', ...args], {
     cwd: folder(),
     env: {
-      HIGHWATER_API_URL: simulator.url,
-      HIGHWATER_API_TOKEN: token,
-      HIGHWATER_REQUESTS_PER_SECOND: '1000',
+      ...apiOf(),
       HIGHWATER_POLL_INTERVAL: '1s',
       HIGHWATER_RETRY_TIME: '1s',
       HIGHWATER_HTTP_PORT: '0',
@@ -108,6 +112,11 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
 
   simulator.stores.ipos.upsert({ ...ipo, id: 'drifted', not_in_schema: { a: 1 } } as never);
   await until(async () => (await metric(url, 'highwater_drifted_values_total')) === 1);
+
+  simulator.stores.ipos.remove('new-ipo');
+  const reconcile = cli(['reconcile', 'ipos', '--allow-deletes', '1'], { cwd: folder(), env: apiOf() });
+  expect((await reconcile.ended(30_000)).code).toBe(0);
+  expect(await metric(url, 'highwater_changes_total', { op: 'd' })).toBe(1);
 
   // Nothing changes from here on.
   const changed = await metric(url, 'highwater_last_change_timestamp_seconds');

@@ -101,6 +101,20 @@ it('counts what pages bring', async () => {
   expect(await value('highwater_last_change_timestamp_seconds')).toBe(1_790_000_008.5);
 });
 
+it('counts what is committed beside pages, as no answer of a poll', async () => {
+  const events = [
+    change('d', 'reconcile', 1_790_000_000, [{ index: 0 }]),
+    change('u', 'poll', 1_790_000_000),
+  ];
+  tell({ kind: 'otherChanges', feed: 'ipos', events, observedAtMs: 1_790_000_009_000 } as never);
+  expect(await value('highwater_changes_total', { feed: 'ipos', op: 'd' })).toBe(1);
+  expect(await value('highwater_changes_total', { feed: 'ipos', op: 'u' })).toBe(1);
+  expect(await value('highwater_transitions_total', { feed: 'ipos', type: 'DealStatusChanged' })).toBe(1);
+  expect(await value('highwater_last_change_timestamp_seconds')).toBe(1_790_000_009);
+  expect(await value('highwater_observation_latency_seconds_count')).toBe(0);
+  expect(await value('highwater_pages_total')).toBe(0);
+});
+
 it('counts requests by class, retries and failures by code, polls by outcome', async () => {
   const of = { feed: 'ipos' };
   for (const status of [200, 204, 401, 503, null]) tell({ kind: 'requested', ...of, status, seconds: 0.25 });

@@ -1,5 +1,6 @@
 import { feedTopics } from '../../../src/log/topics';
 import type { Decoder } from '../../../src/pipeline/decode';
+import type { PollDeps } from '../../../src/pipeline/poll';
 import { poll } from '../../../src/pipeline/poll';
 import { movePosition } from '../../../src/pipeline/reposition';
 import { retryDeadLetters } from '../../../src/pipeline/retry-dead-letters';
@@ -62,6 +63,15 @@ it('a letter that is a record now is published and removed, in one transaction',
   expect(await events()).toEqual(['1 c a A', '2 c b B']);
   expect(await publisher.sourceOffset()).toMatchObject({ commit: commit + 1, seq: 2, record_count: 2 });
   expect(await retry()).toEqual({ retried: 0, published: 0, still: 0, tooOld: 0 });
+});
+
+it('what is published is told, once it is committed', async () => {
+  await reject(ipo({ id: 'a', updated: 5, name: 'A' }));
+  const told: string[] = [];
+  const onOtherChanges: PollDeps['onOtherChanges'] = (published) =>
+    void told.push(...published.map(({ change }) => `${change.op} ${change.id}`));
+  await retryDeadLetters(feed, { ...publisher.owned().deps, onOtherChanges });
+  expect(told).toEqual(['c a']);
 });
 
 it('versions of one record come in their order, and chained to what is published', async () => {
