@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { type Admin, startAdmin } from '../admin/admin';
 import { recordDecoder } from '../avro/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
+import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
 import { type LocalLog, openLocalLog } from '../log/local/local-log';
 import { feedTopics } from '../log/topics';
@@ -207,8 +208,21 @@ interface DemoFolder {
 
 function demoFolder(chosen: string | undefined): DemoFolder {
   if (chosen !== undefined) return { path: resolve(chosen), isTemporary: false, discard: () => {} };
-  const path = mkdtempSync(join(tmpdir(), 'highwater-demo-'));
+  const path = temporaryFolder();
   return { path, isTemporary: true, discard: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'highwater-demo-'));
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new HighwaterError('LOG_UNWRITABLE', `No folder can be made in ${tmpdir()} (${code})`, {
+      ...{ cause, now: 'The demo did not start.' },
+      remedy:
+        'Name a folder that this user may write to (`--data-dir`), or another one for such folders (TMPDIR).',
+    });
+  }
 }
 
 /** A signal that also comes by itself after a while. */

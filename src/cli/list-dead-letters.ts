@@ -65,7 +65,7 @@ async function list(name: string | undefined, flags: ListFlags, context: Command
   } catch (error) {
     if (signal.aborted) return 0;
     if (!(error instanceof HighwaterError)) throw error;
-    const now = 'Nothing more is shown: the command ends. Publishers are not concerned.';
+    const now = 'Nothing more is shown: the command ends. This command touches no publisher.';
     throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
   } finally {
     await commitLog.close();

@@ -63,7 +63,7 @@ async function showStatus(flags: StatusFlags, context: CommandContext): Promise<
   } catch (error) {
     if (signal.aborted) return 0;
     if (!(error instanceof HighwaterError)) throw error;
-    const now = 'Nothing is shown. Publishers are not concerned.';
+    const now = 'Nothing is shown. This command touches no publisher.';
     throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
   } finally {
     await open.commitLog.close();

@@ -89,7 +89,7 @@ async function tail(names: readonly string[], flags: TailFlags, context: Command
   } catch (error) {
     if (context.signal.aborted) return 0;
     if (!(error instanceof HighwaterError)) throw error;
-    const now = 'Nothing more is shown: the command ends. Publishers are not concerned.';
+    const now = 'Nothing more is shown: the command ends. This command touches no publisher.';
     throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
   } finally {
     await commitLog.close();

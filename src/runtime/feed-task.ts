@@ -154,7 +154,12 @@ async function takeOver(feed: Feed, deps: FeedTaskDeps, { grant, over }: Hold): 
   const onTouch = () => tell({ kind: 'touched', feed: feed.name });
   const onOtherChanges = (events: readonly ChangeEvents[], observedAtMs: number) =>
     tell({ kind: 'otherChanges', feed: feed.name, events, observedAtMs });
-  const owned = await acquireFeed(feed, { ...deps, onTouch, onOtherChanges }, over, grant);
+  // A sign of life: a large state takes a while, and nobody must take that for a loop that stands still.
+  const onRestore: OwnedFeedDeps['onRestore'] = (name, progress) => {
+    deps.onRestore?.(name, progress);
+    tell({ kind: 'restoring', feed: name });
+  };
+  const owned = await acquireFeed(feed, { ...deps, onTouch, onOtherChanges, onRestore }, over, grant);
   const { state, drift } = owned.deps;
   tell({ kind: 'acquired', feed: feed.name, state, drift });
   return owned;

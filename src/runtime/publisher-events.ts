@@ -10,7 +10,7 @@ export type PublisherEvent =
   | SourceEvent
   /** The feed is not this instance's yet, or not any more. */
   | { readonly kind: 'waiting'; readonly feed: string }
-  /** It is being acquired, and its state read back. */
+  /** It is being acquired, and its state read back; told again now and then while that lasts. */
   | { readonly kind: 'restoring'; readonly feed: string }
   | {
       readonly kind: 'acquired';

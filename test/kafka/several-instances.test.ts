@@ -52,8 +52,8 @@ it('a command reaches the instance that has the feed, and status names the owner
   expect([ownerOf('ipos'), ownerOf('analysts')].sort()).toEqual([...pids].sort());
 
   for (const feed of ['ipos', 'analysts']) {
-    const { code, out } = await done(['pause', feed]);
-    expect(out).toContain(`:${ownerOf(feed)} has feed ${feed} and accepted pause.`);
+    const { code, err } = await done(['pause', feed]);
+    expect(err).toContain(`:${ownerOf(feed)} has feed ${feed} and accepted pause.`);
     expect(code).toBe(0);
   }
   expect([...(await status()).values()].map(({ paused }) => paused)).toEqual([true, true]);

@@ -61,6 +61,13 @@ it('ends by itself and keeps the log where it was told to', async () => {
   expect(readdirSync(temporary)).toEqual([]);
 });
 
+it('names a temporary folder that cannot be used, and what else to name', async () => {
+  const none = cli(['demo'], { env: { TMPDIR: path.join(folder(), 'not', 'there') } });
+  expect(await none.ended()).toEqual({ code: 2, signal: null });
+  expect(none.stderr()).toContain('LOG_UNWRITABLE');
+  expect(none.stderr()).toContain('--data-dir');
+});
+
 it('has a dashboard that shows what the terminal shows, on a port that may be chosen', async () => {
   const port = String(await freePort());
   const { process } = demo('--http-port', port);
