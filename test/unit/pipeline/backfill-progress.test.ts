@@ -16,7 +16,10 @@ describe('the progress of a backfill', () => {
     };
     const offset = { ...firstSourceOffset('insights', 'abcd1234', 'scope'), backfill };
     const now = Date.parse('2026-06-01');
-    expect(describeProgress(offset, now)).toEqual({ done: 0.2, rows: 50, secondsLeft: 80 });
+    expect(describeProgress(offset, now)).toEqual({
+      ...{ done: 0.2, rows: 50, secondsLeft: 80 },
+      reached: '2026-01-03',
+    });
     const half = { ...backfill, next_date: null, next_second: Date.parse('2026-01-06') / 1000 };
     expect(describeProgress({ ...offset, backfill: half }, now)).toMatchObject({
       done: 0.5,
