@@ -17,7 +17,7 @@ import { quietLogger, testSource } from '../support/source';
 import { type Published, type TestPublisher, testPublisher } from '../support/test-publisher';
 
 /** Random vendors and random days, against what the API shows in the end. The long form: MODEL_RUNS=2000. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 60);
+const RUNS = Number(process.env.MODEL_RUNS ?? 30);
 /** More requests than this in one poll of at most some hundred rows: it would never end. */
 const MOST_REQUESTS = 8000;
 
