@@ -1,7 +1,7 @@
 /**
  * Runs suites that failed once more, each by itself: brokers, registries and publishers are real, start and die on two shared
  * cores, and a wait for one of them may be too short there. Nothing is hidden: what failed the first time stays in the output and
- * is named again at the end. Never run again: more than three suites (that is no accident), and a property with a
+ * is named again at the end. Never run again: more than five suites (that is no accident), and a property with a
  * counterexample (another seed would only hide it).
  *
  *   node .ci/second-run.cjs <report of jest --json> <the report to write>
@@ -12,7 +12,7 @@ const { spawnSync } = require('node:child_process');
 const { readFileSync, writeFileSync } = require('node:fs');
 const path = require('node:path');
 
-const MOST_SUITES = 3;
+const MOST_SUITES = 5;
 const [file, secondFile] = process.argv.slice(2);
 const report = JSON.parse(readFileSync(file, 'utf8'));
 const suites = report.testResults.filter(({ status }) => status === 'failed');

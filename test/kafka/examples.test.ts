@@ -66,6 +66,8 @@ it('the analytics have every event once, though killed, and though two of them s
   };
   const both = [start(), start()];
   await until(() => stored().length >= published.length, 40_000);
+  // One may have done it all before the other hears signals.
+  for (const one of both) await one.sees(/Replaying into/, 'stderr', 30_000);
   for (const one of both) one.signal('SIGINT');
   for (const one of both) expect((await one.ended()).code).toBe(0);
   expect(stored()).toEqual(published);

@@ -129,7 +129,8 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
 it('a parked feed is said to be so, and nothing is said against the others', async () => {
   simulator.fault({ fault: { kind: 'status', status: 401 }, feed: 'analysts', probability: 1 } as FaultRule);
   const url = await addressOf(run());
-  await until(async () => (await readyz(url)).feeds.ipos?.ready === true);
+  for (const feed of ['ipos', 'insights'])
+    await until(async () => (await readyz(url)).feeds[feed]?.ready === true);
   await until(async () => (await readyz(url)).feeds.analysts?.condition === 'parked');
   const page = await get(`${url}/readyz`);
   expect(page.status).toBe(503);
