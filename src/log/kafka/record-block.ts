@@ -147,7 +147,7 @@ const samples: readonly ProducerRecord[] = [
   {
     key: 'Söhne 株 👍',
     value: Buffer.alloc(0),
-    headers: { symbol: '株', none: '' },
+    headers: { symbol: '株', none: '', name: 'Zoë' },
     timestamp: 1_760_000_001_000,
   },
   { key: 'k'.repeat(100), value: Buffer.alloc(9_000, 1), headers: {}, timestamp: 1_760_000_000_500 },
