@@ -46,7 +46,7 @@ export function eventJob(
         event ??= await toEvent(record, decoder);
         tries = attempt;
         const tried = tries === 1 ? event : { ...event, attempt: tries };
-        await watched(async () => handler(tried, { signal: revoked }), record, logger);
+        await watched(handler(tried, { signal: revoked }), record, logger);
       },
       retry,
       revoked,
@@ -89,10 +89,13 @@ export function batchJob(
     const outcome = await tryOften(
       async (attempt) => {
         const events: LogEvent[] = [];
-        for (const record of records) events.push(await toEvent(record, decoder));
+        for (const record of records) {
+          const event = toEvent(record, decoder);
+          events.push(event instanceof Promise ? await event : event);
+        }
         tries = attempt;
         const context = { topic, partition, next, attempt, signal: revoked };
-        await watched(async () => handler(events, context), records[0]!, logger);
+        await watched(handler(events, context), records[0]!, logger);
       },
       retry,
       revoked,
@@ -108,10 +111,12 @@ const SLOW_MS = 60_000;
 
 /** A handler that never returns holds up its partition for good, and nobody else would know. */
 async function watched(
-  handling: () => Promise<unknown>,
+  handling: unknown,
   { topic, partition, logOffset }: LogRecord,
   logger: Logger,
 ): Promise<void> {
+  // Many handlers are done when they return: a timer for each event would be most of its cost.
+  if (!isThenable(handling)) return;
   const began = Date.now();
   const timer = setInterval(() => {
     const seconds = Math.round((Date.now() - began) / 1_000);
@@ -119,10 +124,14 @@ async function watched(
     logger.warn(what, { topic, partition, offset: logOffset });
   }, SLOW_MS);
   try {
-    await handling();
+    await handling;
   } finally {
     clearInterval(timer);
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';
 }
 
 /** A registry that is down comes back: no event is given up over it. What a handler throws is the handler's. */
