@@ -1,0 +1,13 @@
+import type { Contender } from '../contender';
+import { benthos } from './benthos';
+import { highwaterOnKafka } from './highwater';
+
+/** In the order of the table. */
+export const contenders: readonly Contender[] = [
+  highwaterOnKafka('gzip'),
+  highwaterOnKafka('lz4'),
+  highwaterOnKafka('zstd'),
+  benthos('benthos-two-cores.yaml', 'Benthos 4.27, diff and transitions, Avro, two cores, lz4', 'peer'),
+  benthos('benthos.yaml', 'Benthos 4.27, the same on one core, lz4', 'peer'),
+  benthos('benthos-raw.yaml', 'Benthos 4.27, pages as they come: no diff, no Avro', 'lesser peer'),
+];
