@@ -14,6 +14,8 @@ export interface Contender {
    * @returns null, or why it cannot be run on this machine
    */
   prepare?(scene: Scene): Promise<string | null>;
+  /** One of its kind: the short form runs no others. */
+  readonly isTypical?: true;
   /** One run, verified. @throws Error when the result is not complete, or the run is stuck */
   run(scene: Scene): Promise<Measured>;
 }

@@ -9,6 +9,8 @@ export interface Scene {
   readonly kafka: BenchKafka;
   /** For files that are needed as long as the benchmark runs. */
   readonly folder: string;
+  /** Only whether it all works is of interest: nothing is fetched or built that takes minutes. */
+  readonly isShort: boolean;
   /** How long one run may take before it counts as stuck, in ms. */
   readonly patienceMs: number;
 }

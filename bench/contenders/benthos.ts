@@ -3,8 +3,10 @@ import path from 'node:path';
 import { startProcess } from '../../tools/servers/server-process';
 import type { Contender } from '../contender';
 import { publishToKafka } from '../kafka/publish-to-kafka';
-import { benthosProgram } from '../peers/benthos-program';
+import { benthosProgram, isBenthosBuilt } from '../peers/benthos-program';
 import { registerPeerSchema } from '../peers/peer-schema';
+
+const typical = 'benthos.yaml';
 
 /** Benthos with one of the configurations of bench/peers. */
 export function benthos(config: string, title: string, role: 'peer' | 'lesser peer'): Contender {
@@ -14,7 +16,9 @@ export function benthos(config: string, title: string, role: 'peer' | 'lesser pe
     name,
     title,
     role,
-    async prepare() {
+    ...(config === typical && { isTypical: true as const }),
+    async prepare({ isShort }) {
+      if (isShort && !isBenthosBuilt()) return 'Benthos is not built yet, which npm run bench does once';
       const built = await benthosProgram();
       if ('missing' in built) return built.missing;
       program = built.file;

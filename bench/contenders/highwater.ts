@@ -5,6 +5,7 @@ import { roledTopics, settingsFor } from '../../src/log/kafka/topic-rules';
 import { feedTopics } from '../../src/log/topics';
 import { type ServerProcess, startProcess } from '../../tools/servers/server-process';
 import type { Contender } from '../contender';
+import { program } from '../dist';
 import { publishToKafka } from '../kafka/publish-to-kafka';
 import type { Scene } from '../scene';
 
@@ -14,6 +15,7 @@ export function highwaterOnKafka(codec: 'gzip' | 'lz4' | 'zstd'): Contender {
     name: `highwater-${codec}`,
     title: `highwater, ${codec}${codec === 'gzip' ? ' (its default)' : ''}`,
     role: 'ours',
+    ...(codec === 'gzip' && { isTypical: true as const }),
     async run(scene) {
       const { kafka, records } = scene;
       const folder = mkdtempSync(path.join(scene.folder, `highwater-${codec}-`));
@@ -50,8 +52,6 @@ export function highwaterOnKafka(codec: 'gzip' | 'lz4' | 'zstd'): Contender {
     },
   };
 }
-
-const program = path.join(__dirname, '..', '..', 'dist', 'cli', 'main.js');
 
 /** The real program; only the feed, and how often it may ask, are not its defaults. */
 export function startHighwater(

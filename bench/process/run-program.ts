@@ -11,6 +11,7 @@ export interface Program {
   readonly env?: NodeJS.ProcessEnv;
   /** 5 minutes by default. */
   readonly withinMs?: number;
+  readonly started?: (pid: number) => void;
 }
 
 /**
@@ -19,11 +20,12 @@ export interface Program {
  * @throws Error with all that it printed when there is no such line, or it does not end in time
  */
 export async function runJson<Value>(program: Program): Promise<Value[]> {
-  const { command, args, env, withinMs = 300_000 } = program;
+  const { command, args, env, withinMs = 300_000, started } = program;
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-bench-run-'));
   const output = path.join(folder, 'output');
   const running = startProcess({ command, args, ...(env && { env }), output, folder });
   try {
+    started?.(running.pid);
     const deadline = Date.now() + withinMs;
     while (!running.hasEnded) {
       if (Date.now() > deadline) {
