@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { asyncapiFile } from './asyncapi-file';
+import { benchmark } from './bench';
 import { composeFile } from './compose-file';
 import { dockerfileStyle } from './hadolint';
 import { kubernetesManifests } from './kubernetes';
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
       asyncapiFile,
       alertRules,
       packageElsewhere,
+      benchmark,
       page,
       nodes,
       readers,
