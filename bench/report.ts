@@ -46,10 +46,10 @@ export function report(outcomes: readonly Outcome[]): string {
 }
 
 const headings: Readonly<Record<Contender['role'], string>> = {
-  ours: 'highwater',
-  peer: 'peers, the whole job, at least once, into Kafka',
-  'lesser peer': 'peers, a part of it',
-  limit: 'limits: a part of the job alone',
+  ours: 'highwater: event and image of each record exactly once, into Kafka but for the last',
+  peer: 'peers: the whole job (diff, transitions, Avro) at least once, into Kafka',
+  'lesser peer': 'peers: a part of it',
+  limit: 'limits: one step alone',
 };
 
 function row({ contender, runs }: Outcome, peer: Costs | null): string[] {

@@ -13,7 +13,7 @@ const PARTITIONS = 3;
 
 export const javaProducer: Contender = {
   name: 'limit-java',
-  title: "Kafka's own producer (Java): events and images, a transaction a page, lz4",
+  title: "Java's producer: events and images, transactions, lz4",
   role: 'limit',
   isTypical: true,
   run: (scene) =>
@@ -40,10 +40,10 @@ export const javaProducer: Contender = {
 export const limits: readonly Contender[] = [
   limit('fetch', 'fetch and parse', 'fetch-and-parse', false),
   limit('encode', 'encode image and event', 'encode', false),
-  limit('kafkajs', 'kafkajs: events and images, a transaction a page, lz4', 'kafkajs-transactions', true),
-  limit('kafkajs-plain', 'kafkajs: events alone, no transaction, lz4', 'kafkajs-plain', true),
+  limit('kafkajs', 'kafkajs: events and images, transactions, lz4', 'kafkajs-transactions', true),
+  limit('kafkajs-plain', 'kafkajs: events alone, no transactions, lz4', 'kafkajs-plain', true),
   javaProducer,
-  limit('sqlite', 'SQLite: events and images inserted, a transaction a page', 'sqlite-inserts', false),
+  limit('sqlite', 'SQLite: events and images inserted', 'sqlite-inserts', false),
 ];
 
 function limit(name: string, title: string, file: string, writes: boolean): Contender {

@@ -1,6 +1,10 @@
 import { kafkajsLimit } from './kafkajs';
 
-/** Events alone, a page a call, no transaction. */
-void kafkajsLimit({}, async (producer, page, topic) => {
-  await producer.send({ topic: topic('events'), acks: -1, compression: page.codec, messages: page.events });
+/** Events alone, no transaction. */
+void kafkajsLimit({
+  options: {},
+  pages: 1,
+  async send(producer, [page], { events, compression }) {
+    await producer.send({ topic: events, acks: -1, compression, messages: page!.events });
+  },
 });

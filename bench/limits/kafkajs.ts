@@ -15,24 +15,37 @@ import { eventHeaders, imageHeaders, sampleMessages } from './messages';
 interface Page {
   readonly events: Message[];
   readonly images: Message[];
-  readonly codec: CompressionTypes;
 }
 
-/** What kafkajs alone takes to write all records, a page at a time, with lz4 as the peers have it. */
-export async function kafkajsLimit(
-  options: ProducerConfig,
-  send: (producer: Producer, page: Page, topic: (name: string) => string) => Promise<void>,
-): Promise<void> {
+/** How pages are sent, and how many at a time. */
+interface Sending {
+  readonly options: ProducerConfig;
+  readonly pages: number;
+  send(producer: Producer, pages: readonly Page[], to: Target): Promise<void>;
+}
+
+interface Target {
+  readonly events: string;
+  readonly images: string;
+  /** lz4, as the peers have it. */
+  readonly compression: CompressionTypes;
+}
+
+/** What kafkajs alone takes to write all records. */
+export async function kafkajsLimit({ options, pages: atOnce, send }: Sending): Promise<void> {
   const input = limitInput();
   const { compressionType } =
     fromDist<typeof import('../../src/log/kafka/compression')>('log/kafka/compression');
-  const codec = compressionType('lz4');
+  const target = {
+    events: `${input.topic}.events`,
+    images: `${input.topic}.images`,
+    compression: compressionType('lz4'),
+  };
   const messages = await sampleMessages(input);
   const pages: Page[] = [];
   for (let at = 0; at < messages.length; at += ipos.pageSize) {
     const page = messages.slice(at, at + ipos.pageSize);
     pages.push({
-      codec,
       events: page.map(({ key, event }) => ({ key, value: event, headers: eventHeaders })),
       images: page.map(({ key, image }) => ({ key, value: image, headers: imageHeaders })),
     });
@@ -40,10 +53,12 @@ export async function kafkajsLimit(
   const kafka = new Kafka({ brokers: [input.brokers], logLevel: logLevel.NOTHING });
   const producer = kafka.producer(options);
   await producer.connect();
-  const topic = (name: string) => `${input.topic}.${name}`;
+  const count = input.records / ipos.pageSize;
   const measured = measureOwn();
-  for (let page = 0; page < input.records / ipos.pageSize; page++) {
-    await send(producer, pages[page % pages.length]!, topic);
+  for (let at = 0; at < count; at += atOnce) {
+    const length = Math.min(atOnce, count - at);
+    const next = Array.from({ length }, (_, i) => pages[(at + i) % pages.length]!);
+    await send(producer, next, target);
   }
   console.log(JSON.stringify({ records: input.records, ...measured() }));
   await producer.disconnect();
