@@ -1,29 +1,28 @@
 // What it costs to decode one event: by highwater/consumer, and by `registry.decode` of @kafkajs/confluent-schema-registry with
-// its schemas in its cache. The same values, read from a log that the publisher wrote; alternating runs, best and median of five.
-// usage: tsx bench/life/consumer-decode.ts [--records 10000] [--runs 5]
+// its schemas in its cache. The same values, read from a log that the publisher wrote; best and median of the runs.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseArgs } from 'node:util';
 import { SchemaRegistry as KafkaJsRegistry } from '@kafkajs/confluent-schema-registry';
 import type { SchemaRegistry } from '../../src/avro/registry';
-import { createDecoder } from '../../src/consumer/decoder';
-import { toEvent } from '../../src/consumer/events';
-import { feedDefinitions } from '../../src/feeds';
+import type * as DecoderModule from '../../src/consumer/decoder';
+import type * as EventsModule from '../../src/consumer/events';
+import type * as FeedsModule from '../../src/feeds';
 import type { LogRecord } from '../../src/log/commit-log';
-import { openLocalConsumerLog } from '../../src/log/local/consumer-log';
+import type * as ConsumerLogModule from '../../src/log/local/consumer-log';
+import { fromDist } from '../dist';
 import { median } from '../measure/figures';
 import { publishedFolder } from './published-folder';
 import { quiet } from './quiet';
 
-const { values: options } = parseArgs({
-  options: {
-    records: { type: 'string', default: '10000' },
-    runs: { type: 'string', default: '5' },
-    short: { type: 'boolean', default: false },
-  },
-});
-const records = options.short ? 500 : Number(options.records);
-const runs = options.short ? 2 : Number(options.runs);
+const { createDecoder } = fromDist<typeof DecoderModule>('consumer/decoder');
+const { toEvent } = fromDist<typeof EventsModule>('consumer/events');
+const { feedDefinitions } = fromDist<typeof FeedsModule>('feeds/index');
+const { openLocalConsumerLog } = fromDist<typeof ConsumerLogModule>('log/local/consumer-log');
+
+interface Input {
+  readonly records: number;
+  readonly runs: number;
+}
 
 /** As a registry of the network would answer, so that the library fills its cache its own way. */
 async function served(registry: SchemaRegistry): Promise<{ url: string; stop(): void }> {
@@ -63,7 +62,8 @@ async function alternating(
 
 const SLICE = 250;
 
-async function main(): Promise<void> {
+async function main({ records, runs }: Input): Promise<void> {
+  const lines: string[] = [];
   const folder = await publishedFolder({ ipos: records, updatesOf: 0.5 });
   const { consumerLog, registry } = openLocalConsumerLog({ dataDir: folder.dataDir, logger: quiet });
   const api = await served(registry);
@@ -97,15 +97,14 @@ async function main(): Promise<void> {
         Spent,
       ];
       const us = (ms: number) => (ms * 1000).toFixed(2).padStart(6);
-      console.log(
-        `${topic}: ${found.length} values of ${Math.round(bytes / found.length)} bytes, µs a value`,
-      );
-      console.log(`  highwater/consumer   best ${us(a.best)}  median ${us(a.median)}`);
-      console.log(`  registry.decode      best ${us(b.best)}  median ${us(b.median)}`);
-      console.log(
+      lines.push(`${topic}: ${found.length} values of ${Math.round(bytes / found.length)} bytes, µs a value`);
+      lines.push(`  highwater/consumer   best ${us(a.best)}  median ${us(a.median)}`);
+      lines.push(`  registry.decode      best ${us(b.best)}  median ${us(b.median)}`);
+      lines.push(
         `  ratio                best ${(b.best / a.best).toFixed(2)}  median ${(b.median / a.median).toFixed(2)}`,
       );
     }
+    console.log(JSON.stringify({ text: `${lines.join('\n')}\n` }));
   } finally {
     api.stop();
     await consumerLog.close();
@@ -115,4 +114,4 @@ async function main(): Promise<void> {
 
 /** What is decoded is looked at, so that none of it can be left out. */
 let sink = 0;
-main().then(() => sink < 0 && console.log(sink));
+main(JSON.parse(process.argv[2]!)).then(() => sink < 0 && console.error(sink));

@@ -1,11 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { loadConfig } from '../../src/config/load-config';
-import { openLocalLog } from '../../src/log/local/local-log';
-import { runWorker } from '../../src/runtime/worker';
-import { startSimulator } from '../../src/simulator/simulator';
-import { quiet } from './quiet';
+import type * as SimulatorModule from '../../src/simulator/simulator';
+import { fromDist } from '../dist';
+import { publish } from './publisher';
 
 export interface PublishedFolder {
   readonly dataDir: string;
@@ -20,39 +18,25 @@ export async function publishedFolder(given: {
   readonly updatesOf: number;
 }): Promise<PublishedFolder> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-life-'));
+  const { startSimulator } = fromDist<typeof SimulatorModule>('simulator/simulator');
   const api = await startSimulator({ records: { ipos: given.ipos }, compress: false, keepHistory: false });
+  const pollOnce = () =>
+    publish(
+      { api, dataDir, pollInterval: '1s', kafka: null },
+      true,
+      () => undefined,
+      new AbortController().signal,
+    );
   try {
-    await pollOnce(api, dataDir);
+    await pollOnce();
     const ids = [...api.stores.ipos.truth().entries()];
     for (const [id, record] of ids.slice(0, Math.floor(ids.length * given.updatesOf))) {
       const { updated: _, ...rest } = record;
       api.stores.ipos.upsert({ ...rest, id, deal_status: 'Postponed' });
     }
-    await pollOnce(api, dataDir);
+    await pollOnce();
   } finally {
     await api.stop();
   }
   return { dataDir, remove: () => rmSync(dataDir, { recursive: true, force: true }) };
-}
-
-async function pollOnce(
-  api: { readonly url: string; readonly token: string },
-  dataDir: string,
-): Promise<void> {
-  const env = {
-    HIGHWATER_API_URL: api.url,
-    HIGHWATER_API_TOKEN: api.token,
-    HIGHWATER_DATA_DIR: dataDir,
-    HIGHWATER_FEEDS: 'ipos',
-    HIGHWATER_REQUESTS_PER_SECOND: '1000',
-  };
-  const config = loadConfig({ flags: {}, env, cwd: dataDir });
-  const { commitLog, registry } = openLocalLog({ dataDir, logger: quiet, instance: 'bench' });
-  try {
-    const deps = { log: commitLog, registry, logger: quiet };
-    const [task] = await runWorker(config, deps, true, new AbortController().signal);
-    if (task!.error !== null) throw task!.error;
-  } finally {
-    await commitLog.close();
-  }
 }

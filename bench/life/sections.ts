@@ -1,0 +1,180 @@
+import { median, ratio, short, whole } from '../measure/figures';
+import { type Column, table } from '../measure/table';
+import { histogram } from './histogram';
+import type { Latency, LatencyInput } from './parts/latency';
+import type { Polls, PollsInput } from './parts/polls';
+import type { Restored } from './parts/restore';
+import { type LogName, runPart, type World } from './world';
+
+/** One question to the product's daily life: what is measured, as text. */
+export interface Section {
+  readonly name: string;
+  readonly title: string;
+  measure(world: World): Promise<string>;
+}
+
+const left = (head: string): Column => ({ head, align: 'left' });
+const right = (head: string): Column => ({ head, align: 'right' });
+
+const LOG_TITLES: Readonly<Record<LogName, string>> = { embedded: 'embedded log', kafka: 'Kafka' };
+
+function sizes({ isShort, isFull }: World): { readonly small: number; readonly large: number } {
+  if (isShort) return { small: 200, large: 2_000 };
+  return { small: 1_000, large: isFull ? 1_000_000 : 100_000 };
+}
+
+async function perLog(world: World, of: (log: LogName) => Promise<string>): Promise<string> {
+  const texts: string[] = [];
+  for (const log of world.logs) texts.push(`${LOG_TITLES[log]}\n${await of(log)}`);
+  return texts.join('\n');
+}
+
+const latency: Section = {
+  name: 'latency',
+  title: 'Latency: from the end of an answer with 1 to 10 changes until they are committed',
+  measure: (world) =>
+    perLog(world, async (log) => {
+      const setup = await world.own(log, sizes(world).small);
+      const input: LatencyInput = {
+        setup,
+        ...(world.isShort ? { pages: 30, warmUp: 5, pauseMs: 20 } : { pages: 600, warmUp: 50, pauseMs: 100 }),
+      };
+      const found = await runPart<Latency>('latency', input);
+      const commit = `of it the transaction: p50 ${short(median(found.transactions))} ms`;
+      const rows = `rows in a page: ${short(median(found.rows))}, changes ${short(median(found.changes))} (medians)`;
+      return `${histogram(found.pages)}\n${commit}; ${rows}\n`;
+    }),
+};
+
+const steady: Section = {
+  name: 'steady',
+  title: 'Steady state: polls without changes',
+  measure: (world) =>
+    perLog(world, async (log) => {
+      const { small, large } = sizes(world);
+      const rows: string[][] = [];
+      const costs: number[] = [];
+      for (const records of [small, large]) {
+        const { setup } = await world.filled(log, records);
+        const counts = world.isShort ? { warmUp: 20, polls: 50 } : { warmUp: 200, polls: 600 };
+        const all: Polls[] = [];
+        for (let i = 0; i < (world.isShort ? 1 : 3); i++) {
+          all.push(await runPart<Polls>('polls', { setup, ...counts, idleMs: 0 } satisfies PollsInput));
+        }
+        const best = all.reduce((least, one) => (one.cpuMs < least.cpuMs ? one : least));
+        const idle = await runPart<Polls>('polls', {
+          setup: { ...setup, pollInterval: '10m' },
+          ...{ warmUp: 1, polls: 0, idleMs: world.isShort ? 500 : 20_000 },
+        } satisfies PollsInput);
+        const cpu = best.cpuMs / best.polls;
+        costs.push(cpu);
+        const idlePart = idle.cpuMs / idle.wallMs;
+        const hourCpu = (60 * cpu) / 1_000 + 3_600 * idlePart;
+        rows.push([
+          whole(best.records),
+          short(cpu),
+          short(median(all.map((one) => one.cpuMs / one.polls))),
+          short(best.pollingMs / best.polls),
+          short(best.requests / best.polls),
+          short(best.transactions / best.polls),
+          short(best.bytes / best.polls),
+          short(best.rows / best.polls),
+          `${short(idlePart * 1_000)}`,
+          short(hourCpu),
+          short((60 * best.bytes) / best.polls / 1_024),
+        ]);
+      }
+      const columns = [
+        'records',
+        'CPU ms a poll',
+        'median',
+        'ms a poll',
+        'requests',
+        'commits',
+        'bytes',
+        'rows',
+        'idle ms CPU a s',
+        'hour: CPU s',
+        'hour: KiB',
+      ].map(right);
+      const note = 'The hour is 60 polls of that cost and the time between them, from figures of minutes.';
+      return `${table(columns, rows)}CPU a poll, ${whole(large)} against ${whole(small)} records: ${ratio(costs[1]!, costs[0]!)} (goal: at most 1.2). ${note}\n`;
+    }),
+};
+
+const MIB = 2 ** 20;
+
+const memory: Section = {
+  name: 'memory',
+  title: 'Memory and restore: a restarted publisher, before its first poll',
+  measure: (world) =>
+    perLog(world, async (log) => {
+      const rows: string[][] = [];
+      const { small, large } = sizes(world);
+      for (const records of [small, large]) {
+        const { setup } = await world.filled(log, records);
+        const { imageBytes, seconds, cpuMs, rss, ...found } = await runPart<Restored>('restore', setup);
+        const mib = (bytes: number) => whole(bytes / MIB);
+        const allowed = 1.3 * imageBytes + 200e6;
+        rows.push([
+          whole(found.records),
+          mib(imageBytes),
+          mib(rss.before),
+          mib(rss.peak),
+          mib(rss.settled),
+          mib(allowed),
+          short(rss.settled / allowed),
+          short(seconds),
+          whole(found.records / seconds),
+          short((cpuMs * 1_000) / found.records),
+        ]);
+      }
+      const columns = [
+        'records',
+        'images MiB',
+        'RSS before',
+        'peak',
+        'settled',
+        'goal',
+        'of goal',
+        'seconds',
+        'records/s',
+        'µs CPU',
+      ].map(right);
+      return table(columns, rows);
+    }),
+};
+
+const growth: Section = {
+  name: 'growth',
+  title: 'Growth: a first snapshot as it gets larger',
+  measure: (world) =>
+    perLog(world, async (log) => {
+      const { marks } = await world.filled(log, sizes(world).large);
+      const rows = marks.map((mark, i) => {
+        const before = marks[i - 1] ?? { records: 0, cpuMs: 0, wallMs: 0 };
+        const more = mark.records - before.records;
+        return [
+          whole(mark.records),
+          short((mark.cpuMs * 1_000) / mark.records),
+          short(((mark.cpuMs - before.cpuMs) * 1_000) / more),
+          whole((more * 1_000) / (mark.wallMs - before.wallMs)),
+          whole(mark.peakRssBytes / MIB),
+        ];
+      });
+      const at = (records: number) => marks.find((mark) => mark.records >= records);
+      const [first, last] = [at(10_000), marks.at(-1)!];
+      const each = (mark: (typeof marks)[number]) => mark.cpuMs / mark.records;
+      const compared =
+        first === undefined || first === last
+          ? ''
+          : `CPU a record, ${whole(last.records)} against ${whole(first.records)}: ${ratio(each(last), each(first))} (goal: at most 1.3)\n`;
+      const columns = [
+        left('records so far'),
+        ...['µs CPU each', 'µs of the latest', 'records/s of them', 'peak RSS MiB'].map(right),
+      ];
+      return `${table(columns, rows)}${compared}`;
+    }),
+};
+
+export const sections: readonly Section[] = [latency, steady, memory, growth];
