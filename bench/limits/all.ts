@@ -51,7 +51,7 @@ function limit(name: string, title: string, file: string, writes: boolean): Cont
     name: `limit-${name}`,
     title,
     role: 'limit',
-    isTypical: true,
+    ...(name !== 'kafkajs-plain' && { isTypical: true as const }),
     run: (scene) =>
       withInput(scene, `limit-${name}`, writes, (input) => runScript<Measured>(script(file), input)),
   };
