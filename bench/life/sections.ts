@@ -37,7 +37,7 @@ const latency: Section = {
       const setup = await world.own(log, sizes(world).small);
       const input: LatencyInput = {
         setup,
-        ...(world.isShort ? { pages: 30, warmUp: 5, pauseMs: 20 } : { pages: 600, warmUp: 50, pauseMs: 100 }),
+        ...(world.isShort ? { pages: 30, warmUp: 5, pauseMs: 20 } : { pages: 500, warmUp: 50, pauseMs: 400 }),
       };
       const found = await runPart<Latency>('latency', input);
       const commit = `of it the transaction: p50 ${short(median(found.transactions))} ms`;
@@ -177,4 +177,4 @@ const growth: Section = {
     }),
 };
 
-export const sections: readonly Section[] = [latency, steady, memory, growth];
+export const sections: readonly Section[] = [latency, growth, memory, steady];
