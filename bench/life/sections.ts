@@ -3,6 +3,7 @@ import { type Column, table } from '../measure/table';
 import { histogram } from './histogram';
 import type { Latency, LatencyInput } from './parts/latency';
 import type { Polls, PollsInput } from './parts/polls';
+import type { ReadTopic, ReadTopicInput } from './parts/read-topic';
 import type { Restored } from './parts/restore';
 import { type LogName, runPart, type World } from './world';
 
@@ -177,4 +178,23 @@ const growth: Section = {
     }),
 };
 
-export const sections: readonly Section[] = [latency, growth, memory, steady];
+const read: Section = {
+  name: 'read',
+  title: 'Consumer: a topic of Kafka read by a group, beside kafkajs and registry.decode',
+  async measure(world) {
+    const { setup } = await world.filled('kafka', sizes(world).large);
+    const events = sizes(world).large;
+    const rows: string[][] = [];
+    for (let i = 0; i < (world.isShort ? 1 : 3); i++) {
+      for (const way of ['highwater', 'kafkajs'] as const) {
+        const input: ReadTopicInput = { ...setup.kafka!, way, events, group: `${way}-${i}` };
+        const { events: counted, usage } = await runPart<ReadTopic>('read-topic', input);
+        const rate = whole((counted * 1_000) / usage.wallMs);
+        rows.push([way, rate, short((usage.cpuMs * 1_000) / counted), whole(usage.peakRssBytes / MIB)]);
+      }
+    }
+    return table([left('consumer'), ...['events/s', 'µs CPU', 'RSS MiB'].map(right)], rows);
+  },
+};
+
+export const sections: readonly Section[] = [latency, growth, memory, steady, read];
