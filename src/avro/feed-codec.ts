@@ -2,11 +2,12 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics } from '../log/commit-log';
 import type { SourceOffset } from '../state/source-offset';
 import type { Change, EventTail, VendorRecord } from '../types';
+import { arena } from './arena';
 import { feedSubjects, type Subject } from './feed-subjects';
 import type { SchemaRegistry } from './registry';
 import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from './schemas';
 import { WIRE_HEADER_BYTES, writeWireHeader } from './wire';
-import { type WireType, wireType } from './wire-type';
+import { encodeBehind, forSchema, type WireType, wireType } from './wire-type';
 
 /** Everything of one feed that becomes Avro bytes, with the ids under which its schemas are registered. */
 export interface FeedCodec {
@@ -60,8 +61,8 @@ export async function createFeedCodec(
   };
 }
 
-const NULL_BRANCH = Buffer.from([0]);
-const RECORD_BRANCH = Buffer.from([2]);
+/** Of a union with null: which branch follows. */
+const [NULL_BRANCH, RECORD_BRANCH] = [0, 2] as const;
 
 /**
  * An Avro record is its fields one after the other, so an event is two unions around bytes that exist already, and the
@@ -75,23 +76,39 @@ function envelopeEncoder(
   const rest: FieldSchema[] = envelope.fields.filter(
     (field) => field.name !== 'before' && field.name !== 'after',
   );
-  const tailType = wireType<EventTail>({ ...envelope, fields: rest }, schemaId);
-  const header = Buffer.alloc(WIRE_HEADER_BYTES);
-  writeWireHeader(header, schemaId);
+  const tailType = forSchema({ ...envelope, fields: rest });
 
-  return (change, tail) =>
-    Buffer.concat([
-      header,
-      ...union(change.before, image),
-      ...union(change.after, image),
-      tailType.encodeShared(tail).subarray(WIRE_HEADER_BYTES),
-    ]);
+  return (change, tail) => {
+    const before = inOwnSchema(change.before, image);
+    const after = inOwnSchema(change.after, image);
+    const end = encodeBehind(
+      tailType,
+      tail,
+      WIRE_HEADER_BYTES + unionBytes(before) + unionBytes(after),
+      () => {
+        const { piece, at } = arena;
+        writeWireHeader(piece, at, schemaId);
+        writeUnion(piece, writeUnion(piece, at + WIRE_HEADER_BYTES, before), after);
+      },
+    );
+    return arena.keep(arena.written(end));
+  };
 }
 
-function union(wire: Buffer | null, image: WireType<VendorRecord>): Buffer[] {
-  if (wire === null) return [NULL_BRANCH];
-  // An image of another version of the schema is brought to the one that the envelope embeds by Avro's rules alone: what
-  // readers see is what they saw when it was published (I3).
-  const current = wire.readUInt32BE(1) === image.schemaId ? wire : image.encode(image.decode(wire));
-  return [RECORD_BRANCH, current.subarray(WIRE_HEADER_BYTES)];
+/**
+ * An image of another version of the schema is brought to the one that the envelope embeds by Avro's rules alone: what
+ * readers see is what they saw when it was published (I3).
+ */
+function inOwnSchema(wire: Buffer | null, image: WireType<VendorRecord>): Buffer | null {
+  return wire === null || wire.readUInt32BE(1) === image.schemaId ? wire : image.encode(image.decode(wire));
+}
+
+function unionBytes(wire: Buffer | null): number {
+  return wire === null ? 1 : 1 + wire.length - WIRE_HEADER_BYTES;
+}
+
+/** @returns where it ends */
+function writeUnion(target: Buffer, at: number, wire: Buffer | null): number {
+  target[at] = wire === null ? NULL_BRANCH : RECORD_BRANCH;
+  return wire === null ? at + 1 : at + 1 + wire.copy(target, at + 1, WIRE_HEADER_BYTES);
 }

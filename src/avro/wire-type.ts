@@ -1,4 +1,5 @@
 import { Type } from 'avsc';
+import { arena } from './arena';
 import type { AvroSchema } from './registry';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 
@@ -6,8 +7,10 @@ import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 export interface WireType<T> {
   readonly schemaId: number;
   encode(value: T): Buffer;
-  /** Into memory that the next call overwrites: for comparing without allocating. */
+  /** Into memory that the next value of any type is written to, unless it is kept: for comparing. */
   encodeShared(value: T): Buffer;
+  /** The bytes of the latest `encodeShared`, for good. @throws RangeError when another value was written since */
+  keep(shared: Buffer): Buffer;
   /** Reads what any registered writer wrote, by Avro's schema resolution. */
   decode(value: Buffer): T;
   /** What the writer wrote, in the shape of its own schema. */
@@ -21,22 +24,16 @@ export interface WireType<T> {
   writers(): readonly number[];
 }
 
-const FIRST_SCRATCH_BYTES = 64 * 1024;
-
 export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
   const type = forSchema(schema);
   const writers = new Map<number, Writer>([[schemaId, { schema, type, resolver: undefined }]]);
-  let scratch = Buffer.allocUnsafeSlow(FIRST_SCRATCH_BYTES);
 
   function encodeShared(value: T): Buffer {
-    let end = type.encode(value, scratch, WIRE_HEADER_BYTES);
-    if (end < 0) {
-      // avsc answers how many bytes are missing as a negative position.
-      scratch = Buffer.allocUnsafeSlow((scratch.length - end) * 2);
-      end = type.encode(value, scratch, WIRE_HEADER_BYTES);
-    }
-    writeWireHeader(scratch, schemaId);
-    return scratch.subarray(0, end);
+    return arena.written(encodeBehind(type, value, WIRE_HEADER_BYTES, writeHeader));
+  }
+
+  function writeHeader(): void {
+    writeWireHeader(arena.piece, arena.at, schemaId);
   }
 
   function writerOf(value: Buffer): Writer {
@@ -49,7 +46,8 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
   return {
     schemaId,
     encodeShared,
-    encode: (value) => Buffer.from(encodeShared(value)),
+    keep: (shared) => arena.keep(shared),
+    encode: (value) => arena.keep(encodeShared(value)),
     decode(value) {
       const { resolver } = writerOf(value);
       return type.fromBuffer(value.subarray(WIRE_HEADER_BYTES), resolver) as T;
@@ -74,6 +72,22 @@ interface Writer {
   readonly resolver: ReturnType<Type['createResolver']> | undefined;
 }
 
-function forSchema(schema: AvroSchema): Type {
+/**
+ * Writes a value into the arena, behind what `before` writes there, which is so many bytes.
+ * @returns where it ends
+ */
+export function encodeBehind(type: Type, value: unknown, bytes: number, before: () => void): number {
+  arena.reserve(bytes);
+  const end = type.encode(value, arena.piece, arena.at + bytes);
+  if (end >= 0) {
+    before();
+    return end;
+  }
+  // avsc answers how many bytes are missing as a negative position.
+  arena.reserve(arena.piece.length - arena.at - end);
+  return encodeBehind(type, value, bytes, before);
+}
+
+export function forSchema(schema: AvroSchema): Type {
   return Type.forSchema(schema as Parameters<typeof Type.forSchema>[0], { registry: {} });
 }

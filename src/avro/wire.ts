@@ -1,9 +1,9 @@
 /** Confluent wire format: a zero byte, the schema id (4 bytes, big endian), the Avro bytes. */
 export const WIRE_HEADER_BYTES = 5;
 
-export function writeWireHeader(target: Buffer, schemaId: number): void {
-  target[0] = 0;
-  target.writeUInt32BE(schemaId, 1);
+export function writeWireHeader(target: Buffer, at: number, schemaId: number): void {
+  target[at] = 0;
+  target.writeUInt32BE(schemaId, at + 1);
 }
 
 /** @throws RangeError when the value is not in the wire format */

@@ -38,7 +38,7 @@ export function* diff(
     if (before === undefined) {
       // Of a feed that began without a snapshot, what is older is unknown on purpose.
       if (options.firstSight === 'c' && record.updated < begins_at) continue;
-      const after = Buffer.from(encoded);
+      const after = image.keep(encoded);
       yield { ...NEW, op: options.firstSight, id: record.id, after, afterRecord: record };
       continue;
     }
