@@ -2,6 +2,7 @@ import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definitio
 import { partitionOf } from '../log/partitioner';
 import type { VendorRecord } from '../types';
 import { groupIndex, moveRecord } from './group-index';
+import type { ImageStore } from './image-store';
 import { type ImageDecoder, type PendingBase, type PendingState, pendingOver } from './pending-state';
 import type { SourceOffset } from './source-offset';
 
@@ -32,7 +33,7 @@ export interface FeedState {
 /** What restore has read of the log. */
 export interface RestoredState {
   readonly offset: SourceOffset;
-  readonly images: Map<string, Buffer>;
+  readonly images: ImageStore;
   /** seq of the change that wrote an image, of those not younger than the latest snapshot. */
   readonly unshown: Map<string, number>;
   readonly deadLetters: Set<string>;
@@ -45,11 +46,7 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
   let { offset } = restored;
   let storedOffset = offset;
   const counts: number[] = new Array(partitions).fill(0);
-  let imageBytes = 0;
-  for (const [id, wire] of images) {
-    counts[partitionOf(id, partitions)]!++;
-    imageBytes += wire.length;
-  }
+  for (const id of images.ids()) counts[partitionOf(id, partitions)]!++;
 
   const lookup = (id: string): VendorRecord | null => {
     const wire = images.get(id);
@@ -59,7 +56,7 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
     .filter((transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group')
     .map(groupIndex);
   if (groups.length > 0) {
-    for (const id of images.keys()) {
+    for (const id of images.ids()) {
       const record = lookup(id);
       for (const group of groups) moveRecord(group, null, record, lookup);
     }
@@ -70,18 +67,18 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
       return offset;
     },
     groups,
-    image: (id) => images.get(id),
+    image: images.get,
+    hasImage: images.has,
     hasDeadLetter: (sha256) => deadLetters.has(sha256),
     isUnshown: (id) => unshown.has(id),
     counts: () => ({ recordCount: images.size, partitionCounts: counts }),
     take(changes) {
       // All that is there now was there before the snapshot that begins.
       if ((changes.offset.snapshot_seq ?? 0) > offset.snapshot_seq)
-        for (const id of images.keys()) unshown.set(id, unshown.get(id) ?? offset.seq);
+        for (const id of images.ids()) unshown.set(id, unshown.get(id) ?? offset.seq);
       for (const [id, wire] of changes.images) {
         const difference = (wire === null ? 0 : 1) - (images.has(id) ? 1 : 0);
         if (difference !== 0) counts[partitionOf(id, partitions)]! += difference;
-        imageBytes += (wire?.length ?? 0) - (images.get(id)?.length ?? 0);
         unshown.delete(id);
         if (wire === null) images.delete(id);
         else images.set(id, wire);
@@ -108,13 +105,13 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
       return images.size;
     },
     get imageBytes() {
-      return imageBytes;
+      return images.bytes;
     },
     get partitionCounts() {
       return counts;
     },
     image: base.image,
-    ids: () => images.keys(),
+    ids: images.ids,
     hasDeadLetter: base.hasDeadLetter,
     get deadLetterCount() {
       return deadLetters.size;

@@ -8,6 +8,7 @@ export interface StateView {
   readonly offset: SourceOffset;
   readonly groups: readonly GroupIndex[];
   image(id: string): Buffer | undefined;
+  hasImage(id: string): boolean;
   hasDeadLetter(sha256: string): boolean;
   /** The record has an image from before the latest snapshot began, and has not been shown since. */
   isUnshown(id: string): boolean;
@@ -73,6 +74,10 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       const wire = images.get(id);
       return wire === undefined ? base.image(id) : (wire ?? undefined);
     },
+    hasImage(id) {
+      const wire = images.get(id);
+      return wire === undefined ? base.hasImage(id) : wire !== null;
+    },
     record(id) {
       const wire = layer.image(id);
       return wire === undefined ? null : decoder.decode(wire);
@@ -85,7 +90,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       let { recordCount } = below;
       const partitionCounts = [...below.partitionCounts];
       for (const [id, wire] of images) {
-        const difference = (wire === null ? 0 : 1) - (base.image(id) === undefined ? 0 : 1);
+        const difference = (wire === null ? 0 : 1) - (base.hasImage(id) ? 1 : 0);
         if (difference === 0) continue;
         recordCount += difference;
         partitionCounts[partitionOf(id, partitionCounts.length)]! += difference;

@@ -8,6 +8,7 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
 import type { FeedSession, FeedTopics, LogRecord } from '../log/commit-log';
 import type { RestoredState } from './feed-state';
+import { imageStore } from './image-store';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
@@ -47,7 +48,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   const { session, topics, codec } = deps;
   const stored = await restoreOffset(feed, deps, signal);
   const offset = stored === null ? null : inScope(stored, feed, deps.scope);
-  const images = new Map<string, Buffer>();
+  const images = imageStore();
   const unshown = new Map<string, number>();
   const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
   /** Of another incarnation, and not yet overwritten or removed by what follows. */
@@ -69,11 +70,10 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
       continue;
     }
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
-    await learnWriter(codec.image, record, deps);
+    if (!codec.image.knowsWriter(readSchemaId(value))) await learnWriter(codec.image, record, deps);
     const seq = Number(record.headers.seq);
     if (offset !== null && seq <= offset.snapshot_seq) unshown.set(key, seq);
-    // A copy: what the log hands out has memory of its own for each value, or pins a whole answer.
-    images.set(key, Buffer.from(value));
+    images.set(key, value);
   }
   tell(true);
   for (const record of foreign.values()) throw foreignImage(feed, record, offset);
@@ -104,7 +104,8 @@ async function restoreOffset(
   let offset: SourceOffset | null = null;
   for await (const record of session.restore(topics.sourceOffset.name, signal)) {
     if (record.key !== feed.name || record.value === null) continue;
-    await learnWriter(codec.sourceOffset, record, deps);
+    if (!codec.sourceOffset.knowsWriter(readSchemaId(record.value)))
+      await learnWriter(codec.sourceOffset, record, deps);
     offset = codec.sourceOffset.decode(record.value);
   }
   return offset;
@@ -137,7 +138,7 @@ function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset 
 /** A record of another version of the project needs the schema that wrote it. */
 async function learnWriter<T>(type: WireType<T>, record: LogRecord, deps: RestoreDeps): Promise<void> {
   const id = readSchemaId(record.value!);
-  if (!type.knowsWriter(id)) type.addWriter(id, await deps.registry.schemaById(id));
+  type.addWriter(id, await deps.registry.schemaById(id));
 }
 
 function otherImages(topic: string, counts: readonly number[], offset: SourceOffset): HighwaterError {

@@ -6,6 +6,7 @@ import { diff } from '../../src/pipeline/diff';
 import { buildEvents } from '../../src/pipeline/events';
 import { createImages } from '../../src/pipeline/images';
 import { type FeedState, feedState } from '../../src/state/feed-state';
+import { type ImageStore, imageStore } from '../../src/state/image-store';
 import { firstSourceOffset } from '../../src/state/source-offset';
 import type { ChangeEvents, VendorRecord } from '../../src/types';
 import { memoryRegistry } from './registry';
@@ -25,6 +26,13 @@ export interface TestPipeline {
 
 export const OBSERVED_AT_MS = 1_790_000_000_000;
 
+/** A store of its own over these images. */
+function stored(images: ReadonlyMap<string, Buffer>): ImageStore {
+  const store = imageStore();
+  for (const [id, wire] of images) store.set(id, wire);
+  return store;
+}
+
 export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const topics = feedTopics(feed, '');
   const codec = await createFeedCodec(feed, topics, memoryRegistry());
@@ -35,7 +43,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const restored = (offset = firstSourceOffset(feed.name, 'abcd1234', 'scope')) =>
     feedState(feed, decoder, {
       offset,
-      images: new Map(images),
+      images: stored(images),
       unshown: new Map(),
       deadLetters: new Set(),
       partitions: topics.current.partitions,

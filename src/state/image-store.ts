@@ -1,0 +1,157 @@
+/**
+ * The image of each record of a feed, by id. Images lie side by side in slabs, outside of the heap: a buffer of its own for each
+ * takes twice the memory, and the collector has to look at them all. In the heap an image is its id and one number.
+ */
+export interface ImageStore {
+  readonly size: number;
+  /** Of all images. */
+  readonly bytes: number;
+  has(id: string): boolean;
+  /** Its bytes never change, whatever becomes of the image. Holding them holds their slab. */
+  get(id: string): Buffer | undefined;
+  /** Copies it. */
+  set(id: string, image: Buffer): void;
+  delete(id: string): void;
+  ids(): IterableIterator<string>;
+  values(): IterableIterator<Buffer>;
+  /** What the slabs take: a third more than the images at most, and a slab or two. */
+  readonly slabBytes: number;
+}
+
+interface Slab {
+  readonly memory: Buffer;
+  /** Of all images that were put there, those that are elsewhere or gone by now among them. */
+  readonly ids: string[];
+  used: number;
+  live: number;
+}
+
+const SLAB_BYTES = 2 ** 20;
+/** A slab of which less is in use is given up: memory stays within a third of the images, and a change moves three others at most. */
+const LEAST_LIVE = 0.75;
+/** An image above this part of a slab gets one of its own. */
+const LARGE = 4;
+/** Before each image: its length. */
+const LENGTH_BYTES = 4;
+/** Images begin at multiples of it. So the place of an image is a small integer, which takes no object, up to 8 GB. */
+const ALIGNMENT = 4;
+const PLACES_PER_SLAB = SLAB_BYTES / ALIGNMENT;
+
+export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
+  const places = new Map<string, number>();
+  const slabs: (Slab | undefined)[] = [];
+  const vacant: number[] = [];
+  /** Slabs of which something is gone. */
+  const suspects: number[] = [];
+  let current = -1;
+  let bytes = 0;
+  let allSlabBytes = 0;
+
+  function put(id: string, image: Buffer): void {
+    const needed = aligned(LENGTH_BYTES + image.length);
+    const index = slabFor(needed);
+    const slab = slabs[index]!;
+    const at = slab.used;
+    slab.memory.writeUInt32LE(image.length, at);
+    image.copy(slab.memory, at + LENGTH_BYTES);
+    slab.ids.push(id);
+    slab.used += needed;
+    slab.live += needed;
+    places.set(id, index * PLACES_PER_SLAB + at / ALIGNMENT);
+  }
+
+  function slabFor(needed: number): number {
+    if (needed > slabBytes / LARGE) return openSlab(needed);
+    const slab = slabs[current];
+    if (slab !== undefined && slab.used + needed <= slab.memory.length) return current;
+    if (slab !== undefined) suspects.push(current);
+    current = openSlab(slabBytes);
+    return current;
+  }
+
+  function openSlab(size: number): number {
+    const index = vacant.pop() ?? slabs.length;
+    slabs[index] = { memory: Buffer.allocUnsafeSlow(size), ids: [], used: 0, live: 0 };
+    allSlabBytes += size;
+    return index;
+  }
+
+  function view(place: number): Buffer {
+    const { memory } = slabs[slabOf(place)]!;
+    const at = offsetOf(place);
+    const begin = at + LENGTH_BYTES;
+    return memory.subarray(begin, begin + memory.readUInt32LE(at));
+  }
+
+  /** Nothing points there any more. */
+  function release(place: number): void {
+    const slab = slabs[slabOf(place)]!;
+    const length = slab.memory.readUInt32LE(offsetOf(place));
+    slab.live -= aligned(LENGTH_BYTES + length);
+    bytes -= length;
+    suspects.push(slabOf(place));
+  }
+
+  /** Only when all places are as they should be: it moves images. */
+  function tidyAll(): void {
+    for (let index = suspects.pop(); index !== undefined; index = suspects.pop()) tidy(index);
+  }
+
+  /**
+   * A slab of which too much is gone is given up, and what it holds goes elsewhere. Memory is not written over: what was handed out may
+   * still be in use.
+   */
+  function tidy(index: number): void {
+    const slab = slabs[index];
+    if (slab === undefined || index === current || slab.live >= slab.used * LEAST_LIVE) return;
+    slabs[index] = undefined;
+    allSlabBytes -= slab.memory.length;
+    for (const id of slab.ids) {
+      const place = places.get(id);
+      if (place === undefined || slabOf(place) !== index) continue;
+      const begin = offsetOf(place) + LENGTH_BYTES;
+      put(id, slab.memory.subarray(begin, begin + slab.memory.readUInt32LE(offsetOf(place))));
+    }
+    // Not before: what lies in a new slab under its number would pass for what is yet to be moved.
+    vacant.push(index);
+  }
+
+  return {
+    get size() {
+      return places.size;
+    },
+    get bytes() {
+      return bytes;
+    },
+    get slabBytes() {
+      return allSlabBytes;
+    },
+    has: (id) => places.has(id),
+    get(id) {
+      const place = places.get(id);
+      return place === undefined ? undefined : view(place);
+    },
+    set(id, image) {
+      const before = places.get(id);
+      put(id, image);
+      bytes += image.length;
+      if (before !== undefined) release(before);
+      tidyAll();
+    },
+    delete(id) {
+      const place = places.get(id);
+      if (place === undefined) return;
+      places.delete(id);
+      release(place);
+      tidyAll();
+    },
+    ids: () => places.keys(),
+    *values() {
+      for (const place of places.values()) yield view(place);
+    },
+  };
+}
+
+const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
+const slabOf = (place: number): number => Math.floor(place / PLACES_PER_SLAB);
+const offsetOf = (place: number): number => (place % PLACES_PER_SLAB) * ALIGNMENT;
