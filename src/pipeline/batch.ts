@@ -24,9 +24,12 @@ export interface Batch {
   /** Nothing is gained by waiting for another page. */
   isDue(): boolean;
   /**
-   * All pages or none. Afterwards the batch is empty, also when it fails: what was pending is dropped with the error, and
-   * the batch is of no more use.
+   * Begins to commit all pages or none, as soon as those before them are committed, and does not wait for its end: pages that are
+   * added meanwhile are diffed over what these make of the state, and dropped with them when it fails.
+   * @throws what the commit of the pages before has failed with; the batch is of no more use then
    */
+  flush(): Promise<void>;
+  /** All pages are committed. @throws as `flush`, of any of them */
   commit(): Promise<void>;
 }
 
@@ -55,20 +58,48 @@ export interface BatchDeps {
 /** @param onCommitted called for each page once it is committed, in order */
 export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: BatchPage) => void): Batch {
   const { state, session, topics, codec, instance: owner } = deps;
-  const pending = state.begin();
+  /** What is being committed, over what is, and what gathers meanwhile, over both. */
+  const committing = state.begin();
+  const gathering = committing.begin();
   let pages: BatchPage[] = [];
   let bytes = 0;
   let marksBack = false;
+  let underWay: Promise<void> = Promise.resolve();
 
-  const newsCount = () => pages.reduce((sum, { events, letters }) => sum + events.length + letters.length, 0);
+  function begin(): void {
+    const last = pages.at(-1);
+    if (last === undefined) return;
+    const committed = pages;
+    const news = newsOf(committed);
+    pages = [];
+    bytes = 0;
+    marksBack = false;
+    gathering.settle();
+    underWay = commitPages(committed, news, last);
+    // Whoever waits for it is told; until then it is no unhandled rejection.
+    underWay.catch(() => undefined);
+  }
+
+  async function commitPages(committed: readonly BatchPage[], news: number, last: BatchPage): Promise<void> {
+    if (isWorthCommitting(news, last, state.storedOffset, committing.offset, feed.pollIntervalMs)) {
+      const records = committed.map((page) => page.records);
+      const { observedAtMs } = last;
+      const { ownerEpoch } = session;
+      const context = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
+      await commit(encodeTransaction(records, committing, context), committing, session);
+    } else {
+      committing.settle(); // nothing but the position moved
+    }
+    for (const page of committed) onCommitted(page);
+  }
 
   return {
-    begin: () => pending.begin(),
+    begin: () => gathering.begin(),
     add({ rows, progress, observedAtMs }, news, layer) {
-      const { high_water_mark: before } = pending.offset;
+      const { high_water_mark: before } = gathering.offset;
       layer.settle();
       // It says that an order was believed in which is not there: that must not be lost.
-      marksBack ||= pending.offset.high_water_mark < before;
+      marksBack ||= gathering.offset.high_water_mark < before;
       pages.push({ ...news, rows: rows.length, progress, observedAtMs });
       for (const { value } of news.records) bytes += value?.length ?? 0;
     },
@@ -81,27 +112,21 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
         bytes >= MOST_BYTES ||
         marksBack ||
         // Pages without news need no transaction: there is none to share.
-        newsCount() === 0
+        newsOf(pages) === 0
       );
     },
+    async flush() {
+      await underWay;
+      begin();
+    },
     async commit() {
-      const last = pages.at(-1);
-      if (last === undefined) return;
-      const committed = pages;
-      const news = newsCount();
-      pages = [];
-      bytes = 0;
-      marksBack = false;
-      if (isWorthCommitting(news, last, state.storedOffset, pending.offset, feed.pollIntervalMs)) {
-        const records = committed.map((page) => page.records);
-        const { observedAtMs } = last;
-        const { ownerEpoch } = session;
-        const context = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
-        await commit(encodeTransaction(records, pending, context), pending, session);
-      } else {
-        pending.settle(); // nothing but the position moved
-      }
-      for (const page of committed) onCommitted(page);
+      await underWay;
+      begin();
+      await underWay;
     },
   };
+}
+
+function newsOf(pages: readonly BatchPage[]): number {
+  return pages.reduce((sum, { events, letters }) => sum + events.length + letters.length, 0);
 }

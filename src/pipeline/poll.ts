@@ -101,9 +101,12 @@ export async function poll(
       for (const witness of deps.witnesses) witness(page.rows);
 
       if (batch.isDue() || signal.aborted || !(await ahead.isNextWithin(LINGER_MS))) {
-        await batch.commit(); // the state moves here, and only here
+        await batch.flush(); // the state moves when this is committed, and only then; the next page is compared meanwhile
       }
-      await round.between?.();
+      if (round.between !== undefined) {
+        await batch.commit();
+        await round.between();
+      }
       if (signal.aborted) break;
     }
   } finally {

@@ -8,13 +8,16 @@ export interface MemorySession extends FeedSession {
   readonly transactions: readonly TransactionBatch[];
   /** The next commit throws this, and nothing of it is kept. */
   failNext(error: Error): void;
+  /** What each commit waits for before it succeeds or fails; nothing by default. */
+  beforeCommit: (batch: TransactionBatch) => Promise<void>;
 }
 
 export function memorySession(maxRecordBytes = Number.POSITIVE_INFINITY): MemorySession {
   const transactions: TransactionBatch[] = [];
   let failure: Error | null = null;
-  return {
+  const session: MemorySession = {
     transactions,
+    beforeCommit: async () => {},
     ownerEpoch: 'epoch',
     maxRecordBytes,
     partitionsOf: () => PARTITIONS,
@@ -33,9 +36,11 @@ export function memorySession(maxRecordBytes = Number.POSITIVE_INFINITY): Memory
     async commit(batch) {
       const error = failure;
       failure = null;
+      await session.beforeCommit(batch);
       if (error !== null) throw error;
       transactions.push(batch);
     },
     async release() {},
   };
+  return session;
 }

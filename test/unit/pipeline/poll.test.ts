@@ -157,6 +157,65 @@ describe('pages while a scan catches up', () => {
     expect(publisher.topic('ipos.source-offset').map(({ commit }) => commit)).toEqual([1, 2]);
   });
 
+  it('are read and compared while those before them are committed, one transaction after the other', async () => {
+    const publisher = await publisherOf('ipos');
+    const { session, vendor, owned } = publisher;
+    vendor.rows = [...ipos(100), ipo({ id: 'ipo-3', updated: 1050, name: 'Second name' })].sort(
+      (a, b) => (a.updated as number) - (b.updated as number),
+    );
+    let underWay = 0;
+    const seen: { readonly requests: number; readonly counted: number }[] = [];
+    const first = vendor.requests.length;
+    session.beforeCommit = async () => {
+      expect(++underWay).toBe(1);
+      await passing(1_000);
+      // The state has not moved, and nobody was told; but the next pages are read.
+      seen.push({ requests: vendor.requests.length - first, counted: owned.deps.state.recordCount });
+      underWay--;
+    };
+    await publisher.poll();
+    expect(seen.map(({ counted }) => counted)).toEqual([0, 46, 90, 100].slice(0, seen.length));
+    expect(seen[0]!.requests).toBeGreaterThan(10);
+    expect(seqs(publisher)).toEqual(upTo(101));
+    const [created, updated] = publisher.reports.flatMap(({ events }) =>
+      events.filter(({ change }) => change.id === 'ipo-3'),
+    );
+    expect(updated!.change.before).toEqual(created!.change.after);
+    expect(publisher.topic('ipos.source-offset').map(({ record_count }) => record_count)).toEqual([
+      0, 46, 90, 100,
+    ]);
+  });
+
+  it('are dropped with those before them, over which they were compared, when these cannot be committed', async () => {
+    const publisher = await publisherOf('ipos');
+    const { session, vendor, owned } = publisher;
+    vendor.rows = ipos(100);
+    const { offset } = owned.deps.state;
+    session.failNext(new HighwaterError('LOG_FAILED', 'no'));
+    session.beforeCommit = () => passing(1_000);
+    await expect(publisher.poll()).rejects.toMatchObject({ code: 'LOG_FAILED' });
+    expect(session.transactions).toHaveLength(1);
+    expect(publisher.reports).toEqual([]);
+    expect(owned.deps.state.offset).toEqual(offset);
+    expect(owned.deps.state.recordCount).toBe(0);
+    expect(await publisher.poll()).toMatchObject({ changes: 100, complete: true });
+    expect(seqs(publisher)).toEqual(upTo(100));
+  });
+
+  it('tell of a commit that failed behind a scan that failed too', async () => {
+    const publisher = await publisherOf('ipos');
+    const { session, vendor } = publisher;
+    vendor.rows = ipos(100);
+    const first = vendor.requests.length;
+    vendor.beforeAnswer = (request) => {
+      if (request === first + 7) throw new HighwaterError('SOURCE_UNAVAILABLE', 'down');
+    };
+    session.failNext(new HighwaterError('LOG_FENCED', 'no'));
+    session.beforeCommit = () => passing(1_000);
+    await expect(publisher.poll()).rejects.toMatchObject({ code: 'LOG_FENCED' });
+    expect(session.transactions).toHaveLength(1);
+  });
+
   it('are committed when the signal comes while they wait', async () => {
     const publisher = await publisherOf('ipos');
     publisher.vendor.rows = ipos(100);
