@@ -1,5 +1,6 @@
 import { Type } from 'avsc';
 import { arena } from './arena';
+import { type CompiledReader, compileReader } from './compiled-reader';
 import type { AvroSchema } from './registry';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 
@@ -27,6 +28,8 @@ export interface WireType<T> {
 export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
   const type = forSchema(schema);
   const writers = new Map<number, Writer>([[schemaId, { schema, type, resolver: undefined }]]);
+  /** Made when it is first needed. */
+  let reader: CompiledReader | null = null;
 
   function encodeShared(value: T): Buffer {
     return arena.written(encodeBehind(type, value, WIRE_HEADER_BYTES, writeHeader));
@@ -50,6 +53,11 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
     encode: (value) => arena.keep(encodeShared(value)),
     decode(value) {
       const { resolver } = writerOf(value);
+      if (resolver === undefined) {
+        reader ??= compileReader(type) ?? avscAlone;
+        const read = reader(value);
+        if (read !== undefined) return read as T;
+      }
       return type.fromBuffer(value.subarray(WIRE_HEADER_BYTES), resolver) as T;
     },
     decodeAsWritten: (value) => writerOf(value).type.fromBuffer(value.subarray(WIRE_HEADER_BYTES)),
@@ -64,6 +72,9 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
     writers: () => [...writers.keys()],
   };
 }
+
+/** Of types that no reader is compiled for. */
+const avscAlone: CompiledReader = () => undefined;
 
 interface Writer {
   readonly schema: AvroSchema;
