@@ -122,9 +122,10 @@ function decodeMembers(
   for (const { name, needs } of plan.zeros) {
     if (record[name] === 0 && record[needs] === null) record[name] = null;
   }
-  const names = Object.keys(row);
-  if (names.length === present + handled.size) return;
-  for (const name of names) {
+  let members = 0;
+  for (const _ in row) members++; // a list of their names is only made where it is needed
+  if (members === present + handled.size) return;
+  for (const name of Object.keys(row)) {
     if (plan.known.has(name) || handled.has(name)) continue;
     extra[(plan.prefix + name).toWellFormed()] = JSON.stringify(row[name]);
   }

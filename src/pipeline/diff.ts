@@ -38,16 +38,14 @@ export function* diff(
     if (before === undefined) {
       // Of a feed that began without a snapshot, what is older is unknown on purpose.
       if (options.firstSight === 'c' && record.updated < begins_at) continue;
-      const after = image.keep(encoded);
-      yield { ...NEW, op: options.firstSight, id: record.id, after, afterRecord: record };
+      yield firstSight(record, options.firstSight, image.keep(encoded));
       continue;
     }
 
     const { beforeRecord, changedFields } = images.compare(before, record);
     if (changedFields.length === 0) {
       // A later snapshot shows it again to readers who have begun since.
-      if (pending.isUnshown(record.id))
-        yield { ...NEW, op: 'r', id: record.id, after: image.encode(record), afterRecord: record };
+      if (pending.isUnshown(record.id)) yield firstSight(record, 'r', image.encode(record));
       else if (record.updated > beforeRecord.updated) options.onTouch?.();
       continue;
     }
@@ -66,4 +64,9 @@ export function* diff(
   }
 }
 
-const NEW = { before: null, beforeRecord: null, changedFields: [] } as const;
+function firstSight(record: VendorRecord, op: 'c' | 'r', after: Buffer): Change {
+  const { id } = record;
+  return { op, id, before: null, after, beforeRecord: null, afterRecord: record, changedFields: NONE };
+}
+
+const NONE: readonly string[] = [];
