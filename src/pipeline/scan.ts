@@ -100,6 +100,8 @@ async function* scanInOrder(
     leaps: 0,
   };
   const presentAt = followClocks(start.snapshot, feed.overlapSeconds);
+  /** The scan has begun anew, before the present. */
+  let isRewound = false;
   let previous: PageFacts | null = null;
   /** When the first page was answered that reaches into the seconds in which rows may still become visible. */
   let nearSince = Number.POSITIVE_INFINITY;
@@ -110,6 +112,11 @@ async function* scanInOrder(
     // Where rows were, and wherever a snapshot would end, an empty answer is not believed at once.
     const isOdd = cursor.expectsRows || start.snapshot;
     if (page.facts.length === 0 && isOdd) page = await first(reader, cursor.anchor);
+    if (previous === null && !isRewound && page.knownSecond < from) {
+      isRewound = true;
+      cursor = { ...cursor, anchor: rewound(feed, page) };
+      continue;
+    }
     const { facts } = page;
     // With fewer records asked for (a body was too large), nothing is known of the pages' length.
     const known = reader.paging().pageSize === before.pageSize ? before.longestPage : null;
@@ -176,6 +183,8 @@ async function* scanWithoutOrder(
   const window = { from, second: null, pagingLimit: feed.pagingLimit, feed: feed.name };
   for (;;) {
     let begin = await first(reader, from);
+    if (begin.knownSecond < from)
+      return yield* scanWithoutOrder(feed, rewound(feed, begin), start, position, deps);
     if (begin.facts.length === 0) begin = await first(reader, from);
     let ordered = isInOrder(begin.facts, from);
     let greatest = begin.facts.greatest ?? start.highWaterMark;
@@ -224,6 +233,14 @@ async function* walk(
     }
     return value;
   }
+}
+
+/**
+ * Where to read from when the mark lies ahead of the present: it was set while no clock was right, nobody knows since when, and
+ * what was written meanwhile lies behind it. As far back as a wide poll.
+ */
+function rewound(feed: Feed, page: FetchedPage): number {
+  return Math.max(0, page.knownSecond - feed.wideOverlapSeconds);
 }
 
 /** Enough rows that they are oldest first by more than chance: the server may be trusted again. */
