@@ -282,23 +282,27 @@ it('a reconcile by schedule comes though the time of the snapshot, as it was sto
   }
 });
 
-it('what is written while the mark lies ahead, for no clock was right, is read as soon as one is', async () => {
-  await start({ pageSize: 5 });
-  await feed.poll();
-  feed.clocks.own += YEAR;
-  feed.date = () => undefined;
-  feed.write(1, (second) => second + 100_000);
-  await feed.poll();
-  const ahead = feed.publisher.owned().deps.state.offset.high_water_mark;
-  feed.write(50);
-  await feed.poll();
-  expect(feed.behind().length).toBeGreaterThan(20);
-  feed.clocks.own -= YEAR;
-  feed.date = http;
-  await feed.poll();
-  expect(feed.publisher.owned().deps.state.offset.high_water_mark).toBeLessThan(ahead);
-  await feed.judge();
-});
+it.each(['asc', 'desc'] as const)(
+  'what is written while the mark lies ahead, for no clock was right, is read as soon as one is (%s)',
+  async (order) => {
+    await start({ pageSize: 5 });
+    feed.api.behave({ order });
+    await feed.poll();
+    feed.clocks.own += YEAR;
+    feed.date = () => undefined;
+    feed.write(1, (second) => second + 100_000);
+    await feed.poll();
+    const ahead = feed.publisher.owned().deps.state.offset.high_water_mark;
+    feed.write(50);
+    await feed.poll();
+    expect(feed.behind().length).toBeGreaterThan(20);
+    feed.clocks.own -= YEAR;
+    feed.date = http;
+    await feed.poll();
+    expect(feed.publisher.owned().deps.state.offset.high_water_mark).toBeLessThan(ahead);
+    await feed.judge();
+  },
+);
 
 const when = fc.integer({ min: 1, max: 6 });
 const jump = fc.constantFrom(1_000, 7_000, HOUR, DAY, YEAR).chain((ms) => fc.constantFrom(ms, -ms));
