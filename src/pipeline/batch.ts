@@ -66,7 +66,7 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
   let marksBack = false;
   let underWay: Promise<void> = Promise.resolve();
 
-  function begin(): void {
+  function startCommit(): void {
     const last = pages.at(-1);
     if (last === undefined) return;
     const committed = pages;
@@ -117,11 +117,11 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
     },
     async flush() {
       await underWay;
-      begin();
+      startCommit();
     },
     async commit() {
       await underWay;
-      begin();
+      startCommit();
       await underWay;
     },
   };
