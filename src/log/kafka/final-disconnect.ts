@@ -12,7 +12,7 @@ interface Connecting {
 }
 
 /**
- * Has a cluster make one socket at a time for each of its connections, and no connection any more once it was disconnected. What kafkajs is in the middle of then goes on, is tried
+ * Has a cluster make no connection any more once it was disconnected. What kafkajs is in the middle of then goes on, is tried
  * again, and connects anew for that: a socket that nobody knows of, which keeps the process from its end.
  */
 export function disconnectForGood(cluster: Connecting): void {
@@ -22,17 +22,9 @@ export function disconnectForGood(cluster: Connecting): void {
 
   function guard(connection: Connection): void {
     const connect = connection.connect.bind(connection);
-    let underWay: Promise<unknown> | null = null;
-    // Two who ask at once must not get a socket each: kafkajs keeps the later one, and the earlier one is never closed.
-    const connectOnce = () => {
-      underWay ??= connect().finally(() => {
-        underWay = null;
-      });
-      return underWay;
-    };
     connection.connect = async () => {
       assertNotOver();
-      const connected = await connectOnce();
+      const connected = await connect();
       if (isOver) await connection.disconnect();
       assertNotOver();
       return connected;
