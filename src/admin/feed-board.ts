@@ -71,10 +71,10 @@ function move(standing: Moving, event: PublisherEvent): void {
       standing.state = null;
       break;
     case 'page':
-      if (event.report.events.length > 0) standing.lastChangeMs = event.report.observedAtMs;
+      if (event.report.changes.count > 0) standing.lastChangeMs = event.report.observedAtMs;
       break;
     case 'otherChanges':
-      if (event.events.length > 0) standing.lastChangeMs = event.observedAtMs;
+      if (event.changes.count > 0) standing.lastChangeMs = event.observedAtMs;
       break;
     case 'polled':
     case 'rested':

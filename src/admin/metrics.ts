@@ -1,7 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { PageReport } from '../pipeline/poll';
+import type { PublishedChanges } from '../pipeline/published-changes';
 import type { PublisherEvent } from '../runtime/publisher-events';
-import type { ChangeEvents, Op } from '../types';
+import type { Op } from '../types';
 import type { FeedBoard } from './feed-board';
 import { feedGauges } from './feed-gauges';
 import { type MetricName, type MetricSpec, metricTable } from './metric-table';
@@ -42,22 +43,19 @@ export function createMetrics(board: FeedBoard, build: BuildInfo): Metrics {
 
   const transitionsOf = new Map(board.feeds.map(({ feed }) => [feed.name, feed.transitions]));
 
-  function countChanges(feed: string, events: readonly ChangeEvents[]) {
-    for (const { change, transitions } of events) {
-      add('highwater_changes_total', { feed, op: change.op });
-      for (const { index } of transitions)
-        add('highwater_transitions_total', { feed, type: transitionsOf.get(feed)![index]!.type });
-    }
+  function countChanges(feed: string, changes: PublishedChanges) {
+    for (const op of ops) add('highwater_changes_total', { feed, op }, changes.ops[op]);
+    for (const [index, count] of changes.transitions.entries())
+      add('highwater_transitions_total', { feed, type: transitionsOf.get(feed)![index]!.type }, count);
   }
-  function countPage(feed: string, { rows, letters, events, observedAtMs }: PageReport) {
+  function countPage(feed: string, { rows, letters, changes, observedAtMs }: PageReport) {
     add('highwater_pages_total', { feed });
     add('highwater_records_read_total', { feed }, rows);
     add('highwater_dead_letters_total', { feed }, letters.length);
-    countChanges(feed, events);
-    for (const { tail } of events) {
-      if (tail.source.origin !== 'poll') continue;
+    countChanges(feed, changes);
+    for (const updated of changes.polledUpdated) {
       // The vendor's clock may be ahead.
-      const seconds = Math.max(0, observedAtMs / 1_000 - tail.source.updated);
+      const seconds = Math.max(0, observedAtMs / 1_000 - updated);
       observe('highwater_observation_latency_seconds', { feed }, seconds);
     }
   }
@@ -102,7 +100,7 @@ export function createMetrics(board: FeedBoard, build: BuildInfo): Metrics {
         case 'page':
           return countPage(feed, event.report);
         case 'otherChanges':
-          return countChanges(feed, event.events);
+          return countChanges(feed, event.changes);
         case 'touched':
           return add('highwater_touches_total', { feed });
         case 'polled': {

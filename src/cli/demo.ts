@@ -114,8 +114,8 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
   const bars = snapshotBars(records, stdout, color);
   let shown: Promise<void> = Promise.resolve();
   function onPage(report: PageReport): void {
-    counts.changes[report.feed.name]! += report.events.length;
-    counts.transitions += report.events.reduce((sum, { transitions }) => sum + transitions.length, 0);
+    counts.changes[report.feed.name]! += report.changes.count;
+    counts.transitions += report.changes.transitions.reduce((sum, of) => sum + of, 0);
     if (!bars.page(report)) return;
     const show = showEvents({ config, log, context, color, signal: end.signal });
     shown = context.print(whatToTry(facts)).then(show);

@@ -6,6 +6,7 @@ import type { PendingState } from '../state/pending-state';
 import type { ChangeEvents, DeadLetter, ScanPage } from '../types';
 import { commit, isWorthCommitting } from './commit';
 import { encodeTransaction } from './encode';
+import { type PublishedChanges, publishedChanges } from './published-changes';
 
 /** More bring nothing: by then the cost of a transaction is a small part of that of its pages. */
 const MOST_PAGES = 5;
@@ -41,10 +42,12 @@ export interface PageNews {
   readonly records: readonly ProducerRecord[];
 }
 
-/** A page that waits to be committed: without its rows, which may be many times what changed. */
-export interface BatchPage extends PageNews, Pick<ScanPage, 'progress' | 'observedAtMs'> {
+/** A page that waits to be committed: without its rows, which may be many times what changed, and without its events. */
+export interface BatchPage extends Omit<PageNews, 'events'>, Pick<ScanPage, 'progress' | 'observedAtMs'> {
   /** How many rows it had. */
   readonly rows: number;
+  /** What its events come to. */
+  readonly changes: PublishedChanges;
 }
 
 export interface BatchDeps {
@@ -95,13 +98,14 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
 
   return {
     begin: () => gathering.begin(),
-    add({ rows, progress, observedAtMs }, news, layer) {
+    add({ rows, progress, observedAtMs }, { events, letters, records }, layer) {
       const { high_water_mark: before } = gathering.offset;
       layer.settle();
       // It says that an order was believed in which is not there: that must not be lost.
       marksBack ||= gathering.offset.high_water_mark < before;
-      pages.push({ ...news, rows: rows.length, progress, observedAtMs });
-      for (const { value } of news.records) bytes += value?.length ?? 0;
+      const changes = publishedChanges(feed, events);
+      pages.push({ changes, letters, records, rows: rows.length, progress, observedAtMs });
+      for (const { value } of records) bytes += value?.length ?? 0;
     },
     isDue() {
       const last = pages.at(-1);
@@ -128,5 +132,5 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
 }
 
 function newsOf(pages: readonly BatchPage[]): number {
-  return pages.reduce((sum, { events, letters }) => sum + events.length + letters.length, 0);
+  return pages.reduce((sum, { changes, letters }) => sum + changes.count + letters.length, 0);
 }

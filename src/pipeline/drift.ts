@@ -7,7 +7,7 @@ import type { VendorRecord } from '../types';
 /** What the API sends of a feed that its schema does not say: counted, and named once. For as long as the process lives. */
 export interface Drift {
   /** Takes note of what a published record has in `extra`. */
-  note(record: VendorRecord, schema: RecordSchema): void;
+  note(record: Pick<VendorRecord, 'extra'>, schema: RecordSchema): void;
   found(): DriftReport;
 }
 

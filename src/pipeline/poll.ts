@@ -16,6 +16,7 @@ import { type EncodeContext, encode, largestRecordBytes } from './encode';
 import { buildEvents, type EventContext } from './events';
 import type { Images } from './images';
 import { oneAhead } from './one-ahead';
+import type { PublishedChanges } from './published-changes';
 import type { Round } from './round';
 
 export interface PollDeps {
@@ -37,7 +38,7 @@ export interface PollDeps {
   /** Called after each page: progress for people. */
   readonly onPage?: (page: PageReport) => void;
   /** Called with what is committed beside pages: the deletes of a reconcile, dead letters that are records now. */
-  readonly onOtherChanges?: (events: readonly ChangeEvents[], observedAtMs: number) => void;
+  readonly onOtherChanges?: (changes: PublishedChanges, observedAtMs: number) => void;
   /** Called for each record that came with nothing new but its `updated`. */
   readonly onTouch?: () => void;
   /** Told of the rows of every page of every round. */
@@ -79,7 +80,7 @@ export async function poll(
   const batch = openBatch(feed, deps, (page) => {
     count(page, result);
     warnOfTooLarge(page, feed, deps.logger);
-    noteDrift(page.events, deps);
+    noteDrift(page.changes, deps);
     deps.onPage?.({ ...page, feed, state: deps.state });
   });
 
@@ -118,16 +119,14 @@ export async function poll(
 function count(page: BatchPage, result: { -readonly [field in keyof PollResult]: PollResult[field] }): void {
   result.pages++;
   result.rows += page.rows;
-  result.changes += page.events.length;
+  result.changes += page.changes.count;
   result.deadLetters += page.letters.length;
   result.complete = page.progress.complete;
 }
 
 /** What is committed has been said to readers: then it is counted. */
-export function noteDrift(events: readonly ChangeEvents[], { drift, codec }: PollDeps): void {
-  for (const { change } of events) {
-    if (change.afterRecord !== null) drift.note(change.afterRecord, codec.schemas.record);
-  }
+export function noteDrift({ extras }: PublishedChanges, { drift, codec }: PollDeps): void {
+  for (const extra of extras) drift.note({ extra }, codec.schemas.record);
 }
 
 function warnOfTooLarge({ letters }: BatchPage, feed: Feed, logger: Logger): void {

@@ -7,6 +7,7 @@ import { buildEvents } from './events';
 import { type PollDeps, pageContext, poll } from './poll';
 import { learnedPaging, pagingFields } from './position';
 import { absenceProbe } from './prove-absent';
+import { publishedChanges } from './published-changes';
 import type { Round } from './round';
 import { rowId } from './row';
 import { scan } from './scan';
@@ -180,7 +181,8 @@ async function readAll(
   const onPage: PollDeps['onPage'] = (page) => {
     found.pages++;
     found.rows += page.rows;
-    for (const { change } of page.events) count(change, found);
+    found.created += page.changes.ops.c;
+    found.updated += page.changes.ops.u;
     tell(number);
     deps.onPage?.(page);
   };
@@ -225,7 +227,7 @@ async function publishDeletes(feed: Feed, deps: PollDeps, ids: readonly string[]
   });
   const events = buildEvents(changes, pending, context);
   await commit(encodeTransaction([encode(events, [], context)], pending, context), pending, deps.session);
-  deps.onOtherChanges?.(events, observedAtMs);
+  deps.onOtherChanges?.(publishedChanges(feed, events), observedAtMs);
 }
 
 /** The whole of it was done: when that was is kept in the log. */

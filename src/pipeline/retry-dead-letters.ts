@@ -9,6 +9,7 @@ import { diff } from './diff';
 import { encode, encodeTransaction } from './encode';
 import { buildEvents } from './events';
 import { noteDrift, type PollDeps, pageContext } from './poll';
+import { publishedChanges } from './published-changes';
 
 /** What became of a feed's dead letters. `retried` and `still` together are all that there were. */
 export interface RetryResult {
@@ -87,8 +88,9 @@ async function publish(
   if (tombstones.length > 0) {
     const records = [encode(events, [], context), tombstones];
     await commit(encodeTransaction(records, pending, context), pending, session);
-    noteDrift(events, deps);
-    deps.onOtherChanges?.(events, observedAtMs);
+    const changes = publishedChanges(feed, events);
+    noteDrift(changes, deps);
+    deps.onOtherChanges?.(changes, observedAtMs);
   }
   result.retried += settled.length;
   result.published += events.length;

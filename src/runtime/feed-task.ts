@@ -6,7 +6,6 @@ import { commit } from '../pipeline/commit';
 import { encodeTransaction } from '../pipeline/encode';
 import type { PollDeps } from '../pipeline/poll';
 import type { Redact } from '../redaction';
-import type { ChangeEvents } from '../types';
 import { joinSignals, pause } from '../wait';
 import {
   endsOwnership,
@@ -152,8 +151,8 @@ async function takeOver(feed: Feed, deps: FeedTaskDeps, { grant, over }: Hold): 
   const { tell } = deps;
   tell({ kind: 'restoring', feed: feed.name });
   const onTouch = () => tell({ kind: 'touched', feed: feed.name });
-  const onOtherChanges = (events: readonly ChangeEvents[], observedAtMs: number) =>
-    tell({ kind: 'otherChanges', feed: feed.name, events, observedAtMs });
+  const onOtherChanges: NonNullable<PollDeps['onOtherChanges']> = (changes, observedAtMs) =>
+    tell({ kind: 'otherChanges', feed: feed.name, changes, observedAtMs });
   // A sign of life: a large state takes a while, and nobody must take that for a loop that stands still.
   const onRestore: OwnedFeedDeps['onRestore'] = (name, progress) => {
     deps.onRestore?.(name, progress);

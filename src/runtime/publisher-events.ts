@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../errors';
 import type { Drift } from '../pipeline/drift';
 import type { PageReport, PollResult } from '../pipeline/poll';
+import type { PublishedChanges } from '../pipeline/published-changes';
 import type { SourceEvent } from '../source/source-event';
 import type { FeedState } from '../state/feed-state';
-import type { ChangeEvents } from '../types';
 
 /** What a publisher tells of its work while it does it, for metrics and health. Times are in seconds. */
 export type PublisherEvent =
@@ -25,7 +25,7 @@ export type PublisherEvent =
   | {
       readonly kind: 'otherChanges';
       readonly feed: string;
-      readonly events: readonly ChangeEvents[];
+      readonly changes: PublishedChanges;
       /** ms */
       readonly observedAtMs: number;
     }

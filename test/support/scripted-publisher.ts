@@ -1,3 +1,4 @@
+import { Type } from 'avsc';
 import type { ProducerRecord } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
 import { type PageReport, type PollResult, poll } from '../../src/pipeline/poll';
@@ -17,6 +18,8 @@ export type Values = Record<string, any>;
  * to fake timers and the date first. Pages have ten rows.
  */
 export interface ScriptedPublisher {
+  /** Its name, which is that of its topic of changes. */
+  readonly feed: string;
   readonly vendor: ScriptedVendor;
   readonly session: MemorySession;
   readonly logger: ReturnType<typeof quietLogger>;
@@ -56,7 +59,9 @@ export async function scriptedPublisher(
     new AbortController().signal,
   );
   const { codec } = owned.deps;
+  const envelope = Type.forSchema(codec.schemas.envelope as never, { registry: {} });
   const types = new Map([
+    [topics.changes.name, { decode: (value: Buffer) => envelope.fromBuffer(value.subarray(5)) }],
     [topics.current.name, codec.image],
     [topics.sourceOffset.name, codec.sourceOffset],
     [topics.deadLetters.name, codec.deadLetter],
@@ -65,6 +70,7 @@ export async function scriptedPublisher(
     ),
   ] as [string, { decode(value: Buffer): unknown }][]);
   const publisher: ScriptedPublisher = {
+    feed: name,
     vendor,
     session,
     logger,

@@ -46,11 +46,11 @@ async function main({ setup, pages, warmUp, pauseMs }: LatencyInput): Promise<vo
           break;
         case 'page': {
           const began = answeredAt.shift()!;
-          const { events, rows } = event.report;
-          if (events.length === 0 || event.report.progress.duringSnapshot) break;
+          const { changes, rows } = event.report;
+          if (changes.count === 0 || event.report.progress.duringSnapshot) break;
           found.pages.push(performance.now() - began);
           found.transactions.push(transactionMs);
-          found.changes.push(events.length);
+          found.changes.push(changes.count);
           found.rows.push(rows);
           committed();
           break;

@@ -22,7 +22,7 @@ async function main({ setup, marks }: SnapshotInput): Promise<void> {
       // What a start costs is not the records'.
       if (event.kind === 'acquired') usage = measureOwn();
       if (event.kind !== 'page') return;
-      records += event.report.events.length;
+      records += event.report.changes.count;
       while (found.length < marks.length && records >= marks[found.length]!)
         found.push({ records, ...usage!() });
     },

@@ -2,6 +2,7 @@ import { feedBoard } from '../../../src/admin/feed-board';
 import { type MetricName, type MetricSpec, metricsPage, metricTable } from '../../../src/admin/metric-table';
 import { createMetrics, type Metrics } from '../../../src/admin/metrics';
 import type { PageReport } from '../../../src/pipeline/poll';
+import type { PublishedChanges } from '../../../src/pipeline/published-changes';
 import type { PublisherEvent } from '../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../src/state/feed-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
@@ -44,14 +45,13 @@ const drift = {
 const owned = { kind: 'acquired', feed: 'ipos', state, drift } as const;
 
 function page(change: Partial<PageReport>): PublisherEvent {
-  const report = { feed: feeds[0]!, state, rows: 0, events: [], letters: [], observedAtMs: 0, ...change };
+  const report = { feed: feeds[0]!, state, rows: 0, changes: none, letters: [], observedAtMs: 0, ...change };
   return { kind: 'page', feed: 'ipos', report: report as unknown as PageReport };
 }
-const change = (op: string, origin: string, updated: number, transitions: object[] = []) => ({
-  change: { op },
-  tail: { source: { origin, updated } },
-  transitions,
-});
+const none: PublishedChanges = {
+  ...{ count: 0, ops: { c: 0, u: 0, d: 0, r: 0 } },
+  ...{ transitions: [0], polledUpdated: [], extras: [] },
+};
 
 it('docs/metrics.md is what the code has (UPDATE_DOCS=1 writes it)', () => {
   expect(keptPage('metrics.md', metricsPage())).toBe(metricsPage());
@@ -79,13 +79,11 @@ it('has every metric of the table, and of its own no other', async () => {
 });
 
 it('counts what pages bring', async () => {
-  const events = [
-    change('c', 'poll', 1_790_000_000, [{ index: 0 }]),
-    change('u', 'poll', 1_790_000_004),
-    change('u', 'poll', 1_790_000_099),
-    change('r', 'snapshot', 1_000_000_000),
-  ];
-  tell(page({ rows: 10, events, letters: [{}], observedAtMs: 1_790_000_008_500 } as never));
+  const changes: PublishedChanges = {
+    ...{ count: 4, ops: { c: 1, u: 2, d: 0, r: 1 }, transitions: [1], extras: [] },
+    polledUpdated: [1_790_000_000, 1_790_000_004, 1_790_000_099],
+  };
+  tell(page({ rows: 10, changes, letters: [{}] as never, observedAtMs: 1_790_000_008_500 }));
   tell(page({ rows: 3 }));
   expect(await value('highwater_pages_total')).toBe(2);
   expect(await value('highwater_records_read_total')).toBe(13);
@@ -102,11 +100,11 @@ it('counts what pages bring', async () => {
 });
 
 it('counts what is committed beside pages, as no answer of a poll', async () => {
-  const events = [
-    change('d', 'reconcile', 1_790_000_000, [{ index: 0 }]),
-    change('u', 'poll', 1_790_000_000),
-  ];
-  tell({ kind: 'otherChanges', feed: 'ipos', events, observedAtMs: 1_790_000_009_000 } as never);
+  const changes: PublishedChanges = {
+    ...{ count: 2, ops: { c: 0, u: 1, d: 1, r: 0 }, transitions: [1], extras: [] },
+    polledUpdated: [1_790_000_000],
+  };
+  tell({ kind: 'otherChanges', feed: 'ipos', changes, observedAtMs: 1_790_000_009_000 });
   expect(await value('highwater_changes_total', { feed: 'ipos', op: 'd' })).toBe(1);
   expect(await value('highwater_changes_total', { feed: 'ipos', op: 'u' })).toBe(1);
   expect(await value('highwater_transitions_total', { feed: 'ipos', type: 'DealStatusChanged' })).toBe(1);

@@ -31,8 +31,10 @@ function pagesPerCommit({ reports }: Publisher): number[] {
   return [...counts.values()];
 }
 
-const seqs = ({ reports }: Publisher) =>
-  reports.flatMap(({ events }) => events.map(({ tail }) => tail.source.seq));
+const seqs = (publisher: Publisher) => publisher.topic('ipos').map(({ source }) => source.seq);
+/** What was published of one record. */
+const eventsOf = (publisher: Publisher, id: string) =>
+  publisher.topic('ipos').filter(({ after }) => after.id === id);
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1);
 
 describe('pages while a scan catches up', () => {
@@ -66,9 +68,13 @@ describe('pages while a scan catches up', () => {
     const times = publisher.reports.map(({ observedAtMs }) => observedAtMs);
     expect(new Set(times).size).toBe(5);
     expect(times).toEqual([...times].sort());
-    for (const { events, records, observedAtMs } of publisher.reports) {
-      for (const { tail } of events) expect(tail.ts_ms).toBe(observedAtMs);
-      for (const { timestamp } of records) expect(timestamp).toBe(observedAtMs);
+    const observed = publisher.reports.flatMap(({ changes, observedAtMs }) =>
+      Array<number>(changes.count).fill(observedAtMs),
+    );
+    expect(publisher.topic('ipos').map(({ ts_ms }) => ts_ms)).toEqual(observed);
+    for (const topic of ['ipos', 'ipos.current']) {
+      const records = publisher.records().filter((record) => record.topic === topic);
+      expect(records.map(({ timestamp }) => timestamp)).toEqual(observed);
     }
     expect(publisher.reports.map(({ progress }) => progress.complete)).toEqual([
       false,
@@ -177,10 +183,8 @@ describe('pages while a scan catches up', () => {
     expect(seen.map(({ counted }) => counted)).toEqual([0, 46, 90, 100].slice(0, seen.length));
     expect(seen[0]!.requests).toBeGreaterThan(10);
     expect(seqs(publisher)).toEqual(upTo(101));
-    const [created, updated] = publisher.reports.flatMap(({ events }) =>
-      events.filter(({ change }) => change.id === 'ipo-3'),
-    );
-    expect(updated!.change.before).toEqual(created!.change.after);
+    const [created, updated] = eventsOf(publisher, 'ipo-3');
+    expect(updated!.before).toEqual(created!.after);
     expect(publisher.topic('ipos.source-offset').map(({ record_count }) => record_count)).toEqual([
       0, 46, 90, 100,
     ]);
@@ -200,6 +204,17 @@ describe('pages while a scan catches up', () => {
     expect(owned.deps.state.recordCount).toBe(0);
     expect(await publisher.poll()).toMatchObject({ changes: 100, complete: true });
     expect(seqs(publisher)).toEqual(upTo(100));
+  });
+
+  it('count as drifted once they are committed', async () => {
+    const { session, vendor, owned, poll } = await publisherOf('ipos');
+    vendor.rows = ipos(30).map((row) => ({ ...row, cusip: '7' }));
+    const { drift } = owned.deps;
+    session.failNext(new HighwaterError('LOG_FAILED', 'no'));
+    await expect(poll()).rejects.toMatchObject({ code: 'LOG_FAILED' });
+    expect(drift.found().paths).toEqual([]);
+    await poll();
+    expect(drift.found().paths).toMatchObject([{ path: 'cusip', count: 30 }]);
   });
 
   it('tell of a commit that failed behind a scan that failed too', async () => {
@@ -240,13 +255,12 @@ describe('pages while a scan catches up', () => {
     );
     await publisher.poll();
     expect(pagesPerCommit(publisher)).toEqual([4]);
-    const [created, updated] = publisher.reports.flatMap(({ events }) =>
-      events.filter(({ change }) => change.id === 'ipo-3'),
-    );
-    expect(created).toMatchObject({ change: { op: 'c', before: null } });
-    expect(updated).toMatchObject({ change: { op: 'u', changedFields: ['name'] } });
-    expect(updated!.change.before).toEqual(created!.change.after);
-    expect(publisher.owned.deps.state.image('ipo-3')).toEqual(updated!.change.after);
+    const [created, updated] = eventsOf(publisher, 'ipo-3');
+    expect(created).toMatchObject({ op: 'c', before: null });
+    expect(updated).toMatchObject({ op: 'u', changed_fields: ['name'] });
+    expect(updated!.before).toEqual(created!.after);
+    const { state, codec } = publisher.owned.deps;
+    expect(codec.image.decode(state.image('ipo-3')!)).toEqual(updated!.after);
   });
 
   it('keep a row that is no record once, on however many of them it comes', async () => {
@@ -288,7 +302,7 @@ describe('pages while a scan catches up', () => {
     publisher.reports.length = 0;
     publisher.vendor.rows = ipos(40).map((row, i) => ([12, 33].includes(i) ? { ...row, name: 'New' } : row));
     await publisher.poll({ wide: true });
-    expect(publisher.reports.map(({ events }) => events.length)).toEqual([0, 1, 0, 1, 0, 0, 0]);
+    expect(publisher.reports.map(({ changes }) => changes.count)).toEqual([0, 1, 0, 1, 0, 0, 0]);
     expect(publisher.session.transactions).toHaveLength(3);
     expect(publisher.owned.deps.state.storedOffset).toMatchObject({ commit: 3, seq: 42 });
   });
@@ -340,10 +354,13 @@ describe('a page that has to be read again', () => {
     };
     await publisher.poll({ wide: true });
     expect(committed).toBe(2);
-    expect(publisher.reports.map(({ events }) => events.length)).toEqual([10, 9, 9, 2, 0, 0]);
-    expect(seqs(publisher)).toEqual(upTo(31).slice(1));
-    const [back] = publisher.reports[2]!.events.filter(({ change }) => change.id === 'ipo-25');
-    expect(back).toMatchObject({ change: { op: 'u' }, tail: { source: { seq: 29 } } });
+    expect(publisher.reports.map(({ changes }) => changes.count)).toEqual([10, 9, 9, 2, 0, 0]);
+    expect(seqs(publisher)).toEqual(upTo(31));
+    expect(publisher.reports.map(({ changes }) => changes.ops.u)).toEqual([0, 0, 1, 0, 0, 0]);
+    expect(eventsOf(publisher, 'ipo-25')).toMatchObject([
+      { op: 'c', source: { seq: 1 } },
+      { op: 'u', source: { seq: 29 } },
+    ]);
   });
 
   it('fails alone when it cannot be', async () => {
@@ -357,7 +374,7 @@ describe('a page that has to be read again', () => {
     expect(publisher.owned.deps.state.recordCount).toBe(20);
     publisher.vendor.beforeAnswer = () => {};
     await publisher.poll({ wide: true });
-    expect(seqs(publisher)).toEqual(upTo(31).slice(1));
+    expect(seqs(publisher)).toEqual(upTo(31));
   });
 });
 

@@ -20,10 +20,9 @@ function show(publisher: ScriptedPublisher, ...rows: Row[]) {
   return publisher.poll({ wide: true });
 }
 
-const changes = ({ reports }: ScriptedPublisher) =>
-  reports.flatMap(({ events }) =>
-    events.map(({ change, tail }) => `${tail.source.seq} ${change.op} ${change.id}`),
-  );
+const events = (publisher: ScriptedPublisher) => publisher.topic(publisher.feed);
+const changes = (publisher: ScriptedPublisher) =>
+  events(publisher).map(({ source, op, after }) => `${source.seq} ${op} ${after.id}`);
 
 function expectWithin(records: readonly ProducerRecord[], limit: number): void {
   for (const { key, value, headers } of records) {
@@ -34,13 +33,14 @@ function expectWithin(records: readonly ProducerRecord[], limit: number): void {
 }
 
 /** I3: each event begins where the one before it ended. */
-function expectChained({ reports, owned }: ScriptedPublisher): void {
-  const images = new Map<string, Buffer | null>();
-  for (const { change } of reports.flatMap(({ events }) => events)) {
-    expect(change.before).toEqual(images.get(change.id) ?? null);
-    images.set(change.id, change.after);
+function expectChained(publisher: ScriptedPublisher): void {
+  const images = new Map<string, unknown>();
+  for (const { before, after } of events(publisher)) {
+    expect(before).toEqual(images.get(after.id) ?? null);
+    images.set(after.id, after);
   }
-  for (const [id, image] of images) expect(owned.deps.state.image(id)).toEqual(image);
+  const { state, codec } = publisher.owned.deps;
+  for (const [id, image] of images) expect(codec.image.decode(state.image(id)!)).toEqual(image);
 }
 
 describe('a change that is too large for the log', () => {
@@ -197,7 +197,7 @@ describe('a change that is too large for the log', () => {
         }
         expectWithin(publisher.records(), limit);
         expectChained(publisher);
-        const seqs = publisher.reports.flatMap(({ events }) => events.map(({ tail }) => tail.source.seq));
+        const seqs = events(publisher).map(({ source }) => source.seq);
         expect(seqs).toEqual(seqs.map((_, i) => i + 1));
       },
     );

@@ -1,0 +1,44 @@
+import { publishedChanges } from '../../../src/pipeline/published-changes';
+import { testFeed } from '../../support/feeds';
+import { testPipeline } from '../../support/pipeline';
+import { insight } from '../../support/records';
+
+const feed = testFeed('insights');
+const call = (id: string, updated: number, rating: string, more: object = {}) =>
+  insight({ id, updated, rating, date: `2026-01-0${updated}`, ...more });
+
+it('says how many of each kind there are, and since when a poll could have seen them', async () => {
+  const insights = await testPipeline(feed);
+  insights.page([call('a', 1, 'Buy')], { snapshot: true });
+  const events = insights.page([
+    call('b', 2, 'Hold'),
+    call('c', 3, 'Hold'),
+    call('d', 4, 'Sell'),
+    call('a', 5, 'Sell'),
+  ]);
+  expect(publishedChanges(feed, events)).toEqual({
+    ...{ count: 4, ops: { c: 3, u: 1, d: 0, r: 0 }, extras: [] },
+    transitions: [2],
+    polledUpdated: [2, 3, 4, 5],
+  });
+});
+
+it('counts no answer of a snapshot among those of polls', async () => {
+  const insights = await testPipeline(feed);
+  const events = insights.page([call('a', 1, 'Buy')], { snapshot: true });
+  expect(publishedChanges(feed, events)).toEqual({
+    ...{ count: 1, ops: { c: 0, u: 0, d: 0, r: 1 }, transitions: [0] },
+    ...{ polledUpdated: [], extras: [] },
+  });
+});
+
+it('keeps of the records what the schema does not say, and nothing of those that have no such thing', async () => {
+  const insights = await testPipeline(feed);
+  const events = insights.page([
+    call('a', 1, 'Buy'),
+    call('b', 2, 'Buy', { cusip: 7 }),
+    call('b', 3, 'Buy', { cusip: 8 }),
+    call('b', 4, 'Hold'),
+  ]);
+  expect(publishedChanges(feed, events).extras).toEqual([{ cusip: '7' }, { cusip: '8' }]);
+});
