@@ -70,6 +70,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
       continue;
     }
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
+    // Asked before the await: nearly all are known, and each await would cost a promise for every record.
     if (!codec.image.knowsWriter(readSchemaId(value))) await learnWriter(codec.image, record, deps);
     const seq = Number(record.headers.seq);
     if (offset !== null && seq <= offset.snapshot_seq) unshown.set(key, seq);
