@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
 import type { Contender } from '../contender';
 import { sampleUsage } from '../measure/usage-samples';
+import { measuredRun } from '../measured';
 import type { Scene } from '../scene';
 import { startHighwater } from './highwater';
 
@@ -31,16 +32,10 @@ export const highwaterEmbedded: Contender = {
       });
       samples.stop();
       const { firstRequestMs } = await api.stats();
-      const peakRssBytes = samples.peakRssBytes();
       await publisher.stop();
       const complete = completedAt(file, records);
       const completedMs = arrivals.find(({ row }) => row >= complete)!.atMs;
-      return {
-        records,
-        wallMs: completedMs - firstRequestMs,
-        cpuMs: samples.cpuMs(firstRequestMs, completedMs),
-        peakRssBytes,
-      };
+      return measuredRun(records, firstRequestMs, completedMs, samples);
     } finally {
       samples.stop();
       await publisher.stop();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerProcess } from '../../tools/servers/server-process';
 import { sampleUsage } from '../measure/usage-samples';
-import type { Measured } from '../measured';
+import { type Measured, measuredRun } from '../measured';
 import type { Scene } from '../scene';
 import { readTopics, type TopicContent } from './read-topics';
 
@@ -31,7 +31,6 @@ export async function publishToKafka(scene: Scene, run: KafkaRun): Promise<Measu
     await untilQuiet(scene, run, publisher);
     const { firstRequestMs } = await api.stats();
     samples.stop();
-    const peakRssBytes = samples.peakRssBytes();
     await publisher.stop();
     const contents = await readTopics(kafka, run.topics);
     for (const { topic, keys } of contents) {
@@ -39,12 +38,7 @@ export async function publishToKafka(scene: Scene, run: KafkaRun): Promise<Measu
     }
     run.verify(contents);
     const completedMs = Math.max(...contents.map((each) => each.completedMs));
-    return {
-      records,
-      wallMs: completedMs - firstRequestMs,
-      cpuMs: samples.cpuMs(firstRequestMs, completedMs),
-      peakRssBytes,
-    };
+    return measuredRun(records, firstRequestMs, completedMs, samples);
   } finally {
     samples.stop();
     await publisher.stop();
