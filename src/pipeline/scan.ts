@@ -5,10 +5,11 @@ import type { Paging, ScanPage } from '../types';
 import { behindFirstPage } from './first-page';
 import { type KeysetCursor, nextStep } from './keyset-cursor';
 import { bringsNothingNew, type PageFacts } from './page-facts';
-import { type FetchedPage, type PageReader, pageReader } from './page-reader';
-import { MOST_WALKS, type Walked, type Window, walkPages } from './page-walk';
+import { type FetchedPage, pageReader } from './page-reader';
 import { withPageSize } from './paging';
 import { followClocks } from './present';
+import { firstPage, lastPage, rewound, type ScanPosition, scanPage, walk } from './scan-pages';
+import { scanWithoutOrder } from './scan-without-order';
 
 /** Where a scan begins and what is known before it. Times are Unix seconds. */
 export interface ScanStart {
@@ -73,16 +74,7 @@ export async function* scan(
     yield { ...scanPage(position, outOfOrder, false), rows: [] };
   }
   position.highWaterMark = restart.highWaterMark;
-  yield* scanWithoutOrder(feed, restart.from, start, position, deps);
-}
-
-/** What a scan moves along: the mark that its pages carry. */
-interface Position {
-  readonly reader: PageReader;
-  readonly duringSnapshot: boolean;
-  highWaterMark: number;
-  /** False once a walk had to be given up: the scan ends, but does not claim to be complete. */
-  settled: boolean;
+  yield* scanWithoutOrder(feed, restart.from, start, position, deps.logger);
 }
 
 /** Returns null at the end, or the page at which the rows turned out not to come oldest first. */
@@ -90,7 +82,7 @@ async function* scanInOrder(
   feed: Feed,
   from: number,
   start: ScanStart,
-  position: Position,
+  position: ScanPosition,
   deps: ScanDeps,
 ): AsyncGenerator<ScanPage, FetchedPage | null> {
   const { reader } = position;
@@ -108,10 +100,10 @@ async function* scanInOrder(
 
   for (;;) {
     const before = reader.paging();
-    let page = await first(reader, cursor.anchor);
+    let page = await firstPage(reader, cursor.anchor);
     // Where rows were, and wherever a snapshot would end, an empty answer is not believed at once.
     const isOdd = cursor.expectsRows || start.snapshot;
-    if (page.facts.length === 0 && isOdd) page = await first(reader, cursor.anchor);
+    if (page.facts.length === 0 && isOdd) page = await firstPage(reader, cursor.anchor);
     if (previous === null && !isRewound && page.knownSecond < from) {
       isRewound = true;
       cursor = { ...cursor, anchor: rewound(feed, page) };
@@ -156,7 +148,7 @@ async function* scanInOrder(
         pagingLimit: feed.pagingLimit,
         feed: feed.name,
       };
-      const walked = yield* walk(window, position, deps);
+      const walked = yield* walk(window, position, deps.logger);
       if (walked.end === 'not-in-order') return page;
       if (walked.end === 'begin-again') continue;
       next = walked.next;
@@ -169,113 +161,4 @@ async function* scanInOrder(
     // Not the second that follows: where rows have no time stamp, each of them would show the same rows again.
     cursor = { ...cursor, anchor: next, expectsRows: true };
   }
-}
-
-/** The filter is ignored or the order is not given: everything has to be read before the mark may move. */
-async function* scanWithoutOrder(
-  feed: Feed,
-  from: number,
-  start: ScanStart,
-  position: Position,
-  deps: ScanDeps,
-): AsyncGenerator<ScanPage> {
-  const { reader } = position;
-  const window = { from, second: null, pagingLimit: feed.pagingLimit, feed: feed.name };
-  for (;;) {
-    let begin = await first(reader, from);
-    if (begin.knownSecond < from)
-      return yield* scanWithoutOrder(feed, rewound(feed, begin), start, position, deps);
-    if (begin.facts.length === 0) begin = await first(reader, from);
-    let ordered = isInOrder(begin.facts, from);
-    let greatest = begin.facts.greatest ?? start.highWaterMark;
-    yield scanPage(position, begin, false);
-    // One page that holds the whole window needs no order.
-    const beyond = await behindFirstPage(feed, reader, from, begin.facts);
-    if (beyond === 'page-size-changed') continue;
-    if (beyond === 'more') {
-      const { end } = yield* walk(window, position, deps, (page) => {
-        ordered &&= page.facts.ascending;
-        greatest = Math.max(greatest, page.facts.greatest ?? 0);
-      });
-      if (end === 'begin-again') continue;
-    }
-    // A row that moved while the pages were read may have been missed: it is no older than the first answer.
-    position.highWaterMark = Math.min(greatest, begin.knownSecond);
-    reader.setPaging({ ...reader.paging(), ordered });
-    yield lastPage(position, begin);
-    return;
-  }
-}
-
-async function* walk(
-  window: Window,
-  position: Position,
-  deps: ScanDeps,
-  look: (page: FetchedPage) => void = () => {},
-): AsyncGenerator<ScanPage, Walked> {
-  const pages = walkPages(position.reader, window);
-  for (;;) {
-    const { done, value } = await pages.next();
-    if (!done) {
-      look(value);
-      yield scanPage(position, value, false);
-      continue;
-    }
-    if (value.end === 'not-settled') {
-      position.settled = false;
-      deps.logger.warn(
-        `Feed ${window.feed}: ${MOST_WALKS} walks over the rows from ${window.from} still brought new ones. ` +
-          'The scan goes on; what is missing is left to a later wide poll or reconcile.',
-        { feed: window.feed },
-      );
-      // What pages are counted in may have been learned while rows moved: one record too many on each page looks like that.
-      await position.reader.learnPaging();
-    }
-    return value;
-  }
-}
-
-/**
- * Where to read from when the mark lies ahead of the present: it was set while no clock was right, nobody knows since when, and
- * what was written meanwhile lies behind it. As far back as a wide poll.
- */
-function rewound(feed: Feed, page: FetchedPage): number {
-  return Math.max(0, page.knownSecond - feed.wideOverlapSeconds);
-}
-
-/** Enough rows that they are oldest first by more than chance: the server may be trusted again. */
-function isInOrder(facts: PageFacts, from: number): boolean {
-  const { least, greatest, ascending, length } = facts;
-  if (least === null || greatest === null) return false;
-  return ascending && least >= from && least < greatest && length >= LEAST_ROWS_IN_ORDER;
-}
-
-const LEAST_ROWS_IN_ORDER = 20;
-
-async function first(reader: PageReader, from: number): Promise<FetchedPage> {
-  for (;;) {
-    const page = await reader.read(from, 0);
-    if (page !== 'page-size-changed') return page;
-  }
-}
-
-function scanPage(position: Position, page: FetchedPage, complete: boolean): ScanPage {
-  return {
-    rows: page.rows,
-    observedAtMs: page.observedAtMs,
-    progress: {
-      highWaterMark: position.highWaterMark,
-      duringSnapshot: position.duringSnapshot,
-      complete,
-      settled: position.settled,
-      paging: position.reader.learned(),
-    },
-    reread: page.reread,
-  };
-}
-
-/** The end was found by a page without rows of its own. */
-function lastPage(position: Position, page: FetchedPage): ScanPage {
-  const known = Math.min(position.highWaterMark, page.knownSecond);
-  return { ...scanPage({ ...position, highWaterMark: known }, page, true), rows: [], reread: async () => [] };
 }
