@@ -3,7 +3,8 @@ import type { Facts, Outcome } from './command';
 import { factsOf, factTexts } from './command-arguments';
 import type { CommandRecord } from './command-record';
 
-type Said = Pick<CommandRecord, 'kind' | 'summary' | 'facts' | 'error'>;
+/** What an owner says to who has asked, without what both know. */
+export type Said = Pick<CommandRecord, 'kind' | 'summary' | 'facts' | 'error'>;
 
 export function saidProgress(summary: string, facts: Facts): Said {
   return { kind: 'progress', summary, facts: factTexts(facts), error: null };

@@ -5,15 +5,16 @@ import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 import type { Logger } from '../logger';
 import type { Redact } from '../redaction';
 import { pause } from '../wait';
-import { saidOutcome, saidProgress } from './answers';
+import { answerQueue } from './answer-queue';
 import { clocksApart } from './clocks-apart';
 import type { Outcome } from './command';
 import { commandOf } from './command-arguments';
 import { type CommandRecord, commandCodec } from './command-record';
-import { writeCommandRecord } from './command-writer';
-import { createInbox, type Inbox, type Request } from './inbox';
+import type { Inbox } from './inbox';
 import { createLedger } from './ledger';
+import { openRequests } from './open-requests';
 import { ownerStep } from './owner-step';
+import { refusalsBy } from './refusals';
 
 export interface ServeCommandsDeps {
   readonly log: Pick<CommitLog, 'append' | 'read'>;
@@ -41,15 +42,9 @@ export interface CommandServer {
   close(): Promise<void>;
 }
 
-/** Progress is written at most so often. */
-const progressEveryMs = 1_000;
-/** What cannot be written is tried so often: the asker waits less long for the one than for the other. */
-const [acceptTries, answerTries] = [3, 5];
-const [soonMs, retryMs] = [100, 2_000];
 /** The topic is followed anew after a failure: first soon, then seldom. */
 const [firstRetryMs, lastRetryMs] = [500, 30_000];
 const closeWithinMs = 3_000;
-const nothing = 'Nothing of it was done.';
 /** How long a settled request is remembered behind its expiry: clocks may step. */
 const forgetAfterMs = 600_000;
 
@@ -60,18 +55,18 @@ const forgetAfterMs = 600_000;
 export function serveCommands(deps: ServeCommandsDeps): CommandServer {
   const { log, registry, logger, topic, instance, redact, heartbeatMs = 5_000, now: clock = Date.now } = deps;
   const codec = commandCodec(topic, registry);
-  const writing = { log, topic, codec };
   const ownerId = randomUUID();
   const ledger = createLedger();
   const clocks = clocksApart();
   /** Read, answered by `accepted`, and not read back yet. */
   const accepting = new Map<string, CommandRecord>();
-  const open = new Set<OpenRequest>();
-  const inboxes = new Map<string, Inbox>();
   const stop = new AbortController();
   let isClosing = false;
-  /** What is said goes out in its order. */
-  let said: Promise<void> = Promise.resolve();
+  const writing = { log, topic, codec, logger, redact, instance, ownerId, now: clock };
+  const answers = answerQueue({ ...writing, isClosing: () => isClosing }, stop.signal);
+  const requests = openRequests(answers, heartbeatMs);
+  const { inboxOf } = requests;
+  const { notStarted, notFinished, tooLate, unknownCommand } = refusalsBy(instance);
 
   const following = follow();
 
@@ -108,7 +103,7 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
     const step = ownerStep(record, ledger, { ownerId, now, owns, isAccepting });
     if (step === 'accept') {
       accepting.set(request_id, record);
-      await say(record, { kind: 'accepted', summary: null, facts: {}, error: null }, acceptTries);
+      await answers.say(record, { kind: 'accepted', summary: null, facts: {}, error: null });
       return;
     }
     if (step === 'expired') return clocks.passedOver(record, readAt);
@@ -118,7 +113,7 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
     const asked = accepting.get(request_id)!;
     accepting.delete(request_id);
     if (step === 'lost') return;
-    const request = openRequest(asked);
+    const request = requests.open(asked);
     const command = commandOf(asked);
     if (step === 'too late') request.answer(failure(tooLate(asked)));
     else if (command === null) request.answer(failure(unknownCommand(asked)));
@@ -138,154 +133,25 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
     );
   }
 
-  function say(
-    asked: CommandRecord,
-    what: Pick<CommandRecord, 'kind' | 'summary' | 'facts' | 'error'>,
-    tries: number,
-  ): Promise<void> {
-    said = said.then(async () => {
-      for (let attempt = 1; ; attempt++) {
-        const record = { ...asked, ...what, owner: instance, owner_id: ownerId, ts_ms: clock() };
-        try {
-          await writeCommandRecord(cleaned(record), writing, stop.signal);
-          return;
-        } catch (error) {
-          if (stop.signal.aborted) return;
-          const facts = { feed: asked.feed, command: asked.command, said: what.kind, error };
-          const isUrgent = isClosing || what.kind === 'accepted';
-          if (attempt < tries) await pause(isUrgent ? soonMs : retryMs, stop.signal);
-          else {
-            if (what.kind === 'progress') logger.debug('progress of a command could not be told', facts);
-            else logger.warn('the asker of a command could not be answered', facts);
-            return;
-          }
-        }
-      }
-    });
-    return said;
-  }
-
-  /** Figures are numbers and names of ours; texts may quote a server. */
-  function cleaned(record: CommandRecord): CommandRecord {
-    const { summary, error } = record;
-    return {
-      ...record,
-      summary: summary === null ? null : redact(summary),
-      error: error && {
-        ...error,
-        message: redact(error.message),
-        now: redact(error.now),
-        remedy: redact(error.remedy),
-      },
-    };
-  }
-
-  interface OpenRequest {
-    readonly asked: CommandRecord;
-    isTaken: boolean;
-    for(command: NonNullable<ReturnType<typeof commandOf>>): Request;
-    answer(outcome: Outcome): void;
-  }
-
-  function openRequest(asked: CommandRecord): OpenRequest {
-    let latest = saidProgress('', {});
-    let toldAt = 0;
-    const tell = (): void => {
-      toldAt = Date.now();
-      void say(asked, latest, 1);
-    };
-    const heartbeat = setInterval(tell, heartbeatMs).unref();
-    const request: OpenRequest = {
-      asked,
-      isTaken: false,
-      for: (command) => ({
-        command,
-        progress(summary, facts) {
-          if (!open.has(request)) return;
-          latest = saidProgress(summary, facts);
-          const isBack = Math.abs(Date.now() - toldAt) >= progressEveryMs;
-          if (isBack) tell();
-        },
-        answer: request.answer,
-      }),
-      answer(outcome) {
-        if (!open.delete(request)) return;
-        clearInterval(heartbeat);
-        void say(asked, saidOutcome(outcome), answerTries);
-      },
-    };
-    open.add(request);
-    return request;
-  }
-
-  function inboxOf(feed: string): Inbox {
-    const known = inboxes.get(feed);
-    if (known !== undefined) return known;
-    const inner = createInbox();
-    const entryOf = (request: Request) => [...open].find(({ answer }) => answer === request.answer);
-    const inbox: Inbox = {
-      ...inner,
-      first() {
-        // What was answered meanwhile, since the feed was lost before it was begun, is never shown.
-        for (let next = inner.first(); next !== null; next = inner.first()) {
-          if (entryOf(next) !== undefined) return next;
-          inner.take();
-        }
-        return null;
-      },
-      take() {
-        const next = inbox.first();
-        if (next === null) return null;
-        entryOf(next)!.isTaken = true;
-        return inner.take();
-      },
-    };
-    inboxes.set(feed, inbox);
-    return inbox;
-  }
-
-  function failure(error: HighwaterError): Outcome {
-    return { ok: false, error };
-  }
-
-  function notStarted({ command, feed }: CommandRecord): HighwaterError {
-    const what = `${instance} let go of the feed ${feed} before it began with ${command}`;
-    return new HighwaterError('COMMAND_REFUSED', what, { now: nothing, remedy: 'Ask again.' });
-  }
-
-  function notFinished({ command, feed }: CommandRecord): HighwaterError {
-    return new HighwaterError(
-      'COMMAND_INTERRUPTED',
-      `${instance} ended while it carried out ${command} of ${feed}`,
-    );
-  }
-
-  function tooLate({ command, feed, expires_ms }: CommandRecord): HighwaterError {
-    const what = `${instance} came to ${command} of ${feed} after ${new Date(expires_ms).toISOString()}, when it had expired`;
-    return new HighwaterError('COMMAND_REFUSED', what, { now: nothing, remedy: 'Ask again.' });
-  }
-
-  function unknownCommand({ command, feed }: CommandRecord): HighwaterError {
-    const what = `${instance}, which owns ${feed}, does not know the command ${command}, or not so`;
-    const remedy = 'Use the same version of highwater as the publisher.';
-    return new HighwaterError('COMMAND_REFUSED', what, { now: nothing, remedy });
-  }
-
   return {
     inboxOf,
     lost(feed) {
-      for (const { asked, isTaken, answer } of [...open])
+      for (const { asked, isTaken, answer } of requests.all())
         if (asked.feed === feed && !isTaken) answer(failure(notStarted(asked)));
     },
     async close() {
       isClosing = true;
-      for (const { asked, isTaken, answer } of [...open])
+      for (const { asked, isTaken, answer } of requests.all())
         answer(failure(isTaken ? notFinished(asked) : notStarted(asked)));
       const inTime = new AbortController();
-      await Promise.race([said, pause(closeWithinMs, inTime.signal)]);
+      await Promise.race([answers.drained(), pause(closeWithinMs, inTime.signal)]);
       inTime.abort();
       stop.abort();
       await following;
     },
   };
+}
+
+function failure(error: HighwaterError): Outcome {
+  return { ok: false, error };
 }
