@@ -268,7 +268,6 @@ describe('on Kafka with permissions', () => {
         'READ on consumer group',
         'DESCRIBE on topic',
         'CREATE on topic',
-        'IDEMPOTENT_WRITE on the cluster',
         'WRITE on transactional',
       ]),
     );

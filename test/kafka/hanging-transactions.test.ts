@@ -300,7 +300,7 @@ describe('brokers that left out markers', () => {
           ...{ cluster, transactionalId, logger, feed: 'ipos', partitions: partitions(), signal: deadline() },
           sourceOffsetTopic: topics().sourceOffset.name,
         },
-        () => connectProducer(kafka, transactionalId),
+        () => connectProducer(kafka, transactionalId, deadline()),
         markOf(second.records.at(-1)!),
       );
       await Promise.all([producer.disconnect(), cluster.disconnect()]);

@@ -1,4 +1,4 @@
-import type { Kafka, PartitionMetadata } from 'kafkajs';
+import type { CompressionTypes, Kafka, Message, PartitionMetadata } from 'kafkajs';
 import { clientRetry } from './client';
 import { disconnectForGood } from './final-disconnect';
 
@@ -24,6 +24,18 @@ export interface Cluster {
 }
 
 export interface Broker {
+  readonly nodeId: string;
+  /** @throws when one of the partitions was refused, whatever became of the others */
+  produce(request: ProduceRequest): Promise<{
+    readonly topics: readonly {
+      readonly topicName: string;
+      readonly partitions: readonly {
+        readonly partition: number;
+        readonly errorCode: number;
+        readonly baseOffset?: string;
+      }[];
+    }[];
+  }>;
   fetch(request: {
     readonly isolationLevel: 0 | 1;
     readonly maxWaitTime: number;
@@ -57,6 +69,23 @@ export interface Broker {
   ): Promise<unknown>;
   /** @param request `transactionResult`: true commits */
   endTxn(request: ProducerIdentity & { readonly transactionResult: boolean }): Promise<unknown>;
+}
+
+export interface ProduceRequest extends ProducerIdentity {
+  /** -1: all replicas in sync. */
+  readonly acks: -1;
+  /** For them, in ms. */
+  readonly timeout: number;
+  readonly compression: CompressionTypes;
+  readonly topicData: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      /** Number of the first record: of one producer and partition without gaps, from 0 on. */
+      readonly firstSequence: number;
+      readonly messages: readonly Message[];
+    }[];
+  }[];
 }
 
 /** Of one transactional id, from one InitProducerId to the next. */

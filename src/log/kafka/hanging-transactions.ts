@@ -1,4 +1,3 @@
-import type { Producer } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logger';
 import type { LogRecord } from '../commit-log';
@@ -6,7 +5,7 @@ import { type CommitMark, changeOf, isWithin } from './commit-mark';
 import { committedThrough } from './committed-through';
 import { type OwnTransaction, ownTransactions, type Tail } from './own-transactions';
 import { committedRecords, partitionOffsets } from './partition-reader';
-import { drop } from './producer';
+import { drop, type TransactionalProducer } from './producer';
 import { type Coordinated, takeIdentity, writeMarkers } from './raw-transaction';
 import { persistently } from './restore';
 
@@ -20,7 +19,7 @@ export interface HangingDeps extends Coordinated {
 }
 
 export interface WholeLog {
-  readonly producer: Producer;
+  readonly producer: TransactionalProducer;
   /** Of a committed transaction, and aborted where its marker was missing: to be written again before anything else. */
   readonly lost: readonly LogRecord[];
 }
@@ -36,7 +35,7 @@ export interface WholeLog {
  */
 export async function connectToWholeLog(
   deps: HangingDeps,
-  connect: () => Promise<Producer>,
+  connect: () => Promise<TransactionalProducer>,
   acknowledged: CommitMark | null,
 ): Promise<WholeLog> {
   const before = await look(deps, LOOK_MS);

@@ -2,6 +2,7 @@ import {
   KafkaJSBrokerNotFound,
   KafkaJSConnectionError,
   KafkaJSError,
+  KafkaJSGroupCoordinatorNotFound,
   KafkaJSLockTimeout,
   KafkaJSProtocolError,
   KafkaJSRequestTimeoutError,
@@ -95,6 +96,16 @@ const loginRefusals: Readonly<Record<string, { readonly what: string; readonly r
       'Name the port of a listener that does (KAFKA_BROKERS), or leave out KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD. Sessions must last more than 10 s (connections.max.reauth.ms).',
   },
 };
+
+/** Whether the same request, sent again, may be answered otherwise: leaders and coordinators move, connections are made anew. */
+export function mayPass(error: unknown): boolean {
+  const chain = causes(error);
+  const answer = chain.find((one) => one instanceof KafkaJSProtocolError);
+  if (answer !== undefined) return answer.retriable;
+  // kafkajs has tried that for some time, or was refused.
+  if (chain.some((one) => one instanceof KafkaJSGroupCoordinatorNotFound)) return false;
+  return chain.some((one) => isOfConnection(one) || (one instanceof KafkaJSError && one.retriable));
+}
 
 /** Whether the brokers do not allow this user what was asked. */
 export function isForbidden(error: unknown): boolean {

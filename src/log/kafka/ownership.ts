@@ -1,4 +1,4 @@
-import { CompressionTypes, type Kafka, type Message, type Producer } from 'kafkajs';
+import { CompressionTypes, type Kafka, type Message } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { BatchPosition, LogRecord } from '../commit-log';
 import { positionHeaders } from '../commit-log';
@@ -7,7 +7,7 @@ import { FENCE_KEY, isFence, OWNER_EPOCH } from './fence';
 import { connectToWholeLog, type HangingDeps } from './hanging-transactions';
 import { partitionSends } from './messages';
 import { committedRecords, dataBetween, partitionOffsets } from './partition-reader';
-import { connectProducer } from './producer';
+import { connectProducer, type TransactionalProducer } from './producer';
 import type { ToMessages } from './record-block';
 import { persistently } from './restore';
 import { type WrittenOffsets, writeTransaction } from './transaction';
@@ -34,10 +34,10 @@ export async function takeOver(
   partitions: ReadonlyMap<string, number>,
   written: WrittenOffsets,
   acknowledged: CommitMark | null = null,
-): Promise<Producer> {
-  const { kafka, transactionalId, ownerEpoch } = deps;
+): Promise<TransactionalProducer> {
+  const { kafka, transactionalId, ownerEpoch, signal } = deps;
   for (const topic of partitions.keys()) if (!written.has(topic)) written.set(topic, new Map());
-  const connect = () => connectProducer(kafka, transactionalId);
+  const connect = () => connectProducer(kafka, transactionalId, signal);
   const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
   if (lost.length > 0) {
     const { maxRecordBytes, toMessages } = deps;

@@ -1,34 +1,209 @@
-import { type Kafka, Partitioners, type Producer } from 'kafkajs';
+import type { CompressionTypes, Kafka } from 'kafkajs';
+import { HighwaterError } from '../../errors';
+import { joinSignals, pause } from '../../wait';
+import { type Cluster, type ProducerIdentity, readingCluster } from './cluster';
+import { mayPass, protocolType } from './kafka-failure';
+import {
+  type Appended,
+  byLeader,
+  type PartitionMessages,
+  type Place,
+  produceTo,
+  sequenceNumbers,
+} from './produce';
+import { isNotCoordinator, transactionCoordinator } from './transaction-coordinator';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */
 export const transactionTimeout = 10_000;
 
+/** Later the brokers have ended the transaction by themselves. In ms. */
+const PATIENCE_MS = 10_000;
+/** The markers of a transaction are written after its commit is answered, and until then the next one is refused. */
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 500];
 /**
- * Connects a producer under a transactional id, which ends whatever an earlier producer of that id had begun, and refuses
- * that one from now on (InitProducerId).
+ * The one who may write under a transactional id, until the next InitProducerId of that id. One transaction after the other, and
+ * one call after the other. After any error it is of no more use but for `abort` and `disconnect`.
  */
-export async function connectProducer(kafka: Kafka, transactionalId: string): Promise<Producer> {
-  const producer = kafka.producer({
-    transactionalId,
-    idempotent: true,
-    maxInFlightRequests: 1,
-    transactionTimeout,
-    allowAutoTopicCreation: false,
-    createPartitioner: Partitioners.DefaultPartitioner,
-    // The markers of a transaction are written after its commit is answered, and until then the next one is refused
-    // (CONCURRENT_TRANSACTIONS): a first pause of 300 ms, kafkajs's own, would be paid with every page.
-    retry: { initialRetryTime: 5, maxRetryTime: 500, factor: 0.2, multiplier: 2, retries: 14 },
-  });
-  try {
-    await producer.connect();
-    return producer;
-  } catch (error) {
-    drop(producer);
-    throw error;
+export interface TransactionalProducer {
+  /**
+   * Begins a transaction, or goes on with it: it is going to write to these partitions.
+   * @throws HighwaterError LOG_TOPIC_LOST for a partition that is not there; what kafkajs throws
+   */
+  begin(places: readonly Place[]): Promise<void>;
+  /**
+   * Writes to each of these partitions, all at once. Tried again as long as that can pass, always under the same sequence numbers:
+   * what a broker has taken already it does not take twice.
+   * @param sends to partitions that `begin` has named, each of them once
+   * @returns in any order, when all replicas have it
+   * @throws HighwaterError LOG_TOPIC_LOST, LOG_FAILED; what kafkajs throws. Nothing of it is under way then but what was sent to a
+   * broker that does not answer any more
+   */
+  send(sends: readonly PartitionMessages[], compression: CompressionTypes): Promise<Appended[]>;
+  /** @throws what kafkajs throws: nobody knows then whether it is committed */
+  commit(): Promise<void>;
+  abort(): Promise<void>;
+  disconnect(): Promise<void>;
+}
+
+/**
+ * A producer under a transactional id. Its beginning ends whatever an earlier one of that id had begun, and refuses that one from
+ * now on (InitProducerId).
+ *
+ * Over kafkajs's connections, not its producer: that asks for the coordinator, adds a partition and writes for each partition, one
+ * after the other, and sends again under new sequence numbers where several brokers are written to at once. `docs/decisions/0015`.
+ * @throws what kafkajs throws; the signal's reason
+ */
+export function connectProducer(
+  kafka: Kafka,
+  transactionalId: string,
+  signal: AbortSignal,
+): Promise<TransactionalProducer> {
+  return producerOver(readingCluster(kafka), transactionalId, signal);
+}
+
+/**
+ * @param cluster is the producer's, from now on
+ * @param patienceMs for so long is tried again what can pass
+ */
+export async function producerOver(
+  cluster: Cluster,
+  transactionalId: string,
+  signal: AbortSignal,
+  patienceMs = PATIENCE_MS,
+): Promise<TransactionalProducer> {
+  const closing = new AbortController();
+  const ending = joinSignals([signal, closing.signal]);
+  const { ask } = transactionCoordinator(cluster, transactionalId);
+  const sequences = sequenceNumbers();
+
+  async function patiently<T>(work: () => Promise<T>, isWorthIt = mayPass): Promise<T> {
+    const giveUpAt = performance.now() + patienceMs;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isWorthIt(error) || ending.signal.aborted || performance.now() >= giveUpAt) throw error;
+        // Nothing has moved where the brokers are only busy with the last transaction.
+        if (protocolType(error) !== 'CONCURRENT_TRANSACTIONS')
+          await cluster.refreshMetadata().catch(() => undefined);
+      }
+      await pause(pauseMs, ending.signal);
+    }
   }
+
+  async function initProducerId(): Promise<ProducerIdentity> {
+    const given = await patiently(
+      () => ask((broker) => broker.initProducerId({ transactionalId, transactionTimeout })),
+      isOfCoordinator,
+    );
+    return { ...given, transactionalId };
+  }
+
+  const identity = await connected();
+
+  async function connected(): Promise<ProducerIdentity> {
+    try {
+      await cluster.connect();
+      return await initProducerId();
+    } catch (error) {
+      ending.leave();
+      cluster.disconnect().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  const add = (places: readonly Place[], isWorthIt = mayPass) =>
+    patiently(
+      () => ask((broker) => broker.addPartitionsToTxn({ ...identity, topics: byTopic(places) })),
+      isWorthIt,
+    );
+
+  return {
+    async begin(places) {
+      try {
+        await add(places, (error) => mayPass(error) && !isOfPartition(error));
+      } catch (error) {
+        if (!isOfPartition(error)) throw error;
+        // kafkajs tells of one answer out of many, and not whose it is.
+        for (const place of places) await add([place]).catch((refusal) => named(place, refusal));
+      }
+    },
+
+    async send(sends, compression) {
+      const appended: Appended[] = [];
+      const left = new Set(sends);
+      const round = async (): Promise<void> => {
+        await cluster.addMultipleTargetTopics(sends.map(({ topic }) => topic));
+        const sending = [...byLeader(cluster, left)].map(async ([nodeId, own]) => {
+          appended.push(...(await produceTo(cluster, nodeId, own, identity, sequences, compression)));
+          for (const each of own) {
+            sequences.move(each);
+            left.delete(each);
+          }
+        });
+        // All of them: what is sent again must not be under way any more.
+        const failures = (await Promise.allSettled(sending)).flatMap((one) =>
+          one.status === 'rejected' ? [one.reason as unknown] : [],
+        );
+        if (failures.length > 0) throw failures.find((one) => !mayPass(one)) ?? failures[0];
+      };
+      await patiently(round).catch((error: unknown) => {
+        const [first] = left;
+        return first === undefined ? Promise.reject(error) : named(first, error);
+      });
+      return appended;
+    },
+
+    async commit() {
+      // Who is not the coordinator has done nothing; any other error leaves it open what was done.
+      await patiently(
+        () => ask((broker) => broker.endTxn({ ...identity, transactionResult: true })),
+        isNotCoordinator,
+      );
+    },
+    async abort() {
+      await ask((broker) => broker.endTxn({ ...identity, transactionResult: false }));
+    },
+    async disconnect() {
+      closing.abort();
+      ending.leave();
+      await cluster.disconnect();
+    },
+  };
 }
 
 /** Lets go of a producer that is of no more use. Nobody waits for it: on a dead broker that takes its time. */
-export function drop(producer: Pick<Producer, 'disconnect'>): void {
+export function drop(producer: Pick<TransactionalProducer, 'disconnect'>): void {
   producer.disconnect().catch(() => undefined);
+}
+
+function byTopic(places: readonly Place[]): { topic: string; partitions: number[] }[] {
+  const topics = new Map<string, number[]>();
+  for (const { topic, partition } of places) topics.set(topic, [...(topics.get(topic) ?? []), partition]);
+  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
+}
+
+function named(place: Place, error: unknown): never {
+  throw protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION' ? missing(place, error) : error;
+}
+
+/** Brokers that restart answer so for a moment, too; they have been asked again for seconds. */
+function missing({ topic, partition }: Place, cause?: unknown): HighwaterError {
+  const what = `Partition ${partition} of topic ${topic} is not there any more`;
+  return new HighwaterError('LOG_TOPIC_LOST', what, { cause });
+}
+
+/** Of a partition that is to be added to a transaction: where one is refused, the others are not attempted. */
+function isOfPartition(error: unknown): boolean {
+  return ofPartition.has(protocolType(error) ?? '');
+}
+
+const ofPartition = new Set([
+  'OPERATION_NOT_ATTEMPTED',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'TOPIC_AUTHORIZATION_FAILED',
+]);
+
+function isOfCoordinator(error: unknown): boolean {
+  return isNotCoordinator(error) || protocolType(error) === 'CONCURRENT_TRANSACTIONS';
 }

@@ -6,12 +6,12 @@ import { type EncodedRecords, encodeRecords } from './record-format';
 /**
  * Records of one send, handed to kafkajs as the bytes that it would make of them. kafkajs makes an object with a buffer of its
  * own of each record, each header and each number, which costs more than all else that is done about a record; here a record
- * is written once. What is left to kafkajs is what it does for a send as a whole: partitions of the transaction, sequence numbers,
- * the header of the batch, compression, checksum, retries.
+ * is written once. What is left to kafkajs is what it does for a request as a whole: the header of each batch, compression,
+ * checksum, the connection.
  *
- * kafkajs sees an array of messages. It takes from it what these methods answer, and nothing else; that was read in its
- * source, is checked byte for byte once a process (`blocksAreTaken`), and holds for the version that package.json names. A send
- * that is tried again encodes the same object again: a block never changes.
+ * kafkajs sees an array of messages. It takes from it what `map` answers, and nothing else; that was read in its source, is checked
+ * byte for byte once a process (`blocksAreTaken`), and holds for the version that package.json names. A send that is tried again
+ * encodes the same object again: a block never changes.
  */
 class RecordBlock extends Array<Message> {
   /** What is derived from it is no block. */
@@ -19,23 +19,10 @@ class RecordBlock extends Array<Message> {
     return Array;
   }
 
-  constructor(
-    private readonly partition: number,
-    private readonly encoded: EncodedRecords,
-  ) {
+  constructor(private readonly encoded: EncodedRecords) {
     super();
     // Sequence numbers and the offset of the last record are counted by it.
     this.length = encoded.count;
-  }
-
-  /** Asked for a message without a value: kafkajs refuses `undefined`, and there is none. */
-  override find(): undefined {
-    return undefined;
-  }
-
-  /** Asked for the messages of each partition. */
-  override reduce(): never {
-    return { [this.partition]: this } as never;
   }
 
   /** Asked for the timestamps, of which the least and the greatest are used, and for the encoded records. */
@@ -72,23 +59,12 @@ export const asMessages: ToMessages = (records, partition) =>
     timestamp: String(timestamp),
   }));
 
-export const asBlock: ToMessages = (records, partition) => new RecordBlock(partition, encodeRecords(records));
+export const asBlock: ToMessages = (records) => new RecordBlock(encodeRecords(records));
 
-/** What kafkajs makes of a send inside, as far as the check needs it; not part of its published types. */
-export interface KafkajsEncoding {
-  readonly groupMessagesPerPartition: (of: {
-    readonly topic: string;
-    readonly partitionMetadata: readonly unknown[];
-    readonly messages: Message[];
-    readonly partitioner: () => number;
-  }) => Readonly<Record<number, Message[]>>;
-  readonly produceRequest: (of: object) => { encode(): Promise<{ readonly buffer: Buffer }> };
-}
+/** How kafkajs makes a produce request inside; not part of its published types. */
+export type ProduceRequestEncoder = (of: object) => { encode(): Promise<{ readonly buffer: Buffer }> };
 
-const installed = (): KafkajsEncoding => ({
-  groupMessagesPerPartition: require('kafkajs/src/producer/groupMessagesPerPartition'),
-  produceRequest: require('kafkajs/src/protocol/requests/produce/v3/request'),
-});
+const installed = (): ProduceRequestEncoder => require('kafkajs/src/protocol/requests/produce/v3/request');
 
 let checked: Promise<ToMessages> | null = null;
 
@@ -106,18 +82,11 @@ export function toMessages(logger: Logger): Promise<ToMessages> {
 }
 
 /** Whether a produce request with a block is byte for byte the one with its messages. */
-export async function blocksAreTaken(kafkajs: () => KafkajsEncoding = installed): Promise<boolean> {
+export async function blocksAreTaken(kafkajs: () => ProduceRequestEncoder = installed): Promise<boolean> {
   try {
-    const { groupMessagesPerPartition, produceRequest } = kafkajs();
-    const request = async (given: Message[]): Promise<Buffer> => {
-      const partition = 2;
-      const grouped = groupMessagesPerPartition({
-        ...{ topic: 'check', messages: given, partitioner: () => partition },
-        partitionMetadata: [{}],
-      });
-      const messages = grouped[partition]!;
-      if (given.find(({ value }) => value === undefined) !== undefined)
-        throw new TypeError('a message without a value');
+    const produceRequest = kafkajs();
+    const partition = 2;
+    const request = async (messages: Message[]): Promise<Buffer> => {
       const { buffer } = await produceRequest({
         ...{ acks: -1, timeout: 30_000, transactionalId: 'check', producerId: '7', producerEpoch: 3 },
         compression: CompressionTypes.None,
@@ -126,8 +95,8 @@ export async function blocksAreTaken(kafkajs: () => KafkajsEncoding = installed)
       return Buffer.concat([Buffer.from([messages.length]), buffer]);
     };
     const [block, messages] = await Promise.all([
-      request(asBlock(samples, 2)),
-      request(asMessages(samples, 2)),
+      request(asBlock(samples, partition)),
+      request(asMessages(samples, partition)),
     ]);
     return block.equals(messages);
   } catch {

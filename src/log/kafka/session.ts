@@ -1,4 +1,3 @@
-import type { Producer } from 'kafkajs';
 import { type ErrorCode, HighwaterError } from '../../errors';
 import { pause, unlessLate } from '../../wait';
 import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
@@ -7,7 +6,7 @@ import { type CommitMark, markOf } from './commit-mark';
 import { isForbidden, isRefusedProducer, kafkaFailure } from './kafka-failure';
 import { type PartitionSends, partitionSends } from './messages';
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
-import { drop } from './producer';
+import { drop, type TransactionalProducer } from './producer';
 import { readThrough } from './restore';
 import { type WrittenOffsets, writeTransaction } from './transaction';
 import { writeFailure } from './write-access';
@@ -48,7 +47,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   const written: WrittenOffsets = new Map();
   // As late as can be: whoever was away meanwhile does not know it yet.
   await assertStillOwned(deps, CONFIRM_MS);
-  let producer: Producer | null = await takeOver(deps, compacted, written);
+  let producer: TransactionalProducer | null = await takeOver(deps, compacted, written);
   /** Why the session is over, once it is. */
   let over: HighwaterError | null = null;
   /** In the source offset topic: nothing before it needs to be looked at again. */

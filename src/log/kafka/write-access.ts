@@ -1,8 +1,8 @@
-import { type Kafka, KafkaJSGroupCoordinatorNotFound, type Message, type Producer } from 'kafkajs';
+import { type Kafka, KafkaJSGroupCoordinatorNotFound } from 'kafkajs';
 import type { CommandTarget } from './admin-commands';
 import { readingCluster } from './cluster';
 import { forbidden, isForbidden, kafkaFailure } from './kafka-failure';
-import { connectProducer, drop } from './producer';
+import { connectProducer, drop, type TransactionalProducer } from './producer';
 
 /** Transactions of one id that write to topics. */
 export interface Writing {
@@ -34,9 +34,9 @@ export async function writeFailure(error: unknown, doing: string, writing: Writi
  */
 export async function assertWritable(doing: string, writing: Writing): Promise<void> {
   const { kafka, transactionalId, topics, cluster } = writing;
-  let producer: Producer | null = null;
+  let producer: TransactionalProducer | null = null;
   try {
-    producer = await connectProducer(kafka, transactionalId);
+    producer = await connectProducer(kafka, transactionalId, new AbortController().signal);
     const names = await unwritableTopics(producer, topics);
     if (names.length > 0) throw forbidden(doing, { operation: 'WRITE', resource: 'topic', names }, cluster);
   } catch (error) {
@@ -51,41 +51,27 @@ export async function assertWritable(doing: string, writing: Writing): Promise<v
  * Which of these topics a producer may not write to. Brokers say so when a partition is added to a transaction, but not of
  * which topic; so they are asked one by one, in a transaction that is aborted. No record is sent: on each topic that may be
  * written, all that remains is the marker of the abort, which no reader is shown.
- * @param producer transactional, connected, without an open transaction
  */
-async function unwritableTopics(producer: Producer, topics: readonly string[]): Promise<string[]> {
+async function unwritableTopics(
+  producer: TransactionalProducer,
+  topics: readonly string[],
+): Promise<string[]> {
   const unwritable: string[] = [];
-  const transaction = await producer.transaction();
+  let isOpen = false;
   try {
     for (const topic of topics) {
       try {
-        await transaction.send({ topic, messages: [unsendable()] });
+        await producer.begin([{ topic, partition: 0 }]);
+        isOpen = true;
       } catch (error) {
-        if (isForbidden(error)) unwritable.push(topic);
-        else if (!(error instanceof NotSent)) throw error;
+        if (!isForbidden(error)) throw error;
+        unwritable.push(topic);
       }
     }
   } finally {
-    await transaction.abort();
+    if (isOpen) await producer.abort();
   }
   return unwritable;
-}
-
-/** kafkajs encodes a record after its partition was added to the transaction: then this one stops it. */
-function unsendable(): Message {
-  return {
-    key: null,
-    value: null,
-    partition: 0,
-    get headers(): never {
-      throw new NotSent();
-    },
-  };
-}
-
-class NotSent extends Error {
-  /** To kafkajs: do not try again. */
-  readonly retriable = false;
 }
 
 /** kafkajs drops what the brokers say when they refuse to name a coordinator. */

@@ -6,13 +6,10 @@ import {
   asBlock,
   asMessages,
   blocksAreTaken,
-  type KafkajsEncoding,
+  type ProduceRequestEncoder,
 } from '../../../../src/log/kafka/record-block';
 
-const inside: KafkajsEncoding = {
-  groupMessagesPerPartition: require('kafkajs/src/producer/groupMessagesPerPartition'),
-  produceRequest: require('kafkajs/src/protocol/requests/produce/v3/request'),
-};
+const produceRequest: ProduceRequestEncoder = require('kafkajs/src/protocol/requests/produce/v3/request');
 
 /** Timestamps as kafkajs compares them: as texts, so all of one length. */
 const timestamp = fc.integer({ min: 1_000_000_000_000, max: 9_999_999_999_999 });
@@ -35,12 +32,10 @@ const record: fc.Arbitrary<ProducerRecord> = fc.record({
 });
 
 async function produced(messages: Message[], compression: CompressionTypes): Promise<Buffer> {
-  const { buffer } = await inside
-    .produceRequest({
-      ...{ acks: -1, timeout: 30_000, transactionalId: 'id', producerId: '1', producerEpoch: 2, compression },
-      topicData: [{ topic: 'ipos', partitions: [{ partition: 1, firstSequence: 3, messages }] }],
-    })
-    .encode();
+  const { buffer } = await produceRequest({
+    ...{ acks: -1, timeout: 30_000, transactionalId: 'id', producerId: '1', producerEpoch: 2, compression },
+    topicData: [{ topic: 'ipos', partitions: [{ partition: 1, firstSequence: 3, messages }] }],
+  }).encode();
   return buffer;
 }
 
@@ -73,8 +68,7 @@ it('is taken by the kafkajs that is installed', async () => {
   await expect(blocksAreTaken()).resolves.toBe(true);
 });
 
-const { groupMessagesPerPartition, produceRequest } = inside;
-const others: readonly (readonly [string, () => KafkajsEncoding])[] = [
+const others: readonly (readonly [string, () => ProduceRequestEncoder])[] = [
   [
     'is not there any more',
     () => {
@@ -83,29 +77,22 @@ const others: readonly (readonly [string, () => KafkajsEncoding])[] = [
   ],
   [
     'goes through messages one by one',
-    () => ({
-      produceRequest,
-      groupMessagesPerPartition({ messages, partitioner }) {
-        const grouped: Record<number, Message[]> = {};
-        for (const message of messages) {
-          grouped[partitioner()] ??= [];
-          grouped[partitioner()]!.push(message);
-        }
-        return grouped;
-      },
-    }),
+    () => (of) => {
+      const request = of as { topicData: { partitions: { messages: Message[] }[] }[] };
+      const [topic] = request.topicData;
+      const [partition] = topic!.partitions;
+      const messages = Array.from({ length: partition!.messages.length }, (_, i) => partition!.messages[i]);
+      return produceRequest({ ...of, topicData: [{ ...topic, partitions: [{ ...partition, messages }] }] });
+    },
   ],
   [
     'has another format',
-    () => ({
-      groupMessagesPerPartition,
-      produceRequest: (of) => ({
-        async encode() {
-          const { topicData } = of as { topicData: { partitions: { messages: Message[] }[] }[] };
-          const messages = [...topicData[0]!.partitions[0]!.messages];
-          return { buffer: Buffer.from(JSON.stringify(messages)) };
-        },
-      }),
+    () => (of) => ({
+      async encode() {
+        const { topicData } = of as { topicData: { partitions: { messages: Message[] }[] }[] };
+        const messages = [...topicData[0]!.partitions[0]!.messages];
+        return { buffer: Buffer.from(JSON.stringify(messages)) };
+      },
     }),
   ],
 ];

@@ -1,0 +1,43 @@
+import type { Broker, Cluster } from './cluster';
+import { protocolType } from './kafka-failure';
+
+/** The broker that keeps the transactions of an id. Remembered until it says that it is not it, or cannot be reached. */
+export interface TransactionCoordinator {
+  /** @throws what kafkajs throws; what the question throws */
+  ask<T>(question: (coordinator: Broker) => Promise<T>): Promise<T>;
+}
+
+export function transactionCoordinator(cluster: Cluster, transactionalId: string): TransactionCoordinator {
+  let known: string | null = null;
+
+  async function find(): Promise<Broker> {
+    // Where that one cannot be reached, another one has its place, or is going to.
+    const broker = known === null ? null : await cluster.findBroker({ nodeId: known }).catch(() => null);
+    return broker ?? cluster.findGroupCoordinator({ groupId: transactionalId, coordinatorType: 1 });
+  }
+
+  return {
+    async ask(question) {
+      try {
+        const coordinator = await find();
+        known = coordinator.nodeId;
+        return await question(coordinator);
+      } catch (error) {
+        // Any other answer is that of the coordinator.
+        if (protocolType(error) === null || isNotCoordinator(error)) known = null;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Whoever answers so has done nothing of what was asked. */
+export function isNotCoordinator(error: unknown): boolean {
+  return notCoordinator.has(protocolType(error) ?? '');
+}
+
+const notCoordinator = new Set([
+  'NOT_COORDINATOR_FOR_GROUP',
+  'GROUP_COORDINATOR_NOT_AVAILABLE',
+  'GROUP_LOAD_IN_PROGRESS',
+]);
