@@ -264,12 +264,7 @@ describe('on Kafka with permissions', () => {
       }
     }
     expect(new Set(seen)).toEqual(
-      new Set([
-        'READ on consumer group',
-        'DESCRIBE on topic',
-        'CREATE on topic',
-        'WRITE on transactional',
-      ]),
+      new Set(['READ on consumer group', 'DESCRIBE on topic', 'CREATE on topic', 'WRITE on transactional']),
     );
 
     // Topics of its own, as the doctor says they may be made: then it looks whether they may be written.

@@ -117,7 +117,8 @@ export function producedTo(frame: Buffer, { apiKey, apiVersion }: RequestHeader)
     const topic = text();
     for (let left = number(4); left > 0; left--) {
       partitions.push(`${topic}/${number(4)}`);
-      at += Math.max(number(4), 0);
+      const bytes = number(4);
+      at += Math.max(bytes, 0);
     }
   }
   return partitions;

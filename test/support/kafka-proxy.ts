@@ -151,7 +151,8 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
       }
     } catch (error) {
       // A broken connection is passed on by closing the other one; anything else is a mistake.
-      if (!(error as NodeJS.ErrnoException).code?.startsWith('E')) failures.push(error);
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (!/^E(?!RR_)|^ERR_STREAM_/.test(code)) failures.push(error);
     }
   }
 

@@ -40,6 +40,16 @@ export function sequenceNumbers(): SequenceNumbers {
   };
 }
 
+/** As requests name partitions: each topic once. */
+export function byTopic<P extends Place, T>(
+  places: readonly P[],
+  shape: (place: P) => T,
+): { topic: string; partitions: T[] }[] {
+  const topics = new Map<string, T[]>();
+  for (const place of places) topics.set(place.topic, [...(topics.get(place.topic) ?? []), shape(place)]);
+  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
+}
+
 /** By node id. @throws KafkaJSError for a partition without a leader: that passes */
 export function byLeader(
   cluster: Cluster,
@@ -75,11 +85,10 @@ export async function produceTo(
   const { transactionalId, producerId, producerEpoch } = identity;
   const { topics } = await broker.produce({
     ...{ transactionalId, producerId, producerEpoch, compression, acks: -1, timeout: REPLICAS_MS },
-    topicData: sends.map((each) => ({
-      topic: each.topic,
-      partitions: [
-        { partition: each.partition, firstSequence: sequences.next(each), messages: each.messages },
-      ],
+    topicData: byTopic(sends, (each) => ({
+      partition: each.partition,
+      firstSequence: sequences.next(each),
+      messages: each.messages,
     })),
   });
   const answers = topics.flatMap(({ topicName, partitions }) =>

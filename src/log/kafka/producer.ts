@@ -6,6 +6,7 @@ import { mayPass, protocolType } from './kafka-failure';
 import {
   type Appended,
   byLeader,
+  byTopic,
   type PartitionMessages,
   type Place,
   produceTo,
@@ -114,7 +115,10 @@ export async function producerOver(
 
   const add = (places: readonly Place[], isWorthIt = mayPass) =>
     patiently(
-      () => ask((broker) => broker.addPartitionsToTxn({ ...identity, topics: byTopic(places) })),
+      () =>
+        ask((broker) =>
+          broker.addPartitionsToTxn({ ...identity, topics: byTopic(places, ({ partition }) => partition) }),
+        ),
       isWorthIt,
     );
 
@@ -175,12 +179,6 @@ export async function producerOver(
 /** Lets go of a producer that is of no more use. Nobody waits for it: on a dead broker that takes its time. */
 export function drop(producer: Pick<TransactionalProducer, 'disconnect'>): void {
   producer.disconnect().catch(() => undefined);
-}
-
-function byTopic(places: readonly Place[]): { topic: string; partitions: number[] }[] {
-  const topics = new Map<string, number[]>();
-  for (const { topic, partition } of places) topics.set(topic, [...(topics.get(topic) ?? []), partition]);
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }
 
 function named(place: Place, error: unknown): never {

@@ -1,6 +1,7 @@
 import { unlessAborted } from '../../wait';
 import type { Broker, Cluster, ProducerIdentity } from './cluster';
 import { isRefusedProducer } from './kafka-failure';
+import { byTopic } from './produce';
 import { transactionTimeout } from './producer';
 import { persistently } from './restore';
 
@@ -38,9 +39,7 @@ export async function writeMarkers(
   transactionResult: boolean,
 ): Promise<void> {
   if (places.length === 0) return;
-  const byTopic = new Map<string, number[]>();
-  for (const { topic, partition } of places) byTopic.set(topic, [...(byTopic.get(topic) ?? []), partition]);
-  const topics = [...byTopic].map(([topic, partitions]) => ({ topic, partitions }));
+  const topics = byTopic(places, ({ partition }) => partition);
   await askCoordinator(deps, (coordinator) => coordinator.addPartitionsToTxn({ ...identity, topics }));
   // Asked again after a lost answer it is answered as the first time.
   await askCoordinator(deps, (coordinator) => coordinator.endTxn({ ...identity, transactionResult }));

@@ -75,9 +75,9 @@ function brokers(leaders: Record<string, string> = {}) {
 }
 
 function taken({ topicData }: ProduceRequest): Produced {
-  return topicData.map(({ topic, partitions: [own] }) => ({
+  return topicData.map(({ topic, partitions }) => ({
     topicName: topic,
-    partitions: [{ partition: own!.partition, errorCode: 0, baseOffset: '100' }],
+    partitions: partitions.map(({ partition }) => ({ partition, errorCode: 0, baseOffset: '100' })),
   }));
 }
 
