@@ -57,6 +57,8 @@ export interface FeedSession {
    * @throws the signal's reason: half of a state must not pass for the whole. LOG_RESTORE_STALLED
    */
   restore(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
+  /** Takes records over for a later commit, in the form in which the log writes them: whoever gives them need not keep them. */
+  gather(): Gathered;
   /**
    * All records of the batch or none. Resolves when they are committed. After any error but those named below nothing was
    * written, and the same batch can be committed again.
@@ -93,10 +95,16 @@ export interface SharedTopicSpec extends TopicSpec {
   readonly retentionMs: number;
 }
 
+/** Records of one transaction that is not whole yet. */
+export interface Gathered {
+  add(records: readonly ProducerRecord[]): void;
+}
+
 /** One transaction: the events of one page or a few, the new images, the dead letters, and last the source offset. */
 export interface TransactionBatch {
   readonly feed: string;
-  readonly records: readonly ProducerRecord[];
+  /** Those that were gathered are of this session, and of no other batch. */
+  readonly records: readonly ProducerRecord[] | Gathered;
   /** Identity of the transaction, also in the headers of the source offset: tells later whether exactly this was committed. */
   readonly position: BatchPosition;
 }

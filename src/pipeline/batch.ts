@@ -1,11 +1,11 @@
 import type { FeedCodec } from '../avro/feed-codec';
 import type { Feed } from '../feeds/feed';
-import type { FeedSession, FeedTopics, ProducerRecord } from '../log/commit-log';
+import type { FeedSession, FeedTopics, Gathered, ProducerRecord } from '../log/commit-log';
 import type { FeedState } from '../state/feed-state';
 import type { PendingState } from '../state/pending-state';
 import type { ChangeEvents, DeadLetter, ScanPage } from '../types';
 import { commit, isWorthCommitting } from './commit';
-import { encodeTransaction } from './encode';
+import { endTransaction } from './encode';
 import { type PublishedChanges, publishedChanges } from './published-changes';
 
 /** More bring nothing: by then the cost of a transaction is a small part of that of its pages. */
@@ -42,8 +42,11 @@ export interface PageNews {
   readonly records: readonly ProducerRecord[];
 }
 
-/** A page that waits to be committed: without its rows, which may be many times what changed, and without its events. */
-export interface BatchPage extends Omit<PageNews, 'events'>, Pick<ScanPage, 'progress' | 'observedAtMs'> {
+/**
+ * A page that waits to be committed: without its rows, its events and its records. They would be objects by the thousand that the
+ * collector copies again and again; the records wait as the log writes them.
+ */
+export interface BatchPage extends Pick<PageNews, 'letters'>, Pick<ScanPage, 'progress' | 'observedAtMs'> {
   /** How many rows it had. */
   readonly rows: number;
   /** What its events come to. */
@@ -65,6 +68,7 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
   const committing = state.begin();
   const gathering = committing.begin();
   let pages: BatchPage[] = [];
+  let records = session.gather();
   let bytes = 0;
   let marksBack = false;
   let underWay: Promise<void> = Promise.resolve();
@@ -72,24 +76,29 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
   function startCommit(): void {
     const last = pages.at(-1);
     if (last === undefined) return;
-    const committed = pages;
+    const [committed, gathered] = [pages, records];
     const news = newsOf(committed);
     pages = [];
+    records = session.gather();
     bytes = 0;
     marksBack = false;
     gathering.settle();
-    underWay = commitPages(committed, news, last);
+    underWay = commitPages(committed, gathered, news, last);
     // Whoever waits for it is told; until then it is no unhandled rejection.
     underWay.catch(() => undefined);
   }
 
-  async function commitPages(committed: readonly BatchPage[], news: number, last: BatchPage): Promise<void> {
+  async function commitPages(
+    committed: readonly BatchPage[],
+    gathered: Gathered,
+    news: number,
+    last: BatchPage,
+  ): Promise<void> {
     if (isWorthCommitting(news, last, state.storedOffset, committing.offset, feed.pollIntervalMs)) {
-      const records = committed.map((page) => page.records);
       const { observedAtMs } = last;
       const { ownerEpoch } = session;
       const context = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
-      await commit(encodeTransaction(records, committing, context), committing, session);
+      await commit(endTransaction(gathered, committing, context), committing, session);
     } else {
       committing.settle(); // nothing but the position moved
     }
@@ -98,14 +107,15 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
 
   return {
     begin: () => gathering.begin(),
-    add({ rows, progress, observedAtMs }, { events, letters, records }, layer) {
+    add({ rows, progress, observedAtMs }, { events, letters, records: encoded }, layer) {
       const { high_water_mark: before } = gathering.offset;
       layer.settle();
       // It says that an order was believed in which is not there: that must not be lost.
       marksBack ||= gathering.offset.high_water_mark < before;
       const changes = publishedChanges(feed, events);
-      pages.push({ changes, letters, records, rows: rows.length, progress, observedAtMs });
-      for (const { value } of records) bytes += value?.length ?? 0;
+      pages.push({ changes, letters, rows: rows.length, progress, observedAtMs });
+      records.add(encoded);
+      for (const { value } of encoded) bytes += value?.length ?? 0;
     },
     isDue() {
       const last = pages.at(-1);

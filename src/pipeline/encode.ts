@@ -1,7 +1,9 @@
 import type { FeedCodec } from '../avro/feed-codec';
 import type { FeedDefinition } from '../feeds/definition';
 import {
+  type BatchPosition,
   type FeedTopics,
+  type Gathered,
   type ProducerRecord,
   positionHeaders,
   type TransactionBatch,
@@ -48,28 +50,49 @@ export function encodeTransaction(
   pending: PendingState,
   context: EncodeContext,
 ): TransactionBatch {
-  const { feed, topics } = context;
+  const { offset, position } = encodeOffset(pending, context);
+  return { feed: context.feed.name, records: [...pages.flat(), offset], position };
+}
+
+/** As `encodeTransaction`, of records that were gathered. */
+export function endTransaction(
+  gathered: Gathered,
+  pending: PendingState,
+  context: EncodeContext,
+): TransactionBatch {
+  const { offset, position } = encodeOffset(pending, context);
+  gathered.add([offset]);
+  return { feed: context.feed.name, records: gathered, position };
+}
+
+function encodeOffset(
+  pending: PendingState,
+  context: EncodeContext,
+): { readonly offset: ProducerRecord; readonly position: BatchPosition } {
+  const { feed, topics, codec, owner, ownerEpoch, observedAtMs } = context;
   const { recordCount, partitionCounts } = pending.counts();
   pending.moveOffset({
     commit: pending.offset.commit + 1,
-    owner: context.owner,
-    owner_epoch: context.ownerEpoch,
+    owner,
+    owner_epoch: ownerEpoch,
     record_count: recordCount,
     partition_counts: partitionCounts,
-    ts_ms: context.observedAtMs,
+    ts_ms: observedAtMs,
   });
   const { offset } = pending;
   const { incarnation, commit } = offset;
-  const position = { incarnation, ownerEpoch: context.ownerEpoch, commit };
-  const last: ProducerRecord = {
-    topic: topics.sourceOffset.name,
-    key: feed.name,
-    value: context.codec.sourceOffset.encode(offset),
-    // The number of its last change tells of any record whether it is of this transaction or an earlier one.
-    headers: { ...positionHeaders(position), seq: String(offset.seq) },
-    timestamp: context.observedAtMs,
+  const position = { incarnation, ownerEpoch, commit };
+  return {
+    position,
+    offset: {
+      topic: topics.sourceOffset.name,
+      key: feed.name,
+      value: codec.sourceOffset.encode(offset),
+      // The number of its last change tells of any record whether it is of this transaction or an earlier one.
+      headers: { ...positionHeaders(position), seq: String(offset.seq) },
+      timestamp: observedAtMs,
+    },
   };
-  return { feed: feed.name, records: [...pages.flat(), last], position };
 }
 
 function pushEvent(records: ProducerRecord[], event: ChangeEvents, context: EncodeContext): void {

@@ -9,6 +9,7 @@ import {
   byKey,
   collect,
   deadline,
+  gathered,
   groupBy,
   isAscending,
   plain,
@@ -82,6 +83,38 @@ export function commitLogContract(
       const read = await readAll(log, [ipo().changes.name, ipo().current.name]);
 
       expect(byKey(read.map(plain))).toEqual(byKey(committed));
+    });
+
+    it('commits what was gathered as what was given at once', async () => {
+      const session = await acquire();
+      const pages = [1, 2].map((commit) =>
+        batch(
+          session,
+          ipo(),
+          ['a', 'b', 'a', 'c', 'd'].flatMap((key, i) => [
+            record(ipo().changes.name, key, `${commit} ${i}`, { headers: { op: 'c' } }),
+            record(ipo().current.name, key, `${commit} ${i}`),
+          ]),
+          commit,
+        ),
+      );
+      // The next one gathers while this one is being committed.
+      const [first, second] = pages.map((page) => gathered(session, page));
+      await session.commit(first!);
+      await session.commit(second!);
+
+      const read = await readAll(log, [ipo().changes.name]);
+      const given = pages.flatMap(({ records }) =>
+        records.filter(({ topic }) => topic === ipo().changes.name),
+      );
+      expect(byKey(read.map(plain))).toEqual(byKey(given));
+      expect(await restored(session, ipo().current.name)).toEqual({ a: '2 2', b: '2 1', c: '2 3', d: '2 4' });
+    });
+
+    it('takes records that another log has gathered for nobody’s', async () => {
+      const session = await acquire();
+      const foreign = { ...batch(session, ipo(), []), records: { add() {} } };
+      await expect(session.commit(foreign)).rejects.toThrow('gathered for another log');
     });
 
     it('takes any text for a key', async () => {
@@ -180,19 +213,20 @@ export function commitLogContract(
       expect(await readAll(log, [ipo().changes.name, ipo().sourceOffset.name])).toEqual([]);
     });
 
-    it('takes a batch again that has failed, once', async () => {
+    it.each(['given at once', 'gathered'])('takes a batch again that has failed, once: %s', async (how) => {
       const session = await acquire();
-      const page = batch(session, ipo(), [
+      const given = batch(session, ipo(), [
         record(ipo().changes.name, 'a', '1'),
         record(ipo().current.name, 'a', '1'),
       ]);
+      const page = how === 'gathered' ? gathered(session, given) : given;
       await harness.breakCommits();
       await expect(session.commit(page)).rejects.toThrow();
       await harness.mendCommits();
 
       await session.commit(page);
 
-      expect((await readAll(log, [ipo().changes.name])).map(plain)).toEqual([page.records[0]]);
+      expect((await readAll(log, [ipo().changes.name])).map(plain)).toEqual([given.records[0]]);
       expect(await restored(session, ipo().current.name)).toEqual({ a: '1' });
     });
 

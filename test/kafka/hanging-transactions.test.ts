@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
-import type { CommitLog, FeedSession, ProducerRecord, TransactionBatch } from '../../src/log/commit-log';
+import type { CommitLog, FeedSession, ProducerRecord } from '../../src/log/commit-log';
 import { readingCluster } from '../../src/log/kafka/cluster';
 import { markOf } from '../../src/log/kafka/commit-mark';
 import { connectToWholeLog } from '../../src/log/kafka/hanging-transactions';
@@ -15,7 +15,7 @@ import {
   type ForeignRecord,
   startForeignReader,
 } from '../support/foreign-reader/foreign-reader';
-import { deadline, record, restored } from '../support/log-records';
+import { deadline, type PlainBatch, record, restored } from '../support/log-records';
 import { type Place, type RawProducer, rawProducer } from '../support/raw-producer';
 import { uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
@@ -70,7 +70,7 @@ async function predecessor(): Promise<RawProducer> {
 }
 
 /** Changes of which the keys lie in all partitions, their images, and the source offset. */
-function transaction(commit: number, ownerEpoch: string, value = 'x'): TransactionBatch {
+function transaction(commit: number, ownerEpoch: string, value = 'x'): PlainBatch {
   const { changes, current, sourceOffset, deadLetters } = topics();
   const count = 12;
   const timestamp = 1_760_000_000_000 + commit * 1_000;
@@ -100,8 +100,7 @@ function transaction(commit: number, ownerEpoch: string, value = 'x'): Transacti
 
 const shape = ({ topic, key, value }: { topic: string; key: string | null; value: Buffer | null }) =>
   `${topic.slice(prefix.length)} ${key}: ${value}`;
-const shapesOf = (...batches: TransactionBatch[]) =>
-  batches.flatMap(({ records }) => records.map(shape)).sort();
+const shapesOf = (...batches: PlainBatch[]) => batches.flatMap(({ records }) => records.map(shape)).sort();
 
 /** What Kafka's own consumer is shown, without fences, once nothing hangs any more: sorted. */
 async function shown(): Promise<string[]> {
@@ -129,7 +128,7 @@ const isOffset = ({ topic }: Place) => topic === topics().sourceOffset.name;
 const nowhere = () => false;
 
 /** The first transaction of a feed, by an owner that is then gone. */
-async function begin(): Promise<TransactionBatch> {
+async function begin(): Promise<PlainBatch> {
   const session = await acquire();
   const first = transaction(1, session.ownerEpoch);
   await session.commit(first);
@@ -216,7 +215,7 @@ describe('brokers that left out markers', () => {
       const first = await begin();
       const [second, third] = [transaction(2, 'before'), transaction(3, 'before', 'aborted')];
       const before = await predecessor();
-      const of = (batch: TransactionBatch, ...names: string[]) =>
+      const of = (batch: PlainBatch, ...names: string[]) =>
         batch.records.filter(({ topic }) => names.includes(topic));
       const { changes, current, sourceOffset } = topics();
       await before.write(of(second, changes.name, sourceOffset.name), isOffset);

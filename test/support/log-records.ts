@@ -20,19 +20,31 @@ export function record(
   return { topic, key, value: bytes, headers: {}, timestamp: 1_760_000_000_000, ...rest };
 }
 
+/** Of records as they are, which were not gathered. */
+export interface PlainBatch extends TransactionBatch {
+  readonly records: readonly ProducerRecord[];
+}
+
 /** A page's batch as the pipeline makes it: the source offset comes last. */
 export function batch(
   session: Pick<FeedSession, 'ownerEpoch'>,
   topics: FeedTopics,
   records: readonly ProducerRecord[],
   commit = 1,
-): TransactionBatch {
+): PlainBatch {
   const { feed, sourceOffset } = topics;
   const position = { incarnation: 'i1', ownerEpoch: session.ownerEpoch, commit };
   // Larger than a fence, so that a log can be told to refuse the one and take the other.
   const headers = { ...positionHeaders(position), padding: 'x'.repeat(500) };
   const offset = record(sourceOffset.name, feed, `commit ${commit}`, { headers });
   return { feed, records: [...records, offset], position };
+}
+
+/** The same batch, its records given to the session one by one. */
+export function gathered(session: Pick<FeedSession, 'gather'>, page: PlainBatch): TransactionBatch {
+  const records = session.gather();
+  for (const one of page.records) records.add([one]);
+  return { ...page, records };
 }
 
 export function plain({ topic, key, value, headers, timestamp }: LogRecord): ProducerRecord {

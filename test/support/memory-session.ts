@@ -1,11 +1,16 @@
-import type { FeedSession, LogRecord, TransactionBatch } from '../../src/log/commit-log';
+import type { FeedSession, LogRecord, ProducerRecord, TransactionBatch } from '../../src/log/commit-log';
+import { GatheredRecords, recordsOf } from '../../src/log/gathered';
 import { partitionOf } from '../../src/log/partitioner';
 
 const PARTITIONS = 3;
 
+export interface MemoryTransaction extends TransactionBatch {
+  readonly records: readonly ProducerRecord[];
+}
+
 /** A log in memory behind the port of a session: it keeps what is committed, or fails when it is told to. */
 export interface MemorySession extends FeedSession {
-  readonly transactions: readonly TransactionBatch[];
+  readonly transactions: readonly MemoryTransaction[];
   /** The next commit throws this, and nothing of it is kept. */
   failNext(error: Error): void;
   /** What each commit waits for before it succeeds or fails; nothing by default. */
@@ -13,7 +18,7 @@ export interface MemorySession extends FeedSession {
 }
 
 export function memorySession(maxRecordBytes = Number.POSITIVE_INFINITY): MemorySession {
-  const transactions: TransactionBatch[] = [];
+  const transactions: MemoryTransaction[] = [];
   let failure: Error | null = null;
   const session: MemorySession = {
     transactions,
@@ -33,12 +38,13 @@ export function memorySession(maxRecordBytes = Number.POSITIVE_INFINITY): Memory
         }
       }
     },
+    gather: () => new GatheredRecords(),
     async commit(batch) {
       const error = failure;
       failure = null;
       await session.beforeCommit(batch);
       if (error !== null) throw error;
-      transactions.push(batch);
+      transactions.push({ ...batch, records: recordsOf(batch) });
     },
     async release() {},
   };

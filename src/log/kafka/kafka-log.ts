@@ -15,7 +15,7 @@ import { groupOwners } from './group/owners';
 import { isRefusedProducer, kafkaFailure } from './kafka-failure';
 import { read, topicNames } from './read';
 import { assertReadable } from './read-access';
-import { toMessages } from './record-block';
+import { usableSends } from './record-block';
 import { openSession, type SessionLimits } from './session';
 import { prepareTopics, type TopicLayout } from './topic-settings';
 import { writeFailure } from './write-access';
@@ -79,7 +79,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         sourceOffsetTopic: topics.sourceOffset.name,
         maxRecordBytes: largestRecord(topics, layouts),
         compression: compressionType(options.kafka.compression),
-        toMessages: await toMessages(logger),
+        newSend: await usableSends(logger),
         released: (released) => void sessions.delete(released),
         ...(grant !== undefined && { isStillOwned: (asking: AbortSignal) => grant.confirm(asking) }),
       });

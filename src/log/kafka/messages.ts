@@ -1,8 +1,7 @@
 import type { Message } from 'kafkajs';
-import type { ProducerRecord } from '../commit-log';
+import type { Gathered, ProducerRecord } from '../commit-log';
 import { partitionOf } from '../partitioner';
-import { recordBytes } from '../record-bytes';
-import type { ToMessages } from './record-block';
+import type { NewSend, Send } from './record-block';
 
 /** What one partition gets of a batch: sends to be made one after the other. */
 export interface PartitionSends {
@@ -12,56 +11,82 @@ export interface PartitionSends {
 }
 
 /**
- * Messages of one send. kafkajs groups them in a time that grows with the square of their number, and makes one record batch
- * of them, which the broker refuses above its limit.
- */
-const MESSAGES_PER_SEND = 1_000;
-
-/** Beside key, value and headers: lengths, deltas, and the record's share of the batch header. */
-const RECORD_OVERHEAD_BYTES = 96;
-
-/**
  * Records by the partition of their key, in their order, cut into sends that no broker refuses for their size. The partition is
  * ours to say: kafkajs's own partitioner computes the same with big integers, for 8 µs a record.
  */
+export class PartitionedRecords implements Gathered {
+  /** By topic, then partition. */
+  private readonly topics = new Map<string, (Place | undefined)[]>();
+  private finished: PartitionSends[] | null = null;
+  /** The one that was added last. */
+  last: ProducerRecord | null = null;
+
+  constructor(
+    private readonly partitionsOf: (topic: string) => number,
+    private readonly maxBatchBytes: number,
+    private readonly newSend: NewSend,
+  ) {}
+
+  add(records: readonly ProducerRecord[]): void {
+    if (this.finished !== null) throw new RangeError('these records are on their way already');
+    for (const record of records) this.placeOf(record).add(record);
+    this.last = records.at(-1) ?? this.last;
+  }
+
+  /** The same whenever it is asked for. Nothing can be added any more. */
+  sends(): readonly PartitionSends[] {
+    this.finished ??= [...this.topics].flatMap(([topic, places]) =>
+      places.flatMap((place, partition) =>
+        place === undefined ? [] : [{ topic, partition, sends: place.finish() }],
+      ),
+    );
+    return this.finished;
+  }
+
+  private placeOf({ topic, key }: ProducerRecord): Place {
+    let places = this.topics.get(topic);
+    if (places === undefined) {
+      places = new Array<undefined>(this.partitionsOf(topic)).fill(undefined);
+      this.topics.set(topic, places);
+    }
+    const partition = partitionOf(key, places.length);
+    let place = places[partition];
+    if (place === undefined) {
+      place = new Place(() => this.newSend(partition, this.maxBatchBytes));
+      places[partition] = place;
+    }
+    return place;
+  }
+}
+
+/** What goes to one partition. */
+class Place {
+  private readonly whole: Message[][] = [];
+  private growing: Send;
+
+  constructor(private readonly begin: () => Send) {
+    this.growing = begin();
+  }
+
+  add(record: ProducerRecord): void {
+    if (this.growing.add(record)) return;
+    this.whole.push(this.growing.finish());
+    this.growing = this.begin();
+    this.growing.add(record);
+  }
+
+  finish(): Message[][] {
+    return [...this.whole, this.growing.finish()];
+  }
+}
+
 export function partitionSends(
   records: readonly ProducerRecord[],
   partitionsOf: (topic: string) => number,
   maxBatchBytes: number,
-  toMessages: ToMessages,
-): PartitionSends[] {
-  const places = new Map<string, Place>();
-  for (const record of records) {
-    const { topic, key } = record;
-    const partition = partitionOf(key, partitionsOf(topic));
-    const name = `${partition} ${topic}`;
-    let place = places.get(name);
-    if (place === undefined) {
-      place = { topic, partition, sends: [[]], bytes: 0 };
-      places.set(name, place);
-    }
-    const bytes = recordBytes(record) + RECORD_OVERHEAD_BYTES;
-    const last = place.sends.at(-1)!;
-    if (last.length > 0 && (last.length >= MESSAGES_PER_SEND || place.bytes + bytes > maxBatchBytes)) {
-      place.sends.push([record]);
-      place.bytes = bytes;
-    } else {
-      last.push(record);
-      place.bytes += bytes;
-    }
-  }
-  return [...places.values()].map(({ topic, partition, sends }) => ({
-    topic,
-    partition,
-    sends: sends.map((own) => toMessages(own, partition)),
-  }));
-}
-
-/** What goes to one partition. */
-interface Place {
-  readonly topic: string;
-  readonly partition: number;
-  readonly sends: ProducerRecord[][];
-  /** Of the last send. */
-  bytes: number;
+  newSend: NewSend,
+): readonly PartitionSends[] {
+  const partitioned = new PartitionedRecords(partitionsOf, maxBatchBytes, newSend);
+  partitioned.add(records);
+  return partitioned.sends();
 }

@@ -8,7 +8,7 @@ import { connectToWholeLog, type HangingDeps } from './hanging-transactions';
 import { partitionSends } from './messages';
 import { committedRecords, dataBetween, partitionOffsets } from './partition-reader';
 import { connectProducer, type TransactionalProducer } from './producer';
-import type { ToMessages } from './record-block';
+import type { NewSend } from './record-block';
 import { persistently } from './restore';
 import { type WrittenOffsets, writeTransaction } from './transaction';
 
@@ -18,7 +18,7 @@ export interface OwnershipDeps extends HangingDeps {
   readonly ownerEpoch: string;
   readonly maxRecordBytes: number;
   readonly compression: CompressionTypes;
-  readonly toMessages: ToMessages;
+  readonly newSend: NewSend;
 }
 
 /**
@@ -40,8 +40,8 @@ export async function takeOver(
   const connect = () => connectProducer(kafka, transactionalId, signal);
   const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
   if (lost.length > 0) {
-    const { maxRecordBytes, toMessages } = deps;
-    const again = partitionSends(lost, (topic) => deps.partitions.get(topic)!, maxRecordBytes, toMessages);
+    const { maxRecordBytes, newSend } = deps;
+    const again = partitionSends(lost, (topic) => deps.partitions.get(topic)!, maxRecordBytes, newSend);
     await writeTransaction(producer, again, deps.compression, written);
   }
   const message = (partition: number): Message => ({

@@ -1,7 +1,8 @@
 import { CompressionTypes, type Message } from 'kafkajs';
 import type { Logger } from '../../logger';
 import type { ProducerRecord } from '../commit-log';
-import { type EncodedRecords, encodeRecords } from './record-format';
+import { recordBytes } from '../record-bytes';
+import { type EncodedRecords, RecordsEncoder } from './record-format';
 
 /**
  * Records of one send, handed to kafkajs as the bytes that it would make of them. kafkajs makes an object with a buffer of its
@@ -49,27 +50,61 @@ class Records extends Array<{ readonly buf: Buffer; readonly buffer: Buffer }> {
   }
 }
 
-/** How kafkajs is given the records of one send, which all go to one partition. */
-export type ToMessages = (records: readonly ProducerRecord[], partition: number) => Message[];
+/** The messages of one send to one partition, record by record. */
+export interface Send {
+  /** @returns false, and nothing is done, where another send has to begin */
+  add(record: ProducerRecord): boolean;
+  /** Nothing can be added any more. */
+  finish(): Message[];
+}
+
+/** How kafkajs is given records. @param maxBytes which a send stays below, unless it has a single record */
+export type NewSend = (partition: number, maxBytes: number) => Send;
+
+/** More take too much memory at a time. */
+const MESSAGES_PER_SEND = 1_000;
+
+/** Beside key, value and headers: lengths, deltas, and the record's share of the batch header. */
+const RECORD_OVERHEAD_BYTES = 96;
 
 /** Record by record: what any kafkajs takes, at a third of the speed. */
-export const asMessages: ToMessages = (records, partition) =>
-  records.map(({ key, value, headers, timestamp }) => ({
-    ...{ key, value, headers, partition },
-    timestamp: String(timestamp),
-  }));
+export const asMessages: NewSend = (partition, maxBytes) => {
+  const messages: Message[] = [];
+  let bytes = 0;
+  return {
+    add(record) {
+      const { key, value, headers, timestamp } = record;
+      const more = recordBytes(record) + RECORD_OVERHEAD_BYTES;
+      if (messages.length > 0 && (messages.length >= MESSAGES_PER_SEND || bytes + more > maxBytes))
+        return false;
+      bytes += more;
+      messages.push({ ...{ key, value, headers, partition }, timestamp: String(timestamp) });
+      return true;
+    },
+    finish: () => messages,
+  };
+};
 
-export const asBlock: ToMessages = (records) => new RecordBlock(encodeRecords(records));
+/** Below the limit by what the batch has beside its records. */
+const BATCH_HEADER_BYTES = 128;
+
+export const asBlock: NewSend = (_partition, maxBytes) => {
+  const encoder = new RecordsEncoder();
+  return {
+    add: (record) => encoder.add(record, maxBytes - BATCH_HEADER_BYTES),
+    finish: () => new RecordBlock(encoder.finish()),
+  };
+};
 
 /** How kafkajs makes a produce request inside; not part of its published types. */
 export type ProduceRequestEncoder = (of: object) => { encode(): Promise<{ readonly buffer: Buffer }> };
 
 const installed = (): ProduceRequestEncoder => require('kafkajs/src/protocol/requests/produce/v3/request');
 
-let checked: Promise<ToMessages> | null = null;
+let checked: Promise<NewSend> | null = null;
 
 /** Blocks where kafkajs takes them as it should, else messages, which is said once. Checked once a process. */
-export function toMessages(logger: Logger): Promise<ToMessages> {
+export function usableSends(logger: Logger): Promise<NewSend> {
   checked ??= blocksAreTaken().then((taken) => {
     if (taken) return asBlock;
     logger.warn(
@@ -86,7 +121,10 @@ export async function blocksAreTaken(kafkajs: () => ProduceRequestEncoder = inst
   try {
     const produceRequest = kafkajs();
     const partition = 2;
-    const request = async (messages: Message[]): Promise<Buffer> => {
+    const request = async (newSend: NewSend): Promise<Buffer> => {
+      const send = newSend(partition, Number.POSITIVE_INFINITY);
+      for (const record of samples) send.add(record);
+      const messages = send.finish();
       const { buffer } = await produceRequest({
         ...{ acks: -1, timeout: 30_000, transactionalId: 'check', producerId: '7', producerEpoch: 3 },
         compression: CompressionTypes.None,
@@ -94,25 +132,22 @@ export async function blocksAreTaken(kafkajs: () => ProduceRequestEncoder = inst
       }).encode();
       return Buffer.concat([Buffer.from([messages.length]), buffer]);
     };
-    const [block, messages] = await Promise.all([
-      request(asBlock(samples, partition)),
-      request(asMessages(samples, partition)),
-    ]);
+    const [block, messages] = await Promise.all([request(asBlock), request(asMessages)]);
     return block.equals(messages);
   } catch {
     return false;
   }
 }
 
-/** Of every kind: with and without headers and value, empty, beyond ASCII, short and long, not in the order of their time. */
+/** Of every kind: with and without headers and value, empty, beyond ASCII, short and long, in the order of their time but for the last. */
 const samples: readonly ProducerRecord[] = [
   {
     key: 'key',
     value: Buffer.alloc(700, 'value'),
     headers: { op: 'c', ce_id: 'ipos:1:1' },
-    timestamp: 1_760_000_000_007,
+    timestamp: 1_760_000_000_000,
   },
-  { key: '', value: null, headers: {}, timestamp: 1_760_000_000_000 },
+  { key: '', value: null, headers: {}, timestamp: 1_760_000_000_007 },
   {
     key: 'Söhne 株 👍',
     value: Buffer.alloc(0),

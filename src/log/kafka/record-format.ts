@@ -18,27 +18,47 @@ const MOST_BYTES_A_UNIT = 3;
 /** Of a record from 64 to 8,191 bytes, which nearly all are. */
 const USUAL_LENGTH_BYTES = 2;
 
-/** Grows to the largest batch; what was encoded is copied out of it. */
-let scratch = Buffer.allocUnsafeSlow(1 << 20);
+/** Encodes record after record of one batch. */
+export class RecordsEncoder {
+  private scratch = takeScratch();
+  private at = 0;
+  private count = 0;
+  private firstTimestamp = 0;
+  private maxTimestamp = 0;
 
-/** @param records at least one */
-export function encodeRecords(records: readonly ProducerRecord[]): EncodedRecords {
-  let [firstTimestamp, maxTimestamp] = [Number.POSITIVE_INFINITY, 0];
-  for (const { timestamp } of records) {
-    if (timestamp < firstTimestamp) firstTimestamp = timestamp;
-    if (timestamp > maxTimestamp) maxTimestamp = timestamp;
+  /** @returns false, and nothing is done, where the batch would become too large by it, or the record is older than its first one */
+  add(record: ProducerRecord, maxBytes: number): boolean {
+    const { timestamp } = record;
+    const most = mostBytes(record);
+    if (this.count === 0) this.firstTimestamp = timestamp;
+    else if (this.at + most > maxBytes || timestamp < this.firstTimestamp) return false;
+    this.makeRoom(most);
+    this.at = writeRecord(this.scratch, this.at, record, this.count++, timestamp - this.firstTimestamp);
+    if (timestamp > this.maxTimestamp) this.maxTimestamp = timestamp;
+    return true;
   }
-  let at = 0;
-  for (let i = 0; i < records.length; i++) {
-    const record = records[i]!;
-    makeRoom(at, mostBytes(record));
-    at = writeRecord(at, record, i, record.timestamp - firstTimestamp);
+
+  /** Nothing can be added behind it. */
+  finish(): EncodedRecords {
+    const { at, count, firstTimestamp, maxTimestamp, scratch } = this;
+    const bytes = Buffer.from(scratch.subarray(0, at));
+    free.push(scratch);
+    return { bytes, count, firstTimestamp, maxTimestamp };
   }
-  return {
-    bytes: Buffer.from(scratch.subarray(0, at)),
-    count: records.length,
-    ...{ firstTimestamp, maxTimestamp },
-  };
+
+  private makeRoom(bytes: number): void {
+    const { at, scratch } = this;
+    if (at + bytes <= scratch.length) return;
+    this.scratch = Buffer.allocUnsafeSlow(Math.max(2 * scratch.length, at + bytes));
+    scratch.copy(this.scratch, 0, 0, at);
+  }
+}
+
+/** Where batches that are done were encoded. There are never more of them than batches that were open at once. */
+const free: Buffer[] = [];
+
+function takeScratch(): Buffer {
+  return free.pop() ?? Buffer.allocUnsafeSlow(16 * 1024);
 }
 
 function mostBytes({ key, value, headers }: ProducerRecord): number {
@@ -50,15 +70,9 @@ function mostBytes({ key, value, headers }: ProducerRecord): number {
   return FIXED_BYTES + count * HEADER_BYTES + units * MOST_BYTES_A_UNIT + (value?.length ?? 0);
 }
 
-function makeRoom(at: number, bytes: number): void {
-  if (at + bytes <= scratch.length) return;
-  const larger = Buffer.allocUnsafeSlow(Math.max(2 * scratch.length, at + bytes));
-  scratch.copy(larger, 0, 0, at);
-  scratch = larger;
-}
-
 /** @returns where the record ends */
 function writeRecord(
+  target: Buffer,
   start: number,
   { key, value, headers }: ProducerRecord,
   offsetDelta: number,
@@ -66,57 +80,57 @@ function writeRecord(
 ): number {
   const bodyAt = start + USUAL_LENGTH_BYTES;
   let at = bodyAt;
-  scratch[at++] = 0; // attributes: none are defined
-  at = writeVarint(at, timestampDelta);
-  at = writeVarint(at, offsetDelta);
-  at = writeText(at, key);
+  target[at++] = 0; // attributes: none are defined
+  at = writeVarint(target, at, timestampDelta);
+  at = writeVarint(target, at, offsetDelta);
+  at = writeText(target, at, key);
   if (value === null) {
-    scratch[at++] = 1; // length -1
+    target[at++] = 1; // length -1
   } else {
-    at = writeVarint(at, value.length);
-    at += value.copy(scratch, at);
+    at = writeVarint(target, at, value.length);
+    at += value.copy(target, at);
   }
   let count = 0;
   for (const _ in headers) count++;
-  at = writeVarint(at, count);
+  at = writeVarint(target, at, count);
   for (const name in headers) {
-    at = writeText(at, name);
-    at = writeText(at, headers[name]!);
+    at = writeText(target, at, name);
+    at = writeText(target, at, headers[name]!);
   }
   // The length stands before what it is the length of.
   const length = at - bodyAt;
   const lengthBytes = sizeOfVarint(length);
-  if (lengthBytes !== USUAL_LENGTH_BYTES) scratch.copyWithin(start + lengthBytes, bodyAt, at);
-  writeVarint(start, length);
+  if (lengthBytes !== USUAL_LENGTH_BYTES) target.copyWithin(start + lengthBytes, bodyAt, at);
+  writeVarint(target, start, length);
   return start + lengthBytes + length;
 }
 
 /** Its length in UTF-8, and the text. Nearly all are ASCII, and short: a call of Buffer's would take longer than the loop. */
-function writeText(start: number, text: string): number {
+function writeText(target: Buffer, start: number, text: string): number {
   const units = text.length;
-  let at = writeVarint(start, units);
+  let at = writeVarint(target, start, units);
   for (let i = 0; i < units; i++) {
     const unit = text.charCodeAt(i);
-    if (unit >= 0x80) return writeLongText(start, text);
-    scratch[at++] = unit;
+    if (unit >= 0x80) return writeLongText(target, start, text);
+    target[at++] = unit;
   }
   return at;
 }
 
-function writeLongText(start: number, text: string): number {
-  const at = writeVarint(start, Buffer.byteLength(text));
-  return at + scratch.write(text, at);
+function writeLongText(target: Buffer, start: number, text: string): number {
+  const at = writeVarint(target, start, Buffer.byteLength(text));
+  return at + target.write(text, at);
 }
 
 /** Zigzag, as all numbers of a record; none of these is negative. @param value whole, below 2^52 */
-function writeVarint(start: number, value: number): number {
+function writeVarint(target: Buffer, start: number, value: number): number {
   let at = start;
   let rest = value * 2;
   while (rest >= 0x80) {
-    scratch[at++] = (rest % 0x80) | 0x80;
+    target[at++] = (rest % 0x80) | 0x80;
     rest = Math.floor(rest / 0x80);
   }
-  scratch[at++] = rest;
+  target[at++] = rest;
   return at;
 }
 

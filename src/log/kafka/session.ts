@@ -1,10 +1,10 @@
 import { type ErrorCode, HighwaterError } from '../../errors';
 import { pause, unlessLate } from '../../wait';
-import type { BatchPosition, FeedSession, FeedTopics } from '../commit-log';
+import type { BatchPosition, FeedSession, FeedTopics, TransactionBatch } from '../commit-log';
 import type { CommandTarget } from './admin-commands';
 import { type CommitMark, markOf } from './commit-mark';
 import { isForbidden, isRefusedProducer, kafkaFailure } from './kafka-failure';
-import { type PartitionSends, partitionSends } from './messages';
+import { PartitionedRecords, type PartitionSends } from './messages';
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
 import { drop, type TransactionalProducer } from './producer';
 import { readThrough } from './restore';
@@ -148,10 +148,21 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     return named instanceof HighwaterError ? end(named) : named;
   }
 
+  const gather = () => new PartitionedRecords(partitionsOf, deps.maxRecordBytes, deps.newSend);
+
+  function gatheredOf({ records }: TransactionBatch): PartitionedRecords {
+    if (records instanceof PartitionedRecords) return records;
+    if ('add' in records) throw new TypeError('these records were gathered for another log');
+    const gathered = gather();
+    gathered.add(records);
+    return gathered;
+  }
+
   const session: FeedSession = {
     ownerEpoch,
     maxRecordBytes: deps.maxRecordBytes,
     partitionsOf,
+    gather,
     restore(topic, signal) {
       if (!compacted.has(topic)) throw new RangeError(`${topic} is no compacted topic of the feed ${feed}`);
       return readThrough(deps.cluster, topic, {
@@ -171,7 +182,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         );
       }
       // All of it before the transaction begins.
-      const prepared = partitionSends(batch.records, partitionsOf, deps.maxRecordBytes, deps.toMessages);
+      const gathered = gatheredOf(batch);
+      const prepared = gathered.sends();
       for (let attempt = 1; ; attempt++) {
         const error = await write(prepared, position);
         if (error === null) break;
@@ -181,8 +193,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         if (!retriable || attempt >= ATTEMPTS) throw failure;
       }
       known = behindLast();
-      const last = batch.records.findLast(({ topic }) => topic === topics.sourceOffset.name);
-      if (last !== undefined) acknowledged = markOf(last);
+      // It ends with its source offset.
+      if (gathered.last?.topic === topics.sourceOffset.name) acknowledged = markOf(gathered.last);
     },
     async release() {
       if (over?.code === 'LOG_CLOSED') return;

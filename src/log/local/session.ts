@@ -1,5 +1,6 @@
 import { HighwaterError } from '../../errors';
 import type { FeedSession, FeedTopics } from '../commit-log';
+import { GatheredRecords } from '../gathered';
 import { isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
 import { type ReadDeps, restore } from './read';
@@ -34,6 +35,7 @@ export function openSession(topics: FeedTopics, ownerEpoch: string, deps: Sessio
       }
       return restore(topic, signal, reading);
     },
+    gather: () => new GatheredRecords(),
     async commit(batch) {
       if (isReleased || reading.isClosed()) {
         throw new HighwaterError(

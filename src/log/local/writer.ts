@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Logger } from '../../logger';
 import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
+import { recordsOf } from '../gathered';
 import { type Appended, appender, type OwnedTopic } from './append';
 import { makeDataFolder } from './data-folder';
 import { prepareFile } from './file-format';
@@ -68,7 +69,7 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
     commit: named((batch, ownerEpoch, topics) => {
       const appended: Appended = transact(db, 'IMMEDIATE', () => {
         own.assertOwned(batch.feed, ownerEpoch);
-        return append(topics, batch.records);
+        return append(topics, recordsOf(batch));
       });
       // Only now: a batch that was rolled back is tried again at the same offsets.
       appended.committed();

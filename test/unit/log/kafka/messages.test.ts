@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ProducerRecord } from '../../../../src/log/commit-log';
-import { partitionSends } from '../../../../src/log/kafka/messages';
-import { asMessages } from '../../../../src/log/kafka/record-block';
+import { PartitionedRecords, partitionSends } from '../../../../src/log/kafka/messages';
+import { asBlock, asMessages } from '../../../../src/log/kafka/record-block';
 import { partitionOf } from '../../../../src/log/partitioner';
 
 const record = (topic: string, key: string, bytes: number): ProducerRecord => ({
@@ -56,4 +56,30 @@ it('sends no more than a thousand at a time', () => {
   const [only] = partitionSends(many, () => 1, 1_000_000, asMessages);
 
   expect(only!.sends.map((messages) => messages.length)).toEqual([1_000, 1_000, 500]);
+});
+
+it('sends as much in a block as fits', () => {
+  const many = Array.from({ length: 2_500 }, (_, i) => record('a', `${i}`, 100));
+
+  const [only] = partitionSends(many, () => 1, 100_000, asBlock);
+
+  const counts = only!.sends.map((messages) => messages.length);
+  expect(counts.reduce((sum, count) => sum + count)).toBe(2_500);
+  expect(counts.length).toBeGreaterThan(2);
+  expect(Math.min(...counts.slice(0, -1)) * 100).toBeGreaterThan(80_000);
+});
+
+it('is the same whether it is given at once or little by little, and is not added to when it is on its way', () => {
+  fc.assert(
+    fc.property(fc.array(records), (pages) => {
+      const gathered = new PartitionedRecords(() => 3, 1_000, asMessages);
+      for (const page of pages) gathered.add(page);
+
+      expect(gathered.sends()).toEqual(partitionSends(pages.flat(), () => 3, 1_000, asMessages));
+      expect(gathered.sends()).toBe(gathered.sends());
+      expect(gathered.last).toBe(pages.flat().at(-1) ?? null);
+      expect(() => gathered.add([])).toThrow(RangeError);
+    }),
+    { numRuns: 30 },
+  );
 });

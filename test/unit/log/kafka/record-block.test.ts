@@ -6,6 +6,7 @@ import {
   asBlock,
   asMessages,
   blocksAreTaken,
+  type NewSend,
   type ProduceRequestEncoder,
 } from '../../../../src/log/kafka/record-block';
 
@@ -31,6 +32,20 @@ const record: fc.Arbitrary<ProducerRecord> = fc.record({
   timestamp: fc.oneof(nearly, timestamp),
 });
 
+/** All in one send, which none of them is older than. */
+function whole(newSend: NewSend, records: readonly ProducerRecord[]): Message[] {
+  const send = newSend(1, Number.POSITIVE_INFINITY);
+  for (const record of inOrder(records)) expect(send.add(record)).toBe(true);
+  return send.finish();
+}
+
+/** The oldest one first. */
+function inOrder(records: readonly ProducerRecord[]): ProducerRecord[] {
+  const times = records.map(({ timestamp }) => timestamp);
+  const oldest = times.indexOf(Math.min(...times));
+  return [records[oldest]!, ...records.filter((_, i) => i !== oldest)];
+}
+
 async function produced(messages: Message[], compression: CompressionTypes): Promise<Buffer> {
   const { buffer } = await produceRequest({
     ...{ acks: -1, timeout: 30_000, transactionalId: 'id', producerId: '1', producerEpoch: 2, compression },
@@ -42,8 +57,8 @@ async function produced(messages: Message[], compression: CompressionTypes): Pro
 it('a block is written byte for byte as its messages are', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
-      const block = await produced(asBlock(records, 1), CompressionTypes.None);
-      expect(block.equals(await produced(asMessages(records, 1), CompressionTypes.None))).toBe(true);
+      const block = await produced(whole(asBlock, records), CompressionTypes.None);
+      expect(block.equals(await produced(whole(asMessages, records), CompressionTypes.None))).toBe(true);
     }),
     { numRuns: 200 },
   );
@@ -52,16 +67,58 @@ it('a block is written byte for byte as its messages are', async () => {
 it.each(['GZIP', 'LZ4', 'ZSTD'] as const)('a block is compressed as its messages are: %s', async (codec) => {
   registerCodecs();
   const records = fc.sample(record, { numRuns: 50, seed: 7 });
-  const block = await produced(asBlock(records, 1), CompressionTypes[codec]);
-  expect(block.equals(await produced(asMessages(records, 1), CompressionTypes[codec]))).toBe(true);
+  const block = await produced(whole(asBlock, records), CompressionTypes[codec]);
+  expect(block.equals(await produced(whole(asMessages, records), CompressionTypes[codec]))).toBe(true);
 });
 
 it('the same block is encoded again to the same bytes: a send is tried again with it', async () => {
-  const block = asBlock(fc.sample(record, { numRuns: 10, seed: 3 }), 1);
+  const block = whole(asBlock, fc.sample(record, { numRuns: 10, seed: 3 }));
   const first = await produced(block, CompressionTypes.None);
   // Other sends are encoded in between.
-  asBlock(fc.sample(record, { numRuns: 30, seed: 4 }), 1);
+  whole(asBlock, fc.sample(record, { numRuns: 30, seed: 4 }));
   expect((await produced(block, CompressionTypes.None)).equals(first)).toBe(true);
+});
+
+it('blocks that grow at the same time keep to themselves', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.nat(2), record), { minLength: 1, maxLength: 30 }),
+      async (given) => {
+        const sends = [0, 1, 2].map(() => asBlock(1, Number.POSITIVE_INFINITY));
+        const own: ProducerRecord[][] = [[], [], []];
+        for (const [which, one] of given) if (sends[which]!.add(one)) own[which]!.push(one);
+        for (const [which, send] of sends.entries()) {
+          if (own[which]!.length === 0) continue;
+          const [block, alone] = [send.finish(), whole(asMessages, own[which]!)];
+          expect(
+            (await produced(block, CompressionTypes.None)).equals(
+              await produced(alone, CompressionTypes.None),
+            ),
+          ).toBe(true);
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+it('a block takes no record that is older than its first one, and no more bytes than it may have', () => {
+  const send = asBlock(1, 10_000);
+  const of = (ms: number, bytes: number): ProducerRecord => ({
+    ...{
+      topic: 'ipos',
+      key: 'k',
+      value: Buffer.alloc(bytes),
+      headers: {},
+      timestamp: 1_760_000_000_000 + ms,
+    },
+  });
+  expect([of(5, 20_000), of(6, 1)].map((one) => send.add(one))).toEqual([true, false]);
+  const next = asBlock(1, 10_000);
+  expect([of(5, 4_000), of(4, 1), of(5, 4_000), of(9, 4_000), of(5, 10)].map((one) => next.add(one))).toEqual(
+    [true, false, true, false, true],
+  );
+  expect(next.finish()).toHaveLength(3);
 });
 
 it('is taken by the kafkajs that is installed', async () => {
