@@ -3,27 +3,40 @@
  * murmur2 over the key's UTF-8 bytes, made positive, modulo the number of partitions.
  */
 export function partitionOf(key: string, partitions: number): number {
-  return partitions === 1 ? 0 : toPositive(murmur2(Buffer.from(key, 'utf8'))) % partitions;
+  return partitions === 1 ? 0 : toPositive(hashOf(key)) % partitions;
+}
+
+/** Nearly all keys are ASCII, and short: to make a buffer of each takes longer than the hash. */
+const shared = Buffer.alloc(64);
+
+function hashOf(key: string): number {
+  const { length } = key;
+  if (length > shared.length) return murmur2(Buffer.from(key, 'utf8'));
+  for (let i = 0; i < length; i++) {
+    const unit = key.charCodeAt(i);
+    if (unit >= 0x80) return murmur2(Buffer.from(key, 'utf8'));
+    shared[i] = unit;
+  }
+  return murmur2(shared, length);
 }
 
 const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 const R = 24;
 
-/** 32-bit murmur2 with Kafka's seed, as a signed integer like Java's. */
-export function murmur2(bytes: Buffer): number {
-  const tail = bytes.length & ~3;
-  let h = SEED ^ bytes.length;
+/** 32-bit murmur2 with Kafka's seed, as a signed integer like Java's. @param length of what is hashed, from the beginning on */
+export function murmur2(bytes: Buffer, length = bytes.length): number {
+  const tail = length & ~3;
+  let h = SEED ^ length;
   for (let i = 0; i < tail; i += 4) {
+    const four = bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24);
     // Multiplied as 32-bit integers: a plain product loses its low bits above 2^53.
-    let k = Math.imul(bytes.readInt32LE(i), M);
+    let k = Math.imul(four, M);
     k = Math.imul(k ^ (k >>> R), M);
     h = Math.imul(h, M) ^ k;
   }
-  const rest = bytes.length - tail;
-  if (rest > 0) {
-    h = Math.imul(h ^ bytes.readUIntLE(tail, rest), M);
-  }
+  const rest = length - tail;
+  if (rest > 0) h = Math.imul(h ^ bytes.readUIntLE(tail, rest), M);
   h = Math.imul(h ^ (h >>> 13), M);
   return h ^ (h >>> 15);
 }

@@ -77,12 +77,11 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
       if ((changes.offset.snapshot_seq ?? 0) > offset.snapshot_seq)
         for (const id of images.ids()) unshown.set(id, unshown.get(id) ?? offset.seq);
       for (const [id, wire] of changes.images) {
-        const difference = (wire === null ? 0 : 1) - (images.has(id) ? 1 : 0);
-        if (difference !== 0) counts[partitionOf(id, partitions)]! += difference;
         unshown.delete(id);
         if (wire === null) images.delete(id);
         else images.set(id, wire);
       }
+      for (const [partition, more] of changes.growth.entries()) counts[partition]! += more;
       for (const [sha256, isKept] of changes.deadLetters) {
         if (isKept) deadLetters.add(sha256);
         else deadLetters.delete(sha256);

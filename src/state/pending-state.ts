@@ -47,6 +47,8 @@ export interface PendingChanges {
   /** False: removed. */
   readonly deadLetters: ReadonlyMap<string, boolean>;
   readonly offset: Partial<SourceOffset>;
+  /** By how many there are more images in each partition. */
+  readonly growth: readonly number[];
 }
 
 /** What a layer can lie over. */
@@ -64,6 +66,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
   const deadLetters = new Map<string, boolean>();
   const groups = base.groups.map(pendingGroupIndex);
   let moved: Partial<SourceOffset> = {};
+  const growth = base.counts().partitionCounts.map(() => 0);
 
   const layer: PendingState & PendingBase = {
     get offset() {
@@ -87,18 +90,16 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     isUnshown: (id) => !images.has(id) && base.isUnshown(id),
     counts() {
       const below = base.counts();
-      let { recordCount } = below;
-      const partitionCounts = [...below.partitionCounts];
-      for (const [id, wire] of images) {
-        const difference = (wire === null ? 0 : 1) - (base.hasImage(id) ? 1 : 0);
-        if (difference === 0) continue;
-        recordCount += difference;
-        partitionCounts[partitionOf(id, partitionCounts.length)]! += difference;
-      }
-      return { recordCount, partitionCounts };
+      return {
+        recordCount: growth.reduce((sum, more) => sum + more, below.recordCount),
+        partitionCounts: below.partitionCounts.map((count, partition) => count + growth[partition]!),
+      };
     },
     apply(change) {
-      images.set(change.id, change.after);
+      const { id, after } = change;
+      const more = (after === null ? 0 : 1) - (layer.hasImage(id) ? 1 : 0);
+      if (more !== 0) growth[partitionOf(id, growth.length)]! += more;
+      images.set(id, after);
       for (const group of groups) moveRecord(group, change.beforeRecord, change.afterRecord, layer.record);
     },
     addDeadLetter(sha256) {
@@ -113,14 +114,16 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     take(changes) {
       for (const [id, wire] of changes.images) images.set(id, wire);
       for (const [sha256, isKept] of changes.deadLetters) deadLetters.set(sha256, isKept);
+      for (const [partition, more] of changes.growth.entries()) growth[partition]! += more;
       layer.moveOffset(changes.offset);
     },
     begin: () => pendingOver(layer, decoder),
     settle() {
-      base.take({ images, deadLetters, offset: moved });
+      base.take({ images, deadLetters, offset: moved, growth });
       for (const group of groups) group.apply();
       images.clear();
       deadLetters.clear();
+      growth.fill(0);
       moved = {};
     },
   };
