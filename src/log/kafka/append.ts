@@ -6,7 +6,7 @@ import { clientRetry } from './client';
 import { kafkaFailure } from './kafka-failure';
 import { partitionSends } from './messages';
 import { drop } from './producer';
-import { asMessages } from './record-block';
+import { asMessages } from './sends';
 import { prepareSharedTopic, type TopicLayout } from './topic-settings';
 
 export interface AppenderDeps {
@@ -66,7 +66,7 @@ export function appender({ kafka, cluster, compression }: AppenderDeps): Appende
     const { partitions, maxRecordBytes } = await layoutOf(spec, signal);
     const [using, codec] = [await connected(), compression()];
     for (const { topic, sends } of partitionSends(records, () => partitions, maxRecordBytes, asMessages)) {
-      for (const messages of sends) await using.send({ topic, messages, compression: codec, acks: -1 });
+      for (const { messages } of sends) await using.send({ topic, messages, compression: codec, acks: -1 });
     }
   }
 

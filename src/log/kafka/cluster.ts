@@ -1,4 +1,4 @@
-import type { CompressionTypes, Kafka, Message, PartitionMetadata } from 'kafkajs';
+import type { CompressionTypes, Kafka, PartitionMetadata } from 'kafkajs';
 import { clientRetry } from './client';
 import { disconnectForGood } from './final-disconnect';
 
@@ -26,16 +26,20 @@ export interface Cluster {
 export interface Broker {
   readonly nodeId: string;
   /** @throws when one of the partitions was refused, whatever became of the others */
-  produce(request: ProduceRequest): Promise<{
-    readonly topics: readonly {
-      readonly topicName: string;
-      readonly partitions: readonly {
-        readonly partition: number;
-        readonly errorCode: number;
-        readonly baseOffset?: string;
-      }[];
-    }[];
-  }>;
+  produce(
+    request: {
+      readonly [field in keyof ProduceRequest<unknown>]: unknown;
+    },
+  ): Promise<ProduceAnswer>;
+  /** The next three are what its methods are made of. */
+  lookupRequest(
+    apiKey: number,
+    definition: { readonly versions: readonly string[] },
+  ): (of: object) => { readonly request: object; readonly response: object };
+  readonly connectionPool: {
+    send(of: { readonly request: object; readonly response: object }): Promise<ProduceAnswer>;
+  };
+  disconnect(): Promise<void>;
   fetch(request: {
     readonly isolationLevel: 0 | 1;
     readonly maxWaitTime: number;
@@ -71,7 +75,8 @@ export interface Broker {
   endTxn(request: ProducerIdentity & { readonly transactionResult: boolean }): Promise<unknown>;
 }
 
-export interface ProduceRequest extends ProducerIdentity {
+/** @typeParam T records, in whatever form */
+export interface ProduceRequest<T> extends ProducerIdentity {
   /** -1: all replicas in sync. */
   readonly acks: -1;
   /** For them, in ms. */
@@ -83,7 +88,18 @@ export interface ProduceRequest extends ProducerIdentity {
       readonly partition: number;
       /** Number of the first record: of one producer and partition without gaps, from 0 on. */
       readonly firstSequence: number;
-      readonly messages: readonly Message[];
+      readonly records: T;
+    }[];
+  }[];
+}
+
+export interface ProduceAnswer {
+  readonly topics: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly errorCode: number;
+      readonly baseOffset?: string;
     }[];
   }[];
 }

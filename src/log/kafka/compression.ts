@@ -33,6 +33,12 @@ export function registerCodecs(): void {
   CompressionCodecs[CompressionTypes.ZSTD] = () => codec(zstd());
 }
 
+/** @param type any but None */
+export function compress(type: CompressionTypes, bytes: Buffer): Promise<Buffer> {
+  const own = { [CompressionTypes.GZIP]: gzip, [CompressionTypes.LZ4]: lz4 } as const;
+  return (own[type as keyof typeof own] ?? zstd()).compress(bytes);
+}
+
 interface Codec {
   compress(bytes: Buffer): Promise<Buffer>;
   decompress(bytes: Buffer): Promise<Buffer>;

@@ -1,30 +1,29 @@
-import type { Message } from 'kafkajs';
 import type { Gathered, ProducerRecord } from '../commit-log';
 import { partitionOf } from '../partitioner';
-import type { NewSend, Send } from './record-block';
+import type { NewSend, Send, SentRecords } from './sends';
 
 /** What one partition gets of a batch: sends to be made one after the other. */
-export interface PartitionSends {
+export interface PartitionSends<T extends SentRecords = SentRecords> {
   readonly topic: string;
   readonly partition: number;
-  readonly sends: Message[][];
+  readonly sends: readonly T[];
 }
 
 /**
  * Records by the partition of their key, in their order, cut into sends that no broker refuses for their size. The partition is
  * ours to say: kafkajs's own partitioner computes the same with big integers, for 8 µs a record.
  */
-export class PartitionedRecords implements Gathered {
+export class PartitionedRecords<T extends SentRecords = SentRecords> implements Gathered {
   /** By topic, then partition. */
-  private readonly topics = new Map<string, (Place | undefined)[]>();
-  private finished: PartitionSends[] | null = null;
+  private readonly topics = new Map<string, (Place<T> | undefined)[]>();
+  private finished: PartitionSends<T>[] | null = null;
   /** The one that was added last. */
   last: ProducerRecord | null = null;
 
   constructor(
     private readonly partitionsOf: (topic: string) => number,
     private readonly maxBatchBytes: number,
-    private readonly newSend: NewSend,
+    private readonly newSend: NewSend<T>,
   ) {}
 
   add(records: readonly ProducerRecord[]): void {
@@ -34,7 +33,7 @@ export class PartitionedRecords implements Gathered {
   }
 
   /** The same whenever it is asked for. Nothing can be added any more. */
-  sends(): readonly PartitionSends[] {
+  sends(): readonly PartitionSends<T>[] {
     this.finished ??= [...this.topics].flatMap(([topic, places]) =>
       places.flatMap((place, partition) =>
         place === undefined ? [] : [{ topic, partition, sends: place.finish() }],
@@ -43,7 +42,7 @@ export class PartitionedRecords implements Gathered {
     return this.finished;
   }
 
-  private placeOf({ topic, key }: ProducerRecord): Place {
+  private placeOf({ topic, key }: ProducerRecord): Place<T> {
     let places = this.topics.get(topic);
     if (places === undefined) {
       places = new Array<undefined>(this.partitionsOf(topic)).fill(undefined);
@@ -60,11 +59,11 @@ export class PartitionedRecords implements Gathered {
 }
 
 /** What goes to one partition. */
-class Place {
-  private readonly whole: Message[][] = [];
-  private growing: Send;
+class Place<T extends SentRecords> {
+  private readonly whole: T[] = [];
+  private growing: Send<T>;
 
-  constructor(private readonly begin: () => Send) {
+  constructor(private readonly begin: () => Send<T>) {
     this.growing = begin();
   }
 
@@ -75,17 +74,17 @@ class Place {
     this.growing.add(record);
   }
 
-  finish(): Message[][] {
+  finish(): T[] {
     return [...this.whole, this.growing.finish()];
   }
 }
 
-export function partitionSends(
+export function partitionSends<T extends SentRecords>(
   records: readonly ProducerRecord[],
   partitionsOf: (topic: string) => number,
   maxBatchBytes: number,
-  newSend: NewSend,
-): readonly PartitionSends[] {
+  newSend: NewSend<T>,
+): readonly PartitionSends<T>[] {
   const partitioned = new PartitionedRecords(partitionsOf, maxBatchBytes, newSend);
   partitioned.add(records);
   return partitioned.sends();

@@ -1,4 +1,4 @@
-import { CompressionTypes, type Kafka, type Message } from 'kafkajs';
+import { CompressionTypes, type Kafka } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { BatchPosition, LogRecord } from '../commit-log';
 import { positionHeaders } from '../commit-log';
@@ -8,8 +8,8 @@ import { connectToWholeLog, type HangingDeps } from './hanging-transactions';
 import { partitionSends } from './messages';
 import { committedRecords, dataBetween, partitionOffsets } from './partition-reader';
 import { connectProducer, type TransactionalProducer } from './producer';
-import type { NewSend } from './record-block';
 import { persistently } from './restore';
+import type { NewSend } from './sends';
 import { type WrittenOffsets, writeTransaction } from './transaction';
 
 /** What one ownership of a feed is made of, on the side of the brokers. */
@@ -35,22 +35,22 @@ export async function takeOver(
   written: WrittenOffsets,
   acknowledged: CommitMark | null = null,
 ): Promise<TransactionalProducer> {
-  const { kafka, transactionalId, ownerEpoch, signal } = deps;
+  const { kafka, transactionalId, ownerEpoch, signal, maxRecordBytes, newSend } = deps;
   for (const topic of partitions.keys()) if (!written.has(topic)) written.set(topic, new Map());
   const connect = () => connectProducer(kafka, transactionalId, signal);
   const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
   if (lost.length > 0) {
-    const { maxRecordBytes, newSend } = deps;
     const again = partitionSends(lost, (topic) => deps.partitions.get(topic)!, maxRecordBytes, newSend);
     await writeTransaction(producer, again, deps.compression, written);
   }
-  const message = (partition: number): Message => ({
-    ...{ key: FENCE_KEY, value: null, partition },
-    headers: { [OWNER_EPOCH]: ownerEpoch },
-    timestamp: String(Date.now()),
-  });
+  const fence = (topic: string, partition: number) => {
+    const send = newSend(partition, maxRecordBytes);
+    const headers = { [OWNER_EPOCH]: ownerEpoch };
+    send.add({ ...{ topic, key: FENCE_KEY, value: null, headers }, timestamp: Date.now() });
+    return { topic, partition, sends: [send.finish()] };
+  };
   const fences = [...partitions].flatMap(([topic, count]) =>
-    Array.from({ length: count }, (_, partition) => ({ topic, partition, sends: [[message(partition)]] })),
+    Array.from({ length: count }, (_, partition) => fence(topic, partition)),
   );
   await writeTransaction(producer, fences, CompressionTypes.None, written);
   return producer;

@@ -1,6 +1,9 @@
-import { type CompressionTypes, KafkaJSError, type Message } from 'kafkajs';
+import { type CompressionTypes, KafkaJSError } from 'kafkajs';
 import { HighwaterError } from '../../errors';
-import type { Cluster, ProducerIdentity } from './cluster';
+import type { Broker, Cluster, ProduceAnswer, ProduceRequest, ProducerIdentity } from './cluster';
+import { produceEncoded } from './produce-request';
+import type { EncodedRecords } from './record-format';
+import type { PlainMessages, SentRecords } from './sends';
 
 export interface Place {
   readonly topic: string;
@@ -8,12 +11,12 @@ export interface Place {
 }
 
 /** What is to be written to one partition by one request. */
-export interface PartitionMessages extends Place {
-  readonly messages: readonly Message[];
+export interface PartitionRecords extends Place {
+  readonly records: SentRecords;
 }
 
 /** Where it went. */
-export interface Appended extends PartitionMessages {
+export interface Appended extends PartitionRecords {
   /** Of the first record. */
   readonly baseOffset: bigint;
 }
@@ -22,7 +25,7 @@ export interface Appended extends PartitionMessages {
 export interface SequenceNumbers {
   next(place: Place): number;
   /** These were taken. */
-  move(taken: PartitionMessages): void;
+  move(taken: PartitionRecords): void;
 }
 
 export function sequenceNumbers(): SequenceNumbers {
@@ -31,11 +34,11 @@ export function sequenceNumbers(): SequenceNumbers {
   const next = ({ topic, partition }: Place): number => numbers.get(topic)?.get(partition) ?? 0;
   return {
     next,
-    move({ topic, partition, messages }) {
+    move({ topic, partition, records }) {
       const own = numbers.get(topic) ?? new Map<number, number>();
       numbers.set(topic, own);
       // 32 bits, and none for the sign.
-      own.set(partition, (next({ topic, partition }) + messages.length) % 2 ** 31);
+      own.set(partition, (next({ topic, partition }) + records.count) % 2 ** 31);
     },
   };
 }
@@ -53,9 +56,9 @@ export function byTopic<P extends Place, T>(
 /** By node id. @throws KafkaJSError for a partition without a leader: that passes */
 export function byLeader(
   cluster: Cluster,
-  sends: Iterable<PartitionMessages>,
-): Map<string, PartitionMessages[]> {
-  const groups = new Map<string, PartitionMessages[]>();
+  sends: Iterable<PartitionRecords>,
+): Map<string, PartitionRecords[]> {
+  const groups = new Map<string, PartitionRecords[]>();
   for (const each of sends) {
     const { topic, partition } = each;
     const [leader] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
@@ -76,19 +79,18 @@ const REPLICAS_MS = 30_000;
 export async function produceTo(
   cluster: Cluster,
   nodeId: string,
-  sends: readonly PartitionMessages[],
+  sends: readonly PartitionRecords[],
   identity: ProducerIdentity,
   sequences: SequenceNumbers,
   compression: CompressionTypes,
 ): Promise<Appended[]> {
   const broker = await cluster.findBroker({ nodeId });
-  const { transactionalId, producerId, producerEpoch } = identity;
-  const { topics } = await broker.produce({
-    ...{ transactionalId, producerId, producerEpoch, compression, acks: -1, timeout: REPLICAS_MS },
+  const { topics } = await produce(broker, {
+    ...{ ...identity, compression, acks: -1, timeout: REPLICAS_MS },
     topicData: byTopic(sends, (each) => ({
       partition: each.partition,
       firstSequence: sequences.next(each),
-      messages: each.messages,
+      records: each.records,
     })),
   });
   const answers = topics.flatMap(({ topicName, partitions }) =>
@@ -100,6 +102,25 @@ export async function produceTo(
   }));
 }
 
+function produce(broker: Broker, request: ProduceRequest<SentRecords>): Promise<ProduceAnswer> {
+  if (isEncoded(request)) return produceEncoded(broker, request);
+  return broker.produce({
+    ...request,
+    topicData: request.topicData.map(({ topic, partitions }) => ({
+      topic,
+      partitions: partitions.map(({ records, ...place }) => ({
+        ...place,
+        messages: (records as PlainMessages).messages,
+      })),
+    })),
+  });
+}
+
+/** All of them, or none: a process settles for one form. */
+function isEncoded(request: ProduceRequest<SentRecords>): request is ProduceRequest<EncodedRecords> {
+  return 'bytes' in request.topicData[0]!.partitions[0]!.records;
+}
+
 interface Answer extends Place {
   readonly errorCode: number;
   readonly baseOffset?: string | undefined;
@@ -107,7 +128,7 @@ interface Answer extends Place {
 
 /** @throws HighwaterError LOG_FAILED unless the answer is that this partition took the messages, once */
 function baseOffsetOf(
-  { topic, partition, messages }: PartitionMessages,
+  { topic, partition, records }: PartitionRecords,
   answers: readonly Answer[],
   isComplete: boolean,
 ): bigint {
@@ -117,7 +138,7 @@ function baseOffsetOf(
   const answer = answers.map((one) => `${one.topic}/${one.partition} with code ${one.errorCode}`);
   throw new HighwaterError(
     'LOG_FAILED',
-    `${messages.length} records were sent to ${topic}/${partition}, and the answer was ${answer.join(', ') || 'empty'}`,
+    `${records.count} records were sent to ${topic}/${partition}, and the answer was ${answer.join(', ') || 'empty'}`,
     { remedy: 'Nothing, when it passes. Else look into the log of the brokers.' },
   );
 }

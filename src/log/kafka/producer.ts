@@ -7,7 +7,7 @@ import {
   type Appended,
   byLeader,
   byTopic,
-  type PartitionMessages,
+  type PartitionRecords,
   type Place,
   produceTo,
   sequenceNumbers,
@@ -39,7 +39,7 @@ export interface TransactionalProducer {
    * @throws HighwaterError LOG_TOPIC_LOST, LOG_FAILED; what kafkajs throws. Nothing of it is under way then but what was sent to a
    * broker that does not answer any more
    */
-  send(sends: readonly PartitionMessages[], compression: CompressionTypes): Promise<Appended[]>;
+  send(sends: readonly PartitionRecords[], compression: CompressionTypes): Promise<Appended[]>;
   /** @throws what kafkajs throws: nobody knows then whether it is committed */
   commit(): Promise<void>;
   abort(): Promise<void>;

@@ -1,7 +1,7 @@
 import type { CompressionTypes } from 'kafkajs';
 import { HighwaterError } from '../../errors';
 import type { PartitionSends } from './messages';
-import type { Appended, PartitionMessages } from './produce';
+import type { Appended, PartitionRecords } from './produce';
 import { drop, type TransactionalProducer } from './producer';
 
 /**
@@ -47,11 +47,11 @@ export async function writeTransaction(
 }
 
 /** The first send of each partition, then the second of those that have one. */
-function* rounds(partitions: readonly PartitionSends[]): Generator<PartitionMessages[]> {
+function* rounds(partitions: readonly PartitionSends[]): Generator<PartitionRecords[]> {
   for (let round = 0; ; round++) {
     const sends = partitions.flatMap(({ topic, partition, sends: own }) => {
-      const messages = own[round];
-      return messages === undefined ? [] : [{ topic, partition, messages }];
+      const records = own[round];
+      return records === undefined ? [] : [{ topic, partition, records }];
     });
     if (sends.length === 0) return;
     yield sends;
@@ -66,7 +66,7 @@ async function abandon(producer: TransactionalProducer): Promise<void> {
 }
 
 /** @throws HighwaterError LOG_TOPIC_LOST: offsets of one log only grow */
-function note({ topic, partition, messages, baseOffset }: Appended, written: WrittenOffsets): void {
+function note({ topic, partition, records, baseOffset }: Appended, written: WrittenOffsets): void {
   const offsets = written.get(topic);
   const before = offsets?.get(partition);
   if (before !== undefined && baseOffset <= before) {
@@ -75,5 +75,5 @@ function note({ topic, partition, messages, baseOffset }: Appended, written: Wri
       `Partition ${partition} of topic ${topic} stands at offset ${baseOffset}, although this publisher wrote there up to offset ${before}: the topic was made anew, or the brokers lost records.`,
     );
   }
-  offsets?.set(partition, baseOffset + BigInt(messages.length) - 1n);
+  offsets?.set(partition, baseOffset + BigInt(records.count) - 1n);
 }

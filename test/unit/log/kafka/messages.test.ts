@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ProducerRecord } from '../../../../src/log/commit-log';
 import { PartitionedRecords, partitionSends } from '../../../../src/log/kafka/messages';
-import { asBlock, asMessages } from '../../../../src/log/kafka/record-block';
+import { asEncoded, asMessages } from '../../../../src/log/kafka/sends';
 import { partitionOf } from '../../../../src/log/partitioner';
 
 const record = (topic: string, key: string, bytes: number): ProducerRecord => ({
@@ -23,7 +23,7 @@ it('keeps every record once, in its order within a partition, in the partition o
       for (const topic of ['a', 'b']) {
         for (const partition of [0, 1, 2]) {
           const own = sent.filter((one) => one.topic === topic && one.partition === partition);
-          const messages = own.flatMap(({ sends }) => sends.flat());
+          const messages = own.flatMap(({ sends }) => sends.flatMap((send) => send.messages));
           expect(messages.map(({ key, value }) => ({ key, value }))).toEqual(
             given
               .filter((one) => one.topic === topic && partitionOf(one.key, 3) === partition)
@@ -41,7 +41,7 @@ it('never puts more into one send than a broker takes, but for a single record, 
   fc.assert(
     fc.property(records, (given) => {
       for (const { sends } of partitionSends(given, () => 3, 1_000, asMessages)) {
-        for (const messages of sends) {
+        for (const { messages } of sends) {
           const bytes = messages.reduce((sum, { value }) => sum + (value as Buffer).length, 0);
           expect(messages.length === 1 || (messages.length > 0 && bytes <= 1_000)).toBe(true);
         }
@@ -55,15 +55,15 @@ it('sends no more than a thousand at a time', () => {
 
   const [only] = partitionSends(many, () => 1, 1_000_000, asMessages);
 
-  expect(only!.sends.map((messages) => messages.length)).toEqual([1_000, 1_000, 500]);
+  expect(only!.sends.map(({ count }) => count)).toEqual([1_000, 1_000, 500]);
 });
 
 it('sends as much in a block as fits', () => {
   const many = Array.from({ length: 2_500 }, (_, i) => record('a', `${i}`, 100));
 
-  const [only] = partitionSends(many, () => 1, 100_000, asBlock);
+  const [only] = partitionSends(many, () => 1, 100_000, asEncoded);
 
-  const counts = only!.sends.map((messages) => messages.length);
+  const counts = only!.sends.map(({ count }) => count);
   expect(counts.reduce((sum, count) => sum + count)).toBe(2_500);
   expect(counts.length).toBeGreaterThan(2);
   expect(Math.min(...counts.slice(0, -1)) * 100).toBeGreaterThan(80_000);

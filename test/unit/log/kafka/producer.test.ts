@@ -1,22 +1,23 @@
 import fc from 'fast-check';
 import { CompressionTypes, KafkaJSConnectionError, KafkaJSProtocolError } from 'kafkajs';
 import type { Broker, Cluster, ProduceRequest } from '../../../../src/log/kafka/cluster';
-import type { PartitionMessages } from '../../../../src/log/kafka/produce';
+import type { PartitionRecords } from '../../../../src/log/kafka/produce';
 import { producerOver } from '../../../../src/log/kafka/producer';
 
+type Asked = ProduceRequest<unknown>;
 type Produced = Awaited<ReturnType<Broker['produce']>>['topics'];
 
 /** kafkajs inside: three brokers, of which any may refuse anything, once for each error that it is given. */
 function brokers(leaders: Record<string, string> = {}) {
   const calls: string[] = [];
-  const produced: { node: string; request: ProduceRequest }[] = [];
+  const produced: { node: string; request: Asked }[] = [];
   const refusals: Record<string, unknown[]> = {};
   const at = {
     leaders: { 'ipos/0': '1', 'ipos/1': '2', 'ipos.current/0': '3', ...leaders } as Record<string, string>,
     coordinator: '1',
     isAway: new Set<string>(),
     /** What a broker answers to a produce request; that it took everything at offset 100 by default. */
-    answer: taken as (request: ProduceRequest, node: string) => Produced | Promise<Produced>,
+    answer: taken as (request: Asked, node: string) => Produced | Promise<Produced>,
   };
 
   function called(call: string): void {
@@ -37,7 +38,7 @@ function brokers(leaders: Record<string, string> = {}) {
     async endTxn({ transactionResult }: Parameters<Broker['endTxn']>[0]) {
       called(`${transactionResult ? 'commit' : 'abort'} ${nodeId}`);
     },
-    async produce(request: ProduceRequest) {
+    async produce(request: Asked) {
       produced.push({ node: nodeId, request });
       called(`produce ${nodeId}`);
       return { topics: await at.answer(request, nodeId) };
@@ -74,7 +75,7 @@ function brokers(leaders: Record<string, string> = {}) {
   return { at, calls, produced, connect, refuse };
 }
 
-function taken({ topicData }: ProduceRequest): Produced {
+function taken({ topicData }: Asked): Produced {
   return topicData.map(({ topic, partitions }) => ({
     topicName: topic,
     partitions: partitions.map(({ partition }) => ({ partition, errorCode: 0, baseOffset: '100' })),
@@ -85,14 +86,14 @@ function refusal(type: string, retriable: boolean): Error {
   return new KafkaJSProtocolError({ type, code: 1, retriable, message: type } as never);
 }
 
-const to = (topic: string, partition: number, count = 1): PartitionMessages => ({
+const to = (topic: string, partition: number, count = 1): PartitionRecords => ({
   ...{ topic, partition },
-  messages: Array.from({ length: count }, (_, i) => ({ key: `${i}`, value: 'x' })),
+  records: { count, messages: Array.from({ length: count }, (_, i) => ({ key: `${i}`, value: 'x' })) },
 });
 const everywhere = [to('ipos', 0), to('ipos', 1, 2), to('ipos.current', 0, 3)];
 
 /** By place: the sequence numbers of the requests that went there, in their order. */
-function sequencesOf(produced: readonly { request: ProduceRequest }[]): Record<string, number[]> {
+function sequencesOf(produced: readonly { request: Asked }[]): Record<string, number[]> {
   const found: Record<string, number[]> = {};
   for (const { request } of produced) {
     for (const { topic, partitions } of request.topicData) {
@@ -149,7 +150,7 @@ it('numbers the records of a partition without a gap, over transactions', async 
 it('begins again at 0 behind the last number of 32 bits', async () => {
   const { produced, connect } = brokers();
   const producer = await connect();
-  const many = { ...to('ipos', 0), messages: { length: 2 ** 31 - 2 } as never };
+  const many = { ...to('ipos', 0), records: { count: 2 ** 31 - 2, messages: [] } };
   await producer.send([many], CompressionTypes.None);
   await producer.send([to('ipos', 0, 3)], CompressionTypes.None);
   await producer.send([to('ipos', 0)], CompressionTypes.None);

@@ -1,19 +1,19 @@
-import { CompressionTypes, type Message } from 'kafkajs';
+import { CompressionTypes } from 'kafkajs';
 import { HighwaterError } from '../../../../src/errors';
 import type { PartitionSends } from '../../../../src/log/kafka/messages';
-import type { Appended, PartitionMessages } from '../../../../src/log/kafka/produce';
+import type { Appended, PartitionRecords } from '../../../../src/log/kafka/produce';
 import type { TransactionalProducer } from '../../../../src/log/kafka/producer';
 import { type WrittenOffsets, writeTransaction } from '../../../../src/log/kafka/transaction';
 
 interface Answers {
   /** What the brokers say to the messages of a partition; by default they take everything. */
-  readonly send?: (sent: PartitionMessages) => Appended;
+  readonly send?: (sent: PartitionRecords) => Appended;
   readonly begin?: () => Promise<void>;
   readonly commit?: () => Promise<void>;
 }
 
 function producer({ send = accept, begin = async () => {}, commit = async () => {} }: Answers = {}) {
-  const sent: PartitionMessages[] = [];
+  const sent: PartitionRecords[] = [];
   const calls: string[] = [];
   const names = (places: readonly { topic: string; partition: number }[]) =>
     places.map(({ topic, partition }) => `${topic}/${partition}`).join(' ');
@@ -42,16 +42,17 @@ function producer({ send = accept, begin = async () => {}, commit = async () => 
 }
 
 /** As a broker that has 100 records in each partition. */
-function accept(sent: PartitionMessages): Appended {
+function accept(sent: PartitionRecords): Appended {
   return { ...sent, baseOffset: 100n };
 }
 
-const messages = (count: number, partition: number): Message[] =>
-  Array.from({ length: count }, (_, i) => ({ key: `key ${i}`, value: 'x', partition }));
+const records = (count: number) => ({
+  ...{ count, messages: Array.from({ length: count }, (_, i) => ({ key: `key ${i}`, value: 'x' })) },
+});
 
 const sends = (topic: string, partition: number, ...counts: number[]): PartitionSends => ({
   ...{ topic, partition },
-  sends: counts.map((count) => messages(count, partition)),
+  sends: counts.map(records),
 });
 
 /** The topics whose offsets are of interest. */
@@ -70,7 +71,7 @@ it('names all partitions, sends each its messages, and then commits', async () =
 
   const both = 'ipos/2 ipos.current/0';
   expect(calls).toEqual([`begin ${both}`, `send ${both}`, 'commit']);
-  expect(sent.map(({ messages }) => messages.length)).toEqual([2, 1]);
+  expect(sent.map((one) => one.records.count)).toEqual([2, 1]);
 });
 
 it('sends what does not fit into one send one after the other', async () => {
@@ -91,7 +92,7 @@ it('notes the offset of the last record of each partition, that of its last send
   const { port } = producer({
     send: (one) => {
       const baseOffset = BigInt(next);
-      next += one.messages.length;
+      next += one.records.count;
       return { ...one, baseOffset };
     },
   });

@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { CompressionTypes } from 'kafkajs';
+import type { ProducerRecord } from '../../../../src/log/commit-log';
+import { registerCodecs } from '../../../../src/log/kafka/compression';
+import { isEncodedAlike, type ProduceRequestEncoder } from '../../../../src/log/kafka/encoding-check';
+import { encodeProduce } from '../../../../src/log/kafka/produce-request';
+import type { EncodedRecords } from '../../../../src/log/kafka/record-format';
+import { asEncoded, asMessages, type NewSend, type SentRecords } from '../../../../src/log/kafka/sends';
+
+const theirs: ProduceRequestEncoder = require('kafkajs/src/protocol/requests/produce/v3/request');
+
+/** Timestamps as kafkajs compares them: as texts, so all of one length. */
+const timestamp = fc.integer({ min: 1_000_000_000_000, max: 9_999_999_999_999 });
+const nearly = fc.integer({ min: 1_760_000_000_000, max: 1_760_000_000_200 });
+// Bytes, and texts that are none in Unicode: half a pair of surrogates.
+const text = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.string({ unit: 'binary' }),
+  // Of two bytes each at most: names of people.
+  fc.string({ unit: fc.constantFrom('a', 'é', 'ß', '\u07ff') }),
+  fc.constantFrom('\ud800', 'x'.repeat(5_000)),
+);
+const size = fc.oneof(fc.nat(80), fc.constantFrom(8_180, 20_000, 1_100_000));
+const record: fc.Arbitrary<ProducerRecord> = fc.record({
+  topic: fc.constant('ipos'),
+  key: text,
+  value: fc.option(fc.tuple(size, fc.nat(255)).map(([bytes, fill]) => Buffer.alloc(bytes, fill))),
+  headers: fc.dictionary(text, text, { maxKeys: 12 }).map((given) => ({ ...given })),
+  timestamp: fc.oneof(nearly, timestamp),
+});
+
+/** All in one send, which none of them is older than. */
+function whole<T extends SentRecords>(newSend: NewSend<T>, records: readonly ProducerRecord[]): T {
+  const send = newSend(1, Number.POSITIVE_INFINITY);
+  for (const record of inOrder(records)) expect(send.add(record)).toBe(true);
+  return send.finish();
+}
+
+/** The oldest one first. */
+function inOrder(records: readonly ProducerRecord[]): ProducerRecord[] {
+  const times = records.map(({ timestamp }) => timestamp);
+  const oldest = times.indexOf(Math.min(...times));
+  return [records[oldest]!, ...records.filter((_, i) => i !== oldest)];
+}
+
+const asked = {
+  ...{ acks: -1 as const, timeout: 30_000, transactionalId: 'id', producerId: '1', producerEpoch: 2 },
+  compression: CompressionTypes.None,
+};
+
+function ours(records: EncodedRecords, compression = CompressionTypes.None): Promise<Buffer> {
+  const partitions = [{ partition: 1, firstSequence: 3, records }];
+  return encodeProduce({ ...asked, compression, topicData: [{ topic: 'ipos', partitions }] });
+}
+
+async function kafkajs(
+  records: readonly ProducerRecord[],
+  compression = CompressionTypes.None,
+): Promise<Buffer> {
+  const { messages } = whole(asMessages, records);
+  const partitions = [{ partition: 1, firstSequence: 3, messages }];
+  const request = theirs({ ...asked, compression, topicData: [{ topic: 'ipos', partitions }] });
+  return (await request.encode()).buffer;
+}
+
+it('a request is byte for byte the one that kafkajs makes of the same messages', async () => {
+  const partition = fc.record({
+    partition: fc.nat(1_000),
+    firstSequence: fc.nat(2 ** 31 - 1),
+    records: fc.array(record, { minLength: 1, maxLength: 6 }),
+  });
+  const request = fc.record({
+    transactionalId: text.filter((id) => id !== ''),
+    producerId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String),
+    producerEpoch: fc.nat(2 ** 15 - 1),
+    topicData: fc.array(
+      fc.record({ topic: text, partitions: fc.array(partition, { minLength: 1, maxLength: 3 }) }),
+      { minLength: 1, maxLength: 3 },
+    ),
+  });
+  await fc.assert(
+    fc.asyncProperty(request, async ({ topicData, ...rest }) => {
+      const of = <T>(shape: (records: readonly ProducerRecord[]) => T) =>
+        topicData.map(({ topic, partitions }) => ({
+          topic,
+          partitions: partitions.map(({ records, ...place }) => ({ ...place, ...shape(records) })),
+        }));
+      const own = of((records) => ({ records: whole(asEncoded, records) }));
+      const its = of((records) => ({ messages: whole(asMessages, records).messages }));
+      const encoded = await encodeProduce({ ...asked, ...rest, topicData: own });
+      const { buffer } = await theirs({ ...asked, ...rest, topicData: its }).encode();
+      expect(encoded.equals(buffer)).toBe(true);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+it.each(['GZIP', 'LZ4', 'ZSTD'] as const)('is compressed as kafkajs does it: %s', async (codec) => {
+  registerCodecs();
+  const records = fc.sample(record, { numRuns: 50, seed: 7 });
+  const encoded = await ours(whole(asEncoded, records), CompressionTypes[codec]);
+  expect(encoded.equals(await kafkajs(records, CompressionTypes[codec]))).toBe(true);
+  expect(encoded.length).toBeLessThan((await ours(whole(asEncoded, records))).length);
+});
+
+it('the same records are encoded again to the same bytes: a send is tried again with them', async () => {
+  const records = whole(asEncoded, fc.sample(record, { numRuns: 10, seed: 3 }));
+  const first = await ours(records);
+  // Other sends are encoded in between.
+  whole(asEncoded, fc.sample(record, { numRuns: 30, seed: 4 }));
+  expect((await ours(records)).equals(first)).toBe(true);
+});
+
+it('sends that grow at the same time keep to themselves', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.nat(2), record), { minLength: 1, maxLength: 30 }),
+      async (given) => {
+        const sends = [0, 1, 2].map(() => asEncoded(1, Number.POSITIVE_INFINITY));
+        const own: ProducerRecord[][] = [[], [], []];
+        for (const [which, one] of given) if (sends[which]!.add(one)) own[which]!.push(one);
+        for (const [which, send] of sends.entries()) {
+          if (own[which]!.length === 0) continue;
+          expect((await ours(send.finish())).equals(await kafkajs(own[which]!))).toBe(true);
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+it('a send takes no record that is older than its first one, and no more bytes than it may have', () => {
+  const send = asEncoded(1, 10_000);
+  const of = (ms: number, bytes: number): ProducerRecord => ({
+    ...{ topic: 'ipos', key: 'k', value: Buffer.alloc(bytes), headers: {} },
+    timestamp: 1_760_000_000_000 + ms,
+  });
+  expect([of(5, 20_000), of(6, 1)].map((one) => send.add(one))).toEqual([true, false]);
+  const next = asEncoded(1, 10_000);
+  expect([of(5, 4_000), of(4, 1), of(5, 4_000), of(9, 4_000), of(5, 10)].map((one) => next.add(one))).toEqual(
+    [true, false, true, false, true],
+  );
+  expect(next.finish().count).toBe(3);
+});
+
+it('is what the installed kafkajs sends', async () => {
+  await expect(isEncodedAlike()).resolves.toBe(true);
+});
+
+const others: readonly (readonly [string, () => ProduceRequestEncoder])[] = [
+  [
+    'is not there any more',
+    () => {
+      throw new Error("Cannot find module 'kafkajs/src'");
+    },
+  ],
+  [
+    'has another format',
+    () => (of) => ({
+      async encode() {
+        const { buffer } = await theirs(of).encode();
+        return { buffer: Buffer.concat([buffer, Buffer.from([0])]) };
+      },
+    }),
+  ],
+  [
+    'differs in a byte',
+    () => (of) => ({
+      async encode() {
+        const { buffer } = await theirs(of).encode();
+        buffer[buffer.length - 1]! ^= 1;
+        return { buffer };
+      },
+    }),
+  ],
+];
+
+it.each(others)('is not sent by a kafkajs that %s', async (_, other) => {
+  await expect(isEncodedAlike(other)).resolves.toBe(false);
+});
