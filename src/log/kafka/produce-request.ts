@@ -7,7 +7,8 @@ import type { EncodedRecords } from './record-format';
 const PRODUCE = 0;
 const kafkajsProduce = (): Parameters<Broker['lookupRequest']>[1] =>
   require('kafkajs/src/protocol/requests/produce');
-const crc32C: (bytes: Buffer) => number = require('kafkajs/src/protocol/recordBatch/crc32C');
+/** Sixteen bytes at a time: kafkajs's own takes three times as long. */
+const { buf: crc32c } = require('crc-32/crc32c.js') as { buf(bytes: Buffer): number };
 
 /**
  * A Produce request whose records are encoded already. kafkajs would copy them eight times, through zeroed buffers of the next power
@@ -114,7 +115,7 @@ function writeBatch(
   at = target.writeInt32BE(firstSequence, at);
   at = target.writeInt32BE(count, at);
   bytes.copy(target, at);
-  target.writeUInt32BE(crc32C(target.subarray(start + BEHIND_CHECKSUM, end)), checksumAt);
+  target.writeInt32BE(crc32c(target.subarray(start + BEHIND_CHECKSUM, end)), checksumAt);
   return end;
 }
 
