@@ -109,12 +109,13 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
     begin: () => gathering.begin(),
     add({ rows, progress, observedAtMs }, { events, letters, records: encoded }, layer) {
       const { high_water_mark: before } = gathering.offset;
+      // First: the state must not know of what was not taken over.
+      records.add(encoded);
       layer.settle();
       // It says that an order was believed in which is not there: that must not be lost.
       marksBack ||= gathering.offset.high_water_mark < before;
       const changes = publishedChanges(feed, events);
       pages.push({ changes, letters, rows: rows.length, progress, observedAtMs });
-      records.add(encoded);
       for (const { value } of encoded) bytes += value?.length ?? 0;
     },
     isDue() {

@@ -299,7 +299,7 @@ describe('brokers that left out markers', () => {
           ...{ cluster, transactionalId, logger, feed: 'ipos', partitions: partitions(), signal: deadline() },
           sourceOffsetTopic: topics().sourceOffset.name,
         },
-        () => connectProducer(kafka, transactionalId, deadline()),
+        () => connectProducer(kafka, transactionalId, [...partitions().keys()], deadline()),
         markOf(second.records.at(-1)!),
       );
       await Promise.all([producer.disconnect(), cluster.disconnect()]);

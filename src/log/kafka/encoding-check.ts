@@ -6,9 +6,19 @@ import { encodeProduce } from './produce-request';
 import { asEncoded, asMessages, type NewSend } from './sends';
 
 /** How kafkajs makes a produce request inside; not part of its published types. */
-export type ProduceRequestEncoder = (of: object) => { encode(): Promise<{ readonly buffer: Buffer }> };
+export interface KafkajsProduce {
+  readonly versions: readonly string[];
+  protocol(of: { readonly version: number | string }): ProduceRequestEncoder;
+}
 
-const installed = (): ProduceRequestEncoder => require('kafkajs/src/protocol/requests/produce/v3/request');
+export type ProduceRequestEncoder = (of: object) => {
+  readonly request: { encode(): Promise<{ readonly buffer: Buffer }> };
+};
+
+const installed = (): KafkajsProduce => require('kafkajs/src/protocol/requests/produce');
+
+/** From this version on there are transactions. */
+const FIRST_VERSION = 3;
 
 let checked: Promise<NewSend> | null = null;
 
@@ -25,10 +35,10 @@ export function usableSends(logger: Logger): Promise<NewSend> {
   return checked;
 }
 
-/** Whether a produce request of encoded records is byte for byte the one that kafkajs makes of them. */
-export async function isEncodedAlike(kafkajs: () => ProduceRequestEncoder = installed): Promise<boolean> {
+/** Whether a produce request of encoded records is byte for byte the one that kafkajs makes of them, in each version that it may pick. */
+export async function isEncodedAlike(kafkajs: () => KafkajsProduce = installed): Promise<boolean> {
   try {
-    const theirs = kafkajs();
+    const { versions, protocol } = kafkajs();
     const asked = {
       ...{ acks: -1 as const, timeout: 30_000, compression: CompressionTypes.None },
       ...{ transactionalId: 'check', producerId: '7', producerEpoch: 3 },
@@ -36,15 +46,17 @@ export async function isEncodedAlike(kafkajs: () => ProduceRequestEncoder = inst
     const place = { partition: 2, firstSequence: 5 };
     const { messages } = sent(asMessages);
     const records = sent(asEncoded);
-    const { buffer } = await theirs({
-      ...asked,
-      topicData: [{ topic: 'check', partitions: [{ ...place, messages }] }],
-    }).encode();
     const request: ProduceRequest<typeof records> = {
       ...asked,
       topicData: [{ topic: 'check', partitions: [{ ...place, records }] }],
     };
-    return (await encodeProduce(request)).equals(buffer);
+    const encoded = await encodeProduce(request);
+    const theirs = { ...asked, topicData: [{ topic: 'check', partitions: [{ ...place, messages }] }] };
+    for (const version of versions.filter((one) => Number(one) >= FIRST_VERSION)) {
+      const { buffer } = await protocol({ version })(theirs).request.encode();
+      if (!encoded.equals(buffer)) return false;
+    }
+    return versions.some((one) => Number(one) >= FIRST_VERSION);
   } catch {
     return false;
   }

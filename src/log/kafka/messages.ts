@@ -17,6 +17,8 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
   /** By topic, then partition. */
   private readonly topics = new Map<string, (Place<T> | undefined)[]>();
   private finished: PartitionSends<T>[] | null = null;
+  /** A part of what was given is missing: it must not be committed as the whole. */
+  private isTorn = false;
   /** The one that was added last. */
   last: ProducerRecord | null = null;
 
@@ -28,12 +30,16 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
 
   add(records: readonly ProducerRecord[]): void {
     if (this.finished !== null) throw new RangeError('these records are on their way already');
+    const wasTorn = this.isTorn;
+    this.isTorn = true;
     for (const record of records) this.placeOf(record).add(record);
+    this.isTorn = wasTorn;
     this.last = records.at(-1) ?? this.last;
   }
 
-  /** The same whenever it is asked for. Nothing can be added any more. */
+  /** The same whenever it is asked for. Nothing can be added any more. @throws RangeError where `add` has failed half-way */
   sends(): readonly PartitionSends<T>[] {
+    if (this.isTorn) throw new RangeError('a part of these records could not be taken over');
     this.finished ??= [...this.topics].flatMap(([topic, places]) =>
       places.flatMap((place, partition) =>
         place === undefined ? [] : [{ topic, partition, sends: place.finish() }],

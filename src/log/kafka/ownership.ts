@@ -37,7 +37,7 @@ export async function takeOver(
 ): Promise<TransactionalProducer> {
   const { kafka, transactionalId, ownerEpoch, signal, maxRecordBytes, newSend } = deps;
   for (const topic of partitions.keys()) if (!written.has(topic)) written.set(topic, new Map());
-  const connect = () => connectProducer(kafka, transactionalId, signal);
+  const connect = () => connectProducer(kafka, transactionalId, [...deps.partitions.keys()], signal);
   const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
   if (lost.length > 0) {
     const again = partitionSends(lost, (topic) => deps.partitions.get(topic)!, maxRecordBytes, newSend);

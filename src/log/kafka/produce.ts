@@ -68,7 +68,7 @@ export function byLeader(
   return groups;
 }
 
-/** How long a broker may wait for its replicas, in ms. */
+/** How long a broker may wait for its replicas, in ms. Its connection is given up sooner, and the same is sent again by another. */
 const REPLICAS_MS = 30_000;
 
 /**

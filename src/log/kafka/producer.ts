@@ -52,14 +52,16 @@ export interface TransactionalProducer {
  *
  * Over kafkajs's connections, not its producer: that asks for the coordinator, adds a partition and writes for each partition, one
  * after the other, and sends again under new sequence numbers where several brokers are written to at once. `docs/decisions/0015`.
+ * @param topics that it is going to write to: they exist. None, when it writes nothing
  * @throws what kafkajs throws; the signal's reason
  */
 export function connectProducer(
   kafka: Kafka,
   transactionalId: string,
+  topics: readonly string[],
   signal: AbortSignal,
 ): Promise<TransactionalProducer> {
-  return producerOver(readingCluster(kafka), transactionalId, signal);
+  return producerOver(readingCluster(kafka), transactionalId, topics, signal);
 }
 
 /**
@@ -69,6 +71,7 @@ export function connectProducer(
 export async function producerOver(
   cluster: Cluster,
   transactionalId: string,
+  topics: readonly string[],
   signal: AbortSignal,
   patienceMs = PATIENCE_MS,
 ): Promise<TransactionalProducer> {
@@ -87,8 +90,9 @@ export async function producerOver(
         // Nothing has moved where the brokers are only busy with the last transaction.
         if (protocolType(error) !== 'CONCURRENT_TRANSACTIONS')
           await cluster.refreshMetadata().catch(() => undefined);
+        await pause(pauseMs, ending.signal);
+        if (ending.signal.aborted) throw error;
       }
-      await pause(pauseMs, ending.signal);
     }
   }
 
@@ -104,7 +108,10 @@ export async function producerOver(
 
   async function connected(): Promise<ProducerIdentity> {
     try {
+      signal.throwIfAborted();
       await cluster.connect();
+      // Without topics kafkajs asks for those of the whole cluster, and fails for any of them that has no leader.
+      if (topics.length > 0) await patiently(() => cluster.addMultipleTargetTopics(topics));
       return await initProducerId();
     } catch (error) {
       ending.leave();
@@ -122,6 +129,15 @@ export async function producerOver(
       isWorthIt,
     );
 
+  async function end(transactionResult: boolean): Promise<void> {
+    // Where one that is not the coordinator any more has begun to end it all the same, the same request does no harm: it is answered
+    // as done, or as being done, and then it is looked up. Any other error leaves it open what was done.
+    await patiently(
+      () => ask((broker) => broker.endTxn({ ...identity, transactionResult })),
+      isNotCoordinator,
+    );
+  }
+
   return {
     async begin(places) {
       try {
@@ -129,7 +145,7 @@ export async function producerOver(
       } catch (error) {
         if (!isOfPartition(error)) throw error;
         // kafkajs tells of one answer out of many, and not whose it is.
-        for (const place of places) await add([place]).catch((refusal) => named(place, refusal));
+        for (const place of places) await add([place]).catch((refusal) => named([place], refusal));
       }
     },
 
@@ -137,7 +153,6 @@ export async function producerOver(
       const appended: Appended[] = [];
       const left = new Set(sends);
       const round = async (): Promise<void> => {
-        await cluster.addMultipleTargetTopics(sends.map(({ topic }) => topic));
         const sending = [...byLeader(cluster, left)].map(async ([nodeId, own]) => {
           appended.push(...(await produceTo(cluster, nodeId, own, identity, sequences, compression)));
           for (const each of own) {
@@ -151,23 +166,12 @@ export async function producerOver(
         );
         if (failures.length > 0) throw failures.find((one) => !mayPass(one)) ?? failures[0];
       };
-      await patiently(round).catch((error: unknown) => {
-        const [first] = left;
-        return first === undefined ? Promise.reject(error) : named(first, error);
-      });
+      await patiently(round).catch((error: unknown) => named([...left], error));
       return appended;
     },
 
-    async commit() {
-      // Who is not the coordinator has done nothing; any other error leaves it open what was done.
-      await patiently(
-        () => ask((broker) => broker.endTxn({ ...identity, transactionResult: true })),
-        isNotCoordinator,
-      );
-    },
-    async abort() {
-      await ask((broker) => broker.endTxn({ ...identity, transactionResult: false }));
-    },
+    commit: () => end(true),
+    abort: () => end(false),
     async disconnect() {
       closing.abort();
       ending.leave();
@@ -181,14 +185,16 @@ export function drop(producer: Pick<TransactionalProducer, 'disconnect'>): void 
   producer.disconnect().catch(() => undefined);
 }
 
-function named(place: Place, error: unknown): never {
-  throw protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION' ? missing(place, error) : error;
-}
-
-/** Brokers that restart answer so for a moment, too; they have been asked again for seconds. */
-function missing({ topic, partition }: Place, cause?: unknown): HighwaterError {
-  const what = `Partition ${partition} of topic ${topic} is not there any more`;
-  return new HighwaterError('LOG_TOPIC_LOST', what, { cause });
+/** Of several partitions the brokers' answer, as kafkajs gives it, does not say which one is missing. */
+function named(places: readonly Place[], error: unknown): never {
+  if (protocolType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
+  // Brokers that restart answer so for a moment, too; they have been asked again for seconds.
+  const names = places.map(({ topic, partition }) => `partition ${partition} of topic ${topic}`);
+  const what =
+    names.length === 1
+      ? `P${names[0]!.slice(1)} is not there any more`
+      : `One of these is not there any more: ${names.join(', ')}`;
+  throw new HighwaterError('LOG_TOPIC_LOST', what, { cause: error });
 }
 
 /** Of a partition that is to be added to a transaction: where one is refused, the others are not attempted. */

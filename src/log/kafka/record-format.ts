@@ -25,23 +25,33 @@ export class RecordsEncoder {
   private count = 0;
   private firstTimestamp = 0;
   private maxTimestamp = 0;
+  private finished: EncodedRecords | null = null;
 
   /** @returns false, and nothing is done, where the batch would become too large by it, or the record is older than its first one */
   add(record: ProducerRecord, maxBytes: number): boolean {
+    if (this.finished !== null) throw new RangeError('this batch is finished');
     const { timestamp } = record;
     const most = mostBytes(record);
     if (this.count === 0) this.firstTimestamp = timestamp;
     else if (this.at + most > maxBytes || timestamp < this.firstTimestamp) return false;
     this.makeRoom(most);
-    this.at = writeRecord(this.scratch, this.at, record, this.count++, timestamp - this.firstTimestamp);
+    this.at = writeRecord(this.scratch, this.at, record, this.count, timestamp - this.firstTimestamp);
+    this.count++;
     if (timestamp > this.maxTimestamp) this.maxTimestamp = timestamp;
     return true;
   }
 
-  /** Nothing can be added behind it. */
+  /** Nothing can be added behind it. The same, asked again. */
   finish(): EncodedRecords {
+    this.finished ??= this.copied();
+    return this.finished;
+  }
+
+  private copied(): EncodedRecords {
     const { at, count, firstTimestamp, maxTimestamp, scratch } = this;
     const bytes = Buffer.from(scratch.subarray(0, at));
+    // Given back once: two who write to it would not know of each other.
+    this.scratch = NOTHING;
     free.push(scratch);
     return { bytes, count, firstTimestamp, maxTimestamp };
   }
@@ -54,8 +64,12 @@ export class RecordsEncoder {
   }
 }
 
-/** Where batches that are done were encoded. There are never more of them than batches that were open at once. */
+/**
+ * Where batches that are done were encoded. There are never more of them than batches that were open at once: one for each partition
+ * of the feeds that catch up, twice, each as large as a batch may be.
+ */
 const free: Buffer[] = [];
+const NOTHING = Buffer.alloc(0);
 
 function takeScratch(): Buffer {
   return free.pop() ?? Buffer.allocUnsafeSlow(16 * 1024);

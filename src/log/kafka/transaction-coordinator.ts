@@ -31,7 +31,7 @@ export function transactionCoordinator(cluster: Cluster, transactionalId: string
   };
 }
 
-/** Whoever answers so has done nothing of what was asked. */
+/** Another broker is to be asked. Only what does no harm twice: one of these answers also stands for an append that came too late. */
 export function isNotCoordinator(error: unknown): boolean {
   return notCoordinator.has(protocolType(error) ?? '');
 }

@@ -36,7 +36,7 @@ export async function assertWritable(doing: string, writing: Writing): Promise<v
   const { kafka, transactionalId, topics, cluster } = writing;
   let producer: TransactionalProducer | null = null;
   try {
-    producer = await connectProducer(kafka, transactionalId, new AbortController().signal);
+    producer = await connectProducer(kafka, transactionalId, [], new AbortController().signal);
     const names = await unwritableTopics(producer, topics);
     if (names.length > 0) throw forbidden(doing, { operation: 'WRITE', resource: 'topic', names }, cluster);
   } catch (error) {

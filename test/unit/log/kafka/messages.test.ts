@@ -83,3 +83,15 @@ it('is the same whether it is given at once or little by little, and is not adde
     { numRuns: 30 },
   );
 });
+
+it('is never sent where a part of it could not be taken over', () => {
+  const gathered = new PartitionedRecords(() => 3, 1_000, asEncoded);
+  gathered.add([record('a', '1', 10)]);
+  const broken = { ...record('a', '3', 10), headers: { op: undefined as unknown as string } };
+
+  expect(() => gathered.add([record('a', '2', 10), broken])).toThrow(TypeError);
+
+  expect(() => gathered.sends()).toThrow(RangeError);
+  gathered.add([record('a', '4', 10)]);
+  expect(() => gathered.sends()).toThrow(RangeError);
+});

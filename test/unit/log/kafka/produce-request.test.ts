@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { CompressionTypes } from 'kafkajs';
 import type { ProducerRecord } from '../../../../src/log/commit-log';
 import { registerCodecs } from '../../../../src/log/kafka/compression';
-import { isEncodedAlike, type ProduceRequestEncoder } from '../../../../src/log/kafka/encoding-check';
+import { isEncodedAlike, type KafkajsProduce } from '../../../../src/log/kafka/encoding-check';
 import { encodeProduce } from '../../../../src/log/kafka/produce-request';
 import type { EncodedRecords } from '../../../../src/log/kafka/record-format';
 import { asEncoded, asMessages, type NewSend, type SentRecords } from '../../../../src/log/kafka/sends';
 
-const theirs: ProduceRequestEncoder = require('kafkajs/src/protocol/requests/produce/v3/request');
+const installed: KafkajsProduce = require('kafkajs/src/protocol/requests/produce');
+const theirs = (of: object) => installed.protocol({ version: 3 })(of).request;
 
 /** Timestamps as kafkajs compares them: as texts, so all of one length. */
 const timestamp = fc.integer({ min: 1_000_000_000_000, max: 9_999_999_999_999 });
@@ -111,6 +112,15 @@ it('the same records are encoded again to the same bytes: a send is tried again 
   expect((await ours(records)).equals(first)).toBe(true);
 });
 
+it('are the same when they are asked for again, and nothing can be added behind them', () => {
+  const send = asEncoded(1, Number.POSITIVE_INFINITY);
+  const [one, other] = fc.sample(record, { numRuns: 2, seed: 5 });
+  send.add(one!);
+  const records = send.finish();
+  expect(send.finish()).toBe(records);
+  expect(() => send.add(other!)).toThrow(RangeError);
+});
+
 it('sends that grow at the same time keep to themselves', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -147,30 +157,35 @@ it('is what the installed kafkajs sends', async () => {
   await expect(isEncodedAlike()).resolves.toBe(true);
 });
 
-const others: readonly (readonly [string, () => ProduceRequestEncoder])[] = [
+/** One of whose versions sends something else. */
+const otherwise = (version: string, change: (bytes: Buffer) => Buffer) => (): KafkajsProduce => ({
+  versions: [...installed.versions, version],
+  protocol: (of) => (asked) => ({
+    request: {
+      async encode() {
+        const own = installed.versions.includes(String(of.version)) ? of : { version: 3 };
+        const { buffer } = await installed.protocol(own)(asked).request.encode();
+        return { buffer: String(of.version) === version ? change(buffer) : buffer };
+      },
+    },
+  }),
+});
+
+const others: readonly (readonly [string, () => KafkajsProduce])[] = [
   [
     'is not there any more',
     () => {
       throw new Error("Cannot find module 'kafkajs/src'");
     },
   ],
-  [
-    'has another format',
-    () => (of) => ({
-      async encode() {
-        const { buffer } = await theirs(of).encode();
-        return { buffer: Buffer.concat([buffer, Buffer.from([0])]) };
-      },
-    }),
-  ],
+  ['has no version that we know', () => ({ ...installed, versions: ['0', '1', '2'] })],
+  ['has another format', otherwise('3', (bytes) => Buffer.concat([bytes, Buffer.from([0])]))],
+  ['has another format in a version to come', otherwise('9', (bytes) => bytes.subarray(1))],
   [
     'differs in a byte',
-    () => (of) => ({
-      async encode() {
-        const { buffer } = await theirs(of).encode();
-        buffer[buffer.length - 1]! ^= 1;
-        return { buffer };
-      },
+    otherwise('7', (bytes) => {
+      bytes[bytes.length - 1]! ^= 1;
+      return bytes;
     }),
   ],
 ];

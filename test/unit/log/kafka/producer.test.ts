@@ -53,7 +53,9 @@ function brokers(leaders: Record<string, string> = {}) {
     async refreshMetadata() {
       calls.push('refresh');
     },
-    async addMultipleTargetTopics() {},
+    async addMultipleTargetTopics(topics: readonly string[]) {
+      called(`topics ${topics.join(' ')}`);
+    },
     findLeaderForPartitions(topic: string, [partition]: readonly number[]) {
       const leader = at.leaders[`${topic}/${partition}`];
       return leader === undefined ? {} : { [leader]: [partition] };
@@ -68,7 +70,7 @@ function brokers(leaders: Record<string, string> = {}) {
     },
   } as unknown as Cluster;
   const connect = (signal = new AbortController().signal, patienceMs = 2_000) =>
-    producerOver(cluster, 'id', signal, patienceMs);
+    producerOver(cluster, 'id', ['ipos', 'ipos.current'], signal, patienceMs);
   const refuse = (call: string, ...errors: unknown[]) => {
     refusals[call] = errors;
   };
@@ -122,7 +124,7 @@ it('asks once for the coordinator, adds all partitions at once, and writes to ea
     await producer.commit();
   }
   const transaction = ['add ipos/0+1 ipos.current/0', 'produce 1', 'produce 2', 'commit 1'];
-  expect(calls).toEqual(['find', 'init 1', ...transaction, ...transaction]);
+  expect(calls).toEqual(['topics ipos ipos.current', 'find', 'init 1', ...transaction, ...transaction]);
 });
 
 it('numbers the records of a partition without a gap, over transactions', async () => {
@@ -181,7 +183,7 @@ it('writes again what was refused, under the same numbers, to the leader there i
   at.leaders['ipos/1'] = '1';
   answerThird();
   await sending;
-  expect(calls.slice(5)).toEqual(['refresh', 'produce 1']);
+  expect(calls.slice(6)).toEqual(['refresh', 'produce 1']);
   expect(produced.at(-1)!.request.topicData.map(({ topic }) => topic)).toEqual(['ipos']);
   await producer.send(everywhere, CompressionTypes.None);
   expect(sequencesOf(produced)).toEqual({ 'ipos/0': [0, 1], 'ipos/1': [0, 0, 2], 'ipos.current/0': [0, 3] });
@@ -220,7 +222,35 @@ it('gives up what does not pass in time, and at once when it is let go of', asyn
   const patient = await connect(new AbortController().signal, 60_000);
   const sending = patient.send([to('ipos', 0)], CompressionTypes.None);
   await patient.disconnect();
+  const { length } = calls;
   await expect(sending).rejects.toMatchObject({ type: 'NOT_LEADER_FOR_PARTITION' });
+  expect(calls.slice(length)).not.toContain('produce 1');
+});
+
+it('names what may be missing, where the brokers do not say which of several', async () => {
+  const { connect, refuse } = brokers({ 'ipos/1': '1' });
+  const gone = () => refusal('UNKNOWN_TOPIC_OR_PARTITION', true);
+  refuse('produce 1', ...Array.from({ length: 1_000 }, gone));
+  const producer = await connect(new AbortController().signal, 50);
+  await expect(producer.send(everywhere, CompressionTypes.None)).rejects.toMatchObject({
+    code: 'LOG_TOPIC_LOST',
+    message: 'One of these is not there any more: partition 0 of topic ipos, partition 1 of topic ipos',
+  });
+});
+
+it('asks another coordinator to abort, too', async () => {
+  const { at, calls, connect, refuse } = brokers();
+  refuse('abort 1', refusal('NOT_COORDINATOR_FOR_GROUP', true));
+  const producer = await connect();
+  at.coordinator = '2';
+  await producer.abort();
+  expect(calls.slice(-3)).toEqual(['refresh', 'find', 'abort 2']);
+});
+
+it('does not begin when nobody wants it any more', async () => {
+  const { calls, connect } = brokers();
+  await expect(connect(AbortSignal.abort(new Error('no')))).rejects.toThrow('no');
+  expect(calls).toEqual(['disconnect']);
 });
 
 it('waits for the markers of the transaction before, without asking who leads', async () => {
@@ -292,7 +322,7 @@ it('waits until what was before is ended, and keeps no connection where it canno
     refusal('TRANSACTIONAL_ID_AUTHORIZATION_FAILED', false),
   );
   await expect(connect()).rejects.toMatchObject({ type: 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED' });
-  expect(calls).toEqual(['find', 'init 1', 'init 1', 'disconnect']);
+  expect(calls.slice(1)).toEqual(['find', 'init 1', 'init 1', 'disconnect']);
 });
 
 const own = { partition: 1, errorCode: 0, baseOffset: '100' as string | undefined };
