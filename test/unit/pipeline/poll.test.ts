@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { HighwaterError } from '../../../src/errors';
+import type { ProducerRecord } from '../../../src/log/commit-log';
 import { insight, ipo } from '../../support/records';
 import {
   type ScriptedPublisher as Publisher,
@@ -140,6 +141,31 @@ describe('pages while a scan catches up', () => {
     await expect(publisher.poll()).rejects.toThrow('a bug');
     expect(pagesPerCommit(publisher)).toEqual([2]);
     Object.assign(deps, { decode });
+    await publisher.poll();
+    expect(seqs(publisher)).toEqual(upTo(100));
+  });
+
+  it('are not in the state where the log has not taken their records over', async () => {
+    const publisher = await publisherOf('ipos');
+    const { session } = publisher;
+    const { gather } = session;
+    let pages = 0;
+    Object.assign(session, {
+      gather() {
+        const gathered = gather();
+        const add = gathered.add.bind(gathered);
+        return Object.assign(gathered, {
+          add(records: readonly ProducerRecord[]) {
+            if (records.some(({ topic }) => topic === 'ipos') && ++pages === 2) throw new Error('no memory');
+            add(records);
+          },
+        });
+      },
+    });
+    publisher.vendor.rows = ipos(100);
+    await expect(publisher.poll()).rejects.toThrow('no memory');
+    expect(pagesPerCommit(publisher)).toEqual([1]);
+    expect(publisher.owned.deps.state.recordCount).toBe(10);
     await publisher.poll();
     expect(seqs(publisher)).toEqual(upTo(100));
   });
