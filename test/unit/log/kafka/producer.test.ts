@@ -220,9 +220,11 @@ it('gives up what does not pass in time, and at once when it is let go of', asyn
   expect(calls.filter((call) => call === 'produce 1').length).toBeGreaterThan(1);
 
   const patient = await connect(new AbortController().signal, 60_000);
+  calls.length = 0;
   const sending = patient.send([to('ipos', 0)], CompressionTypes.None);
-  await patient.disconnect();
+  while (!calls.includes('produce 1')) await new Promise(setImmediate);
   const { length } = calls;
+  await patient.disconnect();
   await expect(sending).rejects.toMatchObject({ type: 'NOT_LEADER_FOR_PARTITION' });
   expect(calls.slice(length)).not.toContain('produce 1');
 });
