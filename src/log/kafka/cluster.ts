@@ -4,7 +4,7 @@ import { disconnectForGood } from './final-disconnect';
 
 /**
  * What kafkajs uses inside its consumers, as far as it is needed here. It is not part of its published types; the version
- * is pinned to one minor release for that reason, and the contract suite runs against it.
+ * is pinned exactly for that reason, and the contract suite runs against it.
  */
 export interface Cluster {
   connect(): Promise<void>;

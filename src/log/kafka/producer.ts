@@ -21,6 +21,7 @@ export const transactionTimeout = 10_000;
 const PATIENCE_MS = 10_000;
 /** The markers of a transaction are written after its commit is answered, and until then the next one is refused. */
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 500];
+
 /**
  * The one who may write under a transactional id, until the next InitProducerId of that id. One transaction after the other, and
  * one call after the other. After any error it is of no more use but for `abort` and `disconnect`.
@@ -189,11 +190,11 @@ export function drop(producer: Pick<TransactionalProducer, 'disconnect'>): void 
 function named(places: readonly Place[], error: unknown): never {
   if (protocolType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
   // Brokers that restart answer so for a moment, too; they have been asked again for seconds.
-  const names = places.map(({ topic, partition }) => `partition ${partition} of topic ${topic}`);
+  const [place, ...others] = places;
   const what =
-    names.length === 1
-      ? `P${names[0]!.slice(1)} is not there any more`
-      : `One of these is not there any more: ${names.join(', ')}`;
+    others.length === 0
+      ? `Partition ${place?.partition} of topic ${place?.topic} is not there any more`
+      : `One of these partitions is not there any more: ${places.map((one) => `${one.topic}/${one.partition}`).join(', ')}`;
   throw new HighwaterError('LOG_TOPIC_LOST', what, { cause: error });
 }
 

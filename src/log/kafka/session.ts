@@ -1,6 +1,7 @@
 import { type ErrorCode, HighwaterError } from '../../errors';
 import { pause, unlessLate } from '../../wait';
 import type { BatchPosition, FeedSession, FeedTopics, TransactionBatch } from '../commit-log';
+import { recordsOf } from '../gathered';
 import type { CommandTarget } from './admin-commands';
 import { type CommitMark, markOf } from './commit-mark';
 import { isForbidden, isRefusedProducer, kafkaFailure } from './kafka-failure';
@@ -150,11 +151,10 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
 
   const gather = () => new PartitionedRecords(partitionsOf, deps.maxRecordBytes, deps.newSend);
 
-  function gatheredOf({ records }: TransactionBatch): PartitionedRecords {
-    if (records instanceof PartitionedRecords) return records;
-    if ('add' in records) throw new TypeError('these records were gathered for another log');
+  function gatheredOf(batch: TransactionBatch): PartitionedRecords {
+    if (batch.records instanceof PartitionedRecords) return batch.records;
     const gathered = gather();
-    gathered.add(records);
+    gathered.add(recordsOf(batch));
     return gathered;
   }
 

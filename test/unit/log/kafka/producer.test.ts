@@ -236,7 +236,7 @@ it('names what may be missing, where the brokers do not say which of several', a
   const producer = await connect(new AbortController().signal, 50);
   await expect(producer.send(everywhere, CompressionTypes.None)).rejects.toMatchObject({
     code: 'LOG_TOPIC_LOST',
-    message: 'One of these is not there any more: partition 0 of topic ipos, partition 1 of topic ipos',
+    message: 'One of these partitions is not there any more: ipos/0, ipos/1',
   });
 });
 
