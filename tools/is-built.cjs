@@ -3,6 +3,8 @@ const path = require('node:path');
 
 const root = path.join(__dirname, '..');
 const page = path.join('admin', 'page');
+/** Compiled apart, and checked in: of it, the build has what both sides read. */
+const assembly = path.join('transcoder', 'assembly');
 const changedAt = (file) => statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? -1;
 
 /** What a file of `src` becomes in `dist`; none: it becomes nothing of its own. */
@@ -12,6 +14,7 @@ function outputsOf(file) {
     if (file.endsWith('.css')) return [path.join(page, 'page.css')];
     return file.endsWith('.html') ? [file] : [];
   }
+  if (file.startsWith(assembly + path.sep) && path.basename(file) !== 'layout.ts') return [];
   return file.endsWith('.ts') && !file.endsWith('.d.ts') ? [file.replace(/ts$/, 'js')] : [];
 }
 

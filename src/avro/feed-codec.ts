@@ -1,12 +1,13 @@
 import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics } from '../log/commit-log';
 import type { SourceOffset } from '../state/source-offset';
+import { EncodedRecord } from '../transcoder/encoded-record';
 import type { Change, EventTail, VendorRecord } from '../types';
 import { arena } from './arena';
 import { feedSubjects, type Subject } from './feed-subjects';
 import type { SchemaRegistry } from './registry';
 import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from './schemas';
-import { WIRE_HEADER_BYTES, writeWireHeader } from './wire';
+import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 import { encodeBehind, forSchema, type WireType, wireType } from './wire-type';
 
 /** Everything of one feed that becomes Avro bytes, with the ids under which its schemas are registered. */
@@ -50,7 +51,7 @@ export async function createFeedCodec(
 
   const transitions = new Map<string, WireType<Readonly<Record<string, unknown>>>>();
   for (const [type, subject] of subjects.transitions) transitions.set(type, await typeOf(subject));
-  const image = await typeOf<VendorRecord>(subjects.image);
+  const image = imageType(await typeOf<VendorRecord>(subjects.image));
   return {
     schemas,
     image,
@@ -58,6 +59,25 @@ export async function createFeedCodec(
     sourceOffset: await typeOf<SourceOffset>(subjects.sourceOffset),
     deadLetter: await typeOf<DeadLetterValue>(subjects.deadLetter),
     encodeEnvelope: envelopeEncoder(schemas.envelope, await idOf(subjects.envelope), image),
+  };
+}
+
+/** A record that was encoded when its row was read has its image already. */
+function imageType(wire: WireType<VendorRecord>): WireType<VendorRecord> {
+  let made: Buffer | null = null;
+  const madeOf = (record: VendorRecord): Buffer | null => {
+    if (!(record instanceof EncodedRecord)) return null;
+    const image = EncodedRecord.imageOf(record);
+    return readSchemaId(image) === wire.schemaId ? image : null;
+  };
+  return {
+    ...wire,
+    encode: (record) => madeOf(record) ?? wire.encode(record),
+    encodeShared(record) {
+      made = madeOf(record);
+      return made ?? wire.encodeShared(record);
+    },
+    keep: (shared) => (shared === made ? shared : wire.keep(shared)),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { FieldSchema, RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
 import { jsonText } from '../json-text';
+import { EncodedRecord } from '../transcoder/encoded-record';
 import type { Rejected, VendorRecord } from '../types';
 import { type Coercion, coercionOf, DRIFTED } from './coerce';
 import { rowId, rowUpdated } from './row';
@@ -44,6 +45,11 @@ export function createDecoder(feed: FeedDefinition, schema: RecordSchema): Decod
     const rows: unknown[] = [];
     const rejected: Rejected[] = [];
     for (const row of page) {
+      if (row instanceof EncodedRecord) {
+        records.push(row);
+        rows.push(row);
+        continue;
+      }
       const id = rowId(row);
       const updated = rowUpdated(row);
       if (id !== null && updated !== null) {

@@ -1,7 +1,8 @@
 import { valueAt } from '../avro/path';
 import type { Feed } from '../feeds/feed';
 import type { PendingState } from '../state/pending-state';
-import type { Change, ChangeEvents, Origin, TooLarge } from '../types';
+import { EncodedRecord } from '../transcoder/encoded-record';
+import type { Change, ChangeEvents, Origin, TooLarge, VendorRecord } from '../types';
 import { version } from '../version';
 import { type Origins, transitionEvents, transitionOrigins } from './transitions';
 
@@ -114,6 +115,11 @@ function eventOf(
   };
   pending.apply(change);
   const transitions = transitionEvents(feed, change, origins, pending, tail);
-  const symbol = feed.symbolField === null ? null : (valueAt(record, feed.symbolField) as string | null);
-  return { change, tail, transitions, symbol };
+  return { change, tail, transitions, symbol: symbolOf(record, feed) };
+}
+
+function symbolOf(record: VendorRecord, { symbolField }: Feed): string | null {
+  if (symbolField === null) return null;
+  const known = record instanceof EncodedRecord ? EncodedRecord.symbolOf(record) : undefined;
+  return known === undefined ? (valueAt(record, symbolField) as string | null) : known;
 }

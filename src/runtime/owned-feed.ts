@@ -9,9 +9,10 @@ import { createDecoder } from '../pipeline/decode';
 import { createDrift, type Drift } from '../pipeline/drift';
 import { createImages } from '../pipeline/images';
 import type { PageReport, PollDeps } from '../pipeline/poll';
-import type { Source } from '../source/source';
+import { type Source, sourceReading } from '../source/source';
 import { feedState } from '../state/feed-state';
 import { type RestoreDeps, restore } from '../state/restore';
+import { createRowReader } from '../transcoder/transcoder';
 
 export interface OwnedFeedDeps {
   readonly source: Source;
@@ -62,11 +63,14 @@ export async function acquireFeed(
     const images = createImages(feed, record, codec.image);
     const state = feedState(feed, images, restored);
     const decode = createDecoder(feed, record);
+    const readRows = createRowReader(feed, record, codec.image);
+    const patientSource = deps.patientSource ?? deps.source;
     return {
       session,
       deps: {
         ...deps,
-        patientSource: deps.patientSource ?? deps.source,
+        source: sourceReading(deps.source, readRows),
+        patientSource: sourceReading(patientSource, readRows),
         session,
         state,
         codec,

@@ -6,7 +6,7 @@ import type { Logger } from '../logger';
 import { proxyPasswords } from '../proxy-passwords';
 import { createRedactor, type Redact } from '../redaction';
 import { joinSignals } from '../wait';
-import { echoedToken } from './echoed-token';
+import { type EchoedToken, echoedToken } from './echoed-token';
 import { type HttpLimits, httpGet } from './http-get';
 import { endpointUrl, pageQuery } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
@@ -57,7 +57,7 @@ export function createSource(options: SourceOptions): ClosableSource {
   const { baseUrl, token, limits, logger } = options;
   // Errors are kept in the log and shown by programs that know no secrets: what a proxy answers is in them, too.
   const redact = createRedactor([token, ...proxyPasswords(process.env)]);
-  const withoutToken = echoedToken(token);
+  const echoed = echoedToken(token);
   requireUsableBase(baseUrl, redact);
   const agents = {
     http: new HttpAgent({ keepAlive: true }),
@@ -84,7 +84,7 @@ export function createSource(options: SourceOptions): ClosableSource {
         maxHoldMs: deadline.remainingMs,
       };
       const ask = () =>
-        askOnce(feed, page, { ...options, agents, redact, withoutToken, deadline, signal: joint.signal });
+        askOnce(feed, page, { ...options, agents, redact, echoed, deadline, signal: joint.signal });
       try {
         const outcome = await withRetry(() => options.budget.run(ask, turn), deadline, retryOptions);
         if (outcome.kind === 'failure')
@@ -111,7 +111,7 @@ export function createSource(options: SourceOptions): ClosableSource {
 interface AskDeps extends SourceOptions {
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
   readonly redact: Redact;
-  readonly withoutToken: Redact;
+  readonly echoed: EchoedToken;
   readonly deadline: PageDeadline;
   readonly signal: AbortSignal;
 }
@@ -146,7 +146,8 @@ async function askOnce(
     responseKey: feed.responseKey,
     request,
     redact,
-    withoutToken: deps.withoutToken,
+    echoedToken: deps.echoed,
+    readRows: page.readRows,
     nowMs: receivedAtMs,
   });
   if (read.kind === 'page') {

@@ -1,7 +1,9 @@
 import type { ErrorCode } from '../errors';
 import { excerpt } from '../excerpt';
 import type { Redact } from '../redaction';
+import type { EchoedToken } from './echoed-token';
 import { retryAfterMs } from './retry-after';
+import type { RowReader } from './source';
 import { vendorMessage } from './vendor-message';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
@@ -31,7 +33,8 @@ export interface PolicyContext {
   readonly request: string;
   readonly redact: Redact;
   /** For a whole page, of which records are published. */
-  readonly withoutToken: Redact;
+  readonly echoedToken: EchoedToken;
+  readonly readRows?: RowReader | undefined;
   readonly nowMs: number;
 }
 
@@ -39,12 +42,16 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** What an answer means: a page (perhaps an empty one) or a named failure. Whatever is not known to be a page is none. */
 export function interpretResponse(response: RawResponse, context: PolicyContext): ReadRows | SourceFailure {
-  const text = new TextDecoder().decode(response.body);
-  const { status } = response;
+  const { body, status } = response;
+  if (context.readRows !== undefined && mayHoldPage(status) && !context.echoedToken.isIn(body)) {
+    const rows = context.readRows(body);
+    if (rows !== null) return page(rows);
+  }
+  const text = new TextDecoder().decode(body);
   if (status === 404 && saysNoData(text)) return page([]);
   if (!mayHoldPage(status)) return failureOfStatus(response, text, context);
   if (text.trim() === '') return failure('SOURCE_BODY_EMPTY', `${answered(status, context)} an empty body`);
-  const parsed = parseJson(context.withoutToken(text));
+  const parsed = parseJson(context.echoedToken.remove(text));
   if (parsed === undefined) return failureOfText(response, text, context);
   return rowsOf(parsed.value, status, text, context);
 }

@@ -17,6 +17,17 @@ export interface PageRequest {
   readonly pageSize: number;
   /** Calendar dates (2026-01-31), both included, in the place of those that the feed's query may name. */
   readonly dates?: DateRange;
+  /** Asked first for the rows of a body; without it, and where it knows none, the body is parsed as JSON. */
+  readonly readRows?: RowReader;
+}
+
+/** The rows of an answer's body in the server's order, in whatever form the decoder takes them; null for a body that it cannot read. */
+export type RowReader = (body: Buffer) => readonly unknown[] | null;
+
+/** The same source, whose pages are read so. */
+export function sourceReading(source: Source, readRows: RowReader | null): Source {
+  if (readRows === null) return source;
+  return { fetchPage: (feed, request, signal) => source.fetchPage(feed, { ...request, readRows }, signal) };
 }
 
 export interface DateRange {
@@ -25,7 +36,7 @@ export interface DateRange {
 }
 
 export interface SourcePage {
-  /** The records as parsed JSON, in the server's order, not yet looked at. */
+  /** The records as parsed JSON, or as `readRows` has read them, in the server's order, not yet looked at. */
   readonly rows: readonly unknown[];
   /** The answer's `Date` header in ms; null when absent or unreadable. */
   readonly serverDateMs: number | null;

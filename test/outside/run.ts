@@ -13,6 +13,7 @@ import { packageElsewhere } from './package-elsewhere';
 import { checkPage } from './page';
 import { alertRules, scrapeConfig } from './promtool';
 import { createResults } from './results';
+import { compiledTranscoder } from './transcoder';
 
 /** One thing to look at. */
 export interface Step {
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
       scrapeConfig,
       asyncapiFile,
       alertRules,
+      compiledTranscoder,
       packageElsewhere,
       benchmark,
       page,

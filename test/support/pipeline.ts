@@ -8,6 +8,7 @@ import { createImages } from '../../src/pipeline/images';
 import { type FeedState, feedState } from '../../src/state/feed-state';
 import { type ImageStore, imageStore } from '../../src/state/image-store';
 import { firstSourceOffset } from '../../src/state/source-offset';
+import { createRowReader } from '../../src/transcoder/transcoder';
 import type { ChangeEvents, VendorRecord } from '../../src/types';
 import { memoryRegistry } from './registry';
 
@@ -37,6 +38,10 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const topics = feedTopics(feed, '');
   const codec = await createFeedCodec(feed, topics, memoryRegistry());
   const decode = createDecoder(feed, codec.schemas.record);
+  const readRows = createRowReader(feed, codec.schemas.record, codec.image)!;
+  // As a source gives them.
+  const read = (rows: readonly unknown[]) =>
+    readRows(Buffer.from(JSON.stringify({ [feed.responseKey]: rows }))) ?? rows;
   const decoder = createImages(feed, codec.schemas.record, codec.image);
   const images = new Map<string, Buffer>();
   const ids = new Set<string>();
@@ -55,7 +60,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
     decode,
     page(rows, { snapshot = false } = {}) {
       const pending = pipeline.state.begin();
-      const changes = diff(decode(rows).records, pending, {
+      const changes = diff(decode(read(rows)).records, pending, {
         codec,
         images: decoder,
         firstSight: snapshot ? 'r' : 'c',

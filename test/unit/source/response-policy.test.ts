@@ -3,6 +3,7 @@ import { interpretResponse, type RawResponse } from '../../../src/source/respons
 const nowMs = Date.parse('2026-03-01T00:00:00Z');
 
 const keep = (text: string) => text;
+const echoedToken = { remove: keep, isIn: () => false };
 
 function interpret(body: string | Buffer, status = 200, headers: RawResponse['headers'] = {}) {
   return interpretResponse(
@@ -11,7 +12,7 @@ function interpret(body: string | Buffer, status = 200, headers: RawResponse['he
       responseKey: 'ipos',
       request: 'GET https://api.example.com/ipos',
       redact: keep,
-      withoutToken: keep,
+      echoedToken,
       nowMs,
     },
   );
@@ -144,7 +145,7 @@ describe('the excerpt of a body', () => {
         responseKey: 'ipos',
         request: 'GET /',
         redact: (all) => all.replaceAll('SECRETTOKEN', '***'),
-        withoutToken: keep,
+        echoedToken,
         nowMs,
       },
     );

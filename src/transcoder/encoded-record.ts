@@ -1,0 +1,124 @@
+import type { RecordSchema } from '../avro/schemas';
+import type { VendorRecord } from '../types';
+import {
+  ROW_BYTES,
+  ROW_END,
+  ROW_IMAGE,
+  ROW_IMAGE_END,
+  ROW_START,
+  ROW_SYMBOL,
+  ROW_SYMBOL_END,
+} from './assembly/layout';
+
+/** Rows that were read together. */
+export interface EncodedRows {
+  readonly feed: EncodedFeed;
+  /** The answer, and where in the module's memory it was. */
+  readonly body: Buffer;
+  readonly bodyAt: number;
+  /** Of all these rows, in wire format, and where they were. */
+  readonly images: Buffer;
+  readonly imagesAt: number;
+  /** As the module has left it: `assembly/layout.ts`. */
+  readonly table: Int32Array;
+}
+
+/** What is known of all records of a feed. */
+export interface EncodedFeed {
+  decode(image: Buffer): VendorRecord;
+  /** Whether the table has the place of the symbol. */
+  readonly knowsSymbol: boolean;
+}
+
+const INT_BYTES = 4;
+
+function numberOf({ table }: EncodedRows, row: number, field: number): number {
+  return table[(row * ROW_BYTES + field) / INT_BYTES]!;
+}
+
+const NOTHING: VendorRecord['extra'] = Object.freeze(Object.create(null));
+
+/**
+ * A row that is the Avro bytes of its record, and no object before somebody asks for one of its fields: of nearly all
+ * rows nobody does. As a row it has `id` and `updated`; as a record of the feed's schema all other fields, too.
+ *
+ * Its methods are functions beside it: a vendor's field may have any name.
+ */
+export abstract class EncodedRecord implements VendorRecord {
+  readonly [field: string]: unknown;
+  /** Always empty: a row with more than the schema says is none of these. */
+  declare readonly extra: VendorRecord['extra'];
+  readonly #rows: EncodedRows;
+  readonly #row: number;
+  #image: Buffer | undefined;
+  #fields: VendorRecord | undefined;
+
+  constructor(
+    readonly id: string,
+    readonly updated: number,
+    rows: EncodedRows,
+    row: number,
+  ) {
+    this.#rows = rows;
+    this.#row = row;
+  }
+
+  /** In wire format. */
+  static imageOf(record: EncodedRecord): Buffer {
+    const rows = record.#rows;
+    const from = numberOf(rows, record.#row, ROW_IMAGE) - rows.imagesAt;
+    const to = numberOf(rows, record.#row, ROW_IMAGE_END) - rows.imagesAt;
+    record.#image ??= rows.images.subarray(from, to);
+    return record.#image;
+  }
+
+  /** Undefined where only the fields tell. */
+  static symbolOf(record: EncodedRecord): string | null | undefined {
+    const rows = record.#rows;
+    if (!rows.feed.knowsSymbol) return undefined;
+    const from = numberOf(rows, record.#row, ROW_SYMBOL);
+    if (from === 0) return null;
+    const to = numberOf(rows, record.#row, ROW_SYMBOL_END);
+    return rows.images.toString('utf8', from - rows.imagesAt, to - rows.imagesAt);
+  }
+
+  static fieldsOf(record: EncodedRecord): VendorRecord {
+    record.#fields ??= record.#rows.feed.decode(EncodedRecord.imageOf(record));
+    return record.#fields;
+  }
+
+  /** What the vendor sent. */
+  toJSON(): unknown {
+    return JSON.parse(rowText(this.#rows, this.#row));
+  }
+}
+
+/** The row as it stands in the answer. */
+export function rowText(rows: EncodedRows, row: number): string {
+  const from = numberOf(rows, row, ROW_START) - rows.bodyAt;
+  return rows.body.toString('utf8', from, numberOf(rows, row, ROW_END) - rows.bodyAt);
+}
+
+export type EncodedRecordClass = new (
+  id: string,
+  updated: number,
+  rows: EncodedRows,
+  row: number,
+) => EncodedRecord;
+
+/** Records whose fields are those of a schema. Null where one has a name that an object has a use for itself. */
+export function encodedRecordClass(schema: RecordSchema): EncodedRecordClass | null {
+  const OfFeed = class extends EncodedRecord {};
+  for (const { name } of schema.fields) {
+    if (name === 'id' || name === 'updated' || name === 'extra') continue;
+    if (name in EncodedRecord.prototype) return null;
+    Object.defineProperty(OfFeed.prototype, name, {
+      get(this: EncodedRecord) {
+        return EncodedRecord.fieldsOf(this)[name];
+      },
+    });
+  }
+  return OfFeed;
+}
+
+Object.defineProperty(EncodedRecord.prototype, 'extra', { value: NOTHING });

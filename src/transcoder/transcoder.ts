@@ -1,0 +1,182 @@
+import { isUtf8 } from 'node:buffer';
+import type { RecordSchema } from '../avro/schemas';
+import type { WireType } from '../avro/wire-type';
+import type { FeedDefinition } from '../feeds/definition';
+import type { VendorRecord } from '../types';
+import {
+  ROW_BYTES,
+  ROW_ID,
+  ROW_ID_END,
+  ROW_IMAGE_END,
+  ROW_IS_ENCODED,
+  ROW_UPDATED,
+  SLACK,
+} from './assembly/layout';
+import {
+  type EncodedFeed,
+  type EncodedRecordClass,
+  type EncodedRows,
+  encodedRecordClass,
+  rowText,
+} from './encoded-record';
+import { instantiate, type TranscoderModule } from './module';
+import { createPlan, type Plan } from './plan';
+
+/**
+ * Reads the rows of an answer's body, in the server's order: `EncodedRecord` for those that are plain, parsed JSON for all
+ * others. Null for an answer that is not plain: whoever asked parses all of it.
+ */
+export type RowReader = (body: Buffer) => readonly unknown[] | null;
+
+/**
+ * A reader for one feed, or null where its schema, or this machine, is not one for it.
+ * @param schema of the feed's records; `image` is its type
+ */
+export function createRowReader(
+  feed: FeedDefinition,
+  schema: RecordSchema,
+  image: WireType<VendorRecord>,
+): RowReader | null {
+  shared ??= startTranscoder();
+  if (shared === 'not-here') return null;
+  const transcoder = shared;
+  const plan = createPlan(feed, schema, transcoder.planAt);
+  if (plan === null || plan.bytes.length > MOST_PLAN_BYTES) return null;
+  const Record = encodedRecordClass(schema);
+  if (Record === null) return null;
+  const feedOf: EncodedFeed = { decode: image.decode, knowsSymbol: plan.knowsSymbol };
+  const reading = { plan, Record, feed: feedOf, headerId: leastByteFirst(image.schemaId) };
+  return (body) => readRows(transcoder, reading, body);
+}
+
+/** One for all feeds: it works while nobody waits. */
+let shared: Transcoder | 'not-here' | undefined;
+
+/** Where memory is used for what. Text is behind all else, for it is what grows. */
+interface Transcoder {
+  readonly module: TranscoderModule;
+  readonly planAt: number;
+  readonly tableAt: number;
+  readonly imagesAt: number;
+  readonly textAt: number;
+  /** Whose plan lies there. */
+  loaded: Plan | null;
+}
+
+const MOST_PLAN_BYTES = 256 * 1024;
+const ROWS_AT_ONCE = 1_000;
+const IMAGES_BYTES = 1024 * 1024;
+/** Larger answers are left to whoever parses JSON: the memory is never given back. */
+const MOST_BODY_BYTES = 16 * 1024 * 1024;
+const PAGE_BYTES = 64 * 1024;
+
+/** V8 has no WebAssembly without its compiler (`--jitless`), and older processors lack its wide instructions. */
+function startTranscoder(): Transcoder | 'not-here' {
+  const module = instantiate();
+  if (module === null) return 'not-here';
+  const planAt = aligned(module.firstFreeByte());
+  const tableAt = planAt + MOST_PLAN_BYTES;
+  const imagesAt = aligned(tableAt + ROWS_AT_ONCE * ROW_BYTES);
+  const textAt = aligned(imagesAt + IMAGES_BYTES + SLACK);
+  return { module, planAt, tableAt, imagesAt, textAt, loaded: null };
+}
+
+const aligned = (address: number): number => Math.ceil(address / 16) * 16;
+
+interface Reading {
+  readonly plan: Plan;
+  readonly Record: EncodedRecordClass;
+  readonly feed: EncodedFeed;
+  /** Id of the schema, as the header of the wire format has it. */
+  readonly headerId: number;
+}
+
+function readRows(transcoder: Transcoder, reading: Reading, body: Buffer): readonly unknown[] | null {
+  // What is no UTF-8 has replacements in it by the time it is text.
+  if (body.length > MOST_BODY_BYTES || !isUtf8(body)) return null;
+  const { module, planAt, tableAt, imagesAt, textAt } = transcoder;
+  const { plan, headerId } = reading;
+  const end = textAt + body.length;
+  const memory = memoryUpTo(module, end + SLACK);
+  if (transcoder.loaded !== plan) {
+    plan.bytes.copy(memory, planAt);
+    transcoder.loaded = plan;
+  }
+  body.copy(memory, textAt);
+  memory.fill(0, end, end + SLACK);
+
+  const rows: unknown[] = [];
+  let from = module.beginRows(textAt, end, plan.key, plan.keyBytes);
+  if (from === 0) return null;
+  while (from !== 0) {
+    const count = module.readRows(
+      ...([plan.row, from, end, tableAt, ROWS_AT_ONCE] as const),
+      ...([imagesAt, imagesAt + IMAGES_BYTES, plan.fixedBytes, headerId] as const),
+    );
+    if (count < 0) return null;
+    if (!takeRows(rows, count, memory, transcoder, body, reading)) return null;
+    from = module.nextRow();
+  }
+  return rows;
+}
+
+/** Copies what the next rows are going to be written over. @returns false where a row is no JSON after all */
+function takeRows(
+  rows: unknown[],
+  count: number,
+  memory: Buffer,
+  { tableAt, imagesAt, textAt }: Transcoder,
+  body: Buffer,
+  { Record, feed }: Reading,
+): boolean {
+  const table = new Int32Array(memory.buffer, tableAt, count * INTS_OF_ROW).slice();
+  const times = new Float64Array(memory.buffer, tableAt, count * DOUBLES_OF_ROW);
+  const images = Buffer.from(memory.subarray(imagesAt, endOfImages(table, imagesAt)));
+  const encoded: EncodedRows = { feed, body, bodyAt: textAt, images, imagesAt, table };
+  for (let row = 0; row < count; row++) {
+    const ints = row * INTS_OF_ROW;
+    if (table[ints + ROW_IS_ENCODED / 4] === 0) {
+      const parsed = parse(rowText(encoded, row));
+      if (parsed === undefined) return false;
+      rows.push(parsed);
+    } else {
+      const id = memory.toString('utf8', table[ints + ROW_ID / 4], table[ints + ROW_ID_END / 4]);
+      rows.push(new Record(id, times[row * DOUBLES_OF_ROW + ROW_UPDATED / 8]!, encoded, row));
+    }
+  }
+  return true;
+}
+
+const INTS_OF_ROW = ROW_BYTES / 4;
+const DOUBLES_OF_ROW = ROW_BYTES / 8;
+
+/** Images follow each other in the order of their rows. */
+function endOfImages(table: Int32Array, imagesAt: number): number {
+  for (let ints = table.length - INTS_OF_ROW; ints >= 0; ints -= INTS_OF_ROW) {
+    if (table[ints + ROW_IS_ENCODED / 4] !== 0) return table[ints + ROW_IMAGE_END / 4]!;
+  }
+  return imagesAt;
+}
+
+/** Undefined where it is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The memory may be another one after it has grown. */
+function memoryUpTo({ memory }: TranscoderModule, bytes: number): Buffer {
+  const missing = bytes - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES));
+  return Buffer.from(memory.buffer);
+}
+
+/** As the module writes numbers: the wire format has them the other way round. */
+function leastByteFirst(schemaId: number): number {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(schemaId);
+  return bytes.readInt32LE();
+}
