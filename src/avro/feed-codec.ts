@@ -107,8 +107,11 @@ function envelopeEncoder(
       WIRE_HEADER_BYTES + unionBytes(before) + unionBytes(after),
       () => {
         const { piece, at } = arena;
+        const afterAt = at + WIRE_HEADER_BYTES + unionBytes(before);
+        // From the last to the first: each is copied with its own header, which what stands before it is written over.
+        writeUnion(piece, afterAt, after);
+        writeUnion(piece, at + WIRE_HEADER_BYTES, before);
         writeWireHeader(piece, at, schemaId);
-        writeUnion(piece, writeUnion(piece, at + WIRE_HEADER_BYTES, before), after);
       },
     );
     return arena.keep(arena.written(end));
@@ -127,8 +130,8 @@ function unionBytes(wire: Buffer | null): number {
   return wire === null ? 1 : 1 + wire.length - WIRE_HEADER_BYTES;
 }
 
-/** @returns where it ends */
-function writeUnion(target: Buffer, at: number, wire: Buffer | null): number {
+/** Writes over up to four bytes before it, too: to copy a part of a buffer, Node makes another one of that part. */
+function writeUnion(target: Buffer, at: number, wire: Buffer | null): void {
+  wire?.copy(target, at + 1 - WIRE_HEADER_BYTES);
   target[at] = wire === null ? NULL_BRANCH : RECORD_BRANCH;
-  return wire === null ? at + 1 : at + 1 + wire.copy(target, at + 1, WIRE_HEADER_BYTES);
 }

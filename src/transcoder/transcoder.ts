@@ -130,7 +130,6 @@ function takeRows(
   { Record, feed }: Reading,
 ): boolean {
   const table = new Int32Array(memory.buffer, tableAt, count * INTS_OF_ROW).slice();
-  const times = new Float64Array(memory.buffer, tableAt, count * DOUBLES_OF_ROW);
   const images = Buffer.from(memory.subarray(imagesAt, endOfImages(table, imagesAt)));
   const encoded: EncodedRows = { feed, body, bodyAt: textAt, images, imagesAt, table };
   for (let row = 0; row < count; row++) {
@@ -141,14 +140,13 @@ function takeRows(
       rows.push(parsed);
     } else {
       const id = memory.toString('utf8', table[ints + ROW_ID / 4], table[ints + ROW_ID_END / 4]);
-      rows.push(new Record(id, times[row * DOUBLES_OF_ROW + ROW_UPDATED / 8]!, encoded, row));
+      rows.push(new Record(id, table[ints + ROW_UPDATED / 4]! >>> 0, encoded, row));
     }
   }
   return true;
 }
 
 const INTS_OF_ROW = ROW_BYTES / 4;
-const DOUBLES_OF_ROW = ROW_BYTES / 8;
 
 /** Images follow each other in the order of their rows. */
 function endOfImages(table: Int32Array, imagesAt: number): number {

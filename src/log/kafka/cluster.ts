@@ -35,9 +35,11 @@ export interface Broker {
   lookupRequest(
     apiKey: number,
     definition: { readonly versions: readonly string[] },
-  ): (of: object) => { readonly request: object; readonly response: object };
+  ): (of: object) => ApiCall;
   readonly connectionPool: {
-    send(of: { readonly request: object; readonly response: object }): Promise<ProduceAnswer>;
+    send(call: ApiCall): Promise<ProduceAnswer>;
+    /** Connected, if it was not. */
+    getConnectionByRequest(call: ApiCall): Promise<BrokerConnection>;
   };
   disconnect(): Promise<void>;
   fetch(request: {
@@ -73,6 +75,47 @@ export interface Broker {
   ): Promise<unknown>;
   /** @param request `transactionResult`: true commits */
   endTxn(request: ProducerIdentity & { readonly transactionResult: boolean }): Promise<unknown>;
+}
+
+/** A request in the version of the protocol that broker and kafkajs have in common, and how its answer is read. */
+export interface ApiCall {
+  readonly request: ApiVersion & { readonly encode: () => Promise<unknown> };
+  readonly response: {
+    decode(payload: Buffer): Promise<{ readonly clientSideThrottleTime?: number }>;
+    /** @throws when the answer is an error */
+    parse(decoded: object): Promise<ProduceAnswer>;
+  };
+}
+
+export interface ApiVersion {
+  readonly apiKey: number;
+  readonly apiName: string;
+  readonly apiVersion: number;
+}
+
+/** What its `send` is made of. */
+export interface BrokerConnection {
+  readonly clientId: string;
+  /** Null where nobody has to log in. */
+  readonly sasl: unknown;
+  readonly socket: { write(bytes: Buffer): unknown };
+  isAuthenticated(): boolean;
+  nextCorrelationId(): number;
+  /** @throws KafkaJSConnectionError */
+  failIfNotConnected(): void;
+  readonly requestQueue: {
+    push(request: {
+      readonly entry: ApiVersion & {
+        readonly correlationId: number;
+        resolve(answer: { readonly payload: Buffer }): void;
+        reject(error: Error): void;
+      };
+      readonly expectResponse: boolean;
+      readonly requestTimeout: number | null;
+      sendRequest(): void;
+    }): void;
+    maybeThrottle(ms: number | undefined): void;
+  };
 }
 
 /** @typeParam T records, in whatever form */

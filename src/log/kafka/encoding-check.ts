@@ -1,7 +1,7 @@
 import { CompressionTypes } from 'kafkajs';
 import type { Logger } from '../../logger';
 import type { ProducerRecord } from '../commit-log';
-import type { ProduceRequest } from './cluster';
+import type { ApiVersion, ProduceRequest } from './cluster';
 import { encodeProduce } from './produce-request';
 import { asEncoded, asMessages, type NewSend } from './sends';
 
@@ -12,8 +12,11 @@ export interface KafkajsProduce {
 }
 
 export type ProduceRequestEncoder = (of: object) => {
-  readonly request: { encode(): Promise<{ readonly buffer: Buffer }> };
+  readonly request: ApiVersion & { encode(): Promise<{ readonly buffer: Buffer }> };
 };
+
+/** How kafkajs makes what goes over the wire of it. */
+const frame: (of: object) => Promise<{ readonly buffer: Buffer }> = require('kafkajs/src/protocol/request');
 
 const installed = (): KafkajsProduce => require('kafkajs/src/protocol/requests/produce');
 
@@ -53,8 +56,12 @@ export async function isEncodedAlike(kafkajs: () => KafkajsProduce = installed):
     const encoded = await encodeProduce(request);
     const theirs = { ...asked, topicData: [{ topic: 'check', partitions: [{ ...place, messages }] }] };
     for (const version of versions.filter((one) => Number(one) >= FIRST_VERSION)) {
-      const { buffer } = await protocol({ version })(theirs).request.encode();
+      const { request: call } = protocol({ version })(theirs);
+      const { buffer } = await call.encode();
       if (!encoded.equals(buffer)) return false;
+      const header = { correlationId: 9, clientId: 'chéck' };
+      const framed = await frame({ ...header, request: call });
+      if (!framed.buffer.equals(await encodeProduce(request, { ...header, ...call }))) return false;
     }
     return versions.some((one) => Number(one) >= FIRST_VERSION);
   } catch {

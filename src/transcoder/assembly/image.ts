@@ -40,10 +40,10 @@ export let idEnd: i32 = 0;
 export let symbolAt: i32 = 0;
 export let symbolEnd: i32 = 0;
 /** Unix seconds. */
-export let updated: i64 = 0;
+export let updated: u32 = 0;
 
-/** Above this a time stamp is in milliseconds (`row.ts`). */
-const GREATEST_SECONDS: i64 = 100_000_000_000;
+/** In the year 2106. Above 1e11 a time stamp is in milliseconds (`row.ts`). */
+const GREATEST_SECONDS: i64 = 0xffff_ffff;
 const GREATEST_INT: i64 = 2_147_483_647;
 
 /** Where the text written last begins. */
@@ -174,8 +174,9 @@ function writeId(slot: i32, out: i32): i32 {
 }
 
 function writeUpdated(slot: i32, out: i32): i32 {
-  updated = load<i64>(slot, SLOT_MANTISSA);
-  if (load<i32>(slot, SLOT_KIND) !== NUMBER || updated < 0 || updated > GREATEST_SECONDS) return 0;
+  const seconds = load<i64>(slot, SLOT_MANTISSA);
+  if (load<i32>(slot, SLOT_KIND) !== NUMBER || seconds < 0) return 0;
+  updated = <u32>seconds;
   return writeWhole(slot, out, GREATEST_SECONDS);
 }
 

@@ -96,7 +96,7 @@ export function readRows(
       store<i32>(row, symbolEnd, ROW_SYMBOL_END);
       store<i32>(row, out, ROW_IMAGE);
       store<i32>(row, imageEnd, ROW_IMAGE_END);
-      store<f64>(row, <f64>updated, ROW_UPDATED);
+      store<u32>(row, updated, ROW_UPDATED);
       out = imageEnd;
     }
     at = skipSpace(end);

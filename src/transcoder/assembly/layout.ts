@@ -58,7 +58,7 @@ export const SLOT_POWER = 12;
 export const SLOT_DIGITS = 24;
 
 /** One for each row that was read. */
-export const ROW_BYTES = 48;
+export const ROW_BYTES = 40;
 /** 1, or 0: the row is left to whoever parses JSON. */
 export const ROW_IS_ENCODED = 0;
 /** The row's own text. */
@@ -72,8 +72,8 @@ export const ROW_SYMBOL = 20;
 export const ROW_SYMBOL_END = 24;
 export const ROW_IMAGE = 28;
 export const ROW_IMAGE_END = 32;
-/** Unix seconds, 64 bits. */
-export const ROW_UPDATED = 40;
+/** Unix seconds, without a sign. */
+export const ROW_UPDATED = 36;
 
 /** The module reads and writes up to so many bytes beyond what it looks at; behind the text they are zero. */
 export const SLACK = 64;
