@@ -72,7 +72,11 @@ function imageType(wire: WireType<VendorRecord>): WireType<VendorRecord> {
   };
   return {
     ...wire,
-    encode: (record) => madeOf(record) ?? wire.encode(record),
+    encode(record) {
+      const image = madeOf(record);
+      // A copy: it would hold those of all rows around it, of which little else may be kept.
+      return image === null ? wire.encode(record) : Buffer.from(image);
+    },
     encodeShared(record) {
       made = madeOf(record);
       return made ?? wire.encodeShared(record);

@@ -121,7 +121,8 @@ function decodeMembers(
 ): void {
   let present = 0;
   for (const member of plan.members) {
-    const raw = row[member.vendorName];
+    // Not what every object has: a member may be called constructor.
+    const raw = Object.hasOwn(row, member.vendorName) ? row[member.vendorName] : undefined;
     if (raw !== undefined) present++;
     record[member.name] = decodeMember(member, raw, plan.prefix, extra);
   }

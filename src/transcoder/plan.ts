@@ -56,6 +56,8 @@ export interface Plan {
  * @param base where in memory the bytes are going to be
  */
 export function createPlan(feed: FeedDefinition, schema: RecordSchema, base: number): Plan | null {
+  // Whatever comes under this key is an error report first.
+  if (feed.responseKey === 'errors') return null;
   const writer = planWriter(feed, base);
   const row = writer.record(schema, '', '');
   if (row === null) return null;
@@ -131,6 +133,7 @@ function planWriter(feed: FeedDefinition, base: number) {
     avroPrefix: string,
   ): boolean {
     const vendorName = vendorNameOf(field);
+    if (typeof vendorName !== 'string' || !vendorName.isWellFormed()) return false;
     const own = vendorPrefix === '' ? OWN.get(field.name) : undefined;
     memory.writeInt32LE(NO_RULE, entry + MEMBER_NEEDS);
     if (own !== undefined) {
@@ -153,14 +156,16 @@ function planWriter(feed: FeedDefinition, base: number) {
     name(entry, vendorName);
 
     const path = vendorPrefix + vendorName;
+    // Of other types a number is no value, or text: only a value can be 0.
+    const isNumber = code === TYPE_LONG || code === TYPE_INT || code === TYPE_DOUBLE;
     const isSymbol = code === TYPE_TEXT && avroPrefix + field.name === feed.symbolField;
     knowsSymbol ||= isSymbol;
     const rules =
-      (unknowns.zero.includes(path) ? ZERO_IS_UNKNOWN : 0) |
+      (isNumber && unknowns.zero.includes(path) ? ZERO_IS_UNKNOWN : 0) |
       (unknowns.emptyText ? EMPTY_IS_UNKNOWN : 0) |
       (isSymbol ? IS_SYMBOL : 0);
     memory.writeInt32LE(rules, entry + MEMBER_RULES);
-    const needs = unknowns.zeroWithout[path];
+    const needs = isNumber ? unknowns.zeroWithout[path] : undefined;
     memory.writeInt32LE(
       fields.findIndex((other) => other.name === needs),
       entry + MEMBER_NEEDS,

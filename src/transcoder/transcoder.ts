@@ -98,6 +98,7 @@ function readRows(transcoder: Transcoder, reading: Reading, body: Buffer): reado
   const { plan, headerId } = reading;
   const end = textAt + body.length;
   const memory = memoryUpTo(module, end + SLACK);
+  if (memory === null) return null;
   if (transcoder.loaded !== plan) {
     plan.bytes.copy(memory, planAt);
     transcoder.loaded = plan;
@@ -120,7 +121,10 @@ function readRows(transcoder: Transcoder, reading: Reading, body: Buffer): reado
   return rows;
 }
 
-/** Copies what the next rows are going to be written over. @returns false where a row is no JSON after all */
+/**
+ * Copies what the next rows are going to be written over.
+ * @returns false where a row is no JSON after all, or none of them is plain: then parsing the answer as a whole takes less time
+ */
 function takeRows(
   rows: unknown[],
   count: number,
@@ -130,7 +134,9 @@ function takeRows(
   { Record, feed }: Reading,
 ): boolean {
   const table = new Int32Array(memory.buffer, tableAt, count * INTS_OF_ROW).slice();
-  const images = Buffer.from(memory.subarray(imagesAt, endOfImages(table, imagesAt)));
+  const imagesEnd = endOfImages(table, imagesAt);
+  if (imagesEnd === imagesAt && count > 1) return false;
+  const images = Buffer.from(memory.subarray(imagesAt, imagesEnd));
   const encoded: EncodedRows = { feed, body, bodyAt: textAt, images, imagesAt, table };
   for (let row = 0; row < count; row++) {
     const ints = row * INTS_OF_ROW;
@@ -165,10 +171,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** The memory may be another one after it has grown. */
-function memoryUpTo({ memory }: TranscoderModule, bytes: number): Buffer {
+/** The memory may be another one after it has grown. Null where there is no more of it. */
+function memoryUpTo({ memory }: TranscoderModule, bytes: number): Buffer | null {
   const missing = bytes - memory.buffer.byteLength;
-  if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES));
+  try {
+    if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES));
+  } catch {
+    return null;
+  }
   return Buffer.from(memory.buffer);
 }
 

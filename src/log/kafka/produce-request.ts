@@ -8,8 +8,15 @@ import type { EncodedRecords } from './record-format';
 const PRODUCE = 0;
 const kafkajsProduce = (): Parameters<Broker['lookupRequest']>[1] =>
   require('kafkajs/src/protocol/requests/produce');
-/** CRC-32C, in WebAssembly: kafkajs's own, byte by byte, takes ten times as long. One for all: nobody waits while it works. */
-const checksum = createCRC32(0x82f63b78);
+/**
+ * CRC-32C, in WebAssembly: kafkajs's own, byte by byte, takes ten times as long. One for all: nobody waits while it works.
+ * @throws where there is no WebAssembly, which the check at start finds
+ */
+function checksum(): Promise<IHasher> {
+  hasher ??= createCRC32(0x82f63b78);
+  return hasher;
+}
+let hasher: Promise<IHasher> | null = null;
 
 /**
  * A Produce request whose records are encoded already. kafkajs would copy them ten times, through zeroed buffers of the next power
@@ -112,7 +119,7 @@ export async function encodeProduce(
     for (const { bytes } of partitions) size += 4 + 4 + BATCH_BYTES + bytes.length;
   }
 
-  const hasher = await checksum;
+  const crc32c = await checksum();
   const target = Buffer.allocUnsafe(size);
   let at = header === null ? 0 : writeHeader(target, header);
   at = writeText(target, at, transactionalId);
@@ -125,7 +132,7 @@ export async function encodeProduce(
     for (const each of partitions) {
       at = target.writeInt32BE(each.partition, at);
       at = target.writeInt32BE(BATCH_BYTES + each.bytes.length, at);
-      at = writeBatch(target, at, request, each, hasher);
+      at = writeBatch(target, at, request, each, crc32c);
     }
   }
   return target;
@@ -152,7 +159,7 @@ function writeBatch(
     records,
     bytes,
   }: { readonly firstSequence: number; readonly records: EncodedRecords; readonly bytes: Buffer },
-  hasher: IHasher,
+  crc32c: IHasher,
 ): number {
   const { count, firstTimestamp, maxTimestamp } = records;
   const end = start + BATCH_BYTES + bytes.length;
@@ -170,7 +177,7 @@ function writeBatch(
   at = target.writeInt32BE(firstSequence, at);
   at = target.writeInt32BE(count, at);
   bytes.copy(target, at);
-  const sum = hasher
+  const sum = crc32c
     .init()
     .update(target.subarray(start + BEHIND_CHECKSUM, end))
     .digest('binary');

@@ -102,7 +102,7 @@ function saysUnknown(member: i32, slot: i32): bool {
 }
 
 function isZero(slot: i32): bool {
-  return load<i32>(slot, SLOT_KIND) === NUMBER && load<i64>(slot, SLOT_MANTISSA) === 0;
+  return load<i32>(slot, SLOT_KIND) === NUMBER && load<i32>(slot, SLOT_DIGITS) === 0;
 }
 
 function writeValue(type: i32, member: i32, slot: i32, out: i32, limit: i32): i32 {
@@ -196,7 +196,7 @@ function readNumber(slot: i32): bool {
   const kind = load<i32>(slot, SLOT_KIND);
   if (kind !== NUMBER && kind !== TEXT) return false;
   const end = endOfNumber(load<i32>(slot, SLOT_START), false);
-  return end === load<i32>(slot, SLOT_END) && (kind === NUMBER || mantissa !== 0);
+  return end === load<i32>(slot, SLOT_END) && (kind === NUMBER || digits !== 0);
 }
 
 function writeBoolean(slot: i32, out: i32): i32 {

@@ -104,6 +104,8 @@ export function readRows(
     if (mark === 0x5d) return endRows(at, limit) ? count + 1 : -1;
     if (mark !== 0x2c) return -1;
     at = skipSpace(at + 1);
+    // Who goes on there would take it for the end.
+    if (load<u8>(at) === 0x5d) return -1;
   }
   next = at;
   return count;

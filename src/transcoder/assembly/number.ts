@@ -4,7 +4,7 @@
  * All other numbers, the negative zero, and those with an exponent count as too long: they are left.
  */
 
-/** Set by `endOfNumber`. */
+/** Set by `endOfNumber`. Without those in front that are 0: none is zero. The mantissa is only good with few of them. */
 export let mantissa: i64 = 0;
 export let power: i32 = 0;
 export let digits: i32 = 0;

@@ -60,7 +60,7 @@ export function readObject(plan: i32, from: i32, limit: i32): i32 {
   while (true) {
     if (load<u8>(at) !== 0x22) return 0;
     at++;
-    let member = expectedMember(plan, place, at);
+    let member = expectedMember(plan, place, at, limit);
     if (member !== NO_MEMBER) {
       at += load<i32>(memberAt(plan, member), MEMBER_NAME_BYTES);
     } else {
@@ -93,12 +93,13 @@ function memberAt(plan: i32, member: i32): i32 {
 }
 
 /** The member that came at this place before, if its name and a quote stand there again. */
-function expectedMember(plan: i32, place: i32, at: i32): i32 {
+function expectedMember(plan: i32, place: i32, at: i32, limit: i32): i32 {
   if (place >= ORDER_LENGTH) return NO_MEMBER;
   const member = <i32>load<u16>(load<i32>(plan, PLAN_ORDER) + 2 * place);
   if (member === NO_MEMBER) return NO_MEMBER;
   const entry = memberAt(plan, member);
   const length = load<i32>(entry, MEMBER_NAME_BYTES);
+  if (at + length >= limit) return NO_MEMBER;
   return load<u8>(at + length) === 0x22 && isSame(load<i32>(entry, MEMBER_NAME), at, length)
     ? member
     : NO_MEMBER;
