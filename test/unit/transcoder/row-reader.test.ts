@@ -136,20 +136,19 @@ it.each([...names, 'odd'])(
 it('numbers are what they are, however many digits say it', () => {
   const reading = readings.get('odd')!;
   const wraps = (2n ** 64n).toString();
-  const numbers = [
+  const small = [22, 23, 30, 39, 300].map((places) => `0.${'7'.padStart(places, '0')}`);
+  const large = ['2147483647', '2147483648', '-2147483648', '999999999999999', '4503599627370497'];
+  const wrapped = [
     wraps,
     `0.${wraps}`,
     `${wraps}e-5`,
     `1.${'0'.repeat(64)}`,
     `-${wraps}`,
     `${wraps}${wraps}`,
-    '0',
-    '-0',
-    '0e1',
-    '0.0',
   ];
+  const numbers = [...small, ...large, ...wrapped, '0', '-0', '0e1', '0.0', '1e2', '007'];
   for (const field of ['t', 'd', 'b', 'i', 'l', 'n', 'constructor']) {
-    for (const number of [...numbers, '"0"', '"0.0"', `"${wraps}"`])
+    for (const number of [...numbers.slice(0, -1), ...numbers.map((digits) => `"${digits}"`)])
       expectSame(
         reading,
         body(reading, ['{"id":"a","updated":7}', `{"id":"b","updated":8,"${field}":${number}}`]),
@@ -166,12 +165,14 @@ it.each([999, 1_000, 2_000])('a comma behind the last of %d rows is no JSON', (c
 
 it('a text that breaks off at the end of the memory is no JSON', () => {
   const reading = readings.get('odd')!;
-  const row = (length: number) => `{"id":"${'i'.repeat(length)}","updated":7}`;
-  reading.read(body(reading, [row(100_000)]));
-  // Behind the opening quote of a member that was expected to be 300 letters, wherever the memory ends.
-  for (let length = 0; length < 66_000; length += 37) {
-    const first = `{"${LONG_NAME}":"${'x'.repeat(length)}","id":"a","updated":7}`;
-    expect(reading.read(Buffer.from(`{"rows":[${first},{"`))).toBeNull();
+  const [begin, end] = [`{"rows":[{"${LONG_NAME}":"`, '","id":"a","updated":7},{"'].map((part) =>
+    Buffer.from(part),
+  );
+  // It breaks off where a member of 300 letters is expected. Memory comes in pieces of 64 KB, and ends at one of these lengths.
+  const longest = 6 * 2 ** 20;
+  for (let length = longest; length < longest + 66_000; length += 180) {
+    const text = Buffer.concat([begin!, Buffer.alloc(length, 'x'), end!]);
+    expect(reading.read(text)).toBeNull();
   }
 });
 
