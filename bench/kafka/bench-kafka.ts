@@ -70,7 +70,8 @@ export async function startBenchKafka(): Promise<BenchKafka> {
       classpath: `${(await artefacts()).kafka}/*`,
       async create(topics) {
         await admin.createTopics({
-          waitForLeaders: true,
+          // kafkajs gives up at once where a broker does not know the topic yet: `ready` waits, below.
+          waitForLeaders: false,
           topics: topics.map(({ name, partitions, settings = {} }) => ({
             topic: name,
             numPartitions: partitions,
