@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RecordSchema } from '../avro/schemas';
 import type { WireType } from '../avro/wire-type';
 import type { FeedDefinition } from '../feeds/definition';
+import type { RowReader } from '../source/source';
 import type { VendorRecord } from '../types';
 import {
   ROW_BYTES,
@@ -23,13 +24,8 @@ import { instantiate, type TranscoderModule } from './module';
 import { createPlan, type Plan } from './plan';
 
 /**
- * Reads the rows of an answer's body, in the server's order: `EncodedRecord` for those that are plain, parsed JSON for all
- * others. Null for an answer that is not plain: whoever asked parses all of it.
- */
-export type RowReader = (body: Buffer) => readonly unknown[] | null;
-
-/**
- * A reader for one feed, or null where its schema, or this machine, is not one for it.
+ * A reader of rows for one feed: `EncodedRecord` for those that are plain, parsed JSON for all others. Null where the feed's schema,
+ * or this machine, is not one for it.
  * @param schema of the feed's records; `image` is its type
  */
 export function createRowReader(
