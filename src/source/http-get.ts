@@ -6,6 +6,7 @@ import { excerpt } from '../excerpt';
 import { networkReason } from '../network-reason';
 import type { Redact } from '../redaction';
 import { version } from '../version';
+import { Body } from './body';
 import { failure, mayHoldPage, type RawResponse, type SourceFailure } from './response-policy';
 
 export interface HttpLimits {
@@ -110,7 +111,7 @@ async function readBody(
   limit: number,
   signal: AbortSignal,
   onBytes: () => void,
-): Promise<Buffer | null> {
+): Promise<Body | null> {
   const stream = answer.data;
   const isPage = mayHoldPage(answer.status);
   const onAbort = () => stream.destroy(new Error('stopped'));
@@ -130,7 +131,7 @@ async function readBody(
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
-  return Buffer.concat(chunks);
+  return new Body(chunks);
 }
 
 function plainHeaders(headers: object): RawResponse['headers'] {

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors';
 import { excerpt } from '../excerpt';
 import type { Redact } from '../redaction';
+import type { Body } from './body';
 import type { EchoedToken } from './echoed-token';
 import { retryAfterMs } from './retry-after';
 import type { RowReader } from './source';
@@ -10,7 +11,7 @@ import { vendorMessage } from './vendor-message';
 export interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: Buffer;
+  readonly body: Body;
 }
 
 export interface SourceFailure {
@@ -43,11 +44,11 @@ type Members = Readonly<Record<string, unknown>>;
 /** What an answer means: a page (perhaps an empty one) or a named failure. Whatever is not known to be a page is none. */
 export function interpretResponse(response: RawResponse, context: PolicyContext): ReadRows | SourceFailure {
   const { body, status } = response;
-  if (context.readRows !== undefined && mayHoldPage(status) && !context.echoedToken.isIn(body)) {
-    const rows = context.readRows(body);
+  if (context.readRows !== undefined && mayHoldPage(status)) {
+    const rows = context.readRows(body, (text) => !context.echoedToken.isIn(text));
     if (rows !== null) return page(rows);
   }
-  const text = new TextDecoder().decode(body);
+  const text = new TextDecoder().decode(body.shared());
   if (status === 404 && saysNoData(text)) return page([]);
   if (!mayHoldPage(status)) return failureOfStatus(response, text, context);
   if (text.trim() === '') return failure('SOURCE_BODY_EMPTY', `${answered(status, context)} an empty body`);

@@ -1,4 +1,5 @@
 import type { FeedDefinition } from '../feeds/definition';
+import type { Body } from './body';
 
 /** The vendor's API as the scan sees it: one GET is one page. */
 export interface Source {
@@ -21,8 +22,11 @@ export interface PageRequest {
   readonly readRows?: RowReader;
 }
 
-/** The rows of an answer's body in the server's order, in whatever form the decoder takes them; null for a body that it cannot read. */
-export type RowReader = (body: Buffer) => readonly unknown[] | null;
+/**
+ * The rows of an answer's body in the server's order, in whatever form the decoder takes them; null for a body that it cannot read.
+ * @param mayRead is asked first, about the body as one: where it says no, the answer is null
+ */
+export type RowReader = (body: Body, mayRead: (text: Buffer) => boolean) => readonly unknown[] | null;
 
 /** The same source, whose pages are read so. */
 export function sourceReading(source: Source, readRows: RowReader | null): Source {

@@ -1,4 +1,5 @@
 import type { RecordSchema } from '../avro/schemas';
+import type { Body } from '../source/body';
 import type { VendorRecord } from '../types';
 import {
   ROW_BYTES,
@@ -14,7 +15,7 @@ import {
 export interface EncodedRows {
   readonly feed: EncodedFeed;
   /** The answer, and where in the module's memory it was. */
-  readonly body: Buffer;
+  readonly body: Body;
   readonly bodyAt: number;
   /** Of all these rows, in wire format, and where they were. */
   readonly images: Buffer;
@@ -89,14 +90,11 @@ export abstract class EncodedRecord implements VendorRecord {
 
   /** What the vendor sent. */
   toJSON(): unknown {
-    return JSON.parse(rowText(this.#rows, this.#row));
+    const rows = this.#rows;
+    const from = numberOf(rows, this.#row, ROW_START) - rows.bodyAt;
+    const to = numberOf(rows, this.#row, ROW_END) - rows.bodyAt;
+    return JSON.parse(rows.body.kept().toString('utf8', from, to));
   }
-}
-
-/** The row as it stands in the answer. */
-export function rowText(rows: EncodedRows, row: number): string {
-  const from = numberOf(rows, row, ROW_START) - rows.bodyAt;
-  return rows.body.toString('utf8', from, numberOf(rows, row, ROW_END) - rows.bodyAt);
 }
 
 export type EncodedRecordClass = new (

@@ -2,14 +2,17 @@ import { isUtf8 } from 'node:buffer';
 import type { RecordSchema } from '../avro/schemas';
 import type { WireType } from '../avro/wire-type';
 import type { FeedDefinition } from '../feeds/definition';
+import type { Body } from '../source/body';
 import type { RowReader } from '../source/source';
 import type { VendorRecord } from '../types';
 import {
   ROW_BYTES,
+  ROW_END,
   ROW_ID,
   ROW_ID_END,
   ROW_IMAGE_END,
   ROW_IS_ENCODED,
+  ROW_START,
   ROW_UPDATED,
   SLACK,
 } from './assembly/layout';
@@ -18,7 +21,6 @@ import {
   type EncodedRecordClass,
   type EncodedRows,
   encodedRecordClass,
-  rowText,
 } from './encoded-record';
 import { instantiate, type TranscoderModule } from './module';
 import { createPlan, type Plan } from './plan';
@@ -42,7 +44,7 @@ export function createRowReader(
   if (Record === null) return null;
   const feedOf: EncodedFeed = { decode: image.decode, knowsSymbol: plan.knowsSymbol };
   const reading = { plan, Record, feed: feedOf, headerId: leastByteFirst(image.schemaId) };
-  return (body) => readRows(transcoder, reading, body);
+  return (body, mayRead) => readRows(transcoder, reading, body, mayRead);
 }
 
 /** One for all feeds: it works while nobody waits. */
@@ -87,9 +89,13 @@ interface Reading {
   readonly headerId: number;
 }
 
-function readRows(transcoder: Transcoder, reading: Reading, body: Buffer): readonly unknown[] | null {
-  // What is no UTF-8 has replacements in it by the time it is text.
-  if (body.length > MOST_BODY_BYTES || !isUtf8(body)) return null;
+function readRows(
+  transcoder: Transcoder,
+  reading: Reading,
+  body: Body,
+  mayRead: Parameters<RowReader>[1],
+): readonly unknown[] | null {
+  if (body.length > MOST_BODY_BYTES) return null;
   const { module, planAt, tableAt, imagesAt, textAt } = transcoder;
   const { plan, headerId } = reading;
   const end = textAt + body.length;
@@ -99,7 +105,10 @@ function readRows(transcoder: Transcoder, reading: Reading, body: Buffer): reado
     plan.bytes.copy(memory, planAt);
     transcoder.loaded = plan;
   }
-  body.copy(memory, textAt);
+  body.copyTo(memory, textAt);
+  const text = memory.subarray(textAt, end);
+  // What is no UTF-8 has replacements in it by the time it is text.
+  if (!isUtf8(text) || !mayRead(text)) return null;
   memory.fill(0, end, end + SLACK);
 
   const rows: unknown[] = [];
@@ -126,7 +135,7 @@ function takeRows(
   count: number,
   memory: Buffer,
   { tableAt, imagesAt, textAt }: Transcoder,
-  body: Buffer,
+  body: Body,
   { Record, feed }: Reading,
 ): boolean {
   const table = new Int32Array(memory.buffer, tableAt, count * INTS_OF_ROW).slice();
@@ -137,7 +146,8 @@ function takeRows(
   for (let row = 0; row < count; row++) {
     const ints = row * INTS_OF_ROW;
     if (table[ints + ROW_IS_ENCODED / 4] === 0) {
-      const parsed = parse(rowText(encoded, row));
+      const text = memory.toString('utf8', table[ints + ROW_START / 4], table[ints + ROW_END / 4]);
+      const parsed = parse(text);
       if (parsed === undefined) return false;
       rows.push(parsed);
     } else {

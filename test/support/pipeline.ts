@@ -10,6 +10,7 @@ import { type ImageStore, imageStore } from '../../src/state/image-store';
 import { firstSourceOffset } from '../../src/state/source-offset';
 import { createRowReader } from '../../src/transcoder/transcoder';
 import type { ChangeEvents, VendorRecord } from '../../src/types';
+import { bodyOf } from './body';
 import { memoryRegistry } from './registry';
 
 /** The pure middle of the pipeline with a state that starts empty: rows in, events out. */
@@ -41,7 +42,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const readRows = createRowReader(feed, codec.schemas.record, codec.image)!;
   // As a source gives them.
   const read = (rows: readonly unknown[]) =>
-    readRows(Buffer.from(JSON.stringify({ [feed.responseKey]: rows }))) ?? rows;
+    readRows(bodyOf(JSON.stringify({ [feed.responseKey]: rows })), () => true) ?? rows;
   const decoder = createImages(feed, codec.schemas.record, codec.image);
   const images = new Map<string, Buffer>();
   const ids = new Set<string>();

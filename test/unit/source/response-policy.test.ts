@@ -1,4 +1,5 @@
 import { interpretResponse, type RawResponse } from '../../../src/source/response-policy';
+import { bodyOf } from '../../support/body';
 
 const nowMs = Date.parse('2026-03-01T00:00:00Z');
 
@@ -7,7 +8,7 @@ const echoedToken = { remove: keep, isIn: () => false };
 
 function interpret(body: string | Buffer, status = 200, headers: RawResponse['headers'] = {}) {
   return interpretResponse(
-    { status, headers: { 'content-type': 'application/json', ...headers }, body: Buffer.from(body) },
+    { status, headers: { 'content-type': 'application/json', ...headers }, body: bodyOf(body, 10) },
     {
       responseKey: 'ipos',
       request: 'GET https://api.example.com/ipos',
@@ -140,7 +141,7 @@ describe('the excerpt of a body', () => {
   it('has secrets removed before it is cut', () => {
     const text = `${'x'.repeat(110)}SECRETTOKEN`;
     const result = interpretResponse(
-      { status: 500, headers: {}, body: Buffer.from(text) },
+      { status: 500, headers: {}, body: bodyOf(text) },
       {
         responseKey: 'ipos',
         request: 'GET /',

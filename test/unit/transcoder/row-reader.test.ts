@@ -13,6 +13,7 @@ import type { RowReader } from '../../../src/source/source';
 import { EncodedRecord } from '../../../src/transcoder/encoded-record';
 import { createRowReader } from '../../../src/transcoder/transcoder';
 import type { VendorRecord } from '../../../src/types';
+import { bodyOf } from '../../support/body';
 import { vendorSamples } from '../../support/records';
 import { memoryRegistry } from '../../support/registry';
 
@@ -20,7 +21,7 @@ interface Reading {
   readonly feed: FeedDefinition;
   readonly codec: FeedCodec;
   readonly decode: Decoder;
-  readonly read: RowReader;
+  read(text: Buffer, pieceBytes?: number): ReturnType<RowReader>;
 }
 
 const LONG_NAME = 'v'.repeat(300);
@@ -31,7 +32,8 @@ beforeAll(async () => {
     const schema = feed === declared ? declaredSchema : undefined;
     const codec = await createFeedCodec(feed, feedTopics(feed, ''), memoryRegistry(), schema);
     const { record } = codec.schemas;
-    const read = createRowReader(feed, record, codec.image)!;
+    const readRows = createRowReader(feed, record, codec.image)!;
+    const read: Reading['read'] = (text, pieceBytes) => readRows(bodyOf(text, pieceBytes), () => true);
     readings.set(feed.name, { feed, codec, decode: createDecoder(feed, record), read });
   }
 });
@@ -478,6 +480,33 @@ it('records outlive the pages behind them', () => {
   reading.read(page('second'));
   expect(reading.codec.image.encode(first!)).toEqual(image);
   expect(first!.name).toBe('first');
+});
+
+it('a body is read alike in whatever pieces it came, and asked about as one', () => {
+  const reading = readings.get('ipos')!;
+  const { feed, codec } = reading;
+  const text = body(
+    reading,
+    vendorSamples('ipos').map((row) => JSON.stringify({ ...row, name: 'Größe 株' })),
+  );
+  const images = (rows: readonly unknown[] | null) =>
+    rows!.map((row) => codec.image.encode(row as VendorRecord).toString('hex'));
+  const whole = images(reading.read(text, text.length));
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 300 }), (pieceBytes) => {
+      const rows = reading.read(text, pieceBytes)!;
+      expect(images(rows)).toEqual(whole);
+      // Other answers were read in between.
+      reading.read(body(reading, ['{}']));
+      expect(JSON.stringify(rows)).toBe(JSON.stringify(JSON.parse(text.toString()).ipos));
+    }),
+    { numRuns: 30 },
+  );
+  const readRows = createRowReader(feed, codec.schemas.record, codec.image)!;
+  const asked: string[] = [];
+  const refuse = (given: Buffer) => asked.push(given.toString()) === 0;
+  expect(readRows(bodyOf(text, 7), refuse)).toBeNull();
+  expect(asked).toEqual([text.toString()]);
 });
 
 it('a body that is too large for it is left', () => {
