@@ -58,7 +58,8 @@ export function shippedCodec(): Promise<FeedCodec> {
 export function encodeMessage(codec: FeedCodec, record: VendorRecord, seq: number): Message {
   const key = record.id as string;
   const image = codec.image.encode(record);
-  return { key, image, event: codec.encodeEnvelope({ before: null, after: image }, tail(record, seq)) };
+  const event = Buffer.from(codec.encodeEnvelope({ before: null, after: image }, tail(record, seq)));
+  return { key, image, event };
 }
 
 function tail(record: VendorRecord, seq: number): EventTail {

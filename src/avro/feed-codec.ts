@@ -1,10 +1,11 @@
+import { arena } from '../arena';
 import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics } from '../log/commit-log';
 import type { SourceOffset } from '../state/source-offset';
 import { EncodedRecord } from '../transcoder/encoded-record';
 import type { Change, EventTail, VendorRecord } from '../types';
-import { arena } from './arena';
 import { feedSubjects, type Subject } from './feed-subjects';
+import { type PlainWriter, plainWriter } from './plain-writer';
 import type { SchemaRegistry } from './registry';
 import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from './schemas';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
@@ -19,7 +20,7 @@ export interface FeedCodec {
   readonly deadLetter: WireType<DeadLetterValue>;
   /** By type name. */
   readonly transitions: ReadonlyMap<string, WireType<Readonly<Record<string, unknown>>>>;
-  /** The change event, its images taken over as bytes. */
+  /** The change event, its images taken over as bytes: into the memory of `WireType.encodeShared`. */
   encodeEnvelope(change: Pick<Change, 'before' | 'after'>, tail: EventTail): Buffer;
 }
 
@@ -85,6 +86,10 @@ function imageType(wire: WireType<VendorRecord>): WireType<VendorRecord> {
   };
 }
 
+const avscAlone: PlainWriter = () => -1;
+
+type Values = Readonly<Record<string, unknown>>;
+
 /** Of a union with null: which branch follows. */
 const [NULL_BRANCH, RECORD_BRANCH] = [0, 2] as const;
 
@@ -100,25 +105,23 @@ function envelopeEncoder(
   const rest: FieldSchema[] = envelope.fields.filter(
     (field) => field.name !== 'before' && field.name !== 'after',
   );
-  const tailType = forSchema({ ...envelope, fields: rest });
+  const tailSchema = { ...envelope, fields: rest };
+  const tailType = forSchema(tailSchema);
+  const writeTail = plainWriter(tailSchema) ?? avscAlone;
 
   return (change, tail) => {
     const before = inOwnSchema(change.before, image);
     const after = inOwnSchema(change.after, image);
-    const end = encodeBehind(
-      tailType,
-      tail,
-      WIRE_HEADER_BYTES + unionBytes(before) + unionBytes(after),
-      () => {
-        const { piece, at } = arena;
-        const afterAt = at + WIRE_HEADER_BYTES + unionBytes(before);
-        // From the last to the first: each is copied with its own header, which what stands before it is written over.
-        writeUnion(piece, afterAt, after);
-        writeUnion(piece, at + WIRE_HEADER_BYTES, before);
-        writeWireHeader(piece, at, schemaId);
-      },
-    );
-    return arena.keep(arena.written(end));
+    const bytes = WIRE_HEADER_BYTES + unionBytes(before) + unionBytes(after);
+    arena.reserve(bytes);
+    const plainEnd = writeTail(tail as unknown as Values, arena.piece, arena.at + bytes);
+    const end = plainEnd < 0 ? encodeBehind(tailType, tail, bytes) : plainEnd;
+    const { piece, at } = arena;
+    // From the last to the first: each is copied with its own header, which what stands before it is written over.
+    writeUnion(piece, at + WIRE_HEADER_BYTES + unionBytes(before), after);
+    writeUnion(piece, at + WIRE_HEADER_BYTES, before);
+    writeWireHeader(piece, at, schemaId);
+    return arena.written(end);
   };
 }
 

@@ -1,5 +1,5 @@
 import { Type } from 'avsc';
-import { arena } from './arena';
+import { arena } from '../arena';
 import { type CompiledReader, compileReader } from './compiled-reader';
 import type { AvroSchema } from './registry';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
@@ -32,11 +32,9 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
   let reader: CompiledReader | null = null;
 
   function encodeShared(value: T): Buffer {
-    return arena.written(encodeBehind(type, value, WIRE_HEADER_BYTES, writeHeader));
-  }
-
-  function writeHeader(): void {
+    const end = encodeBehind(type, value, WIRE_HEADER_BYTES);
     writeWireHeader(arena.piece, arena.at, schemaId);
+    return arena.written(end);
   }
 
   function writerOf(value: Buffer): Writer {
@@ -84,19 +82,16 @@ interface Writer {
 }
 
 /**
- * Writes a value into the arena, behind what `before` writes there, which is so many bytes.
+ * Writes a value into the arena, behind so many bytes, which are left to whoever calls.
  * @returns where it ends
  */
-export function encodeBehind(type: Type, value: unknown, bytes: number, before: () => void): number {
+export function encodeBehind(type: Type, value: unknown, bytes: number): number {
   arena.reserve(bytes);
   const end = type.encode(value, arena.piece, arena.at + bytes);
-  if (end >= 0) {
-    before();
-    return end;
-  }
+  if (end >= 0) return end;
   // avsc answers how many bytes are missing as a negative position.
   arena.reserve(arena.piece.length - arena.at - end);
-  return encodeBehind(type, value, bytes, before);
+  return encodeBehind(type, value, bytes);
 }
 
 export function forSchema(schema: AvroSchema): Type {

@@ -97,7 +97,13 @@ export interface SharedTopicSpec extends TopicSpec {
 
 /** Records of one transaction that is not whole yet. */
 export interface Gathered {
-  add(records: readonly ProducerRecord[]): void;
+  /**
+   * Takes each record over before it asks for the next one, whose value may lie in the same memory. Where that fails in between, the
+   * whole is of no more use.
+   */
+  add(records: Iterable<ProducerRecord>): void;
+  /** Of all values so far. */
+  readonly valueBytes: number;
 }
 
 /** One transaction: the events of one page or a few, the new images, the dead letters, and last the source offset. */

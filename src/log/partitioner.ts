@@ -6,10 +6,18 @@ export function partitionOf(key: string, partitions: number): number {
   return partitions === 1 ? 0 : toPositive(hashOf(key)) % partitions;
 }
 
+/** A change asks for the partition of its key three times in a row. */
+let latest: { readonly key: string; readonly hash: number } | null = null;
+
+function hashOf(key: string): number {
+  if (latest === null || latest.key !== key) latest = { key, hash: newHashOf(key) };
+  return latest.hash;
+}
+
 /** Nearly all keys are ASCII, and short: to make a buffer of each takes longer than the hash. */
 const shared = Buffer.alloc(64);
 
-function hashOf(key: string): number {
+function newHashOf(key: string): number {
   const { length } = key;
   if (length > shared.length) return murmur2(Buffer.from(key, 'utf8'));
   for (let i = 0; i < length; i++) {

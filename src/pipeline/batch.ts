@@ -38,8 +38,8 @@ export interface Batch {
 export interface PageNews {
   readonly events: readonly ChangeEvents[];
   readonly letters: readonly DeadLetter[];
-  /** Of these, as the log takes them. */
-  readonly records: readonly ProducerRecord[];
+  /** Of these, as the log takes them: one after the other. */
+  readonly records: Iterable<ProducerRecord>;
 }
 
 /**
@@ -69,7 +69,6 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
   const gathering = committing.begin();
   let pages: BatchPage[] = [];
   let records = session.gather();
-  let bytes = 0;
   let marksBack = false;
   let underWay: Promise<void> = Promise.resolve();
 
@@ -80,7 +79,6 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
     const news = newsOf(committed);
     pages = [];
     records = session.gather();
-    bytes = 0;
     marksBack = false;
     gathering.settle();
     underWay = commitPages(committed, gathered, news, last);
@@ -116,7 +114,6 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
       marksBack ||= gathering.offset.high_water_mark < before;
       const changes = publishedChanges(feed, events);
       pages.push({ changes, letters, rows: rows.length, progress, observedAtMs });
-      for (const { value } of encoded) bytes += value?.length ?? 0;
     },
     isDue() {
       const last = pages.at(-1);
@@ -124,7 +121,7 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
         last === undefined ||
         last.progress.complete ||
         pages.length >= MOST_PAGES ||
-        bytes >= MOST_BYTES ||
+        records.valueBytes >= MOST_BYTES ||
         marksBack ||
         // Pages without news need no transaction: there is none to share.
         newsOf(pages) === 0

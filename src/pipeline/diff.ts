@@ -8,8 +8,6 @@ export interface DiffOptions {
   readonly images: Images;
   /** What to call a record without an image: `r` while a snapshot runs, else `c`. */
   readonly firstSight: 'c' | 'r';
-  /** Records that are older than their image are put here: they need a second, agreeing read. Without it they count. */
-  readonly doubtful?: VendorRecord[];
   /** Called for each record with nothing new but its `updated`. */
   readonly onTouch?: (() => void) | undefined;
 }
@@ -21,11 +19,14 @@ export interface DiffOptions {
  *
  * A record that equals its image, or differs in nothing that a reader would notice, yields nothing, and its image stays as
  * published: the next change's `before` is what was last read as `after` (I3, I6).
+ *
+ * @param doubtful records that are older than their image are put there: they need a second, agreeing read. Without it they count
  */
 export function* diff(
   records: Iterable<VendorRecord>,
   pending: PendingState,
   options: DiffOptions,
+  doubtful: VendorRecord[] | null = null,
 ): Generator<Change> {
   const { images } = options;
   const { image } = options.codec;
@@ -49,8 +50,7 @@ export function* diff(
       else if (record.updated > beforeRecord.updated) options.onTouch?.();
       continue;
     }
-    if (options.doubtful !== undefined && record.updated < beforeRecord.updated)
-      options.doubtful.push(record);
+    if (doubtful !== null && record.updated < beforeRecord.updated) doubtful.push(record);
     else
       yield {
         op: 'u',

@@ -2,6 +2,7 @@ import type { FeedCodec } from '../avro/feed-codec';
 import type { FeedDefinition } from '../feeds/definition';
 import {
   type BatchPosition,
+  type FeedSession,
   type FeedTopics,
   type Gathered,
   type ProducerRecord,
@@ -10,7 +11,7 @@ import {
 } from '../log/commit-log';
 import { recordBytes } from '../log/record-bytes';
 import type { PendingState } from '../state/pending-state';
-import type { ChangeEvents, DeadLetter } from '../types';
+import type { ChangeEvents, DeadLetter, TransitionEvent } from '../types';
 import { eventHeaders, transitionHeaders } from './headers';
 
 export interface EncodeContext {
@@ -24,21 +25,28 @@ export interface EncodeContext {
   readonly observedAtMs: number;
 }
 
-/** The records of one page: events and their transitions, the new images, dead letters. */
-export function encode(
+/**
+ * The records of one page: events and their transitions, the new images, dead letters. One at a time: the value of the next is
+ * written over the last one's, and of thousands none waits for the others.
+ */
+export function* encode(
   events: readonly ChangeEvents[],
   letters: readonly DeadLetter[],
   context: EncodeContext,
-): ProducerRecord[] {
-  const records: ProducerRecord[] = [];
-  for (const event of events) pushEvent(records, event, context);
-  for (const letter of letters) pushDeadLetter(records, letter, context);
-  return records;
+): Generator<ProducerRecord> {
+  for (const event of events) {
+    yield ofChange(event, context);
+    yield ofImage(event, context);
+    for (const transition of event.transitions) yield ofTransition(transition, event, context);
+  }
+  for (const letter of letters) yield ofDeadLetter(letter, context);
 }
 
 /** Size of the largest record that an event becomes. */
 export function largestRecordBytes(event: ChangeEvents, context: EncodeContext): number {
-  return Math.max(...encode([event], [], context).map(recordBytes));
+  let most = 0;
+  for (const record of encode([event], [], context)) most = Math.max(most, recordBytes(record));
+  return most;
 }
 
 /**
@@ -46,12 +54,14 @@ export function largestRecordBytes(event: ChangeEvents, context: EncodeContext):
  * to what the transaction makes it.
  */
 export function encodeTransaction(
-  pages: readonly (readonly ProducerRecord[])[],
+  pages: readonly Iterable<ProducerRecord>[],
   pending: PendingState,
   context: EncodeContext,
+  session: Pick<FeedSession, 'gather'>,
 ): TransactionBatch {
-  const { offset, position } = encodeOffset(pending, context);
-  return { feed: context.feed.name, records: [...pages.flat(), offset], position };
+  const gathered = session.gather();
+  for (const records of pages) gathered.add(records);
+  return endTransaction(gathered, pending, context);
 }
 
 /** As `encodeTransaction`, of records that were gathered. */
@@ -95,44 +105,51 @@ function encodeOffset(
   };
 }
 
-function pushEvent(records: ProducerRecord[], event: ChangeEvents, context: EncodeContext): void {
-  const { feed, topics, codec } = context;
+function ofChange(event: ChangeEvents, { feed, topics, codec }: EncodeContext): ProducerRecord {
   const { change, tail } = event;
-  const timestamp = tail.ts_ms;
-  records.push({
+  return {
     topic: topics.changes.name,
     key: change.id,
     value: codec.encodeEnvelope(change, tail),
     headers: eventHeaders(feed, event),
-    timestamp,
-  });
-  records.push({
+    timestamp: tail.ts_ms,
+  };
+}
+
+function ofImage({ change, tail }: ChangeEvents, { topics }: EncodeContext): ProducerRecord {
+  const { seq, incarnation } = tail.source;
+  return {
     topic: topics.current.name,
     key: change.id,
     value: change.after,
-    headers: { event_id: tail.event_id, seq: String(tail.source.seq), incarnation: tail.source.incarnation },
-    timestamp,
-  });
-  for (const transition of event.transitions) {
-    const { type } = feed.transitions[transition.index]!;
-    records.push({
-      topic: topics.transitions[transition.index]!.name,
-      key: transition.key,
-      value: codec.transitions.get(type)!.encode(transition.value),
-      headers: transitionHeaders(feed, event, transition),
-      timestamp,
-    });
-  }
+    headers: { event_id: tail.event_id, seq: String(seq), incarnation },
+    timestamp: tail.ts_ms,
+  };
 }
 
-function pushDeadLetter(records: ProducerRecord[], letter: DeadLetter, context: EncodeContext): void {
+function ofTransition(
+  transition: TransitionEvent,
+  event: ChangeEvents,
+  { feed, topics, codec }: EncodeContext,
+): ProducerRecord {
+  const { type } = feed.transitions[transition.index]!;
+  return {
+    topic: topics.transitions[transition.index]!.name,
+    key: transition.key,
+    value: codec.transitions.get(type)!.encodeShared(transition.value),
+    headers: transitionHeaders(feed, event, transition),
+    timestamp: event.tail.ts_ms,
+  };
+}
+
+function ofDeadLetter(letter: DeadLetter, context: EncodeContext): ProducerRecord {
   const { reason, raw, sha256, bytes } = letter;
   const value = { feed: context.feed.name, reason, raw, sha256, bytes, ts_ms: context.observedAtMs };
-  records.push({
+  return {
     topic: context.topics.deadLetters.name,
     key: sha256,
-    value: context.codec.deadLetter.encode(value),
+    value: context.codec.deadLetter.encodeShared(value),
     headers: {},
     timestamp: context.observedAtMs,
-  });
+  };
 }

@@ -38,9 +38,10 @@ export function buildEvents(
   const { feed, limit, tooLarge } = context;
   const events: ChangeEvents[] = [];
   const { incarnation, seq } = pending.offset;
+  const idPrefix = `${feed.name}:${incarnation}:`;
   for (const change of changes) {
     const origins = transitionOrigins(feed, change, pending);
-    const next = { change, origins, incarnation, seq: seq + events.length + 1 };
+    const next = { change, origins, incarnation, idPrefix, seq: seq + events.length + 1 };
     if (isSurelyWithin(limit, next, pending)) {
       events.push(eventOf(next, pending, context));
       continue;
@@ -64,6 +65,8 @@ interface NumberedChange {
   readonly change: Change;
   readonly origins: Origins;
   readonly incarnation: string;
+  /** What stands before the number in the id of the event. */
+  readonly idPrefix: string;
   readonly seq: number;
 }
 
@@ -88,7 +91,7 @@ function isSurelyWithin(
  * after it, and the diff behind the changes goes on from the state that `apply` leaves.
  */
 function eventOf(
-  { change, origins, incarnation, seq }: NumberedChange,
+  { change, origins, incarnation, idPrefix, seq }: NumberedChange,
   pending: PendingState,
   context: EventContext,
 ): ChangeEvents {
@@ -111,7 +114,7 @@ function eventOf(
       seq,
     },
     ts_ms: context.observedAtMs,
-    event_id: `${feed.name}:${incarnation}:${seq}`,
+    event_id: idPrefix + seq,
   };
   pending.apply(change);
   const transitions = transitionEvents(feed, change, origins, pending, tail);

@@ -4,10 +4,9 @@ import type { ChangeEvents, Op, TransitionEvent } from '../types';
 /** CloudEvents binary mode, and what a consumer filters by without decoding. Names and values: DESIGN section 3. */
 type Headers = Record<string, string>;
 
-const opNames: Record<Op, string> = { c: 'created', u: 'updated', d: 'deleted', r: 'read' };
-
 export function eventHeaders(feed: FeedDefinition, event: ChangeEvents): Headers {
-  return headers(feed, event, event.tail.event_id, `marketdata.${feed.name}.${opNames[event.tail.op]}`);
+  const { event_id, op } = event.tail;
+  return headers(feed, event, event_id, namesOf(feed).types[op]);
 }
 
 export function transitionHeaders(
@@ -28,7 +27,7 @@ function headers(
   const all: Headers = {
     ce_specversion: '1.0',
     ce_id: id,
-    ce_source: `/highwater/${feed.name}`,
+    ce_source: namesOf(feed).source,
     ce_type: type,
     ce_subject: change.id,
     ce_time: isoTime(tail.ts_ms),
@@ -39,6 +38,24 @@ function headers(
   if (tail.changed_fields.length > 0) all['changed-fields'] = tail.changed_fields.join(',');
   return all;
 }
+
+/** What all events of a feed are called alike. */
+interface EventNames {
+  readonly source: string;
+  readonly types: Readonly<Record<Op, string>>;
+}
+
+function namesOf(feed: FeedDefinition): EventNames {
+  const known = names.get(feed);
+  if (known !== undefined) return known;
+  const typeOf = (what: string) => `marketdata.${feed.name}.${what}`;
+  const types = { c: typeOf('created'), u: typeOf('updated'), d: typeOf('deleted'), r: typeOf('read') };
+  const made = { source: `/highwater/${feed.name}`, types };
+  names.set(feed, made);
+  return made;
+}
+
+const names = new WeakMap<FeedDefinition, EventNames>();
 
 /** The changes of a page have one time, and writing it takes as long as the other headers together. */
 let latest = { ms: 0, text: new Date(0).toISOString() };

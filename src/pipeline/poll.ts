@@ -5,7 +5,7 @@ import type { FeedSession, FeedTopics } from '../log/commit-log';
 import type { Logger } from '../logger';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
-import type { ChangeEvents, Origin, ScanPage, VendorRecord } from '../types';
+import type { Origin, ScanPage, VendorRecord } from '../types';
 import { type BatchPage, openBatch } from './batch';
 import { confirm } from './confirm';
 import { newDeadLetters } from './dead-letters';
@@ -93,7 +93,7 @@ export async function poll(
 
       const decoded = deps.decode(page.rows);
       const doubtful: VendorRecord[] = [];
-      const events = buildEvents(diff(decoded.records, pending, { ...context, doubtful }), pending, context);
+      const events = buildEvents(diff(decoded.records, pending, context, doubtful), pending, context);
       if (doubtful.length > 0) await batch.commit(); // pages before this one do not wait for a second read
       const confirmed = await confirm(doubtful, page, deps);
       events.push(...buildEvents(diff(confirmed, pending, context), pending, context));
@@ -157,10 +157,23 @@ export function pageContext(
   const { ownerEpoch, maxRecordBytes } = deps.session;
   const { observedAtMs } = page;
   const duringSnapshot = origin === 'snapshot';
-  // Of what a snapshot or a backfill sees for the first time, nobody knows since when it is there.
-  const firstSight = duringSnapshot || origin === 'backfill' ? 'r' : 'c';
-  const encoding = { feed, topics, codec, owner, ownerEpoch, observedAtMs };
-  const bytesOf = (event: ChangeEvents) => largestRecordBytes(event, encoding);
-  const limit = { maxBytes: maxRecordBytes, bytesOf };
-  return { ...encoding, appId, images, onTouch, duringSnapshot, origin, firstSight, limit, tooLarge: [] };
+  // Name by name: of an object that is spread V8 makes a class for each page, and the pipeline's code is compiled for it anew.
+  const context: PageContext = {
+    feed,
+    topics,
+    codec,
+    owner,
+    ownerEpoch,
+    observedAtMs,
+    appId,
+    images,
+    onTouch,
+    duringSnapshot,
+    origin,
+    // Of what a snapshot or a backfill sees for the first time, nobody knows since when it is there.
+    firstSight: duringSnapshot || origin === 'backfill' ? 'r' : 'c',
+    limit: { maxBytes: maxRecordBytes, bytesOf: (event) => largestRecordBytes(event, context) },
+    tooLarge: [],
+  };
+  return context;
 }

@@ -194,7 +194,7 @@ async function readAll(
       const decoded = deps.decode(page.rows);
       const context = pageContext(feed, page, 'reconcile', deps);
       // The second scan would find the same again.
-      for (const change of diff(decoded.records, imagined, { ...context, doubtful: [] })) {
+      for (const change of diff(decoded.records, imagined, context, [])) {
         imagined.apply(change);
         if (number === 1) count(change, found);
       }
@@ -226,7 +226,11 @@ async function publishDeletes(feed: Feed, deps: PollDeps, ids: readonly string[]
     return { op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] };
   });
   const events = buildEvents(changes, pending, context);
-  await commit(encodeTransaction([encode(events, [], context)], pending, context), pending, deps.session);
+  await commit(
+    encodeTransaction([encode(events, [], context)], pending, context, deps.session),
+    pending,
+    deps.session,
+  );
   deps.onOtherChanges?.(publishedChanges(feed, events), observedAtMs);
 }
 
@@ -242,6 +246,6 @@ async function ended(
   const observedAtMs = Date.now();
   pending.moveOffset({ last_reconcile_ms: observedAtMs });
   const context = pageContext(feed, { observedAtMs }, 'reconcile', deps);
-  await commit(encodeTransaction([], pending, context), pending, deps.session);
+  await commit(encodeTransaction([], pending, context, deps.session), pending, deps.session);
   return result;
 }

@@ -10,7 +10,7 @@ import type { PollDeps } from './poll';
 export async function movePosition(feed: Feed, deps: PollDeps, fields: Partial<SourceOffset>): Promise<void> {
   const pending = deps.state.begin();
   pending.moveOffset(fields);
-  await commit(encodeTransaction([], pending, context(feed, deps)), pending, deps.session);
+  await commit(encodeTransaction([], pending, context(feed, deps), deps.session), pending, deps.session);
 }
 
 /**
@@ -40,7 +40,11 @@ export async function resetState(
       timestamp: Date.now(),
     });
   }
-  await commit(encodeTransaction([tombstones], pending, context(feed, deps)), pending, deps.session);
+  await commit(
+    encodeTransaction([tombstones], pending, context(feed, deps), deps.session),
+    pending,
+    deps.session,
+  );
   return { records: tombstones.length, incarnation };
 }
 

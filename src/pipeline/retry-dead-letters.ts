@@ -87,7 +87,7 @@ async function publish(
   });
   if (tombstones.length > 0) {
     const records = [encode(events, [], context), tombstones];
-    await commit(encodeTransaction(records, pending, context), pending, session);
+    await commit(encodeTransaction(records, pending, context, session), pending, session);
     const changes = publishedChanges(feed, events);
     noteDrift(changes, deps);
     deps.onOtherChanges?.(changes, observedAtMs);

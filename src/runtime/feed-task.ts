@@ -205,7 +205,7 @@ async function keepError(
   pending.moveOffset({ last_error, parked });
   const context = { feed, topics, codec, owner, ownerEpoch: session.ownerEpoch, observedAtMs: Date.now() };
   try {
-    await commit(encodeTransaction([], pending, context), pending, session);
+    await commit(encodeTransaction([], pending, context, session), pending, session);
     return true;
   } catch (cause) {
     const { code } = asHighwaterError(feed, cause);

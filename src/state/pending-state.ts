@@ -42,8 +42,8 @@ export interface PendingState extends StateView {
 
 /** What is taken over when a layer settles. Groups are not among it: they have layers of their own. */
 export interface PendingChanges {
-  /** Null: removed. */
-  readonly images: ReadonlyMap<string, Buffer | null>;
+  /** Null: removed. The base's to keep. */
+  readonly images: Map<string, Buffer | null>;
   /** False: removed. */
   readonly deadLetters: ReadonlyMap<string, boolean>;
   readonly offset: Partial<SourceOffset>;
@@ -62,7 +62,7 @@ export interface ImageDecoder {
 }
 
 export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingState {
-  const images = new Map<string, Buffer | null>();
+  let images = new Map<string, Buffer | null>();
   const deadLetters = new Map<string, boolean>();
   const groups = base.groups.map(pendingGroupIndex);
   let moved: Partial<SourceOffset> = {};
@@ -112,7 +112,9 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       moved = { ...moved, ...fields };
     },
     take(changes) {
-      for (const [id, wire] of changes.images) images.set(id, wire);
+      // The same map where it can be: most layers are settled over nothing, and have thousands of images.
+      if (images.size === 0) images = changes.images;
+      else for (const [id, wire] of changes.images) images.set(id, wire);
       for (const [sha256, isKept] of changes.deadLetters) deadLetters.set(sha256, isKept);
       for (const [partition, more] of changes.growth.entries()) growth[partition]! += more;
       layer.moveOffset(changes.offset);
@@ -121,7 +123,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     settle() {
       base.take({ images, deadLetters, offset: moved, growth });
       for (const group of groups) group.apply();
-      images.clear();
+      images = new Map(); // what was there is the base's now
       deadLetters.clear();
       growth.fill(0);
       moved = {};

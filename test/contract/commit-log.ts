@@ -111,9 +111,23 @@ export function commitLogContract(
       expect(await restored(session, ipo().current.name)).toEqual({ a: '2 2', b: '2 1', c: '2 3', d: '2 4' });
     });
 
+    it('never commits records of which a part could not be taken over', async () => {
+      const session = await acquire();
+      const { feed, position, records: end } = batch(session, ipo(), []);
+      const records = session.gather();
+      function* breaking() {
+        yield record(ipo().changes.name, 'a', 'the first part');
+        throw new Error('not encoded');
+      }
+      expect(() => records.add(breaking())).toThrow('not encoded');
+      records.add(end);
+      await expect(session.commit({ feed, position, records })).rejects.toThrow('not encoded');
+      expect(await readAll(log, [ipo().changes.name])).toEqual([]);
+    });
+
     it('takes records that another log has gathered for nobody’s', async () => {
       const session = await acquire();
-      const foreign = { ...batch(session, ipo(), []), records: { add() {} } };
+      const foreign = { ...batch(session, ipo(), []), records: { add() {}, valueBytes: 0 } };
       await expect(session.commit(foreign)).rejects.toThrow('gathered for another log');
     });
 

@@ -71,7 +71,7 @@ export async function changeWriter(
     const written: ProducerRecord[] = [
       {
         ...{ topic: topics.changes.name, key: id, timestamp },
-        ...{ value: codec.encodeEnvelope(change, tail), headers: eventHeaders(feed, event) },
+        ...{ value: Buffer.from(codec.encodeEnvelope(change, tail)), headers: eventHeaders(feed, event) },
       },
       {
         ...{ topic: topics.current.name, key: id, timestamp, value: after },

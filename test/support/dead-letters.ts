@@ -28,7 +28,7 @@ export async function leaveDeadLetters(
   });
   const { ownerEpoch } = session;
   const context = { feed, topics, codec, owner: 'test', ownerEpoch, observedAtMs: Date.now() };
-  await commit(encodeTransaction([records], pending, context), pending, session);
+  await commit(encodeTransaction([records], pending, context, session), pending, session);
   return records.map(({ key }) => key);
 }
 

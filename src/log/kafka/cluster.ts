@@ -98,7 +98,7 @@ export interface BrokerConnection {
   readonly clientId: string;
   /** Null where nobody has to log in. */
   readonly sasl: unknown;
-  readonly socket: { write(bytes: Buffer): unknown };
+  readonly socket: { cork(): void; write(bytes: Buffer): unknown; uncork(): void };
   isAuthenticated(): boolean;
   nextCorrelationId(): number;
   /** @throws KafkaJSConnectionError */

@@ -17,10 +17,11 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
   /** By topic, then partition. */
   private readonly topics = new Map<string, (Place<T> | undefined)[]>();
   private finished: PartitionSends<T>[] | null = null;
-  /** A part of what was given is missing: it must not be committed as the whole. */
-  private isTorn = false;
-  /** The one that was added last. */
-  last: ProducerRecord | null = null;
+  /** Why a part of what was given is missing: it must not be committed as the whole. */
+  private failure: { readonly error: unknown } | null = null;
+  /** The one that was added last, without its value, which is written over. */
+  last: Omit<ProducerRecord, 'value'> | null = null;
+  valueBytes = 0;
 
   constructor(
     private readonly partitionsOf: (topic: string) => number,
@@ -28,24 +29,35 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
     private readonly newSend: NewSend<T>,
   ) {}
 
-  add(records: readonly ProducerRecord[]): void {
+  add(records: Iterable<ProducerRecord>): void {
     if (this.finished !== null) throw new RangeError('these records are on their way already');
-    const wasTorn = this.isTorn;
-    this.isTorn = true;
-    for (const record of records) this.placeOf(record).add(record);
-    this.isTorn = wasTorn;
-    this.last = records.at(-1) ?? this.last;
+    try {
+      for (const record of records) {
+        this.placeOf(record).add(record);
+        this.valueBytes += record.value?.length ?? 0;
+        this.last = record;
+      }
+    } catch (error) {
+      this.failure ??= { error };
+      throw error;
+    }
   }
 
-  /** The same whenever it is asked for. Nothing can be added any more. @throws RangeError where `add` has failed half-way */
+  /** The same whenever it is asked for. Nothing can be added any more. @throws what `add` has failed with */
   sends(): readonly PartitionSends<T>[] {
-    if (this.isTorn) throw new RangeError('a part of these records could not be taken over');
+    if (this.failure !== null) throw this.failure.error;
     this.finished ??= [...this.topics].flatMap(([topic, places]) =>
       places.flatMap((place, partition) =>
         place === undefined ? [] : [{ topic, partition, sends: place.finish() }],
       ),
     );
     return this.finished;
+  }
+
+  /** They are where they belong: what `sends` has returned is not read any more. */
+  release(): void {
+    for (const places of this.topics.values()) for (const place of places) place?.release();
+    this.failure = { error: new RangeError('these records are committed already') };
   }
 
   private placeOf({ topic, key }: ProducerRecord): Place<T> {
@@ -66,7 +78,7 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
 
 /** What goes to one partition. */
 class Place<T extends SentRecords> {
-  private readonly whole: T[] = [];
+  private readonly whole: Send<T>[] = [];
   private growing: Send<T>;
 
   constructor(private readonly begin: () => Send<T>) {
@@ -75,13 +87,17 @@ class Place<T extends SentRecords> {
 
   add(record: ProducerRecord): void {
     if (this.growing.add(record)) return;
-    this.whole.push(this.growing.finish());
+    this.whole.push(this.growing);
     this.growing = this.begin();
     this.growing.add(record);
   }
 
   finish(): T[] {
-    return [...this.whole, this.growing.finish()];
+    return [...this.whole, this.growing].map((send) => send.finish());
+  }
+
+  release(): void {
+    for (const send of [...this.whole, this.growing]) send.release();
   }
 }
 

@@ -62,19 +62,26 @@ async function sendFramed(
 ): Promise<ProduceAnswer> {
   const { clientId, requestQueue } = connection;
   const correlationId = connection.nextCorrelationId();
-  const bytes = await encodeProduce(request, { apiKey, apiVersion, correlationId, clientId });
+  const pieces = await encodePieces(request, { apiKey, apiVersion, correlationId, clientId });
   const { payload } = await new Promise<{ readonly payload: Buffer }>((resolve, reject) => {
     connection.failIfNotConnected();
     requestQueue.push({
       entry: { apiKey, apiName, apiVersion, correlationId, resolve, reject },
       expectResponse: true,
       requestTimeout: null,
-      sendRequest: () => connection.socket.write(bytes),
+      sendRequest: () => writeAll(connection.socket, pieces),
     });
   });
   const decoded = await response.decode(payload);
   requestQueue.maybeThrottle(decoded.clientSideThrottleTime);
   return response.parse(decoded);
+}
+
+/** As one: what is written while the socket is corked goes out by one call. */
+function writeAll(socket: BrokerConnection['socket'], pieces: readonly Buffer[]): void {
+  socket.cork();
+  for (const piece of pieces) socket.write(piece);
+  socket.uncork();
 }
 
 /** What stands before each request, behind its length. */
@@ -97,6 +104,17 @@ export async function encodeProduce(
   request: ProduceRequest<EncodedRecords>,
   header: RequestHeader | null = null,
 ): Promise<Buffer> {
+  return Buffer.concat(await encodePieces(request, header));
+}
+
+/**
+ * The same, in pieces that follow each other: records are not copied once more. None of them is the memory in which records were
+ * encoded, since that is used again, and a connection that is given up may still hold what it was to write.
+ */
+export async function encodePieces(
+  request: ProduceRequest<EncodedRecords>,
+  header: RequestHeader | null,
+): Promise<Buffer[]> {
   const { transactionalId, acks, timeout, compression, topicData } = request;
   const topics = await Promise.all(
     topicData.map(async ({ topic, partitions }) => ({
@@ -106,22 +124,27 @@ export async function encodeProduce(
           ...each,
           bytes:
             compression === CompressionTypes.None
-              ? each.records.bytes
+              ? Buffer.from(each.records.bytes)
               : await compress(compression, each.records.bytes),
         })),
       ),
     })),
   );
   const frameBytes = header === null ? 0 : 4 + 2 + 2 + 4 + 2 + Buffer.byteLength(header.clientId);
+  let recordsSize = 0;
+  /** Of all else. */
   let size = frameBytes + 2 + Buffer.byteLength(transactionalId) + 2 + 4 + 4;
   for (const { topic, partitions } of topics) {
     size += 2 + Buffer.byteLength(topic) + 4;
-    for (const { bytes } of partitions) size += 4 + 4 + BATCH_BYTES + bytes.length;
+    size += partitions.length * (4 + 4 + BATCH_BYTES);
+    for (const { bytes } of partitions) recordsSize += bytes.length;
   }
 
   const crc32c = await checksum();
   const target = Buffer.allocUnsafe(size);
-  let at = header === null ? 0 : writeHeader(target, header);
+  const pieces: Buffer[] = [];
+  let taken = 0;
+  let at = header === null ? 0 : writeHeader(target, header, size + recordsSize);
   at = writeText(target, at, transactionalId);
   at = target.writeInt16BE(acks, at);
   at = target.writeInt32BE(timeout, at);
@@ -132,14 +155,20 @@ export async function encodeProduce(
     for (const each of partitions) {
       at = target.writeInt32BE(each.partition, at);
       at = target.writeInt32BE(BATCH_BYTES + each.bytes.length, at);
-      at = writeBatch(target, at, request, each, crc32c);
+      at = writeBatchHeader(target, at, request, each, crc32c);
+      pieces.push(target.subarray(taken, at), each.bytes);
+      taken = at;
     }
   }
-  return target;
+  return at === taken ? pieces : [...pieces, target.subarray(taken, at)];
 }
 
-function writeHeader(target: Buffer, { apiKey, apiVersion, correlationId, clientId }: RequestHeader): number {
-  let at = target.writeInt32BE(target.length - 4, 0);
+function writeHeader(
+  target: Buffer,
+  { apiKey, apiVersion, correlationId, clientId }: RequestHeader,
+  size: number,
+): number {
+  let at = target.writeInt32BE(size - 4, 0);
   at = target.writeInt16BE(apiKey, at);
   at = target.writeInt16BE(apiVersion, at);
   at = target.writeInt32BE(correlationId, at);
@@ -150,7 +179,7 @@ const MAGIC = 2;
 const TRANSACTIONAL = 16;
 
 /** https://kafka.apache.org/documentation/#recordbatch */
-function writeBatch(
+function writeBatchHeader(
   target: Buffer,
   start: number,
   { compression, producerId, producerEpoch }: ProduceRequest<EncodedRecords>,
@@ -162,9 +191,9 @@ function writeBatch(
   crc32c: IHasher,
 ): number {
   const { count, firstTimestamp, maxTimestamp } = records;
-  const end = start + BATCH_BYTES + bytes.length;
+  const end = start + BATCH_BYTES;
   let at = target.writeBigInt64BE(0n, start); // the offset is the broker's to give
-  at = target.writeInt32BE(end - start - UNCOUNTED_BYTES, at);
+  at = target.writeInt32BE(BATCH_BYTES + bytes.length - UNCOUNTED_BYTES, at);
   at = target.writeInt32BE(0, at); // and so is the epoch of the leader
   at = target.writeInt8(MAGIC, at);
   const checksumAt = at;
@@ -175,11 +204,11 @@ function writeBatch(
   at = target.writeBigInt64BE(BigInt(producerId), at);
   at = target.writeInt16BE(producerEpoch, at);
   at = target.writeInt32BE(firstSequence, at);
-  at = target.writeInt32BE(count, at);
-  bytes.copy(target, at);
+  target.writeInt32BE(count, at);
   const sum = crc32c
     .init()
     .update(target.subarray(start + BEHIND_CHECKSUM, end))
+    .update(bytes)
     .digest('binary');
   target.set(sum, checksumAt);
   return end;

@@ -1,3 +1,4 @@
+import { MOST_BYTES_A_UNIT, sizeOfVarint, writeText, writeVarint } from '../../varint-text';
 import type { ProducerRecord } from '../commit-log';
 
 /** Records of one batch as brokers keep them (record format v2), without the header of the batch. */
@@ -13,8 +14,6 @@ export interface EncodedRecords {
 const FIXED_BYTES = 64;
 /** Of each header: the lengths of its name and its value. */
 const HEADER_BYTES = 10;
-/** UTF-8 has at most so many for one unit of UTF-16. */
-const MOST_BYTES_A_UNIT = 3;
 /** Of a record from 64 to 8,191 bytes, which nearly all are. */
 const USUAL_LENGTH_BYTES = 2;
 
@@ -23,8 +22,9 @@ export class RecordsEncoder {
   private scratch = takeScratch();
   private at = 0;
   private count = 0;
-  private firstTimestamp = 0;
-  private maxTimestamp = 0;
+  /** Infinite, not 0: V8 would take it for a field of small integers, and compile all of this again for the first record. */
+  private firstTimestamp = Number.POSITIVE_INFINITY;
+  private maxTimestamp = Number.NEGATIVE_INFINITY;
   private finished: EncodedRecords | null = null;
 
   /** @returns false, and nothing is done, where the batch would become too large by it, or the record is older than its first one */
@@ -43,17 +43,17 @@ export class RecordsEncoder {
 
   /** Nothing can be added behind it. The same, asked again. */
   finish(): EncodedRecords {
-    this.finished ??= this.copied();
+    const { at, count, firstTimestamp, maxTimestamp, scratch } = this;
+    this.finished ??= { bytes: scratch.subarray(0, at), count, firstTimestamp, maxTimestamp };
     return this.finished;
   }
 
-  private copied(): EncodedRecords {
-    const { at, count, firstTimestamp, maxTimestamp, scratch } = this;
-    const bytes = Buffer.from(scratch.subarray(0, at));
+  /** Another batch is going to be written over the bytes of this one. */
+  release(): void {
+    if (this.finished === null) throw new RangeError('this batch is not finished');
     // Given back once: two who write to it would not know of each other.
+    if (this.scratch !== NOTHING) free.push(this.scratch);
     this.scratch = NOTHING;
-    free.push(scratch);
-    return { bytes, count, firstTimestamp, maxTimestamp };
   }
 
   private makeRoom(bytes: number): void {
@@ -65,8 +65,9 @@ export class RecordsEncoder {
 }
 
 /**
- * Where batches that are done were encoded. There are never more of them than batches that were open at once: one for each partition
- * of the feeds that catch up, twice, each as large as a batch may be.
+ * Where batches that are done were encoded: a buffer of its own for each batch costs more than writing it, for what the collector does
+ * about such an amount of memory. There are never more of them than batches that were open at once: one for each partition of the
+ * feeds that catch up, twice, each as large as a batch may be.
  */
 const free: Buffer[] = [];
 const NOTHING = Buffer.alloc(0);
@@ -117,42 +118,4 @@ function writeRecord(
   if (lengthBytes !== USUAL_LENGTH_BYTES) target.copyWithin(start + lengthBytes, bodyAt, at);
   writeVarint(target, start, length);
   return start + lengthBytes + length;
-}
-
-/** Its length in UTF-8, and the text. Nearly all are ASCII, and short: a call of Buffer's would take longer than the loop. */
-function writeText(target: Buffer, start: number, text: string): number {
-  const units = text.length;
-  let at = writeVarint(target, start, units);
-  for (let i = 0; i < units; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit >= 0x80) return writeLongText(target, start, text);
-    target[at++] = unit;
-  }
-  return at;
-}
-
-function writeLongText(target: Buffer, start: number, text: string): number {
-  const at = writeVarint(target, start, Buffer.byteLength(text));
-  return at + target.write(text, at);
-}
-
-/** Zigzag, as all numbers of a record; none of these is negative. @param value whole, below 2^52 */
-function writeVarint(target: Buffer, start: number, value: number): number {
-  let at = start;
-  let rest = value * 2;
-  while (rest >= 0x80) {
-    target[at++] = (rest % 0x80) | 0x80;
-    rest = Math.floor(rest / 0x80);
-  }
-  target[at++] = rest;
-  return at;
-}
-
-function sizeOfVarint(value: number): number {
-  let [bytes, rest] = [1, value * 2];
-  while (rest >= 0x80) {
-    bytes++;
-    rest = Math.floor(rest / 0x80);
-  }
-  return bytes;
 }

@@ -9,6 +9,8 @@ export interface Send<T extends SentRecords> {
   add(record: ProducerRecord): boolean;
   /** Nothing can be added any more. What it returns never changes: a send is tried again with it. */
   finish(): T;
+  /** What `finish` has returned is of no more use: the memory goes to other sends. */
+  release(): void;
 }
 
 /** As brokers keep them, or as kafkajs takes them. */
@@ -39,10 +41,13 @@ export const asMessages: NewSend<PlainMessages> = (partition, maxBytes) => {
       if (messages.length > 0 && (messages.length >= MESSAGES_PER_SEND || bytes + more > maxBytes))
         return false;
       bytes += more;
-      messages.push({ ...{ key, value, headers, partition }, timestamp: String(timestamp) });
+      // A copy: whoever gives it writes over it.
+      const kept = value === null ? null : Buffer.from(value);
+      messages.push({ ...{ key, value: kept, headers, partition }, timestamp: String(timestamp) });
       return true;
     },
     finish: () => ({ count: messages.length, messages }),
+    release() {},
   };
 };
 
@@ -54,5 +59,6 @@ export const asEncoded: NewSend<EncodedRecords> = (_partition, maxBytes) => {
   return {
     add: (record) => encoder.add(record, maxBytes - BATCH_HEADER_BYTES),
     finish: () => encoder.finish(),
+    release: () => encoder.release(),
   };
 };

@@ -192,6 +192,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         const retriable = failure instanceof HighwaterError && failure.kind.retriable;
         if (!retriable || attempt >= ATTEMPTS) throw failure;
       }
+      gathered.release();
       known = behindLast();
       // It ends with its source offset.
       if (gathered.last?.topic === topics.sourceOffset.name) acknowledged = markOf(gathered.last);

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import type { ProducerRecord } from '../../../../src/log/commit-log';
 import { PartitionedRecords, partitionSends } from '../../../../src/log/kafka/messages';
-import { asEncoded, asMessages } from '../../../../src/log/kafka/sends';
+import type { EncodedRecords } from '../../../../src/log/kafka/record-format';
+import { asEncoded, asMessages, type NewSend } from '../../../../src/log/kafka/sends';
 import { partitionOf } from '../../../../src/log/partitioner';
+import { inOneMemory } from '../../../support/log-records';
 
 const record = (topic: string, key: string, bytes: number): ProducerRecord => ({
   ...{ topic, key, value: Buffer.alloc(bytes), headers: { op: 'c' }, timestamp: 1_760_000_000_000 },
@@ -76,6 +78,7 @@ it('is the same whether it is given at once or little by little, and is not adde
       for (const page of pages) gathered.add(page);
 
       expect(gathered.sends()).toEqual(partitionSends(pages.flat(), () => 3, 1_000, asMessages));
+      expect(gathered.valueBytes).toBe(pages.flat().reduce((sum, { value }) => sum + value!.length, 0));
       expect(gathered.sends()).toBe(gathered.sends());
       expect(gathered.last).toBe(pages.flat().at(-1) ?? null);
       expect(() => gathered.add([])).toThrow(RangeError);
@@ -91,7 +94,46 @@ it('is never sent where a part of it could not be taken over', () => {
 
   expect(() => gathered.add([record('a', '2', 10), broken])).toThrow(TypeError);
 
-  expect(() => gathered.sends()).toThrow(RangeError);
+  expect(() => gathered.sends()).toThrow(TypeError);
   gathered.add([record('a', '4', 10)]);
-  expect(() => gathered.sends()).toThrow(RangeError);
+  expect(() => gathered.sends()).toThrow(TypeError);
+});
+
+it.each([
+  ['encoded', asEncoded as NewSend],
+  ['messages', asMessages as NewSend],
+])('takes a record over before the next one is written over it: %s', (_, newSend) => {
+  fc.assert(
+    fc.property(records, (given) => {
+      const filled = given.map((one, i) => ({ ...one, value: Buffer.alloc(one.value!.length, i % 251) }));
+      const gathered = new PartitionedRecords(() => 3, 1_000, newSend);
+      gathered.add(inOneMemory(filled));
+      expect(gathered.sends()).toEqual(partitionSends(filled, () => 3, 1_000, newSend));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('what is committed is not sent again, and its memory goes to one other', () => {
+  const pages = ['a', 'b', 'c'].map((key) => [record('a', key, 1_000), record('b', key, 1_000)]);
+  const [first, ...others] = pages.map((page) => {
+    const gathered = new PartitionedRecords(() => 1, 10_000, asEncoded);
+    gathered.add(page);
+    return gathered;
+  });
+  const memories = (of: PartitionedRecords<EncodedRecords>) =>
+    of.sends().flatMap(({ sends }) => sends.map(({ bytes }) => bytes.buffer));
+  const released = memories(first!);
+  first!.release();
+  first!.release();
+  expect(() => first!.sends()).toThrow('committed already');
+
+  const next = new PartitionedRecords(() => 1, 10_000, asEncoded);
+  next.add(pages.flat());
+  const another = new PartitionedRecords(() => 1, 10_000, asEncoded);
+  another.add(pages.flat());
+
+  expect(new Set(memories(next))).toEqual(new Set(released));
+  const all = [next, another, ...others].flatMap(memories);
+  expect(new Set(all).size).toBe(all.length);
 });

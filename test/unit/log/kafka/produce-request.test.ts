@@ -3,7 +3,7 @@ import { CompressionTypes } from 'kafkajs';
 import type { ProducerRecord } from '../../../../src/log/commit-log';
 import { registerCodecs } from '../../../../src/log/kafka/compression';
 import { isEncodedAlike, type KafkajsProduce } from '../../../../src/log/kafka/encoding-check';
-import { encodeProduce } from '../../../../src/log/kafka/produce-request';
+import { encodePieces, encodeProduce } from '../../../../src/log/kafka/produce-request';
 import type { EncodedRecords } from '../../../../src/log/kafka/record-format';
 import { asEncoded, asMessages, type NewSend, type SentRecords } from '../../../../src/log/kafka/sends';
 
@@ -116,6 +116,27 @@ it('the same records are encoded again to the same bytes: a send is tried again 
   whole(asEncoded, fc.sample(record, { numRuns: 30, seed: 4 }));
   expect((await ours(records)).equals(first)).toBe(true);
 });
+
+it.each(['None', 'LZ4'] as const)(
+  'what is under way stays as it is when the memory of its records goes to others: %s',
+  async (codec) => {
+    registerCodecs();
+    const send = asEncoded(1, Number.POSITIVE_INFINITY);
+    for (const one of inOrder(fc.sample(record, { numRuns: 10, seed: 3 }))) send.add(one);
+    const partitions = [{ partition: 1, firstSequence: 3, records: send.finish() }];
+    const request = {
+      ...asked,
+      compression: CompressionTypes[codec],
+      topicData: [{ topic: 'ipos', partitions }],
+    };
+    const pieces = await encodePieces(request, null);
+    const before = Buffer.concat(pieces);
+    expect(before.equals(await encodeProduce(request))).toBe(true);
+    send.release();
+    for (let i = 0; i < 5; i++) whole(asEncoded, fc.sample(record, { numRuns: 30, seed: i }));
+    expect(Buffer.concat(pieces).equals(before)).toBe(true);
+  },
+);
 
 it('are the same when they are asked for again, and nothing can be added behind them', () => {
   const send = asEncoded(1, Number.POSITIVE_INFINITY);

@@ -20,6 +20,13 @@ export class Arena {
     return this.piece.subarray(this.at, end);
   }
 
+  /** These bytes, for good. */
+  copyOf(bytes: Buffer): Buffer {
+    this.reserve(bytes.length);
+    bytes.copy(this.piece, this.at);
+    return this.keep(this.written(this.at + bytes.length));
+  }
+
   /** @throws RangeError unless these are the bytes written last */
   keep(written: Buffer): Buffer {
     if (written.buffer !== this.piece.buffer || written.byteOffset !== this.piece.byteOffset + this.at)
