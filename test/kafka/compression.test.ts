@@ -8,6 +8,7 @@ import { type CodecName, compressionType } from '../../src/log/kafka/compression
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { artefacts } from '../../tools/servers/artefacts';
 import { findJava } from '../../tools/servers/java';
+import { createTopics } from '../support/create-topics';
 import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
@@ -35,7 +36,7 @@ describe('compressed records', () => {
   afterAll(() => admin?.disconnect());
   beforeEach(async () => {
     topic = `${uniquePrefix()}codec`;
-    await admin.createTopics({ topics: [{ topic }], waitForLeaders: true });
+    await createTopics(admin, [{ topic }]);
   });
   afterEach(async () => {
     await foreign?.stop();

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { build } from '../support/build';
+import { createTopics } from '../support/create-topics';
 import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
 
 /** Programs that are done: nothing of a consumer may keep them. */
@@ -17,7 +18,7 @@ beforeAll(async () => {
   const kafka = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING });
   const [admin, producer] = [kafka.admin(), kafka.producer()];
   await admin.connect();
-  await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 2 }] });
+  await createTopics(admin, [{ topic, numPartitions: 2 }]);
   await admin.disconnect();
   await producer.connect();
   // More than a broker gives in one answer.

@@ -3,6 +3,7 @@ import type { LogRecord } from '../../src/log/commit-log';
 import type { AssignedPartition, ConsumerLog } from '../../src/log/consumer-log';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer/consumer-log';
 import { FENCE_KEY } from '../../src/log/kafka/fence';
+import { createTopics } from '../support/create-topics';
 import { type MemberProcess, startMemberProcess } from '../support/group-member-process';
 import { said, startMember, type TestMember, type TestMemberOptions } from '../support/group-members';
 import { kafkaTools } from '../support/kafka-tools';
@@ -50,7 +51,7 @@ afterEach(async () => {
 });
 
 async function create(name: string, numPartitions: number): Promise<void> {
-  await admin.createTopics({ waitForLeaders: true, topics: [{ topic: name, numPartitions }] });
+  await createTopics(admin, [{ topic: name, numPartitions }]);
 }
 
 async function newProducer(transactionalId?: string): Promise<Producer> {

@@ -2,6 +2,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import type { AssignedPartition, ConsumerLog } from '../../src/log/consumer-log';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer/consumer-log';
 import { type Kafka as Cluster, startKafka, type User } from '../../tools/servers/kafka';
+import { createTopics } from '../support/create-topics';
 import { startMember } from '../support/group-members';
 import { kafkaTools } from '../support/kafka-tools';
 import { collect, deadline } from '../support/log-records';
@@ -29,7 +30,7 @@ beforeEach(async () => {
   retaken = 0;
   asAdmin = await kafkaTools({ folder: folder(), login: server.users!.admin });
   const admin = await connectAdmin();
-  await admin.createTopics({ waitForLeaders: true, topics: [{ topic: topic(), numPartitions: 2 }] });
+  await createTopics(admin, [{ topic: topic(), numPartitions: 2 }]);
   await admin.disconnect();
 });
 afterEach(() => Promise.all(logs.splice(0).map((log) => log.close())));

@@ -4,6 +4,7 @@ import { kafkaClient } from '../../src/log/kafka/client';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer/consumer-log';
 import { connectGroup } from '../../src/log/kafka/group/coordinator';
 import { type Broker, type Kafka, startKafka } from '../../tools/servers/kafka';
+import { createTopics } from '../support/create-topics';
 import { said, startMember, type TestMember } from '../support/group-members';
 import { groupPartition, type PartitionLeaders, partitionLeaders } from '../support/partition-leaders';
 import { uniquePrefix } from '../support/servers';
@@ -33,7 +34,7 @@ beforeEach(async () => {
   const admin = client().admin();
   await admin.connect();
   const spec = { topic: topic(), numPartitions: PARTITIONS, replicationFactor: 3 };
-  await admin.createTopics({ waitForLeaders: true, topics: [spec] });
+  await createTopics(admin, [spec]);
   await admin.disconnect();
   producer = client().producer({ allowAutoTopicCreation: false, idempotent: true, maxInFlightRequests: 1 });
   await producer.connect();

@@ -8,6 +8,7 @@ import { settingsOf } from '../../src/log/kafka/topic-rules';
 import { feedTopics } from '../../src/log/topics';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { commandLine } from '../support/cli';
+import { createTopics } from '../support/create-topics';
 import { kafkaTools } from '../support/kafka-tools';
 import { readAll } from '../support/log-records';
 import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
@@ -76,7 +77,7 @@ async function drop(topic: string): Promise<void> {
 
 async function make(topic: string, numPartitions: number): Promise<void> {
   const configEntries = Object.entries(settingsOf('current')).map(([name, value]) => ({ name, value }));
-  await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }], waitForLeaders: true });
+  await createTopics(admin, [{ topic, numPartitions, configEntries }]);
 }
 
 /** Everything that happens to records: new ones, changes, deletes. */

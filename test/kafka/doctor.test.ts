@@ -7,6 +7,7 @@ import { allTopics, feedTopics } from '../../src/log/topics';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { commandLine, until } from '../support/cli';
+import { createTopics } from '../support/create-topics';
 import { askDoctor } from '../support/doctor';
 import { kafkaTools } from '../support/kafka-tools';
 import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
@@ -71,13 +72,14 @@ describe('on Kafka', () => {
 
   it('it leaves nothing on the topics that any reader is shown, and no group', async () => {
     const all = allTopics(topics());
-    await admin.createTopics({
-      topics: all.map(({ name, partitions, cleanup }) => ({
+    await createTopics(
+      admin,
+      all.map(({ name, partitions, cleanup }) => ({
         topic: name,
         numPartitions: partitions,
         configEntries: [{ name: 'cleanup.policy', value: cleanup }],
       })),
-    });
+    );
     const { code, of } = await doctor(environment());
     expect(code).toBe(0);
     expect(of('transactions').found).toBe('one was begun over 5 topics and aborted');
@@ -134,7 +136,7 @@ describe('on Kafka', () => {
 
   it('consumers that are in the group of the instances are named, and stay', async () => {
     const topic = topics().changes.name;
-    await admin.createTopics({ topics: [{ topic }] });
+    await createTopics(admin, [{ topic }]);
     const consumer = kafka.consumer({ groupId: `highwater:${prefix}owners` });
     try {
       const joins: unknown[] = [];
@@ -171,7 +173,7 @@ describe('on Kafka', () => {
   it('topics that are kept in a wrong way are named with the command, risky ones too', async () => {
     const { changes, current } = topics();
     const make = (topic: string, name: string, value: string) =>
-      admin.createTopics({ topics: [{ topic, configEntries: [{ name, value }] }] });
+      createTopics(admin, [{ topic, configEntries: [{ name, value }] }]);
     await make(changes.name, 'retention.ms', '1000000');
     const risky = await doctor(environment());
     expect(risky.code).toBe(0);
@@ -281,7 +283,7 @@ describe('on Kafka with permissions', () => {
     const admin = kafka.admin();
     await admin.connect();
     const [spec] = allTopics(feedTopics(ipos, ''));
-    await admin.createTopics({ topics: [{ topic: spec!.name }] });
+    await createTopics(admin, [{ topic: spec!.name }]);
     await admin.disconnect();
     const unwritable = (await doctor(env)).of('transactions');
     expect(unwritable.found).toContain('do not allow WRITE on topic ipos');

@@ -4,6 +4,7 @@ import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/client';
 import { examineGroup } from '../../src/log/kafka/group/examine-group';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
+import { createTopics } from '../support/create-topics';
 import { testFeed } from '../support/feeds';
 import { deadline } from '../support/log-records';
 import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
@@ -92,7 +93,7 @@ it('consumers that are in the group have no feed', async () => {
   const topic = `${prefix}ipos`;
   const admin = client.admin();
   await admin.connect();
-  await admin.createTopics({ topics: [{ topic }] });
+  await createTopics(admin, [{ topic }]);
   await admin.disconnect();
   consumer = client.consumer({ groupId: `test:${prefix}owners` });
   let isIn = false;

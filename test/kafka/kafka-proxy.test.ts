@@ -1,4 +1,5 @@
 import { Kafka, logLevel, type Producer, type Transaction } from 'kafkajs';
+import { createTopics } from '../support/create-topics';
 import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
 import type { Fate } from '../support/kafka-proxy';
 import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
@@ -33,7 +34,7 @@ afterAll(async () => {
 async function topic(name: string): Promise<string> {
   const admin = client.admin();
   await admin.connect();
-  await admin.createTopics({ topics: [{ topic: name, numPartitions: 2 }] });
+  await createTopics(admin, [{ topic: name, numPartitions: 2 }]);
   await admin.disconnect();
   return name;
 }

@@ -6,6 +6,7 @@ import { decodeAssignment } from '../../src/log/kafka/group/protocol';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import type { Grant, Membership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
+import { createTopics } from '../support/create-topics';
 import { testFeed } from '../support/feeds';
 import { deadline } from '../support/log-records';
 import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
@@ -246,7 +247,7 @@ describe('what the group refuses', () => {
     const client = new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING });
     const admin = client.admin();
     await admin.connect();
-    await admin.createTopics({ topics: [{ topic: `${prefix}other` }] });
+    await createTopics(admin, [{ topic: `${prefix}other` }]);
     await admin.disconnect();
     consumer = client.consumer({ groupId: `test:${prefix}owners` });
     await consumer.connect();

@@ -10,6 +10,7 @@ import { inspectTopics, prepareTopics } from '../../src/log/kafka/topic-settings
 import { assertWritable } from '../../src/log/kafka/write-access';
 import { feedTopics } from '../../src/log/topics';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
+import { createTopics } from '../support/create-topics';
 import { kafkaTools } from '../support/kafka-tools';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
@@ -46,7 +47,7 @@ describe('the topics of a feed', () => {
 
   function make(name: string, settings: Record<string, string>, numPartitions = 1): Promise<boolean> {
     const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
-    return admin.createTopics({ topics: [{ topic: name, numPartitions, configEntries }] });
+    return createTopics(admin, [{ topic: name, numPartitions, configEntries }]);
   }
 
   it('are made so that no event and no state is ever deleted by age', async () => {
