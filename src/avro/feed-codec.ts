@@ -5,7 +5,7 @@ import type { SourceOffset } from '../state/source-offset';
 import { EncodedRecord } from '../transcoder/encoded-record';
 import type { Change, EventTail, VendorRecord } from '../types';
 import { feedSubjects, type Subject } from './feed-subjects';
-import { type PlainWriter, plainWriter } from './plain-writer';
+import { plainWriter } from './plain-writer';
 import type { SchemaRegistry } from './registry';
 import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from './schemas';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
@@ -86,8 +86,6 @@ function imageType(wire: WireType<VendorRecord>): WireType<VendorRecord> {
   };
 }
 
-const avscAlone: PlainWriter = () => -1;
-
 type Values = Readonly<Record<string, unknown>>;
 
 /** Of a union with null: which branch follows. */
@@ -107,14 +105,14 @@ function envelopeEncoder(
   );
   const tailSchema = { ...envelope, fields: rest };
   const tailType = forSchema(tailSchema);
-  const writeTail = plainWriter(tailSchema) ?? avscAlone;
+  const writeTail = plainWriter(tailSchema);
 
   return (change, tail) => {
     const before = inOwnSchema(change.before, image);
     const after = inOwnSchema(change.after, image);
     const bytes = WIRE_HEADER_BYTES + unionBytes(before) + unionBytes(after);
     arena.reserve(bytes);
-    const plainEnd = writeTail(tail as unknown as Values, arena.piece, arena.at + bytes);
+    const plainEnd = writeTail?.(tail as unknown as Values, arena.piece, arena.at + bytes) ?? -1;
     const end = plainEnd < 0 ? encodeBehind(tailType, tail, bytes) : plainEnd;
     const { piece, at } = arena;
     // From the last to the first: each is copied with its own header, which what stands before it is written over.

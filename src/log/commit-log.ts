@@ -98,8 +98,8 @@ export interface SharedTopicSpec extends TopicSpec {
 /** Records of one transaction that is not whole yet. */
 export interface Gathered {
   /**
-   * Takes each record over before it asks for the next one, whose value may lie in the same memory. Where that fails in between, the
-   * whole is of no more use.
+   * Takes each record over before it asks for the next one, whose value may lie in the same memory. All of them or none: where that
+   * fails in between, all is as it was before.
    */
   add(records: Iterable<ProducerRecord>): void;
   /** Of all values so far. */

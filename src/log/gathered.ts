@@ -5,21 +5,16 @@ import type { Gathered, ProducerRecord, TransactionBatch } from './commit-log';
 export class GatheredRecords implements Gathered {
   readonly all: ProducerRecord[] = [];
   valueBytes = 0;
-  private failure: { readonly error: unknown } | null = null;
 
   add(records: Iterable<ProducerRecord>): void {
+    const [count, bytes] = [this.all.length, this.valueBytes];
     try {
       for (const record of records) this.take(record);
     } catch (error) {
-      this.failure ??= { error };
+      this.all.length = count;
+      this.valueBytes = bytes;
       throw error;
     }
-  }
-
-  /** @throws what `add` has failed with: what is here is not the whole */
-  whole(): readonly ProducerRecord[] {
-    if (this.failure !== null) throw this.failure.error;
-    return this.all;
   }
 
   private take(record: ProducerRecord): void {
@@ -31,7 +26,7 @@ export class GatheredRecords implements Gathered {
 
 /** @throws TypeError for what was gathered for another log */
 export function recordsOf({ records }: TransactionBatch): readonly ProducerRecord[] {
-  if (records instanceof GatheredRecords) return records.whole();
+  if (records instanceof GatheredRecords) return records.all;
   if ('add' in records) throw new TypeError('these records were gathered for another log');
   return records;
 }

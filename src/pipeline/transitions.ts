@@ -18,12 +18,14 @@ export interface TransitionView {
 /** For each declared transition what it moves from, looked up before the change is applied; null when it cannot move. */
 export type Origins = readonly (VendorRecord | null | undefined)[];
 
+const NONE: readonly never[] = [];
+
 /**
  * First half, before the change is applied to the pending state: the newest record of the group as it was.
  * Only creates and updates move a transition: what a snapshot reads for the first time is no news.
  */
 export function transitionOrigins(feed: FeedDefinition, change: Change, view: TransitionView): Origins {
-  if (change.op !== 'c' && change.op !== 'u') return [];
+  if (change.op !== 'c' && change.op !== 'u') return NONE;
   return feed.transitions.map((transition) => {
     if (transition.kind === 'field') return change.beforeRecord;
     const group = groupOf(transition, change.afterRecord);
@@ -38,9 +40,9 @@ export function transitionEvents(
   origins: Origins,
   view: TransitionView,
   tail: EventTail,
-): TransitionEvent[] {
+): readonly TransitionEvent[] {
   const after = change.afterRecord;
-  if (after === null) return [];
+  if (after === null || origins.length === 0) return NONE;
   return origins.flatMap((before, index) => {
     const transition = feed.transitions[index]!;
     if (before === undefined || !moves(transition, before, after, view)) return [];

@@ -17,6 +17,7 @@ export class Body {
   /** All of it, in memory that the next body, whoever's, is written to. */
   shared(): Buffer {
     if (this.pieces.length === 1) return this.pieces[0]!;
+    if (this.length > MOST_JOINED_BYTES) return Buffer.concat(this.pieces);
     if (joined.length < this.length)
       joined = Buffer.allocUnsafeSlow(Math.max(this.length, 2 * joined.length));
     this.copyTo(joined, 0);
@@ -31,5 +32,8 @@ export class Body {
   }
 }
 
-/** Whoever reads a body awaits nothing before the end of it. Never larger than twice the largest answer. */
+/** Memory for larger ones is given back. */
+const MOST_JOINED_BYTES = 16 * 1024 * 1024;
+
+/** Whoever reads a body awaits nothing before the end of it. */
 let joined = Buffer.alloc(0);

@@ -17,9 +17,8 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
   /** By topic, then partition. */
   private readonly topics = new Map<string, (Place<T> | undefined)[]>();
   private finished: PartitionSends<T>[] | null = null;
-  /** Why a part of what was given is missing: it must not be committed as the whole. */
-  private failure: { readonly error: unknown } | null = null;
-  /** The one that was added last, without its value, which is written over. */
+  private isReleased = false;
+  /** The one that was added last. Its value is not to be read: it is written over. */
   last: Omit<ProducerRecord, 'value'> | null = null;
   valueBytes = 0;
 
@@ -31,6 +30,7 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
 
   add(records: Iterable<ProducerRecord>): void {
     if (this.finished !== null) throw new RangeError('these records are on their way already');
+    const goBack = this.mark();
     try {
       for (const record of records) {
         this.placeOf(record).add(record);
@@ -38,14 +38,33 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
         this.last = record;
       }
     } catch (error) {
-      this.failure ??= { error };
+      goBack();
       throw error;
     }
   }
 
-  /** The same whenever it is asked for. Nothing can be added any more. @throws what `add` has failed with */
+  /** How everything becomes again what it is now. */
+  private mark(): () => void {
+    const { last, valueBytes } = this;
+    const places = [...this.topics.values()].flat().filter((place) => place !== undefined);
+    const marks = new Map(places.map((place) => [place, place.mark()]));
+    return () => {
+      this.last = last;
+      this.valueBytes = valueBytes;
+      for (const own of this.topics.values()) {
+        for (const [partition, place] of own.entries()) {
+          if (place === undefined) continue;
+          const goBack = marks.get(place);
+          if (goBack === undefined) own[partition] = undefined;
+          else goBack();
+        }
+      }
+    };
+  }
+
+  /** The same whenever it is asked for. Nothing can be added any more. @throws RangeError once it is released */
   sends(): readonly PartitionSends<T>[] {
-    if (this.failure !== null) throw this.failure.error;
+    if (this.isReleased) throw new RangeError('these records are committed already');
     this.finished ??= [...this.topics].flatMap(([topic, places]) =>
       places.flatMap((place, partition) =>
         place === undefined ? [] : [{ topic, partition, sends: place.finish() }],
@@ -57,7 +76,7 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
   /** They are where they belong: what `sends` has returned is not read any more. */
   release(): void {
     for (const places of this.topics.values()) for (const place of places) place?.release();
-    this.failure = { error: new RangeError('these records are committed already') };
+    this.isReleased = true;
   }
 
   private placeOf({ topic, key }: ProducerRecord): Place<T> {
@@ -90,6 +109,17 @@ class Place<T extends SentRecords> {
     this.whole.push(this.growing);
     this.growing = this.begin();
     this.growing.add(record);
+  }
+
+  mark(): () => void {
+    const { growing } = this;
+    const count = this.whole.length;
+    const goBack = growing.mark();
+    return () => {
+      this.whole.length = count;
+      this.growing = growing;
+      goBack();
+    };
   }
 
   finish(): T[] {

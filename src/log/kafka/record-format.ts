@@ -17,7 +17,7 @@ const HEADER_BYTES = 10;
 /** Of a record from 64 to 8,191 bytes, which nearly all are. */
 const USUAL_LENGTH_BYTES = 2;
 
-/** Encodes record after record of one batch. */
+/** Encodes record after record of one batch, which stays below so many bytes unless it has a single record. */
 export class RecordsEncoder {
   private scratch = takeScratch();
   private at = 0;
@@ -27,18 +27,32 @@ export class RecordsEncoder {
   private maxTimestamp = Number.NEGATIVE_INFINITY;
   private finished: EncodedRecords | null = null;
 
+  constructor(private readonly maxBytes: number) {}
+
   /** @returns false, and nothing is done, where the batch would become too large by it, or the record is older than its first one */
-  add(record: ProducerRecord, maxBytes: number): boolean {
+  add(record: ProducerRecord): boolean {
     if (this.finished !== null) throw new RangeError('this batch is finished');
-    const { timestamp } = record;
-    const most = mostBytes(record);
+    const { key, value, headers, timestamp } = record;
+    let [units, headerCount] = [key.length, 0];
+    for (const name in headers) {
+      units += name.length + headers[name]!.length;
+      headerCount++;
+    }
+    const most = FIXED_BYTES + headerCount * HEADER_BYTES + units * MOST_BYTES_A_UNIT + (value?.length ?? 0);
     if (this.count === 0) this.firstTimestamp = timestamp;
-    else if (this.at + most > maxBytes || timestamp < this.firstTimestamp) return false;
+    else if (this.at + most > this.maxBytes || timestamp < this.firstTimestamp) return false;
     this.makeRoom(most);
-    this.at = writeRecord(this.scratch, this.at, record, this.count, timestamp - this.firstTimestamp);
+    const [offsetDelta, timestampDelta] = [this.count, timestamp - this.firstTimestamp];
+    this.at = writeRecord(this.scratch, this.at, record, headerCount, offsetDelta, timestampDelta);
     this.count++;
     if (timestamp > this.maxTimestamp) this.maxTimestamp = timestamp;
     return true;
+  }
+
+  /** How it becomes again what it is now. */
+  mark(): () => void {
+    const { at, count, firstTimestamp, maxTimestamp } = this;
+    return () => Object.assign(this, { at, count, firstTimestamp, maxTimestamp });
   }
 
   /** Nothing can be added behind it. The same, asked again. */
@@ -76,20 +90,12 @@ function takeScratch(): Buffer {
   return free.pop() ?? Buffer.allocUnsafeSlow(16 * 1024);
 }
 
-function mostBytes({ key, value, headers }: ProducerRecord): number {
-  let [units, count] = [key.length, 0];
-  for (const name in headers) {
-    units += name.length + headers[name]!.length;
-    count++;
-  }
-  return FIXED_BYTES + count * HEADER_BYTES + units * MOST_BYTES_A_UNIT + (value?.length ?? 0);
-}
-
 /** @returns where the record ends */
 function writeRecord(
   target: Buffer,
   start: number,
   { key, value, headers }: ProducerRecord,
+  headerCount: number,
   offsetDelta: number,
   timestampDelta: number,
 ): number {
@@ -105,9 +111,7 @@ function writeRecord(
     at = writeVarint(target, at, value.length);
     at += value.copy(target, at);
   }
-  let count = 0;
-  for (const _ in headers) count++;
-  at = writeVarint(target, at, count);
+  at = writeVarint(target, at, headerCount);
   for (const name in headers) {
     at = writeText(target, at, name);
     at = writeText(target, at, headers[name]!);

@@ -7,6 +7,8 @@ import { type EncodedRecords, RecordsEncoder } from './record-format';
 export interface Send<T extends SentRecords> {
   /** @returns false, and nothing is done, where another send has to begin */
   add(record: ProducerRecord): boolean;
+  /** How it becomes again what it is now. */
+  mark(): () => void;
   /** Nothing can be added any more. What it returns never changes: a send is tried again with it. */
   finish(): T;
   /** What `finish` has returned is of no more use: the memory goes to other sends. */
@@ -46,6 +48,13 @@ export const asMessages: NewSend<PlainMessages> = (partition, maxBytes) => {
       messages.push({ ...{ key, value: kept, headers, partition }, timestamp: String(timestamp) });
       return true;
     },
+    mark() {
+      const before = { count: messages.length, bytes };
+      return () => {
+        messages.length = before.count;
+        bytes = before.bytes;
+      };
+    },
     finish: () => ({ count: messages.length, messages }),
     release() {},
   };
@@ -54,11 +63,5 @@ export const asMessages: NewSend<PlainMessages> = (partition, maxBytes) => {
 /** Below the limit by what the batch has beside its records. */
 const BATCH_HEADER_BYTES = 128;
 
-export const asEncoded: NewSend<EncodedRecords> = (_partition, maxBytes) => {
-  const encoder = new RecordsEncoder();
-  return {
-    add: (record) => encoder.add(record, maxBytes - BATCH_HEADER_BYTES),
-    finish: () => encoder.finish(),
-    release: () => encoder.release(),
-  };
-};
+export const asEncoded: NewSend<EncodedRecords> = (_partition, maxBytes) =>
+  new RecordsEncoder(maxBytes - BATCH_HEADER_BYTES);

@@ -3,7 +3,8 @@ import type { ISocketFactory } from 'kafkajs';
 
 /** Of Kafka's protocol: https://kafka.apache.org/protocol#protocol_api_keys */
 const [JOIN_GROUP, SYNC_GROUP, API_VERSIONS] = [11, 14, 18];
-const HEADER_BYTES = 6;
+/** A request begins with its length, and what it asks for. */
+const [LENGTH_BYTES, HEADER_BYTES] = [4, 6];
 
 /** After how long without an answer a connection is given up, in ms. */
 export interface Patience {
@@ -82,6 +83,17 @@ function watch(
     timer = setTimeout(() => isSilent(ms, since), ms).unref();
   }
 
+  /** Of the request that is being written: it may come in pieces, of which only the first says what it is. */
+  let bytesLeft = 0;
+
+  function wrote(piece: Buffer): void {
+    if (bytesLeft <= 0) {
+      asked(piece);
+      bytesLeft = piece.length < LENGTH_BYTES ? piece.length : LENGTH_BYTES + piece.readInt32BE();
+    }
+    bytesLeft -= piece.length;
+  }
+
   function answered(): void {
     clearTimeout(timer);
     timer = undefined;
@@ -91,8 +103,8 @@ function watch(
   const write = socket.write;
   socket.write = function (this: Socket, ...given: unknown[]): boolean {
     const [chunk, encoding] = given;
-    if (Buffer.isBuffer(chunk)) asked(chunk);
-    else if (typeof chunk === 'string') asked(Buffer.from(chunk, encoding as BufferEncoding));
+    if (Buffer.isBuffer(chunk)) wrote(chunk);
+    else if (typeof chunk === 'string') wrote(Buffer.from(chunk, encoding as BufferEncoding));
     return Reflect.apply(write, this, given) as boolean;
   } as Socket['write'];
   socket.on('data', () => {

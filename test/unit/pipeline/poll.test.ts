@@ -150,14 +150,17 @@ describe('pages while a scan catches up', () => {
     const { session } = publisher;
     const { gather } = session;
     let pages = 0;
+    function* breaking([first]: Iterable<ProducerRecord>) {
+      yield first!;
+      throw new Error('no memory');
+    }
     Object.assign(session, {
       gather() {
         const gathered = gather();
         const add = gathered.add.bind(gathered);
         return Object.assign(gathered, {
           add(records: Iterable<ProducerRecord>) {
-            if (++pages === 2) throw new Error('no memory');
-            add(records);
+            add(++pages === 2 ? breaking(records) : records);
           },
         });
       },

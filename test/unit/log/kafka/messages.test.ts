@@ -87,17 +87,33 @@ it('is the same whether it is given at once or little by little, and is not adde
   );
 });
 
-it('is never sent where a part of it could not be taken over', () => {
-  const gathered = new PartitionedRecords(() => 3, 1_000, asEncoded);
-  gathered.add([record('a', '1', 10)]);
-  const broken = { ...record('a', '3', 10), headers: { op: undefined as unknown as string } };
-
-  expect(() => gathered.add([record('a', '2', 10), broken])).toThrow(TypeError);
-
-  expect(() => gathered.sends()).toThrow(TypeError);
-  gathered.add([record('a', '4', 10)]);
-  expect(() => gathered.sends()).toThrow(TypeError);
+it.each([
+  ['encoded', asEncoded as NewSend],
+  ['messages', asMessages as NewSend],
+])('is as it was before where a part could not be taken over: %s', (_, newSend) => {
+  function* breaking(given: readonly ProducerRecord[]) {
+    yield* given;
+    throw new Error('not encoded');
+  }
+  fc.assert(
+    fc.property(records, records, records, (before, broken, behind) => {
+      const gathered = new PartitionedRecords(() => 3, 1_000, newSend);
+      gathered.add(before);
+      expect(() => gathered.add(breaking(broken))).toThrow('not encoded');
+      expect(gathered.last).toBe(before.at(-1) ?? null);
+      gathered.add(behind);
+      const whole = new PartitionedRecords(() => 3, 1_000, newSend);
+      whole.add([...before, ...behind]);
+      expect(byPlace(gathered)).toEqual(byPlace(whole));
+      expect(gathered.valueBytes).toBe(whole.valueBytes);
+    }),
+  );
 });
+
+/** Topics come in the order in which they were first met. */
+function byPlace(gathered: PartitionedRecords) {
+  return new Map(gathered.sends().map((one) => [`${one.topic} ${one.partition}`, one] as const));
+}
 
 it.each([
   ['encoded', asEncoded as NewSend],

@@ -144,3 +144,22 @@ describe('another connection to an address that does not answer', () => {
     await closes(joining);
   });
 });
+
+it('only the first piece of a request says what it is', async () => {
+  const [head, records, more] = [Buffer.alloc(30), Buffer.alloc(40), Buffer.alloc(20)];
+  head.writeInt32BE(30 + 40 + 20 - 4);
+  head.writeInt16BE(PRODUCE, 4);
+  for (const piece of [records, more]) piece.writeInt16BE(JOIN_GROUP, 4);
+  for (const piece of [head, records, more]) client.write(piece);
+  expect(await endsAfter()).toBeGreaterThanOrEqual(patience.otherMs - 10);
+});
+
+it('the request behind one that came in pieces is known again', async () => {
+  const head = Buffer.alloc(30);
+  head.writeInt32BE(50 - 4);
+  head.writeInt16BE(PRODUCE, 4);
+  client.write(head);
+  client.write(Buffer.alloc(20));
+  ask(JOIN_GROUP);
+  await expect(until(() => ended !== null, 2 * patience.otherMs)).rejects.toThrow('still not so');
+});
