@@ -95,7 +95,15 @@ function chunked(
   const one = prepareFor(row);
   return (rows, first = []) => {
     let i = 0;
-    for (; i + ROWS <= rows.length; i += ROWS) many.run([...first, ...rows.slice(i, i + ROWS).flat()]);
+    // One list for all: to make one of hundreds of values for each call costs a third of the call.
+    const parameters: unknown[] = [...first];
+    for (; i + ROWS <= rows.length; i += ROWS) {
+      let at = first.length;
+      for (let row = i; row < i + ROWS; row++) {
+        for (const value of rows[row]!) parameters[at++] = value;
+      }
+      many.run(parameters);
+    }
     for (; i < rows.length; i++) one.run([...first, ...rows[i]!]);
   };
 }
