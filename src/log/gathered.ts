@@ -17,9 +17,9 @@ export class GatheredRecords implements Gathered {
     }
   }
 
-  private take(record: ProducerRecord): void {
-    const { value } = record;
-    this.all.push(value === null ? record : { ...record, value: arena.copyOf(value) });
+  private take({ topic, key, value, headers, timestamp }: ProducerRecord): void {
+    const kept = value === null ? null : arena.copyOf(value);
+    this.all.push({ topic, key, value: kept, headers, timestamp });
     this.valueBytes += value?.length ?? 0;
   }
 }

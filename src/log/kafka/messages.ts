@@ -43,6 +43,23 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
     }
   }
 
+  /** The same whenever it is asked for. Nothing can be added any more. @throws RangeError once it is released */
+  sends(): readonly PartitionSends<T>[] {
+    if (this.isReleased) throw new RangeError('these records are committed already');
+    this.finished ??= [...this.topics].flatMap(([topic, places]) =>
+      places.flatMap((place, partition) =>
+        place === undefined ? [] : [{ topic, partition, sends: place.finish() }],
+      ),
+    );
+    return this.finished;
+  }
+
+  /** They are where they belong: what `sends` has returned is not read any more. */
+  release(): void {
+    for (const places of this.topics.values()) for (const place of places) place?.release();
+    this.isReleased = true;
+  }
+
   /** How everything becomes again what it is now. */
   private mark(): () => void {
     const { last, valueBytes } = this;
@@ -60,23 +77,6 @@ export class PartitionedRecords<T extends SentRecords = SentRecords> implements 
         }
       }
     };
-  }
-
-  /** The same whenever it is asked for. Nothing can be added any more. @throws RangeError once it is released */
-  sends(): readonly PartitionSends<T>[] {
-    if (this.isReleased) throw new RangeError('these records are committed already');
-    this.finished ??= [...this.topics].flatMap(([topic, places]) =>
-      places.flatMap((place, partition) =>
-        place === undefined ? [] : [{ topic, partition, sends: place.finish() }],
-      ),
-    );
-    return this.finished;
-  }
-
-  /** They are where they belong: what `sends` has returned is not read any more. */
-  release(): void {
-    for (const places of this.topics.values()) for (const place of places) place?.release();
-    this.isReleased = true;
   }
 
   private placeOf({ topic, key }: ProducerRecord): Place<T> {
