@@ -15,6 +15,7 @@ import type { Broker, Kafka as Cluster, User } from '../../tools/servers/kafka';
 import { startKafka } from '../../tools/servers/kafka';
 import { type Registry, startRegistry } from '../../tools/servers/registry';
 import { root } from '../support/build';
+import { createTopics } from '../support/create-topics';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
@@ -36,7 +37,7 @@ const client = (brokers: string, user?: User) =>
 async function createTopic(brokers: string, topic: string, user?: User): Promise<void> {
   const admin = client(brokers, user).admin();
   await admin.connect();
-  await admin.createTopics({ topics: [{ topic }] });
+  await createTopics(admin, [{ topic }]);
   await admin.disconnect();
 }
 
