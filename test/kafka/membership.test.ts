@@ -148,8 +148,8 @@ async function groups(): Promise<string[]> {
 
 it('a coordinator that is killed and comes back finds the owners as they were', async () => {
   const [a, b] = [start('a'), start('b')];
-  // Not while the first one still has them all.
-  await until(() => all(a, b).length === 3 && b.has().length > 0);
+  // Not while the one that joined first still has them all.
+  await until(() => all(a, b).length === 3 && a.has().length > 0 && b.has().length > 0);
   const before = [a.has(), b.has()];
   await kafka.broker.kill();
   await kafka.broker.restart();
