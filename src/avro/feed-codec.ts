@@ -86,8 +86,6 @@ function imageType(wire: WireType<VendorRecord>): WireType<VendorRecord> {
   };
 }
 
-type Values = Readonly<Record<string, unknown>>;
-
 /** Of a union with null: which branch follows. */
 const [NULL_BRANCH, RECORD_BRANCH] = [0, 2] as const;
 
@@ -112,7 +110,7 @@ function envelopeEncoder(
     const after = inOwnSchema(change.after, image);
     const bytes = WIRE_HEADER_BYTES + unionBytes(before) + unionBytes(after);
     arena.reserve(bytes);
-    const plainEnd = writeTail?.(tail as unknown as Values, arena.piece, arena.at + bytes) ?? -1;
+    const plainEnd = writeTail?.(tail, arena.piece, arena.at + bytes) ?? -1;
     const end = plainEnd < 0 ? encodeBehind(tailType, tail, bytes) : plainEnd;
     const { piece, at } = arena;
     // From the last to the first: each is copied with its own header, which what stands before it is written over.

@@ -5,9 +5,7 @@ import type { FieldSchema, RecordSchema } from './schemas';
  * Writes a value of one schema, from `start` on. Negative where it does not fit before the end of the memory, or is none that this
  * writes: then avsc is to write it, or to say what is wrong with it.
  */
-export type PlainWriter = (value: Values, target: Buffer, start: number) => number;
-
-type Values = Readonly<Record<string, unknown>>;
+export type PlainWriter = (value: object, target: Buffer, start: number) => number;
 
 interface Part {
   readonly name: string;
@@ -19,7 +17,7 @@ const NONE = -1;
 
 /**
  * The same bytes as avsc's, in a fifth of the time: of short texts it asks for the length of each one by a call into C++.
- * Null for a record with other than texts, longs, lists of texts, and records of these.
+ * Of half a surrogate pair it writes U+FFFD, where avsc's bytes are none of UTF-8. Null for a record with other than texts, longs, lists of texts, and records of these.
  */
 export function plainWriter({ fields }: RecordSchema): PlainWriter | null {
   const parts: Part[] = [];
@@ -29,9 +27,10 @@ export function plainWriter({ fields }: RecordSchema): PlainWriter | null {
     parts.push({ name, write });
   }
   return (value, target, start) => {
+    const values = value as Readonly<Record<string, unknown>>;
     let at = start;
     for (const { name, write } of parts) {
-      at = write(value[name], target, at);
+      at = write(values[name], target, at);
       if (at < 0) return NONE;
     }
     return at;
@@ -49,7 +48,7 @@ function writerOf(type: FieldSchema['type']): Part['write'] | null {
   const write = plainWriter(type as unknown as RecordSchema);
   if (write === null) return null;
   return (value, target, start) =>
-    typeof value === 'object' && value !== null ? write(value as Values, target, start) : NONE;
+    typeof value === 'object' && value !== null ? write(value, target, start) : NONE;
 }
 
 function text(value: unknown, target: Buffer, start: number): number {
