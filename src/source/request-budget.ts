@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import Bottleneck from 'bottleneck';
+import PQueue from 'p-queue';
 import { HighwaterError } from '../errors';
 
 /** A live poll goes before a backfill that waits for the same token. */
@@ -39,44 +39,46 @@ interface Waiter {
   leave(reason: unknown): void;
 }
 
-const priorities: Readonly<Record<RequestPriority, number>> = { live: 3, backfill: 7 };
-const notNow = Symbol('not now');
+const priorities: Readonly<Record<RequestPriority, number>> = { live: 1, backfill: 0 };
 
+/**
+ * p-queue keeps the order, and stands still until the next request may start. A request whose turn it is starts at once, and its
+ * answer is handed on at once: Bottleneck waits for a timer three times before a request and once behind it, 1 ms each at best,
+ * and p-queue's own intervals let two requests come close together at a seam.
+ */
 export function createRequestBudget(options: RequestBudgetOptions): RequestBudget {
-  const limiter = new Bottleneck({
-    maxConcurrent: options.maxConcurrent,
-    minTime: 1000 / options.requestsPerSecond,
-  });
+  const queue = new PQueue({ concurrency: options.maxConcurrent });
+  const spacingMs = 1000 / options.requestsPerSecond;
   const waiters = new Set<Waiter>();
   let heldUntil = 0;
-  let release: NodeJS.Timeout | undefined;
+  let nextStart = 0;
+  let resume: NodeJS.Timeout | undefined;
   let closed = false;
   const remainingHold = () => Math.max(heldUntil - performance.now(), 0);
 
-  /** An empty reservoir stops the queue without losing its order. */
-  const stopQueue = () => {
-    clearTimeout(release);
-    void limiter.updateSettings({ reservoir: 0 });
-    release = setTimeout(() => {
+  const startNoneBefore = (moment: number) => {
+    nextStart = Math.max(nextStart, moment);
+    queue.pause();
+    clearTimeout(resume);
+    resume = setTimeout(() => {
       // A timer may fire a moment early.
-      if (remainingHold() > 0) stopQueue();
-      else void limiter.updateSettings({ reservoir: null });
-    }, remainingHold());
-    if (waiters.size === 0) release.unref();
+      if (performance.now() < nextStart) startNoneBefore(nextStart);
+      else queue.start();
+    }, nextStart - performance.now());
+    if (waiters.size === 0) resume.unref();
   };
 
-  const takeTurn = async <T>(request: () => Promise<T>, waiter: Waiter): Promise<T> => {
-    for (;;) {
-      const result = await limiter.schedule({ priority: priorities[waiter.use.priority] }, async () => {
-        if (waiter.gone || remainingHold() > 0) return notNow;
+  const takeTurn = <T>(request: () => Promise<T>, waiter: Waiter): Promise<T> =>
+    queue.add(
+      async () => {
+        // It has had its answer already; this one goes to nobody.
+        if (waiter.gone) throw closedError();
         waiters.delete(waiter);
+        startNoneBefore(performance.now() + spacingMs);
         return request();
-      });
-      if (result !== notNow) return result as T;
-      // Who is gone has had its answer already; this one goes to nobody.
-      if (waiter.gone) throw closedError();
-    }
-  };
+      },
+      { priority: priorities[waiter.use.priority] },
+    );
 
   return {
     async run(request, use) {
@@ -98,20 +100,20 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
       const onAbort = () => waiter.leave(use.signal.reason);
       use.signal.addEventListener('abort', onAbort, { once: true });
       waiters.add(waiter);
-      release?.ref();
+      resume?.ref();
       try {
         return await Promise.race([takeTurn(request, waiter), left]);
       } finally {
         use.signal.removeEventListener('abort', onAbort);
         waiters.delete(waiter);
-        if (waiters.size === 0) release?.unref();
+        if (waiters.size === 0) resume?.unref();
       }
     },
     holdFor(ms) {
       const until = performance.now() + ms;
       if (closed || ms <= 0 || until <= heldUntil) return;
       heldUntil = until;
-      stopQueue();
+      startNoneBefore(until);
       for (const waiter of waiters) {
         if (ms > waiter.use.maxHoldMs()) waiter.leave(heldTooLong(ms));
       }
@@ -119,9 +121,9 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
     close() {
       if (closed) return;
       closed = true;
-      clearTimeout(release);
+      clearTimeout(resume);
+      queue.clear();
       for (const waiter of waiters) waiter.leave(closedError());
-      limiter.stop({ dropWaitingJobs: true }).catch(() => {});
     },
   };
 }

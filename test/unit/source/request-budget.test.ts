@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import type { RequestBudgetUse } from '../../../src/source/request-budget';
 import { budget, failureOf, stopAll } from './client-fixture';
 
@@ -24,6 +24,34 @@ it('spaces requests by the rate', async () => {
   const starts: number[] = [];
   await Promise.all([1, 2, 3, 4].map(() => shared.run(async () => starts.push(performance.now()), use)));
   expect(starts[3]! - starts[0]!).toBeGreaterThan(140);
+});
+
+it('never lets two requests come closer together, also after a pause', async () => {
+  const shared = budget({ requestsPerSecond: 10 });
+  const starts: number[] = [];
+  const request = async () => starts.push(performance.now());
+  await shared.run(request, use);
+  await sleep(150);
+  await Promise.all([1, 2, 3].map(() => shared.run(request, use)));
+  const apart = starts.slice(1).map((start, index) => start - starts[index]!);
+  expect(Math.min(...apart)).toBeGreaterThanOrEqual(99.9);
+});
+
+it('starts a request whose turn it is at once, and hands its answer on at once', async () => {
+  const shared = budget();
+  let started = false;
+  let answered = false;
+  const running = shared
+    .run(async () => {
+      started = true;
+    }, use)
+    .then(() => {
+      answered = true;
+    });
+  expect(started).toBe(true);
+  for (let hop = 0; hop < 20; hop++) await null;
+  expect(answered).toBe(true);
+  await running;
 });
 
 it('has at most so many under way', async () => {
@@ -69,6 +97,16 @@ it('starts nothing during a hold, then everything', async () => {
   shared.holdFor(200);
   const waits = await Promise.all([1, 2].map(() => shared.run(async () => performance.now() - began, use)));
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(299);
+});
+
+it('a hold makes no wait shorter', async () => {
+  const shared = budget({ requestsPerSecond: 5 });
+  const starts: number[] = [];
+  const request = async () => starts.push(performance.now());
+  await shared.run(request, use);
+  shared.holdFor(10);
+  await shared.run(request, use);
+  expect(starts[1]! - starts[0]!).toBeGreaterThanOrEqual(199.9);
 });
 
 it('refuses by name, early or late, who cannot wait as long as a hold', async () => {
@@ -122,7 +160,15 @@ it('nothing keeps the process alive after close, nor does a hold that nobody wai
   const before = timers();
   const shared = budget({ requestsPerSecond: 0.01 });
   await shared.run(async () => 1, use);
+  expect(timers()).toBe(before);
+  const leaving = new AbortController();
+  const left = shared.run(async () => 1, { ...use, signal: leaving.signal });
+  expect(timers()).toBeGreaterThan(before);
+  leaving.abort(new Error('enough'));
+  await expect(left).rejects.toThrow('enough');
+  expect(timers()).toBe(before);
   const waiting = [1, 2].map(() => failureOf(shared.run(async () => 1, use)));
+  expect(timers()).toBeGreaterThan(before);
   shared.holdFor(50_000);
   expect(timers()).toBeGreaterThan(before);
   shared.close();
