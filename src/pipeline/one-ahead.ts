@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
 /** A value, and whether another one follows it soon. */
 export interface Ahead<T> {
   readonly value: T;
@@ -38,6 +40,8 @@ export async function* oneAhead<T>(
         (result) => !result.done,
         () => false,
       );
+      // Its request leaves before this thread is busy with the value: microtasks alone would begin with the value first.
+      await turn();
       yield { value, isNextWithin: (ms) => within(ms, arrives) };
     }
   } finally {
