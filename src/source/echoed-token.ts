@@ -19,7 +19,9 @@ export function echoedToken(token: string): EchoedToken {
   const longest = runs.reduce((a, b) => (b.length > a.length ? b : a));
   const cores = [token, encodeURIComponent(token.toWellFormed())].flatMap(base64Cores);
   const inAddresses = cores.map((core) => core.replaceAll('+', '-').replaceAll('/', '_'));
-  const marks = [...new Set([longest, ...cores, ...inAddresses])];
+  const all = [...new Set([longest, ...cores, ...inAddresses])];
+  // Where one is found that holds another, that one is found.
+  const marks = all.filter((mark) => !all.some((other) => other !== mark && mark.includes(other)));
   return {
     remove: (text) => (marks.some((mark) => text.includes(mark)) ? redact(text) : text),
     isIn: (body) => marks.some((mark) => body.includes(mark)),
