@@ -71,7 +71,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
 
   function openSlab(size: number): number {
     const index = vacant.pop() ?? slabs.length;
-    slabs[index] = { memory: Buffer.allocUnsafeSlow(size), ids: [], used: 0, live: 0 };
+    slabs[index] = { memory: slabMemory(size), ids: [], used: 0, live: 0 };
     allSlabBytes += size;
     return index;
   }
@@ -151,6 +151,12 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     },
   };
 }
+
+/**
+ * V8 looks through its whole heap whenever buffers outside it have grown by 64 MB, to see whether some can be given back: slabs
+ * cannot, for as long as their images live. It does not count memory that threads could share, though here none do.
+ */
+const slabMemory = (size: number): Buffer => Buffer.from(new SharedArrayBuffer(size));
 
 const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 const slabOf = (place: number): number => Math.floor(place / PLACES_PER_SLAB);
