@@ -54,7 +54,7 @@ describe('a second publisher', () => {
     await expectGoodEnd(second, log);
     const [after] = Object.values(await observed(log));
     expect(after!.owner_epoch).not.toBe(before!.owner_epoch);
-  }, 60_000);
+  }, 180_000);
 
   it('is refused by name while the owner is merely stopped, which then goes on', async () => {
     const { start, log } = starter();
@@ -75,7 +75,7 @@ describe('a second publisher', () => {
     await expectGoodEnd(first, log);
     const owners = Object.values(await observed(log)).map(({ owner_epoch }) => owner_epoch);
     expect(owners).toEqual(Object.values(before).map(({ owner_epoch }) => owner_epoch));
-  }, 60_000);
+  }, 180_000);
 });
 
 describe('a log file that another program keeps locked', () => {
@@ -91,5 +91,5 @@ describe('a log file that another program keeps locked', () => {
     other.exec('ROLLBACK');
     other.close();
     await expectGoodEnd(publisher, log);
-  }, 90_000);
+  }, 180_000);
 });

@@ -86,8 +86,9 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
     }),
     transact: (work) => attempt(file, () => transact(db, 'IMMEDIATE', () => work(db))),
     close() {
-      // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing. Who only
-      // wrote a command must not keep a publisher waiting for it.
+      // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing: nobody is
+      // waited for. Who only wrote a command must not keep a publisher waiting for it.
+      pragma(db, 'busy_timeout = 0');
       pragma(db, isPublisher ? 'wal_checkpoint(TRUNCATE)' : 'wal_checkpoint(PASSIVE)');
       db.close();
     },

@@ -12,8 +12,14 @@ export function withLogFile<T>(file: string, use: (log: JudgedLog) => T): T {
   try {
     return use(logOf(db));
   } finally {
-    db.close();
+    closeReader(db);
   }
+}
+
+/** Ends the transaction first: the library closes a connection when its statements are collected, and till then it reads. */
+function closeReader(db: Database.Database): void {
+  db.exec('COMMIT');
+  db.close();
 }
 
 function logOf(db: Database.Database): JudgedLog {
@@ -75,6 +81,6 @@ function openedOrNull(file: string): Database.Database | null {
     .raw()
     .all();
   if ((made as [number][])[0]![0] === 2) return db;
-  db.close();
+  closeReader(db);
   return null;
 }

@@ -122,6 +122,23 @@ describe('file of the embedded log', () => {
     expect(await readAll(open(copy).commitLog, [topics.changes.name])).toHaveLength(3);
   });
 
+  it('is closed at once though another program reads it', async () => {
+    const busyTimeoutMs = 10_000;
+    const log = openLocalLog({ dataDir: folder(), busyTimeoutMs });
+    const session = await acquire(log);
+    const reader = outside();
+    reader.exec('BEGIN');
+    prepare(reader, 'SELECT * FROM records').all();
+    await session.commit(batch(session, topics, page(3)));
+    const began = performance.now();
+    await log.commitLog.close();
+
+    expect(performance.now() - began).toBeLessThan(busyTimeoutMs);
+    reader.exec('COMMIT');
+    expect(prepare(reader, 'SELECT count(*) FROM records').all()).toEqual([[4]]);
+    reader.close();
+  }, 30_000);
+
   it('is not made by readers, nor is its folder', async () => {
     const log = open(path.join(folder(), 'data'));
 
