@@ -35,6 +35,8 @@ const LARGE = 4;
 const LENGTH_BYTES = 4;
 /** Images begin at multiples of it. So the place of an image is a small integer, which takes no object, up to 8 GB. */
 const ALIGNMENT = 4;
+/** So many slabs are memory that V8 does not count. */
+const UNCOUNTED_SLABS = 64;
 const PLACES_PER_SLAB = SLAB_BYTES / ALIGNMENT;
 
 export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
@@ -71,7 +73,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
 
   function openSlab(size: number): number {
     const index = vacant.pop() ?? slabs.length;
-    slabs[index] = { memory: slabMemory(size), ids: [], used: 0, live: 0 };
+    slabs[index] = { memory: slabMemory(index, size), ids: [], used: 0, live: 0 };
     allSlabBytes += size;
     return index;
   }
@@ -154,9 +156,12 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
 
 /**
  * V8 looks through its whole heap whenever buffers outside it have grown by 64 MB, to see whether some can be given back: slabs
- * cannot, for as long as their images live. It does not count memory that threads could share, though here none do.
+ * cannot, for as long as their images live. It does not count memory that threads could share, though here none do. With many
+ * slabs its looks are wanted again: they give back early what answers leave in between (a million records: 992 instead of
+ * 1,078 MiB).
  */
-const slabMemory = (size: number): Buffer => Buffer.from(new SharedArrayBuffer(size));
+const slabMemory = (index: number, size: number): Buffer =>
+  index < UNCOUNTED_SLABS ? Buffer.from(new SharedArrayBuffer(size)) : Buffer.allocUnsafeSlow(size);
 
 const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 const slabOf = (place: number): number => Math.floor(place / PLACES_PER_SLAB);

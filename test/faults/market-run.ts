@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type FeedName, feedNames } from '../../src/simulator/endpoints';
 import { createRandom, type Random } from '../../src/simulator/random';
 import { judge } from '../support/judge/judge';
+import type { JudgedLog } from '../support/judge/log';
 import { checkAtomic } from '../support/judge/observe';
 import { describeVerdict, type Verdict } from '../support/judge/verdict';
 import { until } from '../support/until';
@@ -100,11 +101,15 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
     await until(() => Date.now() > stillAt);
     for (const feed of feedNames) await operators.insist(['resume', feed]);
     await publisher.until(() => hasSnapshots(log), 60_000);
+    // However few the market has removed: one at least is for the last reconcile to prove.
+    const known = await log.read(trackedIpos);
+    if (!known.some((key) => market.sim.stores.ipos.remove(key)))
+      throw new Error(`the API shows none of ${known.length} IPOs that the log has`);
     for (const feed of feedNames) await operators.insist(['reconcile', feed, '--allow-deletes', '1000000']);
     const exitCode = await publisher.stop();
     const truth = market.truth();
-    const known = { snapshots: operators.snapshots, goneForMs: pollIntervalMs, overlapSeconds };
-    const verdict = await log.read((seen) => judge(seen, truth, known));
+    const circumstances = { snapshots: operators.snapshots, goneForMs: pollIntervalMs, overlapSeconds };
+    const verdict = await log.read((seen) => judge(seen, truth, circumstances));
     const { requests, byFault } = market.sim.counters;
     return {
       ...{ days, requests, exitCode, verdict },
@@ -146,6 +151,11 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
 async function hasSnapshots(log: PublisherLog): Promise<boolean> {
   const seen = await observed(log);
   return feedNames.every((feed) => seen[feed]?.snapshot === 'complete');
+}
+
+function trackedIpos(log: JudgedLog): string[] {
+  const images = new Map(log.rows('ipos.current').map(({ key, value }) => [key, value]));
+  return [...images].filter(([, image]) => image !== null).map(([key]) => key);
 }
 
 interface Supervised {
