@@ -194,6 +194,14 @@ export const errorKinds = {
     remedy:
       'Look for a transaction that stays open on the partition (kafka-transactions.sh find-hanging): nobody but highwater may write to this topic.',
   },
+  LOG_UNREADABLE: {
+    exit: 1,
+    retriable: false,
+    parks: true,
+    now: 'Nothing behind it is read, and nothing was written.',
+    remedy:
+      'Look whether another reader gets behind it (kafka-console-consumer.sh), and how the broker keeps it (kafka-dump-log.sh). Where they fail as well, restore the topic.',
+  },
   KAFKA_UNREACHABLE: {
     exit: 1,
     retriable: true,

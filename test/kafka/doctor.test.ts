@@ -3,6 +3,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import { kafkaClient } from '../../src/log/kafka/client';
 import { readingCluster } from '../../src/log/kafka/cluster';
+import { fetchBatches } from '../../src/log/kafka/fetch';
 import { allTopics, feedTopics } from '../../src/log/topics';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
@@ -95,13 +96,13 @@ describe('on Kafka', () => {
       for (const { name } of all) {
         const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(name, [0]));
         const broker = await cluster.findBroker({ nodeId });
-        const { responses } = await broker.fetch({
+        const { responses } = await fetchBatches(broker, {
           ...{ isolationLevel: 0, maxWaitTime: 500, minBytes: 1, maxBytes: 1_000_000 },
           topics: [{ topic: name, partitions: [{ partition: 0, fetchOffset: '0', maxBytes: 1_000_000 }] }],
         });
-        for (const { messages } of responses.flatMap(({ partitions }) => partitions)) {
-          expect(messages.filter(({ isControlRecord }) => !isControlRecord)).toEqual([]);
-          markers += messages.length;
+        for (const { batches } of responses.flatMap(({ partitions }) => partitions)) {
+          expect(batches.filter(({ isControl }) => !isControl)).toEqual([]);
+          markers += batches.length;
         }
       }
       expect(markers).toBeGreaterThan(0);

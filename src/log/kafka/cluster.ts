@@ -32,30 +32,16 @@ export interface Broker {
     },
   ): Promise<ProduceAnswer>;
   /** The next three are what its methods are made of. */
-  lookupRequest(
+  lookupRequest<T = ProduceAnswer>(
     apiKey: number,
     definition: { readonly versions: readonly string[] },
-  ): (of: object) => ApiCall;
+  ): (of: object) => ApiCall<T>;
   readonly connectionPool: {
-    send(call: ApiCall): Promise<ProduceAnswer>;
+    send<T>(call: ApiCall<T>): Promise<T>;
     /** Connected, if it was not. */
-    getConnectionByRequest(call: ApiCall): Promise<BrokerConnection>;
+    getConnectionByRequest(call: ApiCall<unknown>): Promise<BrokerConnection>;
   };
   disconnect(): Promise<void>;
-  fetch(request: {
-    readonly isolationLevel: 0 | 1;
-    readonly maxWaitTime: number;
-    readonly minBytes: number;
-    readonly maxBytes: number;
-    readonly topics: readonly {
-      readonly topic: string;
-      readonly partitions: readonly {
-        readonly partition: number;
-        readonly fetchOffset: string;
-        readonly maxBytes: number;
-      }[];
-    }[];
-  }): Promise<{ responses: { topicName: string; partitions: FetchedPartition[] }[] }>;
   listOffsets(request: {
     readonly isolationLevel: 0 | 1;
     readonly topics: readonly {
@@ -78,12 +64,12 @@ export interface Broker {
 }
 
 /** A request in the version of the protocol that broker and kafkajs have in common, and how its answer is read. */
-export interface ApiCall {
+export interface ApiCall<T = ProduceAnswer> {
   readonly request: ApiVersion & { readonly encode: () => Promise<unknown> };
   readonly response: {
     decode(payload: Buffer): Promise<{ readonly clientSideThrottleTime?: number }>;
     /** @throws when the answer is an error */
-    parse(decoded: object): Promise<ProduceAnswer>;
+    parse(decoded: object): Promise<T>;
   };
 }
 
@@ -153,29 +139,6 @@ export interface ProducerIdentity {
   /** Stays the same over many owners. */
   readonly producerId: string;
   readonly producerEpoch: number;
-}
-
-export interface FetchedPartition {
-  readonly partition: number;
-  readonly lastStableOffset: string;
-  /** Transactions that were aborted and have records in this answer, by their first offset. */
-  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[];
-  readonly messages: readonly FetchedMessage[];
-}
-
-export interface FetchedMessage {
-  readonly offset: string;
-  readonly timestamp: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers: Readonly<Record<string, Buffer | Buffer[] | undefined>>;
-  readonly isControlRecord: boolean;
-  readonly batchContext: {
-    readonly firstOffset: string;
-    readonly lastOffsetDelta: number;
-    readonly producerId: string;
-    readonly inTransaction: boolean;
-  };
 }
 
 /**

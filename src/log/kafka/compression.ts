@@ -39,6 +39,18 @@ export function compress(type: CompressionTypes, bytes: Buffer): Promise<Buffer>
   return (own[type as keyof typeof own] ?? zstd()).compress(bytes);
 }
 
+/**
+ * @param type as a batch's attributes have it
+ * @throws what the codec throws; RangeError for one that Kafka does not have
+ */
+export async function decompress(type: number, bytes: Buffer): Promise<Buffer> {
+  if (type === CompressionTypes.None) return bytes;
+  registerCodecs();
+  const known = CompressionCodecs[type as keyof typeof CompressionCodecs];
+  if (known === undefined) throw new RangeError(`there is no codec ${type}`);
+  return known().decompress(bytes);
+}
+
 interface Codec {
   compress(bytes: Buffer): Promise<Buffer>;
   decompress(bytes: Buffer): Promise<Buffer>;

@@ -1,8 +1,8 @@
 import type { LogRecord } from '../commit-log';
-import type { Cluster, FetchedMessage } from './cluster';
-import { logRecord } from './committed';
+import type { Cluster } from './cluster';
 import { isFence } from './fence';
-import { everythingBetween } from './partition-reader';
+import { batchesBetween } from './partition-reader';
+import { recordsOf } from './record-batch';
 
 /** What one transaction of a producer id wrote to one partition. */
 export interface OwnTransaction {
@@ -38,28 +38,31 @@ export async function ownTransactions(
   const { topic, partition, from, to } = tail;
   const found: OwnTransaction[] = [];
   let open: (OwnTransaction & { records: LogRecord[]; lastOffset: bigint }) | null = null;
-  for await (const message of everythingBetween(cluster, tail, from, to)) {
-    if (message.batchContext.producerId !== producerId) continue;
-    const offset = BigInt(message.offset);
-    if (message.isControlRecord) {
-      if (open !== null && offset >= since)
-        found.push({ ...open, marker: { offset, commits: isCommit(message) } });
-      open = null;
-      continue;
+  for await (const batch of batchesBetween(cluster, tail, from, to)) {
+    if (String(batch.producerId) !== producerId) continue;
+    for (const record of recordsOf(topic, partition, batch)) {
+      const offset = BigInt(record.logOffset);
+      if (offset < from || offset >= to) continue;
+      if (batch.isControl) {
+        if (open !== null && offset >= since)
+          found.push({ ...open, marker: { offset, commits: isCommit(record) } });
+        open = null;
+        continue;
+      }
+      open ??= { topic, partition, firstOffset: offset, lastOffset: offset, records: [], marker: null };
+      open.lastOffset = offset;
+      // The value is a view of an answer that would be kept whole.
+      if (!isFence(record))
+        open.records.push({ ...record, value: record.value && Buffer.from(record.value) });
     }
-    open ??= { topic, partition, firstOffset: offset, lastOffset: offset, records: [], marker: null };
-    open.lastOffset = offset;
-    const record = logRecord(topic, partition, message);
-    // The value is a view of an answer that would be kept whole.
-    if (!isFence(record)) open.records.push({ ...record, value: record.value && Buffer.from(record.value) });
   }
   if (open !== null) found.push(open);
   return found;
 }
 
-/** A marker's key is its version and its type, two bytes each. */
-function isCommit({ key }: FetchedMessage): boolean {
-  return key !== null && key.length >= 4 && key.readInt16BE(2) === COMMIT;
+/** A marker's key is its version and its type, two bytes each, of which none is beyond ASCII. */
+function isCommit({ key }: LogRecord): boolean {
+  return key.charCodeAt(2) === 0 && key.charCodeAt(3) === COMMIT;
 }
 
 /** Of Kafka's protocol. */

@@ -1,7 +1,9 @@
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../commit-log';
-import type { Cluster, FetchedMessage, FetchedPartition } from './cluster';
-import { committedMessages, logRecord, nextOffset } from './committed';
+import type { Cluster } from './cluster';
+import { committedBatches, nextOffset } from './committed';
+import { type FetchedPartition, fetchBatches } from './fetch';
+import { type RecordBatch, recordsOf } from './record-batch';
 
 /** One partition that is being read, and how far it has been. */
 export interface PartitionPosition {
@@ -18,7 +20,7 @@ const BYTES_PER_ANSWER = 32 * 1_048_576;
 
 /**
  * One round over all positions that have not come to their end. What has been committed since is returned, in log order per
- * partition, and the positions move on.
+ * partition, and the positions move on. Records are decoded one at a time, when they are asked for.
  * @param maxWaitMs how long a broker waits for records where there are none
  * @param maxBytes of one partition; the first batch comes even so
  * @throws errors of kafkajs; no position has moved then, whatever other leaders answered: the round can be tried again
@@ -28,7 +30,7 @@ export async function fetchRound(
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
   maxBytes = BYTES_PER_PARTITION,
-): Promise<LogRecord[]> {
+): Promise<Iterable<LogRecord>> {
   const byLeader = new Map<string, PartitionPosition[]>();
   for (const position of positions) {
     if (isAtEnd(position)) continue;
@@ -41,7 +43,11 @@ export async function fetchRound(
     [...byLeader].map(([nodeId, own]) => fetchFrom(cluster, nodeId, own, maxWaitMs, maxBytes)),
   );
   for (const { moved } of rounds) for (const [position, next] of moved) position.next = next;
-  return rounds.flatMap(({ records }) => records);
+  return inOrder(rounds.flatMap(({ records }) => records));
+}
+
+function* inOrder(parts: readonly Iterable<LogRecord>[]): Generator<LogRecord> {
+  for (const part of parts) yield* part;
 }
 
 export function isAtEnd({ next, end }: PartitionPosition): boolean {
@@ -54,32 +60,54 @@ async function fetchFrom(
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
   maxBytes: number,
-): Promise<{ records: LogRecord[]; moved: Map<PartitionPosition, bigint> }> {
+): Promise<{ records: Iterable<LogRecord>[]; moved: Map<PartitionPosition, bigint> }> {
   const fetched = await fetchPartitions(cluster, nodeId, positions, maxWaitMs, maxBytes);
-  const records: LogRecord[] = [];
+  const records: Iterable<LogRecord>[] = [];
   const moved = new Map<PartitionPosition, bigint>();
   for (const position of positions) {
     const { topic, partition, next } = position;
     let answer = fetched.get(`${topic} ${partition}`);
     if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
-      // Left out of a full answer, or a batch that compaction has emptied: asked for alone, it cannot be left out.
+      // Left out of a full answer: asked for alone, it cannot be.
       const alone = await fetchPartitions(cluster, nodeId, [position], maxWaitMs, maxBytes);
       answer = alone.get(`${topic} ${partition}`);
     }
     if (answer === undefined) continue;
-    for (const message of committedMessages(answer, next)) {
-      if (position.end !== null && BigInt(message.offset) >= position.end) break;
-      records.push(logRecord(topic, partition, message));
-    }
-    // A batch without records tells nothing of its size: step through it. Without this step its reader would stand still.
+    if (isBehind(answer, next) && answer.recordBytes > 0) throw notWhole(position, answer);
+    records.push(committedRecordsOf(answer, position, next));
+    // Where compaction took all batches up to an open transaction: without this step its reader would stand still.
     moved.set(position, isBehind(answer, next) ? next + 1n : nextOffset(answer, next));
   }
   return { records, moved };
 }
 
-/** Something stable is there, and no record of it came. */
-function isBehind({ lastStableOffset, messages }: FetchedPartition, next: bigint): boolean {
-  return messages.length === 0 && BigInt(lastStableOffset) > next;
+/** Something stable is there, and none of it came. */
+function isBehind({ lastStableOffset, batches }: FetchedPartition, next: bigint): boolean {
+  return batches.length === 0 && lastStableOffset > next;
+}
+
+/** Brokers send the first batch whole, however large: what is taken for its length is not. To step on would lose its records. */
+function notWhole(
+  { topic, partition, next }: PartitionPosition,
+  { recordBytes }: FetchedPartition,
+): HighwaterError {
+  const what = `of ${topic}/${partition} from offset ${next} on came ${recordBytes} bytes, which are no whole batch`;
+  return new HighwaterError('LOG_UNREADABLE', what);
+}
+
+/** From an offset on, which may lie within the first batch, up to the position's end. */
+function* committedRecordsOf(
+  fetched: FetchedPartition,
+  { topic, partition, end }: PartitionPosition,
+  from: bigint,
+): Generator<LogRecord> {
+  const [first, behind] = [Number(from), end === null ? Number.POSITIVE_INFINITY : Number(end)];
+  for (const batch of committedBatches(fetched)) {
+    for (const record of recordsOf(topic, partition, batch)) {
+      if (record.logOffset >= behind) return;
+      if (record.logOffset >= first) yield record;
+    }
+  }
 }
 
 async function fetchPartitions(
@@ -90,7 +118,7 @@ async function fetchPartitions(
   maxBytes: number,
 ): Promise<Map<string, FetchedPartition>> {
   const broker = await cluster.findBroker({ nodeId });
-  const { responses } = await broker.fetch({
+  const { responses } = await fetchBatches(broker, {
     isolationLevel: READ_COMMITTED,
     maxWaitTime: maxWaitMs,
     minBytes: 1,
@@ -120,7 +148,7 @@ export async function committedRecords(
   const records: LogRecord[] = [];
   const giveUpAt = performance.now() + withinMs;
   while (!isAtEnd(position)) {
-    records.push(...(await fetchRound(cluster, [position], 500)));
+    for (const record of await fetchRound(cluster, [position], 500)) records.push(record);
     if (performance.now() > giveUpAt) {
       const { topic, partition, next, end } = position;
       const what = `${topic}/${partition} could not be read beyond offset ${next} of ${end}`;
@@ -142,47 +170,45 @@ export async function dataBetween(
   to: bigint,
 ): Promise<readonly bigint[]> {
   const found: bigint[] = [];
-  for await (const { offset, isControlRecord } of everythingBetween(
-    cluster,
-    { topic, partition: 0 },
-    from,
-    to,
-  )) {
-    if (!isControlRecord) found.push(BigInt(offset));
+  for await (const batch of batchesBetween(cluster, { topic, partition: 0 }, from, to)) {
+    if (batch.isControl) continue;
+    for (const { logOffset } of recordsOf(topic, 0, batch)) {
+      const offset = BigInt(logOffset);
+      if (offset >= from && offset < to) found.push(offset);
+    }
   }
   return found;
 }
 
 /**
  * All that is written in a partition, of open and aborted transactions too, and their markers.
- * @param from inclusive
- * @param to exclusive
+ * @param from inclusive; the first batch may begin before it
+ * @param to exclusive; the last batch may end behind it
  */
-export async function* everythingBetween(
+export async function* batchesBetween(
   cluster: Cluster,
   place: Pick<PartitionPosition, 'topic' | 'partition'>,
   from: bigint,
   to: bigint,
-): AsyncGenerator<FetchedMessage> {
+): AsyncGenerator<RecordBatch> {
   const { topic, partition } = place;
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
   if (nodeId === undefined) throw missingPartition(place);
   const broker = await cluster.findBroker({ nodeId });
   for (let next = from; next < to; ) {
-    const { responses } = await broker.fetch({
+    const { responses } = await fetchBatches(broker, {
       ...{ isolationLevel: READ_UNCOMMITTED, maxWaitTime: 0, minBytes: 0, maxBytes: BYTES_PER_PARTITION },
       topics: [
-        { topic, partitions: [{ partition, fetchOffset: String(next), maxBytes: BYTES_PER_PARTITION }] },
+        {
+          topic,
+          partitions: [{ partition, fetchOffset: String(next), maxBytes: BYTES_PER_PARTITION }],
+        },
       ],
     });
-    const messages = responses[0]?.partitions[0]?.messages ?? [];
-    const last = messages.at(-1);
-    if (last === undefined) break;
-    for (const message of messages) {
-      const offset = BigInt(message.offset);
-      if (offset >= from && offset < to) yield message;
-    }
-    next = BigInt(last.offset) + 1n;
+    const batches = responses[0]?.partitions[0]?.batches ?? [];
+    if (batches.length === 0) break;
+    for (const batch of batches) if (batch.baseOffset < to && batch.lastOffset >= from) yield batch;
+    next = nextOffset({ batches }, next);
   }
 }
 

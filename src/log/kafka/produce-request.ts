@@ -1,23 +1,14 @@
-import { createCRC32, type IHasher } from 'hash-wasm';
+import type { IHasher } from 'hash-wasm';
 import { CompressionTypes } from 'kafkajs';
 import type { ApiCall, Broker, BrokerConnection, ProduceAnswer, ProduceRequest } from './cluster';
 import { compress } from './compression';
+import { crc32c } from './crc32c';
 import type { EncodedRecords } from './record-format';
 
 /** What kafkajs has of it inside, which is not part of its published types. */
 const PRODUCE = 0;
 const kafkajsProduce = (): Parameters<Broker['lookupRequest']>[1] =>
   require('kafkajs/src/protocol/requests/produce');
-/**
- * CRC-32C, in WebAssembly: kafkajs's own, byte by byte, takes ten times as long. One for all: nobody waits while it works.
- * @throws where there is no WebAssembly, which the check at start finds
- */
-function checksum(): Promise<IHasher> {
-  hasher ??= createCRC32(0x82f63b78);
-  return hasher;
-}
-let hasher: Promise<IHasher> | null = null;
-
 /**
  * A Produce request whose records are encoded already. kafkajs would copy them ten times, through zeroed buffers of the next power
  * of two, which costs less in copying than in what the collector does about such an amount of memory. It still picks
@@ -140,7 +131,7 @@ export async function encodePieces(
     for (const { bytes } of partitions) recordsSize += bytes.length;
   }
 
-  const crc32c = await checksum();
+  const checksum = await crc32c();
   const target = Buffer.allocUnsafe(size);
   const pieces: Buffer[] = [];
   let taken = 0;
@@ -155,7 +146,7 @@ export async function encodePieces(
     for (const each of partitions) {
       at = target.writeInt32BE(each.partition, at);
       at = target.writeInt32BE(BATCH_BYTES + each.bytes.length, at);
-      at = writeBatchHeader(target, at, request, each, crc32c);
+      at = writeBatchHeader(target, at, request, each, checksum);
       pieces.push(target.subarray(taken, at), each.bytes);
       taken = at;
     }
@@ -188,7 +179,7 @@ function writeBatchHeader(
     records,
     bytes,
   }: { readonly firstSequence: number; readonly records: EncodedRecords; readonly bytes: Buffer },
-  crc32c: IHasher,
+  checksum: IHasher,
 ): number {
   const { count, firstTimestamp, maxTimestamp } = records;
   const end = start + BATCH_BYTES;
@@ -205,7 +196,7 @@ function writeBatchHeader(
   at = target.writeInt16BE(producerEpoch, at);
   at = target.writeInt32BE(firstSequence, at);
   target.writeInt32BE(count, at);
-  const sum = crc32c
+  const sum = checksum
     .init()
     .update(target.subarray(start + BEHIND_CHECKSUM, end))
     .update(bytes)

@@ -1,5 +1,6 @@
 import type { CommandTarget } from './admin-commands';
 import type { Cluster } from './cluster';
+import { fetchBatches } from './fetch';
 import { forbidden, isForbidden } from './kafka-failure';
 
 /**
@@ -27,7 +28,7 @@ async function refusal(cluster: Cluster, topic: string): Promise<unknown> {
   if (nodeId === undefined) return null;
   const broker = await cluster.findBroker({ nodeId });
   try {
-    await broker.fetch({
+    await fetchBatches(broker, {
       ...{ isolationLevel: 1, maxWaitTime: 0, minBytes: 0, maxBytes: 1 },
       topics: [{ topic, partitions: [{ partition: 0, fetchOffset: '0', maxBytes: 1 }] }],
     });

@@ -138,7 +138,7 @@ export function read(
     return positions.reduce((sum, { next }) => sum + next, 0n);
   }
 
-  async function round(): Promise<LogRecord[]> {
+  async function round(): Promise<Iterable<LogRecord>> {
     if (follow && performance.now() - lookedAt >= LOOK_INTERVAL_MS) await addPartitions(false);
     return fetchRound(cluster, positions, MAX_WAIT_MS);
   }
@@ -152,7 +152,7 @@ export function read(
       while (!signal.aborted) {
         if (!follow && positions.every(isAtEnd)) return;
         const before = progress();
-        let found: LogRecord[];
+        let found: Iterable<LogRecord>;
         try {
           found = await unlessAborted(round(), signal);
           failingSince = null;
@@ -166,8 +166,8 @@ export function read(
           await unlessAborted(mend(error), signal).catch(() => undefined);
           continue;
         }
-        if (found.length === 0 && positions.length === 0) await pause(MAX_WAIT_MS, signal);
-        for (const record of inTime(found)) {
+        if (positions.length === 0) await pause(MAX_WAIT_MS, signal);
+        for (const record of inTime([...found])) {
           if (isFence(record)) continue;
           yield record;
           if (signal.aborted) return;

@@ -70,7 +70,7 @@ async function nextRound(
   positions: readonly PartitionPosition[],
   stallMs: number,
   signal: AbortSignal,
-): Promise<LogRecord[]> {
+): Promise<Iterable<LogRecord>> {
   const began = performance.now();
   const topic = positions[0]?.topic;
   const sum = () => positions.reduce((total, { next }) => total + next, 0n);

@@ -31,6 +31,7 @@ export const causes: Readonly<Record<string, string>> = {
   LOG_TOPIC_MISMATCH: 'a topic is not as it has to be',
   LOG_TOPIC_LOST: 'a topic is gone',
   LOG_RESTORE_STALLED: 'its state cannot be read back',
+  LOG_UNREADABLE: 'a topic cannot be read',
   SCHEMA_INCOMPATIBLE: 'a schema is refused',
   SCHEMA_UNREGISTERED: 'a schema is not registered',
   KAFKA_UNREACHABLE: 'Kafka cannot be reached',

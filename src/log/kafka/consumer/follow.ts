@@ -38,7 +38,7 @@ export async function* follow(
     }
   }
 
-  async function round(): Promise<LogRecord[]> {
+  async function round(): Promise<Iterable<LogRecord>> {
     if (performance.now() - lookedAt >= LOOK_INTERVAL_MS) {
       await look();
       lookedAt = performance.now();
@@ -72,7 +72,7 @@ export async function* follow(
 
   try {
     while (!signal.aborted) {
-      let found: LogRecord[];
+      let found: Iterable<LogRecord>;
       try {
         found = await unlessAborted(round(), signal);
       } catch (error) {

@@ -72,7 +72,7 @@ export function sharedFetch(
     try {
       const positions = own.map(({ position }) => position);
       const maxWaitMs = isBusy ? BUSY_WAIT_MS : IDLE_WAIT_MS;
-      hand(own, await fetchRound(cluster, positions, maxWaitMs, BYTES_PER_PARTITION));
+      hand(own, [...(await fetchRound(cluster, positions, maxWaitMs, BYTES_PER_PARTITION))]);
       failures.delete(leader);
     } catch (error) {
       if (!signal.aborted)

@@ -1,83 +1,69 @@
-import type { FetchedMessage, FetchedPartition } from '../../../../src/log/kafka/cluster';
-import { committedMessages, nextOffset } from '../../../../src/log/kafka/committed';
+import { committedBatches, nextOffset } from '../../../../src/log/kafka/committed';
+import type { FetchedPartition } from '../../../../src/log/kafka/fetch';
+import type { RecordBatch } from '../../../../src/log/kafka/record-batch';
+import { fetchedBatch, fetchedPartition } from '../../../support/fetched';
 
+const [A, B, C] = [1n, 2n, 3n] as const;
 type Kind = 'plain' | 'transactional' | 'marker';
 
-function message(offset: number, producerId: string, kind: Kind, key = `key ${offset}`): FetchedMessage {
-  return {
-    ...{ offset: String(offset), timestamp: '0', key: Buffer.from(key), value: null, headers: {} },
-    isControlRecord: kind === 'marker',
-    batchContext: {
-      firstOffset: String(offset),
-      lastOffsetDelta: 0,
-      producerId,
-      inTransaction: kind !== 'plain',
-    },
-  };
+function batch(offset: number, producerId: bigint, kind: Kind): RecordBatch {
+  return fetchedBatch(offset, { producerId, inTransaction: kind !== 'plain', isControl: kind === 'marker' });
 }
 
-function fetched(
-  messages: FetchedMessage[],
-  aborted: Record<string, number> = {},
-  lastStableOffset = 1_000,
-): FetchedPartition {
-  return {
-    ...{ partition: 0, lastStableOffset: String(lastStableOffset), messages },
-    abortedTransactions: Object.entries(aborted).map(([producerId, firstOffset]) => ({
-      producerId,
-      firstOffset: String(firstOffset),
-    })),
-  };
+function fetched(batches: RecordBatch[], aborted: readonly (readonly [bigint, bigint])[]): FetchedPartition {
+  const abortedTransactions = aborted.map(([producerId, firstOffset]) => ({ producerId, firstOffset }));
+  return fetchedPartition(batches, { abortedTransactions });
 }
 
-const offsets = (partition: FetchedPartition, from = 0n) =>
-  [...committedMessages(partition, from)].map(({ offset }) => Number(offset));
+const offsets = (batches: RecordBatch[], ...aborted: (readonly [bigint, bigint])[]) =>
+  committedBatches(fetched(batches, aborted)).map(({ baseOffset }) => Number(baseOffset));
 
-it('leaves out markers, and what lies before the offset asked for', () => {
-  const all = [message(0, 'a', 'transactional'), message(1, 'a', 'marker'), message(2, 'a', 'plain')];
+it('leaves out markers', () => {
+  const all = [batch(0, A, 'transactional'), batch(1, A, 'marker'), batch(2, A, 'plain')];
 
-  expect(offsets(fetched(all))).toEqual([0, 2]);
-  expect(offsets(fetched(all), 1n)).toEqual([2]);
+  expect(offsets(all)).toEqual([0, 2]);
 });
 
 it('leaves out an aborted transaction up to its marker', () => {
   const all = [
-    message(0, 'a', 'transactional'),
-    message(1, 'b', 'transactional'),
-    message(2, 'a', 'plain'),
-    message(3, 'a', 'marker'),
-    message(4, 'a', 'transactional'),
+    batch(0, A, 'transactional'),
+    batch(1, B, 'transactional'),
+    batch(2, A, 'plain'),
+    batch(3, A, 'marker'),
+    batch(4, A, 'transactional'),
   ];
 
-  expect(offsets(fetched(all, { a: 0 }))).toEqual([1, 2, 4]);
+  expect(offsets(all, [A, 0n])).toEqual([1, 2, 4]);
 });
 
-it('knows several aborted transactions that began before the first record', () => {
-  const all = [
-    message(10, 'b', 'transactional'),
-    message(11, 'a', 'transactional'),
-    message(12, 'c', 'transactional'),
-  ];
+it('leaves out each of several aborted transactions of one producer, and not the one in between', () => {
+  const all = [0, 1, 2, 3, 4, 5].map((offset) =>
+    batch(offset, A, offset % 2 === 0 ? 'transactional' : 'marker'),
+  );
 
-  expect(offsets(fetched(all, { a: 3, b: 5 }))).toEqual([12]);
+  expect(offsets(all, [A, 4n], [A, 0n])).toEqual([2]);
 });
 
-it('does not take a record with a key of zero bytes for the end of an aborted transaction', () => {
-  const all = [message(0, 'a', 'transactional', '\0\0\0\0'), message(1, 'a', 'transactional')];
+it('knows several aborted transactions that began before the first batch', () => {
+  const all = [batch(10, B, 'transactional'), batch(11, A, 'transactional'), batch(12, C, 'transactional')];
 
-  expect(offsets(fetched(all, { a: 0 }))).toEqual([]);
+  expect(offsets(all, [A, 3n], [B, 5n])).toEqual([12]);
 });
 
-it('goes on behind the whole batch, also where compaction has left a part of it', () => {
-  const compacted = message(5, 'a', 'plain');
-  const partition = fetched([
-    { ...compacted, batchContext: { ...compacted.batchContext, firstOffset: '4', lastOffsetDelta: 9 } },
-  ]);
+it('does not take a record for a marker, whatever its key is', () => {
+  const marked = fetchedBatch(0, { keys: ['\0\0\0\0'], producerId: A, inTransaction: true });
 
-  expect(nextOffset(partition, 4n)).toBe(14n);
-  expect(nextOffset(fetched([]), 4n)).toBe(4n);
+  expect(offsets([marked, batch(1, A, 'transactional')], [A, 0n])).toEqual([]);
 });
 
-it('goes on where only earlier records of a batch came', () => {
-  expect(nextOffset(fetched([message(3, 'a', 'plain')]), 7n)).toBe(8n);
+it('goes on behind the whole batch, also where compaction has left a part of it or nothing', () => {
+  const lastOffset = 13n;
+
+  expect(nextOffset({ batches: [fetchedBatch(4, { lastOffset })] }, 4n)).toBe(14n);
+  expect(nextOffset({ batches: [fetchedBatch(4, { lastOffset, keys: [] })] }, 4n)).toBe(14n);
+  expect(nextOffset({ batches: [] }, 4n)).toBe(4n);
+});
+
+it('goes on where only earlier batches came', () => {
+  expect(nextOffset({ batches: [fetchedBatch(3)] }, 7n)).toBe(8n);
 });

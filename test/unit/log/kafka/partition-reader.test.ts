@@ -1,33 +1,24 @@
-import type { Broker, Cluster, FetchedPartition } from '../../../../src/log/kafka/cluster';
+import type { Cluster } from '../../../../src/log/kafka/cluster';
 import { fetchRound, type PartitionPosition } from '../../../../src/log/kafka/partition-reader';
+import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../support/fetched';
 
-/** A topic `t` of which each partition has its own leader, and one record at each offset below 3. */
+/** A topic `t` of which each partition has its own leader, and three records in one batch. */
 function cluster(answers: (nodeId: string) => Promise<void>): Cluster {
-  const partition = (number: number, from: number): FetchedPartition => ({
-    ...{ partition: number, lastStableOffset: '3', abortedTransactions: [] },
-    messages: [0, 1, 2]
-      .filter((offset) => offset >= from)
-      .map((offset) => ({
-        ...{ offset: String(offset), timestamp: '0', key: Buffer.from('k'), value: null, headers: {} },
-        isControlRecord: false,
-        batchContext: {
-          ...{ firstOffset: String(offset), lastOffsetDelta: 0, producerId: '-1', inTransaction: false },
-        },
-      })),
-  });
   return {
     findLeaderForPartitions: (_topic: string, [number]: readonly number[]) => ({
       [`broker ${number}`]: [number!],
     }),
-    findBroker: async ({ nodeId }: { readonly nodeId: string }) => ({
-      async fetch({ topics }: Parameters<Broker['fetch']>[0]) {
+    findBroker: async ({ nodeId }: { readonly nodeId: string }) =>
+      fetchingBroker(async ({ topics }) => {
         await answers(nodeId);
         const partitions = topics.flatMap((topic) =>
-          topic.partitions.map((one) => partition(one.partition, Number(one.fetchOffset))),
+          topic.partitions.map(({ partition, fetchOffset }) => {
+            const batches = Number(fetchOffset) < 3 ? [fetchedBatch(0, { keys: ['a', 'b', 'c'] })] : [];
+            return fetchedPartition(batches, { partition, lastStableOffset: 3n });
+          }),
         );
         return { responses: [{ topicName: 't', partitions }] };
-      },
-    }),
+      }),
   } as unknown as Cluster;
 }
 
@@ -63,7 +54,7 @@ it.each(['before', 'after'] as const)(
     await new Promise(setImmediate);
     expect(places.map(({ next }) => next)).toEqual([0n, 0n]);
     isBroken = false;
-    const records = await fetchRound(broken, places, 0);
+    const records = [...(await fetchRound(broken, places, 0))];
     expect(records.map(({ partition, logOffset }) => `${partition}/${logOffset}`).sort()).toEqual([
       '0/0',
       '0/1',
@@ -75,3 +66,33 @@ it.each(['before', 'after'] as const)(
     expect(places.map(({ next }) => next)).toEqual([3n, 3n]);
   },
 );
+
+it('begins within a batch, and ends within one', async () => {
+  const [first, second] = positions();
+  const places = [
+    { ...first!, next: 1n },
+    { ...second!, end: 2n },
+  ];
+  const records = [
+    ...(await fetchRound(
+      cluster(async () => undefined),
+      places,
+      0,
+    )),
+  ];
+  expect(records.map(({ partition, key }) => `${partition} ${key}`)).toEqual(['0 b', '0 c', '1 a', '1 b']);
+});
+
+it('does not step over a batch of which only a part came', async () => {
+  const [place] = positions();
+  const answer = fetchedPartition([], { recordBytes: 70 });
+  const cut = {
+    findLeaderForPartitions: () => ({ 1: [0] }),
+    findBroker: async () =>
+      fetchingBroker(async () => ({ responses: [{ topicName: 't', partitions: [answer] }] })),
+  } as unknown as Cluster;
+  await expect(fetchRound(cut, [place!], 0)).rejects.toMatchObject({
+    ...{ code: 'LOG_UNREADABLE', message: 'of t/0 from offset 0 on came 70 bytes, which are no whole batch' },
+  });
+  expect(place!.next).toBe(0n);
+});

@@ -1,30 +1,18 @@
-import type { Broker, Cluster, FetchedPartition } from '../../../../../src/log/kafka/cluster';
+import type { Cluster } from '../../../../../src/log/kafka/cluster';
 import type { ReadingDeps } from '../../../../../src/log/kafka/consumer/reading';
 import { sharedFetch } from '../../../../../src/log/kafka/consumer/shared-fetch';
+import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../../support/fetched';
 import { quietLogger } from '../../../../support/source';
 
 /** A partition of which each answer has one record, when the test lets it. */
 function cluster() {
   const answers: (() => void)[] = [];
-  const broker = {
-    async fetch({ topics }: Parameters<Broker['fetch']>[0]) {
-      const { fetchOffset } = topics[0]!.partitions[0]!;
-      await new Promise<void>((resolve) => answers.push(resolve));
-      const fetched: FetchedPartition = {
-        ...{ partition: 0, lastStableOffset: '9', abortedTransactions: [] },
-        messages: [
-          {
-            ...{ offset: fetchOffset, timestamp: '0', key: Buffer.from('k'), value: null, headers: {} },
-            isControlRecord: false,
-            batchContext: {
-              ...{ firstOffset: fetchOffset, lastOffsetDelta: 0, producerId: '-1', inTransaction: false },
-            },
-          },
-        ],
-      };
-      return { responses: [{ topicName: 't', partitions: [fetched] }] };
-    },
-  };
+  const broker = fetchingBroker(async ({ topics }) => {
+    const { fetchOffset } = topics[0]!.partitions[0]!;
+    await new Promise<void>((resolve) => answers.push(resolve));
+    const batches = [fetchedBatch(Number(fetchOffset))];
+    return { responses: [{ topicName: 't', partitions: [fetchedPartition(batches)] }] };
+  });
   const port = {
     findLeaderForPartitions: () => ({ 1: [0] }),
     findBroker: async () => broker,

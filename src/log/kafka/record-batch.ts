@@ -1,0 +1,130 @@
+import { HighwaterError } from '../../errors';
+import type { LogRecord } from '../commit-log';
+import { decompress } from './compression';
+import { crc32c } from './crc32c';
+import { RecordsDecoder } from './records-decoder';
+
+/** As brokers keep it (record format v2), decompressed. https://kafka.apache.org/documentation/#recordbatch */
+export interface RecordBatch {
+  readonly baseOffset: bigint;
+  /** Compaction takes records and leaves this as it was. */
+  readonly lastOffset: bigint;
+  /** -1 where the producer has none. */
+  readonly producerId: bigint;
+  readonly inTransaction: boolean;
+  /** Its record is a marker: the end of a transaction. */
+  readonly isControl: boolean;
+  /** ms; the records have their distances from it. */
+  readonly firstTimestamp: number;
+  /** When brokers took it over, in ms, where the topic is set so that this counts for all its records; null: they have their own. */
+  readonly appendedMs: number | null;
+  readonly count: number;
+  /** The records. */
+  readonly bytes: Buffer;
+}
+
+/** Of a batch, before its records. */
+const HEADER_BYTES = 61;
+/** Of them what the length of the batch does not count: itself, and the offset. */
+const UNCOUNTED_BYTES = 12;
+/** Up to the length of the batch, the number of its format, and the checksum of all behind it. */
+const [LENGTH_AT, FORMAT_AT, CHECKSUM_AT, BEHIND_CHECKSUM] = [8, 16, 17, 21] as const;
+const FORMAT = 2;
+/** Of the attributes. */
+const [CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL] = [7, 8, 16, 32] as const;
+
+/**
+ * The batches of an answer, without a last one that is cut off: brokers fill an answer to the byte.
+ * @param place for errors: `ipos/0`
+ * @throws HighwaterError LOG_UNREADABLE for what is damaged, or has a format of before transactions
+ */
+export async function readBatches(records: Buffer, place: string): Promise<RecordBatch[]> {
+  const batches: Buffer[] = [];
+  for (let at = 0; at + HEADER_BYTES <= records.length; ) {
+    const end = at + UNCOUNTED_BYTES + records.readInt32BE(at + LENGTH_AT);
+    const format = records[at + FORMAT_AT];
+    const batch = () => `the batch of ${place} at offset ${records.readBigInt64BE(at)}`;
+    if (format !== FORMAT) throw otherFormat(batch(), format);
+    if (end < at + HEADER_BYTES) throw new HighwaterError('LOG_UNREADABLE', `${batch()} has no length`);
+    if (end > records.length) break;
+    batches.push(records.subarray(at, end));
+    at = end;
+  }
+  await assertUndamaged(batches, place);
+  // Side by side: each is decompressed in another thread.
+  return Promise.all(batches.map((batch) => readBatch(batch, place)));
+}
+
+/** kafkajs does not look: of a value that is not compressed nothing else would tell that it is another. */
+async function assertUndamaged(batches: readonly Buffer[], place: string): Promise<void> {
+  // Without WebAssembly nothing is checked, and kafkajs encodes what is written.
+  const checksum = await crc32c().catch(() => null);
+  if (checksum === null) return;
+  for (const batch of batches) {
+    const told = batch.subarray(CHECKSUM_AT, BEHIND_CHECKSUM);
+    const found = checksum.init().update(batch.subarray(BEHIND_CHECKSUM)).digest('binary');
+    if (told.equals(found)) continue;
+    const what = `the batch of ${place} at offset ${batch.readBigInt64BE(0)} is damaged: its checksum is ${hex(found)}, and ought to be ${hex(told)}`;
+    throw new HighwaterError('LOG_UNREADABLE', what);
+  }
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+async function readBatch(batch: Buffer, place: string): Promise<RecordBatch> {
+  const attributes = batch.readInt16BE(21);
+  const baseOffset = batch.readBigInt64BE(0);
+  const maxTimestamp = Number(batch.readBigInt64BE(35));
+  const header = {
+    baseOffset,
+    lastOffset: baseOffset + BigInt(batch.readInt32BE(23)),
+    firstTimestamp: Number(batch.readBigInt64BE(27)),
+    appendedMs: (attributes & APPEND_TIME) === 0 ? null : maxTimestamp,
+    producerId: batch.readBigInt64BE(43),
+    inTransaction: (attributes & TRANSACTIONAL) !== 0,
+    isControl: (attributes & CONTROL) !== 0,
+    count: batch.readInt32BE(57),
+  };
+  const bytes = batch.subarray(HEADER_BYTES);
+  // Of one that compaction has emptied nothing is left to decompress.
+  if (header.count === 0) return { ...header, bytes };
+  try {
+    return { ...header, bytes: await decompress(attributes & CODEC, bytes) };
+  } catch (cause) {
+    // Not of the batch: this machine lacks the codec.
+    if (cause instanceof HighwaterError) throw cause;
+    const what = `the batch of ${place} at offset ${baseOffset} cannot be decompressed: ${(cause as Error).message}`;
+    throw new HighwaterError('LOG_UNREADABLE', what, { cause });
+  }
+}
+
+/**
+ * The records of a batch, one at a time. Their values are views of the batch: who keeps one copies it.
+ * @throws HighwaterError LOG_UNREADABLE when the bytes are no records
+ */
+export function* recordsOf(topic: string, partition: number, batch: RecordBatch): Generator<LogRecord> {
+  const { baseOffset, firstTimestamp, appendedMs, bytes, count } = batch;
+  const decoder = new RecordsDecoder(bytes);
+  const base = Number(baseOffset);
+  for (let i = 0; i < count; i++) {
+    const record = decoder.next();
+    if (record === null) {
+      const what = `record ${i + 1} of ${count} in the batch of ${topic}/${partition} at offset ${baseOffset} cannot be decoded`;
+      throw new HighwaterError('LOG_UNREADABLE', what);
+    }
+    const { offsetDelta, timestampDelta, key, value, headers } = record;
+    const timestamp = appendedMs ?? firstTimestamp + timestampDelta;
+    yield { topic, partition, logOffset: base + offsetDelta, timestamp, key, headers, value };
+  }
+}
+
+function otherFormat(batch: string, format: number | undefined): HighwaterError {
+  return new HighwaterError(
+    'LOG_UNREADABLE',
+    `${batch} has format ${format}; only ${FORMAT} is read, in which Kafka has written since 0.11`,
+    {
+      remedy:
+        'Publish to topics of their own (HIGHWATER_TOPIC_PREFIX), or let retention take what is so old.',
+    },
+  );
+}

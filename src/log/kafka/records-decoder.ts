@@ -1,0 +1,80 @@
+/** A record of a batch, by its distances from it. */
+export interface DecodedRecord {
+  readonly offsetDelta: number;
+  /** ms */
+  readonly timestampDelta: number;
+  /** '' where it has none. */
+  readonly key: string;
+  /** A view. */
+  readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Decodes record after record of one batch (format v2). Names of headers, and most of their values, are what they were in the
+ * record before: a text that is the same is compared, not decoded.
+ */
+export class RecordsDecoder {
+  private at = 0;
+  private readonly names: string[] = [];
+  private readonly texts: string[] = [];
+
+  constructor(private readonly bytes: Buffer) {}
+
+  /** @returns null when what stands there is no record */
+  next(): DecodedRecord | null {
+    const length = this.varint();
+    const end = this.at + length;
+    if (!(length > 0 && end <= this.bytes.length)) return null;
+    this.at++; // attributes: none are defined
+    const timestampDelta = this.varint();
+    const offsetDelta = this.varint();
+    const key = this.text(this.varint(), '');
+    const valueLength = this.varint();
+    const value = valueLength < 0 ? null : this.bytes.subarray(this.at, this.at + valueLength);
+    this.at += Math.max(valueLength, 0);
+    const headers = this.headers(end);
+    return this.at === end ? { offsetDelta, timestampDelta, key, value, headers } : null;
+  }
+
+  /** Of several with one name the last one counts. */
+  private headers(end: number): Record<string, string> {
+    const headers: Record<string, string> = {};
+    const count = this.varint();
+    for (let i = 0; i < count && this.at < end; i++) {
+      const name = this.text(this.varint(), this.names[i] ?? '');
+      const text = this.text(this.varint(), this.texts[i] ?? '');
+      this.names[i] = name;
+      this.texts[i] = text;
+      headers[name] = text;
+    }
+    return headers;
+  }
+
+  /** @param length in bytes; below 0: there is none, which counts as empty. @param guess what it may be */
+  private text(length: number, guess: string): string {
+    if (length <= 0) return '';
+    const start = this.at;
+    this.at += length;
+    if (guess.length === length) {
+      let i = 0;
+      // A byte of ASCII is its unit; from 0x80 on a unit takes more bytes, and what has as many bytes as units is not that text.
+      while (i < length && this.bytes[start + i]! < 0x80 && this.bytes[start + i] === guess.charCodeAt(i))
+        i++;
+      if (i === length) return guess;
+    }
+    return this.bytes.toString('utf8', start, this.at);
+  }
+
+  /** Zigzag. Exact up to 2^52: beyond it are neither lengths nor distances of times. */
+  private varint(): number {
+    const { bytes } = this;
+    let byte = bytes[this.at++]!;
+    let value = byte & 0x7f;
+    for (let factor = 0x80; byte >= 0x80; factor *= 0x80) {
+      byte = bytes[this.at++]!;
+      value += (byte & 0x7f) * factor;
+    }
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+}
