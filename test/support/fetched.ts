@@ -23,14 +23,8 @@ export function fetchedPartition(
   changes: Partial<FetchedPartition> = {},
 ): FetchedPartition {
   return {
-    ...{
-      partition: 0,
-      errorCode: 0,
-      lastStableOffset: 1_000n,
-      abortedTransactions: [],
-      batches,
-      recordBytes: 0,
-    },
+    ...{ partition: 0, errorCode: 0, highWatermark: 1_000n, lastStableOffset: 1_000n },
+    ...{ abortedTransactions: [], batches, recordBytes: 0 },
     ...changes,
   };
 }

@@ -33,6 +33,8 @@ export interface FetchAnswer {
 export interface FetchedPartition {
   readonly partition: number;
   readonly errorCode: number;
+  /** Behind the last record that all replicas have. */
+  readonly highWatermark: bigint;
   readonly lastStableOffset: bigint;
   /** Transactions that were aborted and have records in this answer, by their first offset. */
   readonly abortedTransactions: readonly { readonly producerId: bigint; readonly firstOffset: bigint }[];
@@ -98,8 +100,7 @@ function readPartition(
   version: number,
 ): Omit<FetchedPartition, 'batches' | 'recordBytes'> & { readonly records: Buffer } {
   const [partition, errorCode] = [reader.int32(), reader.int16()];
-  reader.skip(8); // the high watermark
-  const lastStableOffset = reader.int64();
+  const [highWatermark, lastStableOffset] = [reader.int64(), reader.int64()];
   if (version >= LOG_START_SINCE) reader.skip(8);
   const abortedTransactions: FetchedPartition['abortedTransactions'][number][] = [];
   // -1: nothing is said of them.
@@ -107,7 +108,8 @@ function readPartition(
     abortedTransactions.push({ producerId: reader.int64(), firstOffset: reader.int64() });
   }
   if (version >= PREFERRED_REPLICA_SINCE) reader.skip(4);
-  return { partition, errorCode, lastStableOffset, abortedTransactions, records: reader.bytes() };
+  const records = reader.bytes();
+  return { partition, errorCode, highWatermark, lastStableOffset, abortedTransactions, records };
 }
 
 /** Of what stands before the records. @throws RangeError behind the end */

@@ -1,7 +1,7 @@
 import type { LogRecord } from '../commit-log';
+import { batchesBetween } from './batches-between';
 import type { Cluster } from './cluster';
 import { isFence } from './fence';
-import { batchesBetween } from './partition-reader';
 import { recordsOf } from './record-batch';
 
 /** What one transaction of a producer id wrote to one partition. */

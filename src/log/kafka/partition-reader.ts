@@ -2,21 +2,24 @@ import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../commit-log';
 import type { Cluster } from './cluster';
 import { committedBatches, nextOffset } from './committed';
-import { type FetchedPartition, fetchBatches } from './fetch';
-import { type RecordBatch, recordsOf } from './record-batch';
+import type { FetchedPartition } from './fetch';
+import {
+  BYTES_PER_PARTITION,
+  fetchPartitions,
+  leaderOf,
+  notWhole,
+  type Place,
+  READ_COMMITTED,
+  READ_UNCOMMITTED,
+} from './fetch-partitions';
+import { recordsOf } from './record-batch';
 
 /** One partition that is being read, and how far it has been. */
-export interface PartitionPosition {
-  readonly topic: string;
-  readonly partition: number;
-  /** Offset of the record to come. */
+export interface PartitionPosition extends Place {
   next: bigint;
   /** Reading ends here; null: never. */
   end: bigint | null;
 }
-
-const BYTES_PER_PARTITION = 4 * 1_048_576;
-const BYTES_PER_ANSWER = 32 * 1_048_576;
 
 /**
  * One round over all positions that have not come to their end. What has been committed since is returned, in log order per
@@ -34,9 +37,7 @@ export async function fetchRound(
   const byLeader = new Map<string, PartitionPosition[]>();
   for (const position of positions) {
     if (isAtEnd(position)) continue;
-    const leaders = cluster.findLeaderForPartitions(position.topic, [position.partition]);
-    const [leader] = Object.keys(leaders);
-    if (leader === undefined) throw missingPartition(position);
+    const leader = leaderOf(cluster, position);
     byLeader.set(leader, [...(byLeader.get(leader) ?? []), position]);
   }
   const rounds = await Promise.all(
@@ -44,6 +45,26 @@ export async function fetchRound(
   );
   for (const { moved } of rounds) for (const [position, next] of moved) position.next = next;
   return inOrder(rounds.flatMap(({ records }) => records));
+}
+
+/**
+ * The same, decoded.
+ * @throws the same, and HighwaterError LOG_UNREADABLE: no position has moved then
+ */
+export async function fetchDecoded(
+  cluster: Cluster,
+  positions: readonly PartitionPosition[],
+  maxWaitMs: number,
+  maxBytes: number,
+): Promise<LogRecord[]> {
+  const before = positions.map(({ next }) => next);
+  const records = await fetchRound(cluster, positions, maxWaitMs, maxBytes);
+  try {
+    return [...records];
+  } catch (error) {
+    for (const [i, position] of positions.entries()) position.next = before[i]!;
+    throw error;
+  }
 }
 
 function* inOrder(parts: readonly Iterable<LogRecord>[]): Generator<LogRecord> {
@@ -61,7 +82,8 @@ async function fetchFrom(
   maxWaitMs: number,
   maxBytes: number,
 ): Promise<{ records: Iterable<LogRecord>[]; moved: Map<PartitionPosition, bigint> }> {
-  const fetched = await fetchPartitions(cluster, nodeId, positions, maxWaitMs, maxBytes);
+  const wanted = { isolationLevel: READ_COMMITTED, maxWaitMs, maxBytes };
+  const fetched = await fetchPartitions(cluster, nodeId, positions, wanted);
   const records: Iterable<LogRecord>[] = [];
   const moved = new Map<PartitionPosition, bigint>();
   for (const position of positions) {
@@ -69,14 +91,17 @@ async function fetchFrom(
     let answer = fetched.get(`${topic} ${partition}`);
     if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
       // Left out of a full answer: asked for alone, it cannot be.
-      const alone = await fetchPartitions(cluster, nodeId, [position], maxWaitMs, maxBytes);
+      const alone = await fetchPartitions(cluster, nodeId, [position], wanted);
       answer = alone.get(`${topic} ${partition}`);
     }
     if (answer === undefined) continue;
-    if (isBehind(answer, next) && answer.recordBytes > 0) throw notWhole(position, answer);
     records.push(committedRecordsOf(answer, position, next));
-    // Where compaction took all batches up to an open transaction: without this step its reader would stand still.
-    moved.set(position, isBehind(answer, next) ? next + 1n : nextOffset(answer, next));
+    moved.set(
+      position,
+      isBehind(answer, next)
+        ? await behindGap(cluster, nodeId, position, answer, maxWaitMs)
+        : nextOffset(answer, next),
+    );
   }
   return { records, moved };
 }
@@ -86,13 +111,30 @@ function isBehind({ lastStableOffset, batches }: FetchedPartition, next: bigint)
   return batches.length === 0 && lastStableOffset > next;
 }
 
-/** Brokers send the first batch whole, however large: what is taken for its length is not. To step on would lose its records. */
-function notWhole(
-  { topic, partition, next }: PartitionPosition,
-  { recordBytes }: FetchedPartition,
-): HighwaterError {
-  const what = `of ${topic}/${partition} from offset ${next} on came ${recordBytes} bytes, which are no whole batch`;
-  return new HighwaterError('LOG_UNREADABLE', what);
+/**
+ * Where to go on when an answer for this partition alone had nothing, though there ought to be something. Compaction may have
+ * taken all up to an open transaction, of which the first batch is seen then by who asks for any. But a broker that gets
+ * records from elsewhere answers so as well when that takes long: whoever stepped on would lose them.
+ */
+async function behindGap(
+  cluster: Cluster,
+  nodeId: string,
+  position: PartitionPosition,
+  answer: FetchedPartition,
+  maxWaitMs: number,
+): Promise<bigint> {
+  const { topic, partition, next, end } = position;
+  if (answer.recordBytes > 0) throw notWhole(position, answer);
+  const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs, maxBytes: 1 };
+  const any = await fetchPartitions(cluster, nodeId, [position], wanted);
+  const first = any.get(`${topic} ${partition}`)?.batches[0];
+  if (first === undefined) {
+    // What is to come leads over the gap; without it, a reader that has an end would never come to it.
+    return end === null ? next : next + 1n;
+  }
+  if (first.baseOffset <= next) return next;
+  if (first.baseOffset > answer.lastStableOffset) return answer.lastStableOffset;
+  return first.baseOffset;
 }
 
 /** From an offset on, which may lie within the first batch, up to the position's end. */
@@ -108,31 +150,6 @@ function* committedRecordsOf(
       if (record.logOffset >= first) yield record;
     }
   }
-}
-
-async function fetchPartitions(
-  cluster: Cluster,
-  nodeId: string,
-  positions: readonly PartitionPosition[],
-  maxWaitMs: number,
-  maxBytes: number,
-): Promise<Map<string, FetchedPartition>> {
-  const broker = await cluster.findBroker({ nodeId });
-  const { responses } = await fetchBatches(broker, {
-    isolationLevel: READ_COMMITTED,
-    maxWaitTime: maxWaitMs,
-    minBytes: 1,
-    maxBytes: BYTES_PER_ANSWER,
-    topics: positions.map(({ topic, partition, next }) => ({
-      topic,
-      partitions: [{ partition, fetchOffset: String(next), maxBytes }],
-    })),
-  });
-  const found = new Map<string, FetchedPartition>();
-  for (const { topicName, partitions } of responses) {
-    for (const fetched of partitions) found.set(`${topicName} ${fetched.partition}`, fetched);
-  }
-  return found;
 }
 
 /**
@@ -156,70 +173,6 @@ export async function committedRecords(
     }
   }
   return records;
-}
-
-/**
- * Offsets of records of any program in partition 0 of a topic, of open and aborted transactions too, without markers.
- * @param from inclusive
- * @param to exclusive
- */
-export async function dataBetween(
-  cluster: Cluster,
-  topic: string,
-  from: bigint,
-  to: bigint,
-): Promise<readonly bigint[]> {
-  const found: bigint[] = [];
-  for await (const batch of batchesBetween(cluster, { topic, partition: 0 }, from, to)) {
-    if (batch.isControl) continue;
-    for (const { logOffset } of recordsOf(topic, 0, batch)) {
-      const offset = BigInt(logOffset);
-      if (offset >= from && offset < to) found.push(offset);
-    }
-  }
-  return found;
-}
-
-/**
- * All that is written in a partition, of open and aborted transactions too, and their markers.
- * @param from inclusive; the first batch may begin before it
- * @param to exclusive; the last batch may end behind it
- */
-export async function* batchesBetween(
-  cluster: Cluster,
-  place: Pick<PartitionPosition, 'topic' | 'partition'>,
-  from: bigint,
-  to: bigint,
-): AsyncGenerator<RecordBatch> {
-  const { topic, partition } = place;
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-  if (nodeId === undefined) throw missingPartition(place);
-  const broker = await cluster.findBroker({ nodeId });
-  for (let next = from; next < to; ) {
-    const { responses } = await fetchBatches(broker, {
-      ...{ isolationLevel: READ_UNCOMMITTED, maxWaitTime: 0, minBytes: 0, maxBytes: BYTES_PER_PARTITION },
-      topics: [
-        {
-          topic,
-          partitions: [{ partition, fetchOffset: String(next), maxBytes: BYTES_PER_PARTITION }],
-        },
-      ],
-    });
-    const batches = responses[0]?.partitions[0]?.batches ?? [];
-    if (batches.length === 0) break;
-    for (const batch of batches) if (batch.baseOffset < to && batch.lastOffset >= from) yield batch;
-    next = nextOffset({ batches }, next);
-  }
-}
-
-function missingPartition({
-  topic,
-  partition,
-}: Pick<PartitionPosition, 'topic' | 'partition'>): HighwaterError {
-  const what = `partition ${partition} of topic ${topic} has no leader, or is not there any more`;
-  return new HighwaterError('LOG_FAILED', what, {
-    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
-  });
 }
 
 /**
@@ -259,5 +212,4 @@ export async function partitionOffsets(
 }
 
 /** Of Kafka's protocol. */
-const [READ_UNCOMMITTED, READ_COMMITTED] = [0, 1] as const;
 const [FIRST_RETAINED, LAST] = [-2, -1] as const;

@@ -1,3 +1,4 @@
+import type { IHasher } from 'hash-wasm';
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../commit-log';
 import { decompress } from './compression';
@@ -34,39 +35,60 @@ const FORMAT = 2;
 const [CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL] = [7, 8, 16, 32] as const;
 
 /**
- * The batches of an answer, without a last one that is cut off: brokers fill an answer to the byte.
+ * The batches of an answer, up to one that is cut off (brokers fill an answer to the byte) or cannot be read: whoever goes on
+ * behind those before it meets it as the first one, and has been given all that stands before.
  * @param place for errors: `ipos/0`
- * @throws HighwaterError LOG_UNREADABLE for what is damaged, or has a format of before transactions
+ * @throws HighwaterError LOG_UNREADABLE when the first one is damaged, or has a format of before transactions
  */
 export async function readBatches(records: Buffer, place: string): Promise<RecordBatch[]> {
+  const { batches, failure } = wholeBatches(records, place);
+  const checksum = await crc32c().catch(() => null);
+  // Side by side: each is decompressed in another thread.
+  const read = await Promise.allSettled(
+    batches.map(async (batch) => {
+      // Without WebAssembly nothing is checked, and kafkajs encodes what is written.
+      if (checksum !== null) assertUndamaged(batch, checksum, place);
+      return readBatch(batch, place);
+    }),
+  );
+  const readable: RecordBatch[] = [];
+  for (const one of read) {
+    if (one.status === 'fulfilled') readable.push(one.value);
+    else if (readable.length > 0) break;
+    else throw one.reason;
+  }
+  if (readable.length === 0 && failure !== null) throw failure;
+  return readable;
+}
+
+/** @returns the first ones that are whole, and why the one behind them is none, unless it is only cut off */
+function wholeBatches(
+  records: Buffer,
+  place: string,
+): { readonly batches: readonly Buffer[]; readonly failure: HighwaterError | null } {
   const batches: Buffer[] = [];
   for (let at = 0; at + HEADER_BYTES <= records.length; ) {
     const end = at + UNCOUNTED_BYTES + records.readInt32BE(at + LENGTH_AT);
     const format = records[at + FORMAT_AT];
     const batch = () => `the batch of ${place} at offset ${records.readBigInt64BE(at)}`;
-    if (format !== FORMAT) throw otherFormat(batch(), format);
-    if (end < at + HEADER_BYTES) throw new HighwaterError('LOG_UNREADABLE', `${batch()} has no length`);
+    if (format !== FORMAT) return { batches, failure: otherFormat(batch(), format) };
+    if (end < at + HEADER_BYTES) {
+      return { batches, failure: new HighwaterError('LOG_UNREADABLE', `${batch()} has no length`) };
+    }
     if (end > records.length) break;
     batches.push(records.subarray(at, end));
     at = end;
   }
-  await assertUndamaged(batches, place);
-  // Side by side: each is decompressed in another thread.
-  return Promise.all(batches.map((batch) => readBatch(batch, place)));
+  return { batches, failure: null };
 }
 
 /** kafkajs does not look: of a value that is not compressed nothing else would tell that it is another. */
-async function assertUndamaged(batches: readonly Buffer[], place: string): Promise<void> {
-  // Without WebAssembly nothing is checked, and kafkajs encodes what is written.
-  const checksum = await crc32c().catch(() => null);
-  if (checksum === null) return;
-  for (const batch of batches) {
-    const told = batch.subarray(CHECKSUM_AT, BEHIND_CHECKSUM);
-    const found = checksum.init().update(batch.subarray(BEHIND_CHECKSUM)).digest('binary');
-    if (told.equals(found)) continue;
-    const what = `the batch of ${place} at offset ${batch.readBigInt64BE(0)} is damaged: its checksum is ${hex(found)}, and ought to be ${hex(told)}`;
-    throw new HighwaterError('LOG_UNREADABLE', what);
-  }
+function assertUndamaged(batch: Buffer, checksum: IHasher, place: string): void {
+  const told = batch.subarray(CHECKSUM_AT, BEHIND_CHECKSUM);
+  const found = checksum.init().update(batch.subarray(BEHIND_CHECKSUM)).digest('binary');
+  if (told.equals(found)) return;
+  const what = `the batch of ${place} at offset ${batch.readBigInt64BE(0)} is damaged: its checksum is ${hex(found)}, and ought to be ${hex(told)}`;
+  throw new HighwaterError('LOG_UNREADABLE', what);
 }
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

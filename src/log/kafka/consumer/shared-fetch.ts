@@ -3,7 +3,7 @@ import type { LogRecord } from '../../commit-log';
 import type { Cluster } from '../cluster';
 import { isFence } from '../fence';
 import { protocolType } from '../kafka-failure';
-import { fetchRound, type PartitionPosition } from '../partition-reader';
+import { fetchDecoded, type PartitionPosition } from '../partition-reader';
 import { passesByItself, positionLost, type ReadingDeps, readFailure } from './reading';
 
 /** How long a broker holds a question where nothing is new, in ms: while other partitions are read, and else. */
@@ -72,7 +72,7 @@ export function sharedFetch(
     try {
       const positions = own.map(({ position }) => position);
       const maxWaitMs = isBusy ? BUSY_WAIT_MS : IDLE_WAIT_MS;
-      hand(own, [...(await fetchRound(cluster, positions, maxWaitMs, BYTES_PER_PARTITION))]);
+      hand(own, await fetchDecoded(cluster, positions, maxWaitMs, BYTES_PER_PARTITION));
       failures.delete(leader);
     } catch (error) {
       if (!signal.aborted)

@@ -285,6 +285,21 @@ describe('a batch', () => {
     });
   });
 
+  it.each([
+    ['damaged', 30],
+    ['of another format', 16],
+    ['without a length', 8],
+  ])('that is %s does not keep those before it back', async (_, at) => {
+    const encoded = await encodeBatch({ ...sample, compression: CompressionTypes.GZIP });
+    const damaged = Buffer.from(encoded);
+    damaged[at]! ^= 0x80;
+    const found = await readBatches(Buffer.concat([encoded, encoded, damaged, encoded]), 'ipos/3');
+    expect(found).toHaveLength(2);
+    await expect(readBatches(Buffer.concat([damaged, encoded]), 'ipos/3')).rejects.toMatchObject({
+      code: 'LOG_UNREADABLE',
+    });
+  });
+
   it('whose bytes are whatever they are ends, in records or in an error that names it', () => {
     const { bytes: whole } = fetchedBatch(0, { keys: ['a', 'b', 'c'] });
     const damage = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });

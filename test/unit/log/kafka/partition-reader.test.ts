@@ -1,5 +1,6 @@
 import type { Cluster } from '../../../../src/log/kafka/cluster';
-import { fetchRound, type PartitionPosition } from '../../../../src/log/kafka/partition-reader';
+import type { FetchedPartition } from '../../../../src/log/kafka/fetch';
+import { fetchDecoded, fetchRound, type PartitionPosition } from '../../../../src/log/kafka/partition-reader';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../support/fetched';
 
 /** A topic `t` of which each partition has its own leader, and three records in one batch. */
@@ -83,16 +84,62 @@ it('begins within a batch, and ends within one', async () => {
   expect(records.map(({ partition, key }) => `${partition} ${key}`)).toEqual(['0 b', '0 c', '1 a', '1 b']);
 });
 
-it('does not step over a batch of which only a part came', async () => {
-  const [place] = positions();
-  const answer = fetchedPartition([], { recordBytes: 70 });
-  const cut = {
+/** The topic `t` with a single partition, by who asks: for what is committed (1) or for all (0). */
+function single(answers: Record<0 | 1, FetchedPartition>): Cluster {
+  return {
     findLeaderForPartitions: () => ({ 1: [0] }),
     findBroker: async () =>
-      fetchingBroker(async () => ({ responses: [{ topicName: 't', partitions: [answer] }] })),
+      fetchingBroker(async ({ isolationLevel }) => ({
+        responses: [{ topicName: 't', partitions: [answers[isolationLevel]] }],
+      })),
   } as unknown as Cluster;
-  await expect(fetchRound(cut, [place!], 0)).rejects.toMatchObject({
-    ...{ code: 'LOG_UNREADABLE', message: 'of t/0 from offset 0 on came 70 bytes, which are no whole batch' },
+}
+
+describe('where nothing comes though something stable ought to be there', () => {
+  const nothing = fetchedPartition([], { lastStableOffset: 10n });
+  const place = { topic: 't', partition: 0, next: 5n };
+
+  it('it goes on at the open transaction before which compaction took all', async () => {
+    const position = { ...place, end: null };
+    await fetchRound(single({ 1: nothing, 0: fetchedPartition([fetchedBatch(10)]) }), [position], 0);
+    expect(position.next).toBe(10n);
+  });
+
+  it('it waits for what is there and only did not come', async () => {
+    const position = { ...place, end: 20n };
+    await fetchRound(single({ 1: nothing, 0: fetchedPartition([fetchedBatch(5)]) }), [position], 0);
+    expect(position.next).toBe(5n);
+  });
+
+  it.each([
+    ['it waits for what is to come', null, 5n],
+    ['who has an end comes to it all the same', 20n, 6n],
+  ])('and nothing else either, %s', async (_, end, next) => {
+    const position = { ...place, end };
+    await fetchRound(single({ 1: nothing, 0: fetchedPartition([]) }), [position], 0);
+    expect(position.next).toBe(next);
+  });
+
+  it('a batch of which only a part came is not stepped over', async () => {
+    const position = { ...place, end: 20n };
+    const part = fetchedPartition([], { recordBytes: 70 });
+    await expect(fetchRound(single({ 1: part, 0: part }), [position], 0)).rejects.toMatchObject({
+      ...{
+        code: 'LOG_UNREADABLE',
+        message: 'of t/0 from offset 5 on came 70 bytes, which are no whole batch',
+      },
+    });
+    expect(position.next).toBe(5n);
+  });
+});
+
+it('of a round that cannot be decoded nothing is lost', async () => {
+  const [place] = positions();
+  const broken = { ...fetchedBatch(1), bytes: Buffer.from([1]) };
+  const answer = fetchedPartition([fetchedBatch(0), broken]);
+  const both = single({ 1: answer, 0: answer });
+  await expect(fetchDecoded(both, [place!], 0, 1)).rejects.toMatchObject({
+    ...{ code: 'LOG_UNREADABLE', message: expect.stringContaining('the batch of t/0 at offset 1 cannot be') },
   });
   expect(place!.next).toBe(0n);
 });

@@ -44,3 +44,41 @@ it('never takes what was fetched and not handed over yet for done, at no moment 
   over.abort();
   await records.return!();
 });
+
+it('a partition that cannot be decoded is named, and costs the others nothing', async () => {
+  const broken = { ...fetchedBatch(0), bytes: Buffer.from([1]) };
+  let questions = 0;
+  const broker = fetchingBroker(async ({ topics }) => {
+    // The first question is of one partition, and its answer empty: the second one is of both.
+    const isFirst = questions++ === 0;
+    await new Promise(setImmediate);
+    return {
+      responses: topics.map(({ topic, partitions: [asked] }) => {
+        const { partition, fetchOffset } = asked!;
+        const offset = Number(fetchOffset);
+        const batches = isFirst || offset > 0 ? [] : [partition === 1 ? broken : fetchedBatch(0)];
+        return {
+          topicName: topic,
+          partitions: [fetchedPartition(batches, { partition, lastStableOffset: 0n })],
+        };
+      }),
+    };
+  });
+  const port = {
+    findLeaderForPartitions: () => ({ 1: [0] }),
+    findBroker: async () => broker,
+  } as unknown as Cluster;
+  const over = new AbortController();
+  const fetching = sharedFetch(port, {
+    ...{ target: {} as ReadingDeps['target'], logger: quietLogger(), signal: over.signal },
+  });
+  const [whole, damaged] = [0, 1].map((partition) =>
+    fetching.records('t', partition, 0)[Symbol.asyncIterator](),
+  );
+  const answers = await Promise.allSettled([whole!.next(), damaged!.next()]);
+  expect(answers).toMatchObject([
+    { value: { value: [{ logOffset: 0 }] } },
+    { reason: { code: 'LOG_UNREADABLE', message: expect.stringContaining('t/1') } },
+  ]);
+  over.abort();
+});
