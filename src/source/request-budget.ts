@@ -60,11 +60,13 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
     nextStart = Math.max(nextStart, moment);
     queue.pause();
     clearTimeout(resume);
-    resume = setTimeout(() => {
+    const goOn = () => {
       // A timer may fire a moment early.
       if (performance.now() < nextStart) startNoneBefore(nextStart);
       else queue.start();
-    }, nextStart - performance.now());
+    };
+    // Time has gone on since it was looked at; of a timer that is set into the past Node warns.
+    resume = setTimeout(goOn, Math.max(nextStart - performance.now(), 0));
     if (waiters.size === 0) resume.unref();
   };
 

@@ -37,6 +37,32 @@ it('never lets two requests come closer together, also after a pause', async () 
   expect(Math.min(...apart)).toBeGreaterThanOrEqual(99.9);
 });
 
+it.each([15, 25, 35, 45, 55])(
+  'sets no timer into the past where %i ms pass between two looks at the clock',
+  async (step) => {
+    const delays: unknown[] = [];
+    let now = 0;
+    const set = globalThis.setTimeout;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += step));
+    const timers = jest.spyOn(globalThis, 'setTimeout').mockImplementation(((
+      work: () => void,
+      ms: number,
+    ) => {
+      delays.push(ms);
+      return set(work, 1);
+    }) as typeof setTimeout);
+    try {
+      const shared = budget({ requestsPerSecond: 10 });
+      await Promise.all([1, 2, 3].map(() => shared.run(async () => undefined, use)));
+    } finally {
+      clock.mockRestore();
+      timers.mockRestore();
+    }
+    expect(delays.length).toBeGreaterThan(2);
+    expect(delays.filter((ms) => (ms as number) < 0)).toEqual([]);
+  },
+);
+
 it('starts a request whose turn it is at once, and hands its answer on at once', async () => {
   const shared = budget();
   let started = false;
