@@ -35,7 +35,7 @@ const LARGE = 4;
 const LENGTH_BYTES = 4;
 /** Images begin at multiples of it. So the place of an image is a small integer, which takes no object, up to 8 GB. */
 const ALIGNMENT = 4;
-/** So many slabs are memory that V8 does not count. */
+/** So many slabs of a store, the first ones that it makes, are memory that V8 does not count. */
 const UNCOUNTED_SLABS = 64;
 const PLACES_PER_SLAB = SLAB_BYTES / ALIGNMENT;
 
@@ -48,6 +48,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   let current = -1;
   let bytes = 0;
   let allSlabBytes = 0;
+  let uncounted = 0;
 
   function put(id: string, image: Buffer): void {
     const needed = aligned(LENGTH_BYTES + image.length);
@@ -73,9 +74,21 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
 
   function openSlab(size: number): number {
     const index = vacant.pop() ?? slabs.length;
-    slabs[index] = { memory: slabMemory(index, size), ids: [], used: 0, live: 0 };
+    slabs[index] = { memory: slabMemory(size), ids: [], used: 0, live: 0 };
     allSlabBytes += size;
     return index;
+  }
+
+  /**
+   * V8 looks through its whole heap whenever buffers outside it have grown by 64 MB, to see whether some can be given back: slabs
+   * cannot, while a state grows. It does not count memory that threads could share, though here none do. Later ones are counted:
+   * they take the place of some that were given up, or are of a single image that changes, and with many slabs V8's looks
+   * give back early what answers leave in between (a million records: 992 instead of 1,078 MiB).
+   */
+  function slabMemory(size: number): Buffer {
+    if (size !== slabBytes || uncounted === UNCOUNTED_SLABS) return Buffer.allocUnsafeSlow(size);
+    uncounted++;
+    return Buffer.from(new SharedArrayBuffer(size));
   }
 
   function view(place: number): Buffer {
@@ -153,15 +166,6 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     },
   };
 }
-
-/**
- * V8 looks through its whole heap whenever buffers outside it have grown by 64 MB, to see whether some can be given back: slabs
- * cannot, for as long as their images live. It does not count memory that threads could share, though here none do. With many
- * slabs its looks are wanted again: they give back early what answers leave in between (a million records: 992 instead of
- * 1,078 MiB).
- */
-const slabMemory = (index: number, size: number): Buffer =>
-  index < UNCOUNTED_SLABS ? Buffer.from(new SharedArrayBuffer(size)) : Buffer.allocUnsafeSlow(size);
 
 const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 const slabOf = (place: number): number => Math.floor(place / PLACES_PER_SLAB);
