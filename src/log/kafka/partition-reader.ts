@@ -26,7 +26,8 @@ export interface PartitionPosition extends Place {
  * partition, and the positions move on. Records are decoded one at a time, when they are asked for.
  * @param maxWaitMs how long a broker waits for records where there are none
  * @param maxBytes of one partition; the first batch comes even so
- * @throws errors of kafkajs; no position has moved then, whatever other leaders answered: the round can be tried again
+ * @throws errors of kafkajs, HighwaterError LOG_UNREADABLE; no position has moved then, whatever other leaders answered: the round
+ * can be tried again. Where records that are asked for cannot be decoded, LOG_UNREADABLE too, and the positions have moved
  */
 export async function fetchRound(
   cluster: Cluster,

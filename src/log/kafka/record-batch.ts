@@ -28,8 +28,11 @@ export interface RecordBatch {
 const HEADER_BYTES = 61;
 /** Of them what the length of the batch does not count: itself, and the offset. */
 const UNCOUNTED_BYTES = 12;
-/** Up to the length of the batch, the number of its format, and the checksum of all behind it. */
-const [LENGTH_AT, FORMAT_AT, CHECKSUM_AT, BEHIND_CHECKSUM] = [8, 16, 17, 21] as const;
+/** Where its fields begin. The checksum is over all that comes behind it. */
+const at = {
+  ...{ baseOffset: 0, length: 8, format: 16, checksum: 17, attributes: 21, lastOffsetDelta: 23 },
+  ...{ firstTimestamp: 27, maxTimestamp: 35, producerId: 43, count: 57 },
+} as const;
 const FORMAT = 2;
 /** Of the attributes. */
 const [CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL] = [7, 8, 16, 32] as const;
@@ -67,45 +70,45 @@ function wholeBatches(
   place: string,
 ): { readonly batches: readonly Buffer[]; readonly failure: HighwaterError | null } {
   const batches: Buffer[] = [];
-  for (let at = 0; at + HEADER_BYTES <= records.length; ) {
-    const end = at + UNCOUNTED_BYTES + records.readInt32BE(at + LENGTH_AT);
-    const format = records[at + FORMAT_AT];
-    const batch = () => `the batch of ${place} at offset ${records.readBigInt64BE(at)}`;
+  for (let start = 0; start + HEADER_BYTES <= records.length; ) {
+    const end = start + UNCOUNTED_BYTES + records.readInt32BE(start + at.length);
+    const format = records[start + at.format];
+    const batch = () => `the batch of ${place} at offset ${records.readBigInt64BE(start + at.baseOffset)}`;
     if (format !== FORMAT) return { batches, failure: otherFormat(batch(), format) };
-    if (end < at + HEADER_BYTES) {
+    if (end < start + HEADER_BYTES) {
       return { batches, failure: new HighwaterError('LOG_UNREADABLE', `${batch()} has no length`) };
     }
     if (end > records.length) break;
-    batches.push(records.subarray(at, end));
-    at = end;
+    batches.push(records.subarray(start, end));
+    start = end;
   }
   return { batches, failure: null };
 }
 
 /** kafkajs does not look: of a value that is not compressed nothing else would tell that it is another. */
 function assertUndamaged(batch: Buffer, checksum: IHasher, place: string): void {
-  const told = batch.subarray(CHECKSUM_AT, BEHIND_CHECKSUM);
-  const found = checksum.init().update(batch.subarray(BEHIND_CHECKSUM)).digest('binary');
+  const told = batch.subarray(at.checksum, at.attributes);
+  const found = checksum.init().update(batch.subarray(at.attributes)).digest('binary');
   if (told.equals(found)) return;
-  const what = `the batch of ${place} at offset ${batch.readBigInt64BE(0)} is damaged: its checksum is ${hex(found)}, and ought to be ${hex(told)}`;
+  const what = `the batch of ${place} at offset ${batch.readBigInt64BE(at.baseOffset)} is damaged: its checksum is ${hex(found)}, and ought to be ${hex(told)}`;
   throw new HighwaterError('LOG_UNREADABLE', what);
 }
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 async function readBatch(batch: Buffer, place: string): Promise<RecordBatch> {
-  const attributes = batch.readInt16BE(21);
-  const baseOffset = batch.readBigInt64BE(0);
-  const maxTimestamp = Number(batch.readBigInt64BE(35));
+  const attributes = batch.readInt16BE(at.attributes);
+  const baseOffset = batch.readBigInt64BE(at.baseOffset);
+  const maxTimestamp = Number(batch.readBigInt64BE(at.maxTimestamp));
   const header = {
     baseOffset,
-    lastOffset: baseOffset + BigInt(batch.readInt32BE(23)),
-    firstTimestamp: Number(batch.readBigInt64BE(27)),
+    lastOffset: baseOffset + BigInt(batch.readInt32BE(at.lastOffsetDelta)),
+    firstTimestamp: Number(batch.readBigInt64BE(at.firstTimestamp)),
     appendedMs: (attributes & APPEND_TIME) === 0 ? null : maxTimestamp,
-    producerId: batch.readBigInt64BE(43),
+    producerId: batch.readBigInt64BE(at.producerId),
     inTransaction: (attributes & TRANSACTIONAL) !== 0,
     isControl: (attributes & CONTROL) !== 0,
-    count: batch.readInt32BE(57),
+    count: batch.readInt32BE(at.count),
   };
   const bytes = batch.subarray(HEADER_BYTES);
   // Of one that compaction has emptied nothing is left to decompress.
