@@ -1,10 +1,23 @@
 /**
- * Who may import whom: cli → runtime → pipeline → ports, feeds, types. Adapters import ports only, and no stage of the
- * pipeline calls an earlier one.
+ * Which room may import which: cli → runtime → pipeline → ports, feeds, types. Adapters import ports only.
  * @type {import('dependency-cruiser').IConfiguration}
  */
 
-const stages = ['scan', 'decode', 'diff', 'confirm', 'events', 'encode', 'commit'];
+/** The rooms of the pipeline; each may import the rooms before it, except that only `rounds` and `poll` know `scan`. */
+const pipeline = ['records/', 'changes/', 'transaction/', '(poll|round|position)\\.ts', 'rounds/'];
+
+/** The layers of the Kafka adapter, from the top down; each may import the layers below it. */
+const kafkaLayers = [
+  '(kafka-log|consumer-log|shared-topics)\\.ts',
+  'consumer/',
+  'ownership/',
+  'group/',
+  'reader/',
+  'admin/',
+  'producer/',
+  'protocol/',
+  'connection/',
+];
 
 const forbid = (name, comment, from, to, severity = 'error') => ({ name, comment, severity, from, to });
 
@@ -20,7 +33,7 @@ module.exports = {
       'pipeline-imports-ports',
       'The pipeline knows ports, not who stands behind them, and nothing of those who run it.',
       { path: '^src/pipeline/' },
-      { path: '^src/(cli|runtime|config|simulator|log/local|log/kafka|avro/(local|confluent)-)' },
+      { path: '^src/(cli|runtime|config|simulator|log/local|log/kafka|avro/registry/(local|confluent)-)' },
     ),
     forbid(
       'pipeline-knows-the-source-by-its-port',
@@ -95,6 +108,12 @@ module.exports = {
       { path: '^src/admin/' },
     ),
     forbid(
+      'feed-status-judges-alone',
+      'How a feed stands follows from its source offset and what its publisher knows, for whoever asks.',
+      { path: '^src/feed-status/' },
+      { path: '^src/(admin|cli|runtime|pipeline|source|config|simulator|log/(local|kafka))/' },
+    ),
+    forbid(
       'page-knows-what-it-is-told',
       'It runs in a browser: of the server it has the types of what comes over the wire.',
       { path: '^src/admin/page/' },
@@ -121,25 +140,46 @@ module.exports = {
     forbid(
       'axios-in-its-adapters',
       'One HTTP client, and one place for each server that it calls.',
-      { path: '^src/', pathNot: '^src/(source/|avro/confluent-registry-http\\.ts$)' },
+      { path: '^src/', pathNot: '^src/(source/|avro/registry/confluent-registry-http\\.ts$)' },
       { path: 'node_modules/axios' },
     ),
     forbid(
       'registry-library-in-its-adapter',
       'Its faults are fenced off in one place.',
-      { path: '^src/', pathNot: '^src/avro/confluent-registration\\.ts$' },
+      { path: '^src/', pathNot: '^src/avro/registry/confluent-registration\\.ts$' },
       { path: 'node_modules/(@kafkajs/confluent-schema-registry|mappersmith)' },
     ),
-    ...stages.map((stage, i) =>
-      forbid(
-        `no-stage-before-${stage}`,
-        'Stages are called in order, by poll.ts alone.',
-        { path: `^src/pipeline/${stage}\\.ts$` },
-        {
-          path: `^src/pipeline/(${[...stages.slice(0, i), 'poll'].join('|')})\\.ts$`,
-          dependencyTypesNot: ['type-only'],
-        },
+    ...pipeline
+      .slice(0, -1)
+      .map((room, i) =>
+        forbid(
+          `pipeline-${room.replace(/\W+/g, '-')}-below-what-follows`,
+          'poll.ts calls the rooms in order; a room does not know the rooms after it.',
+          { path: `^src/pipeline/${room}` },
+          { path: `^src/pipeline/(${pipeline.slice(i + 1).join('|')})` },
+        ),
       ),
+    forbid(
+      'scan-reads-pages-only',
+      'The scan knows rows by id and time, not what becomes of them.',
+      { path: '^src/pipeline/scan/' },
+      { path: '^src/pipeline/', pathNot: '^src/pipeline/(scan/|records/row\\.ts$)' },
+    ),
+    ...kafkaLayers
+      .slice(1)
+      .map((layer, i) =>
+        forbid(
+          `kafka-${layer.replace(/\W+/g, '-')}-imports-downwards`,
+          'A layer of the Kafka adapter does not know the layers above it.',
+          { path: `^src/log/kafka/${layer}` },
+          { path: `^src/log/kafka/(${kafkaLayers.slice(0, i + 1).join('|')})` },
+        ),
+      ),
+    forbid(
+      'kafkajs-internals-in-connection',
+      'What kafkajs does not publish is touched in one layer.',
+      { path: '^src/', pathNot: '^src/log/kafka/connection/' },
+      { path: 'node_modules/kafkajs/src/' },
     ),
     forbid(
       'no-orphans',

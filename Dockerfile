@@ -13,7 +13,6 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY tools ./tools
 COPY src ./src
 COPY schemas ./schemas
-COPY docs/errors ./docs/errors
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 # What no process reads (licences stay), and libraries for another C library.
 RUN find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -iname 'changelog*' -o -iname 'readme*' \) -delete \
@@ -36,7 +35,6 @@ COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /app/package.json /app/LICENSE /app/
 COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/schemas /app/schemas
-COPY --from=build /app/docs /app/docs
 COPY --from=build /app/dist /app/dist
 COPY --from=build /app/bin/highwater /usr/local/bin/highwater
 # Here lies highwater.yaml, if there is one, and the embedded log, in ./data, where no brokers are set: all that is ever written to.

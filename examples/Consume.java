@@ -31,7 +31,8 @@ class Consume {
       consumer.subscribe(List.of(topic));
       while (true) {
         for (ConsumerRecord<String, byte[]> record : consumer.poll(Duration.ofSeconds(1))) {
-          if (record.key().equals("__highwater_fence")) continue; // the publisher's own, in compacted topics
+          // A fence, in compacted topics: the publisher's own record, not the delete of one.
+          if (record.value() == null && record.headers().lastHeader("owner_epoch") != null) continue;
           // In `<feed>.current` no value means that the record of this key was deleted.
           Object value = record.value() == null ? null : decode(ByteBuffer.wrap(record.value()));
           System.out.println("{\"key\":\"" + record.key() + "\",\"value\":" + value + "}");

@@ -17,7 +17,8 @@ await consumer.subscribe({ topic, fromBeginning: true });
 await consumer.run({
   eachMessage: async ({ message }) => {
     const key = message.key.toString();
-    if (key === '__highwater_fence') return; // in compacted topics: the publisher's own, says nothing of a record
+    // A fence, in compacted topics: the publisher's own record, not the delete of one.
+    if (message.value === null && message.headers?.owner_epoch !== undefined) return;
     // In `<feed>.current` no value means that the record of this key was deleted.
     const value = message.value && (await registry.decode(message.value));
     console.log(JSON.stringify({ key, value }));

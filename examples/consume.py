@@ -28,8 +28,9 @@ try:
             continue
         if message.error():
             raise KafkaException(message.error())
-        if message.key() == "__highwater_fence":
-            continue  # in compacted topics: the publisher's own, says nothing of a record
+        # A fence, in compacted topics: the publisher's own record, not the delete of one.
+        if message.value() is None and "owner_epoch" in dict(message.headers() or []):
+            continue
         # In `<feed>.current` no value means that the record of this key was deleted.
         print(json.dumps({"key": message.key(), "value": message.value()}), flush=True)
 except KeyboardInterrupt:

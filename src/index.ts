@@ -6,6 +6,6 @@ export type { FeedDefinition, TransitionDefinition } from './feeds/definition';
 export type { Feed } from './feeds/feed';
 export type { CommitLog, LogRecord, ReadOptions } from './log/commit-log';
 export { type LocalLog, type LocalLogOptions, openLocalLog } from './log/local/local-log';
-export { createLogger, type Logger } from './logger';
+export { createLogger, type Logger } from './logging/logger';
 export { runWorker } from './runtime/worker';
 export { version } from './version';

@@ -2,11 +2,19 @@
  * What the stages of the pipeline hand to each other, the state included. Values only; `poll.ts` shows who makes what.
  */
 
-/** A record as its Avro schema has it: vendor names mapped, unknowns null, what does not fit in `extra`. */
+import type { WholeText } from './json/unreadable-row';
+
+/** A record with the two things that all records have. They stand beside its values, where the vendor's names cannot collide with them. */
 export interface VendorRecord {
+  /** Names it: the key of all that is published about it. */
   readonly id: string;
-  /** Unix seconds. */
+  /** Unix seconds, with a fraction if the feed's time format has one. */
   readonly updated: number;
+  readonly values: RecordValues;
+}
+
+/** A record as its Avro schema has it: vendor names mapped, unknowns null, what does not fit in `extra`. */
+export interface RecordValues {
   readonly extra: Readonly<Record<string, string>>;
   readonly [field: string]: unknown;
 }
@@ -16,6 +24,8 @@ export interface Rejected {
   readonly reason: string;
   /** The row as JSON text. */
   readonly raw: string;
+  /** Of a row of which only the beginning is there. */
+  readonly whole?: WholeText;
   /** Of a row that is a record, but too large for the log. */
   readonly id?: string;
 }
@@ -58,6 +68,12 @@ export interface TooLarge {
   readonly change: Change;
   /** Of the largest of its records. */
   readonly bytes: number;
+}
+
+/** A record that cannot be compared or written. It was not applied, and has no number. */
+export interface Unfit {
+  readonly record: VendorRecord;
+  readonly reason: string;
 }
 
 /** All of the envelope but its images; names are those of `schemas/envelope.avsc`. */
@@ -104,6 +120,8 @@ export interface ScanProgress {
   readonly highWaterMark: number;
   /** Rows of this page were read while the first snapshot runs: what is seen for the first time is `r`, not `c`. */
   readonly duringSnapshot: boolean;
+  /** All rows that were asked for and are older were shown, Unix seconds. Unlike the mark, it is a matter of the rows alone: no clock moves it. */
+  readonly shownBelow: number;
   /** The scan ends with this page. */
   readonly complete: boolean;
   /** Everything that the server showed has been read, as far as the scan can tell. */

@@ -2,7 +2,7 @@
 // usage: npx tsx tools/simulated-year.ts DATA_DIR
 import { loadConfig } from '../src/config/load-config';
 import { openLocalLog } from '../src/log/local/local-log';
-import { createLogger } from '../src/logger';
+import { createLogger } from '../src/logging/logger';
 import { instanceName, runWorker } from '../src/runtime/worker';
 import { startSimulator } from '../src/simulator/simulator';
 

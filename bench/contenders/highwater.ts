@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import path from 'node:path';
 import { ipos } from '../../src/feeds/ipos';
-import { roledTopics, settingsFor } from '../../src/log/kafka/topic-rules';
+import { roledTopics, settingsFor } from '../../src/log/kafka/admin/topic-rules';
 import { feedTopics } from '../../src/log/topics';
 import { type ServerProcess, startProcess } from '../../tools/servers/server-process';
 import type { Contender } from '../contender';

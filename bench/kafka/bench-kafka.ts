@@ -42,7 +42,7 @@ async function ready(work: () => Promise<unknown>, withinMs: number): Promise<vo
 
 /** @throws MissingToolError without Java or Maven */
 export async function startBenchKafka(): Promise<BenchKafka> {
-  const kafka = await startKafka();
+  const kafka = await startKafka({ measured: true });
   const stops = [kafka.stop];
   const stop = async () => {
     for (const each of stops.reverse()) await each();

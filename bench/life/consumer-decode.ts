@@ -3,12 +3,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SchemaRegistry as KafkaJsRegistry } from '@kafkajs/confluent-schema-registry';
-import type { SchemaRegistry } from '../../src/avro/registry';
+import type { SchemaRegistry } from '../../src/avro/registry/registry';
 import type * as DecoderModule from '../../src/consumer/decoder';
 import type * as EventsModule from '../../src/consumer/events';
 import type * as FeedsModule from '../../src/feeds';
 import type { LogRecord } from '../../src/log/commit-log';
-import type * as ConsumerLogModule from '../../src/log/local/consumer-log';
+import type * as ConsumerLogModule from '../../src/log/local/consumer/consumer-log';
 import { fromDist } from '../dist';
 import { median } from '../measure/figures';
 import { publishedFolder } from './published-folder';
@@ -17,7 +17,7 @@ import { quiet } from './quiet';
 const { createDecoder } = fromDist<typeof DecoderModule>('consumer/decoder');
 const { toEvent } = fromDist<typeof EventsModule>('consumer/events');
 const { feedDefinitions } = fromDist<typeof FeedsModule>('feeds/index');
-const { openLocalConsumerLog } = fromDist<typeof ConsumerLogModule>('log/local/consumer-log');
+const { openLocalConsumerLog } = fromDist<typeof ConsumerLogModule>('log/local/consumer/consumer-log');
 
 interface Input {
   readonly records: number;

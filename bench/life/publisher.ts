@@ -1,4 +1,4 @@
-import type * as OpenLogModule from '../../src/cli/open-log';
+import type * as OpenLogModule from '../../src/cli/log/open-log';
 import type * as LoadConfigModule from '../../src/config/load-config';
 import type { PublisherEvent } from '../../src/runtime/publisher-events';
 import type * as WorkerModule from '../../src/runtime/worker';
@@ -18,7 +18,7 @@ export interface PublisherSetup {
 /** The configuration and the log as the program itself would have them. */
 export function openPublisher(setup: PublisherSetup) {
   const { loadConfig } = fromDist<typeof LoadConfigModule>('config/load-config');
-  const { openLog } = fromDist<typeof OpenLogModule>('cli/open-log');
+  const { openLog } = fromDist<typeof OpenLogModule>('cli/log/open-log');
   const { api, dataDir, pollInterval, kafka } = setup;
   const env = {
     HIGHWATER_API_URL: api.url,

@@ -1,6 +1,7 @@
 import { median, ratio, short, whole } from '../measure/figures';
 import { type Column, table } from '../measure/table';
 import { histogram } from './histogram';
+import type { Blocks } from './parts/blocks';
 import type { Latency, LatencyInput } from './parts/latency';
 import type { Polls, PollsInput } from './parts/polls';
 import type { ReadTopic, ReadTopicInput } from './parts/read-topic';
@@ -146,6 +147,25 @@ const memory: Section = {
     }),
 };
 
+const blocks: Section = {
+  name: 'blocks',
+  title: 'Blocks: the longest time that the event loop stands still, ms (goal: 100)',
+  measure: (world) =>
+    perLog(world, async (log) => {
+      const rows: string[][] = [];
+      const { small, large } = sizes(world);
+      for (const count of [small, large]) {
+        const { setup } = await world.filled(log, count);
+        const { records, restore, polls, reconcile, snapshot } = await runPart<Blocks>('blocks', setup);
+        rows.push([whole(records), ...[restore, polls, reconcile, snapshot].map(short)]);
+      }
+      const columns = ['records', 'restore', 'polls', 'reconcile, one is missing', 'another snapshot'].map(
+        right,
+      );
+      return table(columns, rows);
+    }),
+};
+
 const growth: Section = {
   name: 'growth',
   title: 'Growth: a first snapshot as it gets larger',
@@ -197,4 +217,4 @@ const read: Section = {
   },
 };
 
-export const sections: readonly Section[] = [latency, growth, memory, steady, read];
+export const sections: readonly Section[] = [latency, growth, memory, steady, read, blocks];

@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   const { api } = loadConfig({ flags: {}, env, cwd: tmpdir() }, 'api');
   const budget = createRequestBudget(api.budget);
   const logger = { error: console.error, warn: console.warn, info() {}, debug() {} };
-  const source = createSource({ ...api, budget, logger });
+  const source = createSource({ ...api, ...api.access.get(ipos.name)!, budget, logger });
   const measured = measureOwn();
   for (let page = 0; page < records / ipos.pageSize; page++) {
     const request = { updatedSince: 0, pageOffset: page, pageSize: ipos.pageSize };

@@ -1,5 +1,6 @@
 import {
-  type CompressionTypes,
+  CompressionCodecs,
+  CompressionTypes,
   Kafka,
   logLevel,
   type Message,
@@ -34,12 +35,17 @@ interface Target {
 /** What kafkajs alone takes to write all records. */
 export async function kafkajsLimit({ options, pages: atOnce, send }: Sending): Promise<void> {
   const input = limitInput();
-  const { compressionType } =
-    fromDist<typeof import('../../src/log/kafka/compression')>('log/kafka/compression');
+  const { compress } = fromDist<typeof import('../../src/log/kafka/connection/compression')>(
+    'log/kafka/connection/compression',
+  );
+  // kafkajs itself has no lz4.
+  CompressionCodecs[CompressionTypes.LZ4] = () => ({
+    compress: ({ buffer }: { readonly buffer: Buffer }) => compress(CompressionTypes.LZ4, buffer),
+  });
   const target = {
     events: `${input.topic}.events`,
     images: `${input.topic}.images`,
-    compression: compressionType('lz4'),
+    compression: CompressionTypes.LZ4,
   };
   const messages = await sampleMessages(input);
   const pages: Page[] = [];

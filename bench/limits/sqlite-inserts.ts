@@ -13,7 +13,9 @@ const ROWS = 50;
 async function main(): Promise<void> {
   const input = limitInput();
   const messages = await sampleMessages(input);
-  const { prepareFile } = fromDist<typeof import('../../src/log/local/file-format')>('log/local/file-format');
+  const { prepareFile } = fromDist<typeof import('../../src/log/local/file/file-format')>(
+    'log/local/file/file-format',
+  );
   const file = path.join(input.folder, 'highwater.db');
   const db = new Database(file);
   prepareFile(db, file);

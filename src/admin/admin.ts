@@ -1,29 +1,26 @@
-import type { SchemaRegistry } from '../avro/registry';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import type { HttpConfig } from '../config/http';
-import type { ApiConfig } from '../config/load-config';
+import { type ApiConfig, baseUrlsOf } from '../config/load-config';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog } from '../log/commit-log';
-import type { ConsumerLog } from '../log/consumer-log';
-import type { Logger } from '../logger';
-import type { Redact } from '../redaction';
+import type { Logger } from '../logging/logger';
 import type { Tell } from '../runtime/publisher-events';
+import type { Redact } from '../secrets/redaction';
 import { createDashboard } from './dashboard/dashboard';
 import { feedBoard } from './feed-board';
-import { type BuildInfo, createMetrics } from './metrics';
+import { startAdminServer } from './http/server';
+import { type BuildInfo, createMetrics } from './metrics/metrics';
 import { ownersOf } from './owners';
-import { startAdminServer } from './server';
 
 export interface AdminOptions {
   readonly feeds: readonly Feed[];
   readonly topicPrefix: string;
   readonly log: CommitLog;
-  /** The same log, for reading. Called when somebody looks at the dashboard for the first time. */
-  readonly openConsumerLog: () => ConsumerLog;
   readonly registry: SchemaRegistry;
   readonly instance: string;
   /** Where the log is, for people. */
   readonly place: string;
-  readonly api: Pick<ApiConfig, 'baseUrl' | 'budget'>;
+  readonly api: Pick<ApiConfig, 'access' | 'budget'>;
   readonly build: BuildInfo;
   readonly redact: Redact;
   readonly logger: Logger;
@@ -45,24 +42,25 @@ export interface Admin {
 export async function startAdmin(http: HttpConfig, options: AdminOptions): Promise<Admin> {
   const { feeds, log, build, logger, api } = options;
   const board = feedBoard(feeds);
-  const metrics = createMetrics(board, build);
   const owners = ownersOf(
     log,
     feeds.map(({ name }) => name),
   );
+  const metrics = createMetrics(board, owners, build);
   const dashboard = createDashboard({
     ...options,
-    ...{ board, owners, commitLog: log },
+    board,
+    owners,
     publisher: {
       instance: options.instance,
       version: build.version,
       log: options.place,
       logKind: build.log,
-      api: api.baseUrl,
+      api: baseUrlsOf(api).join(', '),
     },
     allowedPerMinute: Math.round(60 * api.budget.requestsPerSecond),
   });
-  const { url, close } = await startAdminServer(http, { board, metrics, dashboard, owners });
+  const { url, close } = await startAdminServer(http, { board, metrics, dashboard, owners, logger });
   return {
     url,
     close,

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../errors';
+import type { LiveKnowledge } from '../feed-status/verdict';
 import type { Feed } from '../feeds/feed';
-import type { Drift } from '../pipeline/drift';
+import type { Drift } from '../pipeline/records/drift';
 import type { PublisherEvent } from '../runtime/publisher-events';
 import type { FeedState } from '../state/feed-state';
 
@@ -10,12 +10,8 @@ export interface FeedBoard {
   tell(event: PublisherEvent): void;
 }
 
-export interface FeedStanding {
+export interface FeedStanding extends LiveKnowledge {
   readonly feed: Feed;
-  /** `waiting`: another instance may have it. */
-  readonly phase: 'waiting' | 'restoring' | 'owned';
-  /** The last failure, until a poll succeeds. */
-  readonly failure: { readonly code: ErrorCode; readonly parks: boolean } | null;
   /** Of the feed, while it is owned. */
   readonly state: FeedState | null;
   /** Of what was read in this process. */
@@ -34,7 +30,12 @@ export function feedBoard(feeds: readonly Feed[], clock = () => performance.now(
     feeds.map((feed) => [
       feed.name,
       {
-        ...{ feed, phase: 'waiting', failure: null, state: null, drift: null, lastChangeMs: null },
+        feed,
+        phase: 'waiting',
+        failure: null,
+        state: null,
+        drift: null,
+        lastChangeMs: null,
         lastSignMs: clock(),
       },
     ]),
@@ -81,7 +82,7 @@ function move(standing: Moving, event: PublisherEvent): void {
       standing.failure = null;
       break;
     case 'failed':
-      standing.failure = { code: event.code, parks: event.parks };
+      standing.failure = { code: event.code, parks: event.parks, what: event.what };
       break;
   }
 }

@@ -1,6 +1,7 @@
-import type { FeedBoard } from './feed-board';
-import { elsewhere, type Owners } from './owners';
-import { type FeedReadiness, readiness, silence } from './readiness';
+import type { FeedVerdict } from '../feed-status/verdict';
+import { boardVerdicts } from './board-verdicts';
+import type { FeedBoard, FeedStanding } from './feed-board';
+import type { Owners } from './owners';
 
 /** What `/readyz` and `/livez` answer: 200 when `ok`, else 503. */
 export interface Health {
@@ -10,18 +11,16 @@ export interface Health {
 }
 
 export interface ReadyHealth extends Health {
-  readonly feeds: Readonly<Record<string, FeedReadiness>>;
+  readonly feeds: Readonly<Record<string, Pick<FeedVerdict, 'ready' | 'condition' | 'reason'>>>;
 }
 
-export async function ready({ feeds }: FeedBoard, owners: () => Promise<Owners>): Promise<ReadyHealth> {
-  const found: [string, FeedReadiness][] = [];
-  for (const standing of feeds) {
-    const { name } = standing.feed;
-    const who = standing.phase === 'waiting' ? elsewhere(await owners(), name) : 'nobody';
-    found.push([name, readiness(standing, who, Date.now())]);
-  }
-  const reasons = found.filter(([, { ready }]) => !ready).map(([feed, { reason }]) => `${feed}: ${reason}`);
-  return { ok: reasons.length === 0, reasons, feeds: Object.fromEntries(found) };
+export async function ready(board: FeedBoard, owners: () => Promise<Owners>): Promise<ReadyHealth> {
+  const verdicts = [...(await boardVerdicts(board, owners))];
+  const reasons = verdicts
+    .filter(([, { ready }]) => !ready)
+    .map(([feed, { reason }]) => `${feed}: ${reason}`);
+  const feeds = verdicts.map(([feed, { ready, condition, reason }]) => [feed, { ready, condition, reason }]);
+  return { ok: reasons.length === 0, reasons, feeds: Object.fromEntries(feeds) };
 }
 
 export function live({ feeds }: FeedBoard): Health {
@@ -30,4 +29,17 @@ export function live({ feeds }: FeedBoard): Health {
     return why === null ? [] : [`${standing.feed.name}: the loop ${why}`];
   });
   return { ok: reasons.length === 0, reasons };
+}
+
+/** Longer than any pause that a feed's loop makes on purpose, and than a page with all its tries. */
+const LEAST_SILENCE_MS = 15 * 60_000;
+
+/**
+ * Why a feed's loop seems to stand still, so that the process should be started again; null when it does not. A loop that
+ * waits for another instance's feed has nothing to do.
+ */
+export function silence({ feed, phase, lastSignMs }: FeedStanding, clockMs: number): string | null {
+  const silentMs = clockMs - lastSignMs;
+  if (phase === 'waiting' || silentMs <= Math.max(LEAST_SILENCE_MS, 10 * feed.pollIntervalMs)) return null;
+  return `has done nothing for ${Math.round(silentMs / 1_000)} s`;
 }

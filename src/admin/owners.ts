@@ -1,5 +1,5 @@
+import type { FeedOwner } from '../feed-status/verdict';
 import type { CommitLog } from '../log/commit-log';
-import type { Elsewhere } from './readiness';
 
 /** Probes come often; the coordinator of the group need not be asked for each. */
 const KEEP_MS = 5_000;
@@ -36,8 +36,7 @@ export function ownersOf(log: CommitLog, feeds: readonly string[]): () => Promis
   };
 }
 
-/** Who has a feed that this instance waits for. */
-export function elsewhere(owners: Owners, feed: string): Elsewhere {
+export function ownerOf(owners: Owners, feed: string): FeedOwner {
   if (owners === null) return 'unknown';
-  return owners.has(feed) ? 'another instance' : 'nobody';
+  return owners.has(feed) ? 'live' : 'none';
 }

@@ -1,13 +1,19 @@
-import type { AvroSchema } from './registry';
+import type { AvroSchema } from './registry/registry';
 import type { FieldSchema, RecordSchema } from './schemas';
+import { recordWithin } from './value-shape';
 
 /** The name of a field in the vendor's JSON. */
 export function vendorNameOf(field: FieldSchema): string {
   return field.vendorName ?? field.name;
 }
 
+/** The field that holds a member of the vendor's; undefined when none does. */
+export function fieldNamed(schema: RecordSchema, vendorName: string): FieldSchema | undefined {
+  return schema.fields.find((field) => vendorNameOf(field) === vendorName);
+}
+
 /** The record that a field holds, alone or beside null; null when it holds something else. */
-export function recordIn({ type }: Pick<FieldSchema, 'type'>): RecordSchema | null {
+export function nestedRecord({ type }: Pick<FieldSchema, 'type'>): RecordSchema | null {
   const branches = (Array.isArray(type) ? type : [type]) as readonly AvroSchema[];
   const record = branches.find(
     (branch) => typeof branch === 'object' && 'type' in branch && branch.type === 'record',
@@ -15,13 +21,13 @@ export function recordIn({ type }: Pick<FieldSchema, 'type'>): RecordSchema | nu
   return (record as RecordSchema | undefined) ?? null;
 }
 
-/** Whether a schema has every field of another, under the same names, also in the records within. */
+/** Whether a schema has every field of another, under the same names, also in the records within, lists and maps of them included. */
 export function covers(wider: RecordSchema, narrower: RecordSchema): boolean {
   return narrower.fields.every((field) => {
     const same = wider.fields.find(({ name }) => name === field.name);
     if (same === undefined || vendorNameOf(same) !== vendorNameOf(field)) return false;
-    const within = recordIn(field);
-    const other = recordIn(same);
+    const within = recordWithin(field.type);
+    const other = recordWithin(same.type);
     return within === null || (other !== null && covers(other, within));
   });
 }
@@ -32,9 +38,9 @@ export function merged(schema: RecordSchema, other: RecordSchema): RecordSchema 
   const added = other.fields.filter((field) => !names.has(field.name) && !names.has(vendorNameOf(field)));
   let isWider = added.length > 0;
   const fields = schema.fields.map((field) => {
-    const within = recordIn(field);
+    const within = nestedRecord(field);
     const namesake = other.fields.find(({ name }) => name === field.name);
-    const otherWithin = namesake === undefined ? null : recordIn(namesake);
+    const otherWithin = namesake === undefined ? null : nestedRecord(namesake);
     if (within === null || otherWithin === null) return field;
     const wider = merged(within, otherWithin);
     if (wider === within) return field;

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { readText } from '../bytes/read-text';
 import type { FeedDefinition } from '../feeds/definition';
-import type { AvroSchema } from './registry';
+import type { AvroSchema } from './registry/registry';
 
 /** An Avro record schema as parsed JSON, with the custom attributes that highwater's schemas use. */
 export interface RecordSchema {
@@ -35,7 +35,9 @@ export const schemaFolder = path.join(__dirname, '..', '..', 'schemas');
 
 /** Reads one schema: a file name below `schemas/`, or an absolute path for a feed that is declared outside. */
 export function readSchema(file: string): RecordSchema {
-  return JSON.parse(readFileSync(path.resolve(schemaFolder, file), 'utf8')) as RecordSchema;
+  const read = readText(path.resolve(schemaFolder, file));
+  if ('failure' in read) throw new Error(`the schema ${file} cannot be read (${read.failure})`);
+  return JSON.parse(read.text) as RecordSchema;
 }
 
 export function feedSchemas(feed: FeedDefinition, record = readSchema(feed.schema)): FeedSchemas {

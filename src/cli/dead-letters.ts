@@ -1,12 +1,10 @@
 import { Command } from 'commander';
 import { listDeadLettersCommand } from './list-dead-letters';
-import { retryDeadLettersCommand } from './operator-commands';
+import { retryDeadLettersCommand } from './operators/operator-commands';
+import type { RunCommand } from './process/command-context';
 
-export function deadLettersCommand(): Command {
+export function deadLettersCommand(run: RunCommand): Command {
   return new Command('dead-letters')
-    .description(
-      'What could not be published: rows without an id or a time stamp, and changes too large for the log.',
-    )
-    .addCommand(listDeadLettersCommand())
-    .addCommand(retryDeadLettersCommand());
+    .addCommand(listDeadLettersCommand(run))
+    .addCommand(retryDeadLettersCommand(run));
 }

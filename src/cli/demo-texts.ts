@@ -1,4 +1,4 @@
-import { painter } from './format/spans';
+import { painter } from './terminal/spans';
 
 export interface DemoFacts {
   readonly url: string;

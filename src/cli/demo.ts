@@ -3,24 +3,25 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { type Admin, startAdmin } from '../admin/admin';
-import { recordDecoder } from '../avro/record-decoder';
+import { recordDecoder } from '../avro/codec/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
 import { type LocalLog, openLocalLog } from '../log/local/local-log';
 import { feedTopics } from '../log/topics';
-import { createLogger, type Logger, wantsColor } from '../logger';
+import { createLogger, type Logger } from '../logging/logger';
+import { wantsColor } from '../logging/wants-color';
 import type { PageReport } from '../pipeline/poll';
-import { createRedactor } from '../redaction';
 import { instanceName, runWorker } from '../runtime/worker';
+import { createRedactor } from '../secrets/redaction';
 import { type Simulator, startSimulator } from '../simulator/simulator';
 import { version } from '../version';
-import { type CommandContext, runCommand } from './command-context';
 import { type DemoFacts, farewell, welcome, whatToTry } from './demo-texts';
-import { eventLine } from './format/event-line';
-import { openReadingLog } from './open-log';
-import { durationValue, wholeNumberValue } from './option-values';
-import { snapshotBars } from './snapshot-bars';
+import { eventLine } from './lines/event-line';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { durationValue, wholeNumberValue } from './process/option-values';
+import { snapshotBars } from './progress/snapshot-bars';
+import { widthOf } from './terminal/terminal';
 
 interface DemoFlags {
   readonly dataDir?: string;
@@ -35,11 +36,8 @@ interface DemoFlags {
 const records = { insights: 1_200, analysts: 400, ipos: 800 };
 const pageSize = 200;
 
-export function demoCommand(): Command {
+export function demoCommand(run: RunCommand): Command {
   return new Command('demo')
-    .description(
-      'See it work: a simulated API, all three feeds, events live in this terminal and on the dashboard. Needs nothing.',
-    )
     .option(
       '--data-dir <folder>',
       'Keep the log in this folder (default: a temporary one, removed at the end)',
@@ -67,12 +65,12 @@ Examples:
   $ npx highwater demo --open
   $ npx highwater demo --interval 300ms --data-dir ./demo-data`,
     )
-    .action((flags: DemoFlags) => runCommand((context) => demo(flags, context)));
+    .action((flags: DemoFlags) => run((context) => demo(flags, context)));
 }
 
 async function demo(flags: DemoFlags, context: CommandContext): Promise<number> {
-  const folder = demoFolder(flags.dataDir);
-  context.beforeForcedExit(folder.discard);
+  const folder = demoFolder(flags.dataDir, context.cwd);
+  context.beforeExit(folder.discard);
   try {
     const simulator = await startSimulator({ seed: flags.seed, records, keepHistory: false });
     try {
@@ -94,24 +92,33 @@ interface Demo {
 }
 
 async function publishAndShow({ flags, folder, simulator, context }: Demo): Promise<void> {
-  const { stdout } = process;
-  const color = wantsColor(stdout);
+  const { stdout } = context;
+  const color = wantsColor(stdout, context.env);
   const { url, token } = simulator;
   const config = demoConfig(simulator, folder.path);
-  const logger = createLogger({ level: 'warn', format: 'pretty', secrets: config.secrets });
+  const logger = createLogger({
+    level: 'warn',
+    format: 'pretty',
+    secrets: config.secrets,
+    ...context.logging,
+  });
   const log = openLocalLog({ dataDir: folder.path, logger, instance: instanceName() });
   const end = endOf(flags.for, context.signal);
   const admin = await demoDashboard(flags.httpPort, config, log, logger);
   const dashboard = admin === null ? null : `${admin.url}/`;
   const facts: DemoFacts = {
-    ...{ url, token, dashboard, color },
-    ...{ dataDir: folder.path, isTemporary: folder.isTemporary },
+    url,
+    token,
+    dashboard,
+    color,
+    dataDir: folder.path,
+    isTemporary: folder.isTemporary,
   };
   const counts = { changes: { insights: 0, analysts: 0, ipos: 0 } as Record<string, number>, transitions: 0 };
 
   await context.print(welcome(facts));
   if (flags.open === true && dashboard !== null) await openInBrowser(dashboard);
-  const bars = snapshotBars(records, stdout, color);
+  const bars = snapshotBars(records, context, color);
   let shown: Promise<void> = Promise.resolve();
   function onPage(report: PageReport): void {
     counts.changes[report.feed.name]! += report.changes.count;
@@ -128,6 +135,7 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
     await runWorker(config, deps, false, end.signal);
   } finally {
     end.now();
+    bars.end();
     await shown;
     await admin?.close();
     await log.commitLog.close();
@@ -146,9 +154,14 @@ async function demoDashboard(
   const http = { host: '127.0.0.1', port, token: null };
   try {
     return await startAdmin(http, {
-      ...{ feeds, topicPrefix, api, logger, log: commitLog, registry },
-      openConsumerLog: () => openReadingLog(config, logger),
-      ...{ instance: instanceName(), place: join(dataDir, 'highwater.db') },
+      feeds,
+      topicPrefix,
+      api,
+      logger,
+      log: commitLog,
+      registry,
+      instance: instanceName(),
+      place: join(dataDir, 'highwater.db'),
       build: { version, log: 'embedded' },
       redact: createRedactor(config.secrets),
     });
@@ -182,7 +195,7 @@ function showEvents(live: {
   const events = log.commitLog.read(topics, { fromBeginning: false, follow: true, signal });
   return async () => {
     for await (const record of events) {
-      const width = process.stdout.isTTY ? process.stdout.columns - 2 : Infinity;
+      const width = widthOf(context.stdout) - 2;
       const line = eventLine(await decode(record), { width, color, feedAsLabel: true });
       await context.print(`  ${line}\n`);
     }
@@ -206,8 +219,8 @@ interface DemoFolder {
   discard(): void;
 }
 
-function demoFolder(chosen: string | undefined): DemoFolder {
-  if (chosen !== undefined) return { path: resolve(chosen), isTemporary: false, discard: () => {} };
+function demoFolder(chosen: string | undefined, cwd: string): DemoFolder {
+  if (chosen !== undefined) return { path: resolve(cwd, chosen), isTemporary: false, discard: () => {} };
   const path = temporaryFolder();
   return { path, isTemporary: true, discard: () => rmSync(path, { recursive: true, force: true }) };
 }
@@ -218,7 +231,8 @@ function temporaryFolder(): string {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new HighwaterError('LOG_UNWRITABLE', `No folder can be made in ${tmpdir()} (${code})`, {
-      ...{ cause, now: 'The demo did not start.' },
+      cause,
+      now: 'The demo did not start.',
       remedy:
         'Name a folder that this user may write to (`--data-dir`), or another one for such folders (TMPDIR).',
     });

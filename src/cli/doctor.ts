@@ -2,29 +2,26 @@ import { Command } from 'commander';
 import { configOptions, variablesWithoutFlag } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { durationText } from '../format/durations';
-import { createLogger, type LoggerOptions, wantsColor } from '../logger';
-import { createRedactor } from '../redaction';
-import { type CommandContext, runCommand } from './command-context';
+import { createLogger, type Logger, type LoggerOptions } from '../logging/logger';
+import { wantsColor } from '../logging/wants-color';
+import { createRedactor } from '../secrets/redaction';
 import { checkApi } from './doctor/api';
 import { type Check, type Checks, failedBy, ok } from './doctor/check';
 import { checkEmbeddedLog } from './doctor/embedded';
-import { checkKafka } from './doctor/kafka';
 import { checkSchemas } from './doctor/schemas';
-import { checkGroup, checkLine } from './format/check-line';
-import { painter, type Style } from './format/spans';
-import { wrapped } from './format/wrap';
-import { openRegistry } from './open-registry';
-import { progressScreen } from './progress-screen';
-import { widthOf } from './terminal';
+import { checkStatus, skippedStatus } from './doctor/status';
+import { checkGroup, checkLine } from './lines/check-line';
+import { openRegistry } from './log/open-registry';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { progressScreen } from './progress/progress-screen';
+import { wrapped } from './terminal/cells';
+import { painter, type Style } from './terminal/spans';
+import { widthOf } from './terminal/terminal';
 
 type Flags = Readonly<Record<string, unknown>>;
 
-export function doctorCommand(): Command {
-  const command = new Command('doctor')
-    .description(
-      'Check settings, API, log and schemas, and say what to do where something is wrong. Changes nothing.',
-    )
-    .option('--json', 'One JSON object a line');
+export function doctorCommand(run: RunCommand): Command {
+  const command = new Command('doctor').option('--json', 'One JSON object a line');
   for (const option of configOptions()) command.addOption(option);
   return command
     .addHelpText(
@@ -40,15 +37,15 @@ Examples:
   $ npx highwater doctor
   $ npx highwater doctor --json | jq -r 'select(.state == "failed") | .do'`,
     )
-    .action((flags: Flags) => runCommand((context) => doctor(flags, context)));
+    .action((flags: Flags) => run((context) => doctor(flags, context)));
 }
 
 async function doctor(flags: Flags, context: CommandContext): Promise<number> {
   const { signal } = context;
-  const color = wantsColor(process.stdout);
+  const color = wantsColor(context.stdout, context.env);
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   let redact = createRedactor([]);
-  const screen = progressScreen(flags.json !== true);
+  const screen = progressScreen(context, flags.json !== true);
   let group: string | null = null;
   const tell = async (check: Check): Promise<void> => {
     counts[check.state]++;
@@ -60,21 +57,23 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
       const heading =
         title === group ? '' : `${group === null ? '' : '\n'}${painter(color)(title, 'bold')}\n`;
       group = title;
-      await context.print(heading + checkLine(clean, { width: widthOf(process.stdout), color }));
+      await context.print(heading + checkLine(clean, { width: widthOf(context.stdout), color }));
     }
     wait();
   };
   /** A server that does not answer is waited for: that it is shows that something happens. */
   function wait(): void {
-    const sinceMs = Date.now();
-    screen.set('doctor', (nowMs) => ({
-      ...{ label: '', work: 'checking', share: null, facts: [durationText(nowMs - sinceMs)] },
+    screen.set('doctor', (nowMs, sinceMs) => ({
+      label: '',
+      work: 'checking',
+      share: null,
+      facts: [durationText(nowMs - sinceMs)],
     }));
   }
 
   let config: Config;
   try {
-    config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'whatever is set');
+    config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'whatever is set');
   } catch (error) {
     await tell(failedBy('settings', error));
     return 1;
@@ -91,11 +90,14 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
     screen.end();
   }
   if (flags.json !== true) {
-    const lines = wrapped(summary(counts), widthOf(process.stdout));
+    const lines = wrapped(summary(counts), widthOf(context.stdout));
     await context.print(`\n${lines.map((line) => `${painter(color)(line, styleOf(counts))}\n`).join('')}`);
   }
   return counts.failed === 0 ? 0 : 1;
 }
+
+/** When one of these has failed, nothing can be read of the log. */
+const neededToRead = ['log-file', 'brokers', 'login', 'registry'];
 
 async function* checks(
   config: Config,
@@ -112,8 +114,22 @@ async function* checks(
   });
   yield settingsCheck(config);
   yield* checkApi(config, logger, signal);
-  if (config.kafka === null) yield* checkEmbeddedLog(config.dataDir);
-  else yield* checkKafka(config, config.kafka, logger, signal);
+  let isReadable = true;
+  for await (const check of logChecks(config, logger, signal)) {
+    isReadable &&= check.state !== 'failed' || !neededToRead.includes(check.check);
+    yield check;
+  }
+  if (isReadable) yield* checkStatus(config, logger, signal);
+  else yield* skippedStatus(config);
+}
+
+async function* logChecks(config: Config, logger: Logger, signal: AbortSignal): Checks {
+  if (config.kafka === null) {
+    yield* checkEmbeddedLog(config.dataDir);
+  } else {
+    const { checkKafka }: typeof import('./doctor/kafka') = require('./doctor/kafka');
+    yield* checkKafka(config, config.kafka, logger, signal);
+  }
   const registry = openRegistry(config, { logger, signal });
   try {
     yield* checkSchemas(config, registry);

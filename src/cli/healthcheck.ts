@@ -2,21 +2,19 @@ import { get } from 'node:http';
 import { Command } from 'commander';
 import { configOptions } from '../config/command-options';
 import { httpAddress } from '../config/http-address';
-import { networkReason } from '../network-reason';
-import { type CommandContext, runCommand } from './command-context';
+import { networkReason } from '../net/network-reason';
+import type { CommandContext, RunCommand } from './process/command-context';
 
 /** Shorter than what probes wait for by default elsewhere; `/readyz` asks the other instances for two seconds at most. */
 const WITHIN_MS = 5_000;
 /** A publisher's answer is much smaller. What else listens there may say what it likes. */
 const MOST_CHARACTERS = 100_000;
 
-export function healthcheckCommand(): Command {
-  const command = new Command('healthcheck')
-    .description('Ask the publisher on this machine how it is: exit 0 when well, else 1 with the reasons.')
-    .option(
-      '--live',
-      'Whether starting it again would help (/livez), not whether all is up to date (/readyz)',
-    );
+export function healthcheckCommand(run: RunCommand): Command {
+  const command = new Command('healthcheck').option(
+    '--live',
+    'Whether starting it again would help (/livez), not whether all is up to date (/readyz)',
+  );
   for (const option of configOptions(['httpPort', 'httpHost'])) command.addOption(option);
   return command
     .addHelpText(
@@ -28,11 +26,11 @@ Examples:
   $ npx highwater healthcheck --http-port 9464          is every feed up to date, here or elsewhere?
   $ npx highwater healthcheck --http-port 9464 --live   does the process hang?`,
     )
-    .action((flags: Record<string, unknown>) => runCommand((context) => askPublisher(flags, context)));
+    .action((flags: Record<string, unknown>) => run((context) => askPublisher(flags, context)));
 }
 
 async function askPublisher(flags: Record<string, unknown>, context: CommandContext): Promise<number> {
-  const address = httpAddress({ flags, env: process.env, cwd: process.cwd() });
+  const address = httpAddress({ flags, env: context.env, cwd: context.cwd });
   const [path, well, ill] =
     flags.live === true
       ? (['/livez', 'live', 'not live'] as const)

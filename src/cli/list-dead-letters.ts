@@ -1,24 +1,26 @@
 import { Command } from 'commander';
-import type { DeadLetterValue } from '../avro/feed-codec';
-import { recordDecoder } from '../avro/record-decoder';
+import { unlessAborted } from '../async/wait';
+import type { DeadLetterValue } from '../avro/codec/feed-codec';
+import { fullName, readSchema } from '../avro/schemas';
 import { configOptions } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import type { CommitLog, LogRecord } from '../log/commit-log';
 import { feedTopics } from '../log/topics';
-import { createLogger, wantsColor } from '../logger';
-import { unlessAborted } from '../wait';
-import { type CommandContext, runCommand } from './command-context';
-import { deadLetterLines } from './format/dead-letter-lines';
-import { openLog } from './open-log';
-import { widthOf } from './terminal';
+import { createLogger } from '../logging/logger';
+import { wantsColor } from '../logging/wants-color';
+import { deadLetterLines } from './lines/dead-letter-lines';
+import { openLog } from './log/open-log';
+import { tolerantDecoder } from './log/tolerant-decoder';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { widthOf } from './terminal/terminal';
 
 interface ListFlags {
   readonly json?: true;
   readonly [setting: string]: unknown;
 }
 
-export function listDeadLettersCommand(): Command {
+export function listDeadLettersCommand(run: RunCommand): Command {
   const command = new Command('list')
     .description('Show what is kept of each feed, or of one, the oldest first. Changes nothing.')
     .argument('[feed]', 'such as ipos')
@@ -32,36 +34,37 @@ Examples:
   $ npx highwater dead-letters list ipos
   $ npx highwater dead-letters list ipos --json | jq -r .raw`,
     )
-    .action((feed: string | undefined, flags: ListFlags) =>
-      runCommand((context) => list(feed, flags, context)),
-    );
+    .action((feed: string | undefined, flags: ListFlags) => run((context) => list(feed, flags, context)));
 }
+
+const LETTER = fullName(readSchema('dead-letter.avsc'));
 
 async function list(name: string | undefined, flags: ListFlags, context: CommandContext): Promise<number> {
   const { signal } = context;
-  const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'nothing');
+  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'nothing');
   context.hide(config.secrets);
   const feeds = chosenFeeds(name, config);
-  const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets });
+  const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...context.logging });
   const { commitLog, registry, place } = openLog(config, { signal, logger });
   try {
     const inLog = await unlessAborted(commitLog.topicNames(), signal);
     if (inLog === null) throw new HighwaterError('LOG_MISSING', `there is no log in ${place} yet`);
-    const decode = recordDecoder(registry);
-    const text = flags.json === true ? jsonLine : linesForPeople;
+    const { decode, exitCode } = tolerantDecoder(registry, context);
+    const text = flags.json === true ? jsonLine : linesForPeople(context);
     let found = 0;
     for (const feed of feeds) {
       const topic = feedTopics(feed, config.topicPrefix).deadLetters.name;
       if (!inLog.includes(topic)) continue;
       for (const record of await keptIn(topic, commitLog, signal)) {
         if (signal.aborted) return 0;
-        await context.print(text((await decode(record)).value as DeadLetterValue));
         found += 1;
+        const decoded = await decode(record);
+        if (decoded?.type === LETTER) await context.print(text(decoded.value as DeadLetterValue));
       }
     }
     if (found === 0 && flags.json !== true)
       await context.print(`No dead letters of ${feeds.map((feed) => feed.name).join(', ')}.\n`);
-    return 0;
+    return exitCode();
   } catch (error) {
     if (signal.aborted) return 0;
     if (!(error instanceof HighwaterError)) throw error;
@@ -98,7 +101,7 @@ function jsonLine({ feed, reason, sha256, bytes, ts_ms, raw }: DeadLetterValue):
   return `${JSON.stringify({ feed, reason, sha256, bytes, cut, ts_ms, raw })}\n`;
 }
 
-function linesForPeople(letter: DeadLetterValue): string {
-  const { stdout } = process;
-  return deadLetterLines(letter, { nowMs: Date.now(), width: widthOf(stdout), color: wantsColor(stdout) });
+function linesForPeople({ stdout, env }: CommandContext): (letter: DeadLetterValue) => string {
+  const color = wantsColor(stdout, env);
+  return (letter) => deadLetterLines(letter, { nowMs: Date.now(), width: widthOf(stdout), color });
 }

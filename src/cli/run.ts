@@ -1,21 +1,23 @@
 import { Command } from 'commander';
 import { type Admin, startAdmin } from '../admin/admin';
 import { configOptions, variablesWithoutFlag } from '../config/command-options';
-import { type ConfigWithApi, loadConfig } from '../config/load-config';
-import type { HighwaterError } from '../errors';
-import { createLogger, type Logger } from '../logger';
-import { createRedactor } from '../redaction';
+import { baseUrlsOf, type ConfigWithApi, loadConfig } from '../config/load-config';
+import { HighwaterError } from '../errors';
+import { createLogger, type Logger } from '../logging/logger';
+import { endsWorker } from '../runtime/failure-answers';
 import { instanceName, runWorker } from '../runtime/worker';
+import { createRedactor } from '../secrets/redaction';
 import { version } from '../version';
-import { type CommandContext, runCommand } from './command-context';
-import { openLog, openReadingLog } from './open-log';
-import { progressScreen } from './progress-screen';
-import { publisherProgress } from './publisher-progress';
+import { openLog } from './log/open-log';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { progressScreen } from './progress/progress-screen';
+import { publisherProgress } from './progress/publisher-progress';
 
-export function runWorkerCommand(): Command {
-  const command = new Command('run')
-    .description('Poll the API and publish what changed, until a signal.')
-    .option('--once', 'One poll of each feed, then end: exit 0, or 1 when a feed failed');
+export function runWorkerCommand(run: RunCommand): Command {
+  const command = new Command('run').option(
+    '--once',
+    'One poll of each feed, then end: exit 0, or 1 when a feed failed',
+  );
   for (const option of configOptions()) command.addOption(option);
   return command
     .addHelpText(
@@ -32,31 +34,41 @@ Examples:
 
 Ctrl-C or SIGTERM ends it after the page under way, a second one at once; nothing is lost either way.`,
     )
-    .action((flags: Record<string, unknown>) => runCommand((context) => runPublisher(flags, context)));
+    .action((flags: Record<string, unknown>) => run((context) => runPublisher(flags, context)));
 }
 
 async function runPublisher(flags: Record<string, unknown>, context: CommandContext): Promise<number> {
   const once = flags.once === true;
-  const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'api');
+  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'api');
   context.hide(config.secrets);
   const { level, format } = config.log;
-  const screen = progressScreen(format === 'pretty' && (level === 'info' || level === 'debug'));
+  const screen = progressScreen(context, format === 'pretty' && (level === 'info' || level === 'debug'));
   const logger = createLogger({ ...config.log, secrets: config.secrets, ...screen.logging });
-  const { commitLog, registry, place } = openLog(config, {
-    ...{ logger, signal: context.signal, instance: instanceName() },
+  const { commitLog, registry, place, hold } = openLog(config, {
+    logger,
+    signal: context.signal,
+    instance: instanceName(),
   });
   introduce(config, place, once, logger);
   const { onPage, onRestore } = publisherProgress(screen, logger);
   let admin: Admin | null = null;
   try {
+    refuseEarly(hold);
     // Who polls once is gone before anybody could ask.
     if (config.http !== null && !once) {
       const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
       const { feeds, topicPrefix, api } = config;
-      const openConsumerLog = () => openReadingLog(config, logger);
       admin = await startAdmin(config.http, {
-        ...{ feeds, topicPrefix, api, log: commitLog, registry, openConsumerLog },
-        ...{ instance: instanceName(), place, build, logger, redact: createRedactor(config.secrets) },
+        feeds,
+        topicPrefix,
+        api,
+        log: commitLog,
+        registry,
+        instance: instanceName(),
+        place,
+        build,
+        logger,
+        redact: createRedactor(config.secrets),
       });
       const { url } = admin;
       logger.info(`Dashboard at ${url}/`);
@@ -86,6 +98,15 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   }
 }
 
+/** A publisher that can never begin says so before it names a dashboard; what may pass is for the feeds to try again. */
+function refuseEarly(hold: (() => void) | undefined): void {
+  try {
+    hold?.();
+  } catch (error) {
+    if (!(error instanceof HighwaterError) || endsWorker(error.code, false)) throw error;
+  }
+}
+
 /** The end came while the log did not answer. */
 function tellOpen(feed: string, { code, message }: HighwaterError, logger: Logger): void {
   const isUnknown = code === 'LOG_OUTCOME_UNKNOWN';
@@ -98,10 +119,11 @@ function tellOpen(feed: string, { code, message }: HighwaterError, logger: Logge
 }
 
 function introduce({ feeds, api }: ConfigWithApi, place: string, once: boolean, logger: Logger): void {
-  const every = feeds
-    .map(({ name, pollIntervalMs }) => `${name} every ${pollIntervalMs / 1000} s`)
-    .join(', ');
-  const names = feeds.map(({ name }) => name).join(', ');
-  logger.info(`Reading ${api.baseUrl}: ${once ? `${names}, once` : every}.`);
+  for (const baseUrl of baseUrlsOf(api)) {
+    const read = feeds.filter(({ name }) => api.access.get(name)!.baseUrl === baseUrl);
+    const every = read.map(({ name, pollIntervalMs }) => `${name} every ${pollIntervalMs / 1000} s`);
+    const names = read.map(({ name }) => name).join(', ');
+    logger.info(`Reading ${baseUrl}: ${once ? `${names}, once` : every.join(', ')}.`);
+  }
   logger.info(`Writing to ${place}.`);
 }

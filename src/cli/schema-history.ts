@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import type { Subject } from '../avro/feed-subjects';
-import { type HistoryStanding, historyFolder, historyStanding } from '../avro/schema-history';
+import { type HistoryStanding, historyFolder, historyStanding } from '../avro/registry/schema-history';
 import { fullName } from '../avro/schemas';
 import { HighwaterError } from '../errors';
-import { wantsColor } from '../logger';
-import type { CommandContext } from './command-context';
-import { historyLine } from './format/schema-line';
+import { wantsColor } from '../logging/wants-color';
+import { historyLine } from './lines/schema-line';
+import type { CommandContext } from './process/command-context';
 
 type Judged = Subject & { readonly standing: HistoryStanding };
 
@@ -22,7 +22,7 @@ export async function checkHistory(
   assertFolder(folder);
   const judged = subjects.map((subject) => ({ ...subject, standing: historyStanding(subject, folder) }));
   const subjectCells = Math.max(0, ...judged.map(({ subject }) => subject.length));
-  const color = wantsColor(process.stdout);
+  const color = wantsColor(context.stdout, context.env);
   for (const one of judged) {
     const { subject, standing } = one;
     await context.print(isJson ? jsonLine(one) : historyLine(subject, standing, { subjectCells, color }));

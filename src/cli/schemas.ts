@@ -1,26 +1,27 @@
 import path from 'node:path';
 import { Command } from 'commander';
 import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
-import type { SchemaRegistry, SchemaStatus } from '../avro/registry';
-import { historyFolder } from '../avro/schema-history';
+import type { SchemaRegistry, SchemaStatus } from '../avro/registry/registry';
+import { historyFolder } from '../avro/registry/schema-history';
 import { feedSchemas, fullName } from '../avro/schemas';
+import { ownTypes } from '../avro/typescript/own-types';
 import { commandSchema, commandSubject } from '../commands/command-record';
 import { configOptions } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
+import { feedDefinitions } from '../feeds';
 import { commandsTopic, feedTopics } from '../log/topics';
-import { createLogger, wantsColor } from '../logger';
-import { type CommandContext, runCommand } from './command-context';
-import { isHeld, schemaLine } from './format/schema-line';
-import { type OpenRegistry, openRegistry } from './open-registry';
+import { createLogger } from '../logging/logger';
+import { wantsColor } from '../logging/wants-color';
+import { isHeld, schemaLine } from './lines/schema-line';
+import { type OpenRegistry, openRegistry } from './log/open-registry';
+import type { CommandContext, RunCommand } from './process/command-context';
 import { checkHistory } from './schema-history';
 
 type Flags = Readonly<Record<string, unknown>>;
 
-export function schemasCommand(): Command {
-  const schemas = new Command('schemas').description(
-    'The Avro schemas of what is published: print them, compare them with the registry, register them.',
-  );
+export function schemasCommand(run: RunCommand): Command {
+  const schemas = new Command('schemas');
   const registryOptions = ['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistration', 'dataDir'];
   const add = (command: Command, options: readonly string[]) => {
     for (const option of configOptions(['feeds', 'topicPrefix', 'appId', ...options]))
@@ -31,7 +32,15 @@ export function schemasCommand(): Command {
     new Command('print')
       .description('Print every subject of the feeds with its schema, as JSON. Asks no server.')
       .option('--subject <name>', 'The schema of this subject alone')
-      .action((flags: Flags) => runCommand((context) => print(flags, context))),
+      .action((flags: Flags) => run((context) => print(flags, context))),
+    [],
+  );
+  add(
+    new Command('types')
+      .description(
+        'Print TypeScript of the feeds that highwater.yaml adds, for programs that import highwater/consumer. Asks no server.',
+      )
+      .action((flags: Flags) => run((context) => types(flags, context))),
     [],
   );
   add(
@@ -46,13 +55,13 @@ export function schemasCommand(): Command {
         'after',
         '\nExit code 1 when a publisher with these settings would be refused; with --history, when a schema breaks with a version, or is not kept.',
       )
-      .action((flags: Flags) => runCommand((context) => check(flags, context))),
+      .action((flags: Flags) => run((context) => check(flags, context))),
     registryOptions,
   );
   add(
     new Command('register')
       .description('Register every schema, and hold each subject to FULL_TRANSITIVE.')
-      .action((flags: Flags) => runCommand((context) => register(flags, context))),
+      .action((flags: Flags) => run((context) => register(flags, context))),
     registryOptions,
   );
   return schemas.addHelpText(
@@ -62,6 +71,7 @@ The registry is the one at SCHEMA_REGISTRY_URL; when that is not set, the one of
 
 Examples:
   $ npx highwater schemas print --subject ipos-value > ipos.avsc
+  $ npx highwater schemas types > feeds.ts       for TypeScript programs that read feeds of your own
   $ npx highwater schemas check                  before an upgrade: exit 1 when a schema would be refused
   $ npx highwater schemas check --history        with every version that was published so far
   $ npx highwater schemas register               from a deployment, for publishers that only look up`,
@@ -87,15 +97,26 @@ async function print(flags: Flags, context: CommandContext): Promise<number> {
   return 0;
 }
 
+async function types(flags: Flags, context: CommandContext): Promise<number> {
+  const known = new Set(feedDefinitions.map(({ name }) => name));
+  const own = configured(flags, context).feeds.filter(({ name }) => !known.has(name));
+  if (own.length === 0)
+    context.note(
+      'highwater: none of these feeds is one that highwater.yaml adds; the types of the others come with highwater/consumer.\n',
+    );
+  await context.print(ownTypes(own));
+  return 0;
+}
+
 async function check(flags: Flags, context: CommandContext): Promise<number> {
   const config = configured(flags, context);
   if (flags.history !== undefined) {
-    const folder = flags.history === true ? historyFolder : path.resolve(String(flags.history));
+    const folder = flags.history === true ? historyFolder : path.resolve(context.cwd, String(flags.history));
     return checkHistory(namesakes(config), folder, flags.json === true, context);
   }
   return withRegistry(config, context, 'Nothing was changed.', async ({ registry, place }) => {
     const inspected = await inspectAll(config, registry);
-    const line = flags.json === true ? jsonLine : lineForPeople(inspected);
+    const line = flags.json === true ? jsonLine : lineForPeople(inspected, context);
     for (const one of inspected) await context.print(line(one));
     refuseIncompatible(inspected, place, 'Nothing was changed.');
     const missing = inspected.filter(({ status }) => status.state !== 'registered');
@@ -121,7 +142,7 @@ async function register(flags: Flags, context: CommandContext): Promise<number> 
     const inspected = await inspectAll(config, registry);
     // All or none, as far as it can be known: half of a feed's schemas is of no use to anybody.
     refuseIncompatible(inspected, place, 'Nothing was registered.');
-    const line = lineForPeople(inspected);
+    const line = lineForPeople(inspected, context);
     for (const { subject, schema } of inspected) {
       await registry.register(subject, schema);
       await context.print(line({ subject, schema, status: await registry.inspect(subject, schema) }));
@@ -131,7 +152,7 @@ async function register(flags: Flags, context: CommandContext): Promise<number> 
 }
 
 function configured(flags: Flags, context: CommandContext): Config {
-  const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'feeds');
+  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'feeds');
   context.hide(config.secrets);
   return config;
 }
@@ -152,11 +173,11 @@ function namesakes(config: Config): Subject[] {
 /** @param now what a command that the registry fails leaves behind: unlike a publisher it does not ask again */
 async function withRegistry(
   config: Config,
-  { signal }: CommandContext,
+  { signal, logging }: CommandContext,
   now: string,
   work: (open: OpenRegistry) => Promise<number>,
 ): Promise<number> {
-  const logger = createLogger({ ...config.log, secrets: config.secrets });
+  const logger = createLogger({ ...config.log, secrets: config.secrets, ...logging });
   const open = openRegistry(config, { logger, signal });
   try {
     return await work(open);
@@ -215,8 +236,11 @@ function jsonLine({ subject, schema, status }: Inspected): string {
   })}\n`;
 }
 
-function lineForPeople(all: readonly Inspected[]): (one: Inspected) => string {
+function lineForPeople(
+  all: readonly Inspected[],
+  { stdout, env }: CommandContext,
+): (one: Inspected) => string {
   const subjectCells = Math.max(0, ...all.map(({ subject }) => subject.length));
-  const color = wantsColor(process.stdout);
+  const color = wantsColor(stdout, env);
   return ({ subject, status }) => schemaLine(subject, status, { subjectCells, color });
 }

@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
-import { portUnavailable } from '../port-unavailable';
+import { portUnavailable } from '../net/port-unavailable';
 import { feedNames } from '../simulator/endpoints';
 import { type Scenario, type ScenarioName, scenarioNames, scenarios } from '../simulator/scenarios';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator';
-import { type CommandContext, runCommand } from './command-context';
-import { durationValue, wholeNumberValue } from './option-values';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { durationValue, wholeNumberValue } from './process/option-values';
 
 interface SimulateFlags {
   readonly host: string;
@@ -18,10 +18,9 @@ interface SimulateFlags {
   readonly list?: true;
 }
 
-export function simulateCommand(): Command {
+export function simulateCommand(run: RunCommand): Command {
   const count = wholeNumberValue(0, 10_000_000);
   return new Command('simulate')
-    .description('Serve the simulated API alone, to try anything against.')
     .option('--port <port>', 'Port to listen on; 0 for any free one', wholeNumberValue(0, 65_535), 0)
     .option('--host <address>', 'Address to listen on; 0.0.0.0 lets other machines in', '127.0.0.1')
     .option('--seed <number>', 'The same seed makes the same records', wholeNumberValue(0, 2 ** 32 - 1), 1)
@@ -42,7 +41,7 @@ Examples:
   $ npx highwater simulate --port 8080
   $ npx highwater simulate --scenario careless --ipos 20000 --interval 100ms`,
     )
-    .action((flags: SimulateFlags) => runCommand((context) => simulate(flags, context)));
+    .action((flags: SimulateFlags) => run((context) => simulate(flags, context)));
 }
 
 async function simulate(flags: SimulateFlags, context: CommandContext): Promise<number> {

@@ -1,18 +1,20 @@
 import { Command } from 'commander';
-import { type DecodedRecord, recordDecoder } from '../avro/record-decoder';
+import { unlessAborted } from '../async/wait';
+import type { DecodedRecord } from '../avro/codec/record-decoder';
 import { configOptions } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import type { CommitLog, LogRecord } from '../log/commit-log';
-import { createLogger, wantsColor } from '../logger';
-import { unlessAborted } from '../wait';
-import { type CommandContext, runCommand } from './command-context';
-import { eventLine } from './format/event-line';
-import { openLog } from './open-log';
-import { durationValue, opsValue, wholeNumberValue } from './option-values';
-import { recentRecords } from './recent-records';
-import { meantTopic, missingTopicNote } from './tail-topics';
-import { widthOf } from './terminal';
+import { createLogger } from '../logging/logger';
+import { wantsColor } from '../logging/wants-color';
+import { eventLine } from './lines/event-line';
+import { openLog } from './log/open-log';
+import { recentRecords } from './log/recent-records';
+import { meantTopic, missingTopicNote } from './log/tail-topics';
+import { tolerantDecoder } from './log/tolerant-decoder';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { durationValue, opsValue, wholeNumberValue } from './process/option-values';
+import { widthOf } from './terminal/terminal';
 
 interface TailFlags {
   readonly fromBeginning?: true;
@@ -27,9 +29,8 @@ interface TailFlags {
   readonly [setting: string]: unknown;
 }
 
-export function tailCommand(): Command {
+export function tailCommand(run: RunCommand): Command {
   const command = new Command('tail')
-    .description('Show decoded records of topics, live, while a publisher runs elsewhere.')
     .argument('<topics...>', 'such as ipos, ipos.deal-status, ipos.current; the topic prefix may be left out')
     .option('--from-beginning', 'Begin with the first record instead of the next one')
     .option('-n, --last <count>', 'Begin with the last so many records', wholeNumberValue(1, 1_000_000))
@@ -58,17 +59,17 @@ Examples:
   $ npx highwater tail insights --op c,u --from-beginning   without what the first snapshot read
   $ npx highwater tail ipos --json --no-follow --from-beginning | jq .value.after.name`,
     )
-    .action((topics: string[], flags: TailFlags) => runCommand((context) => tail(topics, flags, context)));
+    .action((topics: string[], flags: TailFlags) => run((context) => tail(topics, flags, context)));
 }
 
 async function tail(names: readonly string[], flags: TailFlags, context: CommandContext): Promise<number> {
   const { follow, limit = Infinity } = flags;
   assertOneBeginning(flags);
-  const config = loadConfig({ flags, env: process.env, cwd: process.cwd() }, 'nothing');
+  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'nothing');
   context.hide(config.secrets);
   const { commitLog, registry, place } = openLog(config, {
     signal: context.signal,
-    logger: createLogger({ ...config.log, level: 'error', secrets: config.secrets }),
+    logger: createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...context.logging }),
   });
   try {
     const inLog = await unlessAborted(commitLog.topicNames(), context.signal);
@@ -77,15 +78,17 @@ async function tail(names: readonly string[], flags: TailFlags, context: Command
       const missing = missingTopicNote(topic, config, { follow, inLog, place });
       if (missing !== null) context.note(`highwater: ${missing}\n`);
     }
-    const decode = recordDecoder(registry);
-    const text = flags.json === true ? jsonLine : lineForPeople(topics);
+    const { decode, exitCode } = tolerantDecoder(registry, context);
+    const text = flags.json === true ? jsonLine : lineForPeople(topics, context);
     let shown = 0;
     for await (const record of wantedRecords(commitLog, topics, flags, context.signal)) {
-      await context.print(text(await decode(record)));
+      const decoded = await decode(record);
+      if (decoded === null) continue;
+      await context.print(text(decoded));
       shown += 1;
       if (shown >= limit || context.signal.aborted) break;
     }
-    return 0;
+    return exitCode();
   } catch (error) {
     if (context.signal.aborted) return 0;
     if (!(error instanceof HighwaterError)) throw error;
@@ -104,7 +107,8 @@ function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {
   ];
   if (given.length < 2) return;
   throw new HighwaterError('USAGE_INVALID', `${given.join(' and ')} are different beginnings`, {
-    ...{ now: 'Nothing is shown.', remedy: 'Give one of them.' },
+    now: 'Nothing is shown.',
+    remedy: 'Give one of them.',
   });
 }
 
@@ -145,9 +149,11 @@ function jsonLine({
 }
 
 /** Of several topics, each line names its own. */
-function lineForPeople(topics: readonly string[]): (record: DecodedRecord) => string {
-  const { stdout } = process;
-  const color = wantsColor(stdout);
+function lineForPeople(
+  topics: readonly string[],
+  { stdout, env }: CommandContext,
+): (record: DecodedRecord) => string {
+  const color = wantsColor(stdout, env);
   const topicCells = topics.length < 2 ? 0 : Math.max(...topics.map((topic) => topic.length));
   return (record) =>
     `${eventLine(record, { width: widthOf(stdout), color, feedAsLabel: false, topicCells })}\n`;

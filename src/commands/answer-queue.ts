@@ -1,6 +1,6 @@
-import type { Logger } from '../logger';
-import type { Redact } from '../redaction';
-import { pause } from '../wait';
+import { pause } from '../async/wait';
+import type { Logger } from '../logging/logger';
+import type { Redact } from '../secrets/redaction';
 import type { Said } from './answers';
 import type { CommandRecord } from './command-record';
 import { type CommandWriterDeps, writeCommandRecord } from './command-writer';

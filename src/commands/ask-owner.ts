@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { SchemaRegistry } from '../avro/registry';
+import { pause } from '../async/wait';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
-import { pause } from '../wait';
 import { outcomeOf } from './answers';
 import type { Command, Facts, Outcome } from './command';
 import { factsOf, namedCommand } from './command-arguments';
@@ -55,9 +55,18 @@ export async function askOwner(
   const codec = commandCodec(topic, registry);
   const now = Date.now();
   const request: CommandRecord = {
-    ...{ request_id: randomUUID(), kind: 'request', feed, ...namedCommand(command), asked_by: instance },
-    ...{ expires_ms: now + acceptWithinMs + expiresAfterMs, owner: null, owner_id: null },
-    ...{ summary: null, facts: {}, error: null, ts_ms: now },
+    request_id: randomUUID(),
+    kind: 'request',
+    feed,
+    ...namedCommand(command),
+    asked_by: instance,
+    expires_ms: now + acceptWithinMs + expiresAfterMs,
+    owner: null,
+    owner_id: null,
+    summary: null,
+    facts: {},
+    error: null,
+    ts_ms: now,
   };
   const end = new AbortController();
   const writing = { log, topic, codec };

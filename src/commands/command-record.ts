@@ -1,7 +1,8 @@
-import type { SchemaRegistry } from '../avro/registry';
-import { fullName, type RecordSchema, readSchema } from '../avro/schemas';
-import { readSchemaId } from '../avro/wire';
-import { type WireType, wireType } from '../avro/wire-type';
+import { typeName } from '../avro/codec/foreign-value';
+import { readSchemaId } from '../avro/codec/wire';
+import { type WireType, wireType } from '../avro/codec/wire-type';
+import type { SchemaRegistry } from '../avro/registry/registry';
+import { fullName, readSchema } from '../avro/schemas';
 import { HighwaterError } from '../errors';
 import type { SharedTopicSpec } from '../log/commit-log';
 
@@ -45,28 +46,53 @@ export function commandSubject(topic: Pick<SharedTopicSpec, 'name'>): string {
 export interface CommandCodec {
   /** @throws HighwaterError REGISTRY_*, SCHEMA_*: the schema is registered, or looked up, by the first call that can */
   encode(record: CommandRecord): Promise<Buffer>;
-  /** @throws HighwaterError REGISTRY_*; null for a value that is none of a command */
+  /** Null for a value that is not a command. @throws HighwaterError what may pass by itself, such as REGISTRY_UNREACHABLE */
   decode(value: Buffer): Promise<CommandRecord | null>;
 }
+
+export interface CommandCodecOptions {
+  /** Called once for each schema id whose records are passed over. */
+  readonly passesOver?: (schemaId: number, why: string) => void;
+  /** ms */
+  readonly now?: () => number;
+}
+
+/** How long a refusal is remembered, in ms. The registry may answer otherwise later. */
+const ASK_AGAIN_MS = 5_000;
+/** Most ids that are remembered. Any program can write to the topic, with any id. */
+const MOST_FOREIGN = 1_000;
 
 export function commandCodec(
   topic: Pick<SharedTopicSpec, 'name'>,
   registry: Pick<SchemaRegistry, 'register' | 'schemaById'>,
+  { passesOver, now = () => performance.now() }: CommandCodecOptions = {},
 ): CommandCodec {
   let writer: WireType<CommandRecord> | null = null;
-  // Reads by the schemas of the writers alone: 0 is the id of none.
-  const reader = wireType<CommandRecord>(commandSchema, 0);
-  /** By schema id: whether it is that of a version of commands. */
-  const writers = new Map<number, boolean>();
+  const reader = wireType<CommandRecord>(commandSchema, NO_ID);
+  /** Schema ids that are not of commands, as far as is known → when the registry is asked again, ms. */
+  const foreign = new Map<number, number>();
 
   async function isOurs(id: number): Promise<boolean> {
-    const known = writers.get(id);
-    if (known !== undefined) return known;
-    const schema = await registry.schemaById(id);
-    const ours = fullName(schema as RecordSchema) === fullName(commandSchema);
-    if (ours) reader.addWriter(id, schema);
-    writers.set(id, ours);
-    return ours;
+    if (reader.knowsWriter(id)) return true;
+    if (now() < (foreign.get(id) ?? 0)) return false;
+    try {
+      const schema = await registry.schemaById(id);
+      const isCommand = typeName(schema) === fullName(commandSchema);
+      if (isCommand) reader.addWriter(id, schema);
+      else passOver(id, `it is ${typeName(schema)}`, Number.POSITIVE_INFINITY);
+      return isCommand;
+    } catch (error) {
+      // A record of another program must not stand in the way of commands, whatever the registry says to its id.
+      if (error instanceof HighwaterError && error.kind.retriable) throw error;
+      passOver(id, (error as Error).message, now() + ASK_AGAIN_MS);
+      return false;
+    }
+  }
+
+  function passOver(id: number, why: string, askAgainAt: number): void {
+    if (!foreign.has(id)) passesOver?.(id, why);
+    if (foreign.size >= MOST_FOREIGN) foreign.clear();
+    foreign.set(id, askAgainAt);
   }
 
   return {
@@ -76,21 +102,22 @@ export function commandCodec(
     },
     async decode(value) {
       const id = schemaIdOf(value);
-      if (id === null) return null;
+      if (id === null || !(await isOurs(id))) return null;
       try {
-        return (await isOurs(id)) ? reader.decode(value) : null;
-      } catch (error) {
-        // Anybody may write there: what cannot be read must not stand in the way of what can.
-        if (error instanceof HighwaterError && error.code !== 'SCHEMA_UNKNOWN') throw error;
+        return reader.decode(value);
+      } catch {
         return null;
       }
     },
   };
 }
 
+/** No registry gives this id: the reader knows only the ids of writers. */
+const NO_ID = -1;
+
 function schemaIdOf(value: Buffer): number | null {
   try {
-    return readSchemaId(value) || null;
+    return readSchemaId(value);
   } catch {
     return null;
   }

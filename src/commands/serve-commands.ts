@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { SchemaRegistry } from '../avro/registry';
+import { pause } from '../async/wait';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
-import type { Logger } from '../logger';
-import type { Redact } from '../redaction';
-import { pause } from '../wait';
+import type { Logger } from '../logging/logger';
+import type { Redact } from '../secrets/redaction';
 import { answerQueue } from './answer-queue';
 import { clocksApart } from './clocks-apart';
 import type { Outcome } from './command';
@@ -54,7 +54,7 @@ const forgetAfterMs = 600_000;
  */
 export function serveCommands(deps: ServeCommandsDeps): CommandServer {
   const { log, registry, logger, topic, instance, redact, heartbeatMs = 5_000, now: clock = Date.now } = deps;
-  const codec = commandCodec(topic, registry);
+  const codec = commandCodec(topic, registry, { passesOver });
   const ownerId = randomUUID();
   const ledger = createLedger();
   const clocks = clocksApart();
@@ -91,6 +91,18 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
       failures++;
       await pause(Math.min(lastRetryMs, firstRetryMs * 2 ** failures), stop.signal);
     }
+  }
+
+  function passesOver(schemaId: number, why: string): void {
+    logger.warn(
+      `Records of ${topic.name} with the schema id ${schemaId} are passed over: they cannot be read as commands.`,
+      {
+        schemaId,
+        why,
+        now: 'All other records of the topic are read.',
+        remedy: 'Find out which program writes to this topic: only highwater should.',
+      },
+    );
   }
 
   async function take(record: CommandRecord): Promise<void> {

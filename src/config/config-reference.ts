@@ -1,4 +1,4 @@
-import { feedSettings } from './feed-settings';
+import { feedSettings } from './feeds/feed-settings';
 import { type Setting, settings } from './settings';
 
 /** An example that a test loads. */
@@ -22,6 +22,17 @@ feeds:
       page: page
       pageSize: pagesize
       updatedSince: parameters[updated]
+
+  # A feed from another API, which pages by a cursor.
+  orders:
+    apiUrl: https://shop.example.com/v1
+    auth: { scheme: bearer, tokenFile: /run/secrets/shop-token }
+    headers: { Accept-Version: "2" }
+    path: /orders
+    responseKey: data.orders
+    parameters: { updatedSince: since, pageSize: limit }
+    paging: { style: cursor, parameter: after, from: meta.next }
+    schema: order.avsc
 `;
 
 /** The page `docs/configuration.md`. */
@@ -32,7 +43,11 @@ Flags go before environment variables, those before \`highwater.yaml\`, and that
 \`highwater.yaml\` in the working directory, or the one named by \`--config\`. An empty variable counts as not set. All
 mistakes are reported at once, each with the place where it was made; then nothing is started, and the exit code is 2.
 
-Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64MB\`. The values of secrets are never shown.
+Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64MB\`. The values of secrets are never shown; a token or password
+has at least 4 characters, since a shorter one is a part of ordinary words.
+
+The file keeps each text as it is written: \`0012\`, \`1.10\`, \`1e3\`, \`TRUE\` and \`2026-01-31\` need no quotes. An empty value is not
+set. \`null\` and \`~\` are accepted only by settings of a feed that say so; as a text they need quotes.
 
 ## Settings
 
@@ -43,8 +58,9 @@ ${Object.entries<Setting>(settings).map(settingRow).join('\n')}
 ## Feeds
 
 The section \`feeds\` of the file has one section per feed. It changes the settings of a feed that comes with highwater, or
-defines a new one; a new one needs \`path\`, \`responseKey\`, \`schema\` and \`parameters\`. Which feeds run is set by
-\`enabledFeeds\`.
+defines a new one; a new one needs \`path\`, \`responseKey\` and \`schema\`, and with the paging styles \`page\` and \`offset\` also
+\`page\`, \`pageSize\` and \`updatedSince\` of \`parameters\`. Which feeds run is set by \`enabledFeeds\`. The general \`apiUrl\` and
+token are not needed when every enabled feed has its own. Feeds that share a host and a token share one request budget.
 
 | key | |
 |---|---|
@@ -52,7 +68,7 @@ ${Object.entries(feedSettings.shape)
   .map(([key, schema]) => `| \`${key}\` | ${cell(schema.unwrap().description ?? '')} |`)
   .join('\n')}
 
-A change of address, path, \`query\` or \`responseKey\` changes what the feed watches (its scope). It is noticed, and records
+A change of address, path, \`headers\`, \`query\` or \`responseKey\` changes what the feed watches (its scope). It is noticed, and records
 that are out of sight then do not count as deleted.
 
 ## Example

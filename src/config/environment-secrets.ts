@@ -1,5 +1,9 @@
-import { addressPasswords, proxyPasswords } from '../proxy-passwords';
+import { addressPasswords, proxyPasswords } from '../secrets/proxy-passwords';
 import { type SettingKey, settingKeys, settings } from './settings';
+import { leastSecretCharacters } from './value-types';
+
+/** A shorter one is refused, unseen; hiding it would hide most of the error as well. */
+const isHidden = (secret: string) => secret.trim().length >= leastSecretCharacters;
 
 /** Where a password may stand in front of an @, though it must not. */
 const addresses: readonly SettingKey[] = ['apiUrl', 'schemaRegistryUrl', 'kafkaBrokers'];
@@ -8,7 +12,7 @@ const addresses: readonly SettingKey[] = ['apiUrl', 'schemaRegistryUrl', 'kafkaB
 export function environmentSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
   const found = settingKeys.flatMap((key) => {
     const value = env[settings[key].env] ?? '';
-    if (settings[key].secret) return [value, value.trim()];
+    if (settings[key].secret) return isHidden(value) ? [value, value.trim()] : [];
     return addresses.includes(key) ? addressPasswords(value) : [];
   });
   return [...found, ...proxyPasswords(env)].filter((one) => one !== '');

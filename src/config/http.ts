@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { readToken } from './files/token';
 import type { Mistake } from './mistake';
 import type { ReadSettings } from './raw-settings';
-import { readToken } from './token';
 
 /** Where metrics and health are served. */
 export interface HttpConfig {

@@ -1,11 +1,10 @@
-import { resolve } from 'node:path';
-import type { SchemaRegistryConfig } from '../avro/confluent-registry';
-import type { KafkaConfig } from '../log/kafka/client';
+import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
+import type { KafkaConfig } from '../log/kafka/connection/client';
+import { readPem } from './files/pem-file';
+import { type TlsTexts, tlsProblem } from './files/tls-files';
 import { type Mistake, shown } from './mistake';
 import type { ReadSettings } from './raw-settings';
-import { readText } from './read-text';
 import { type SettingKey, settings } from './settings';
-import { type TlsTexts, tlsProblem } from './tls-files';
 
 /** The settings on which it depends where records are written to and read from. */
 export const logSettings = [
@@ -37,15 +36,8 @@ export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
     const problem = `is not set, expected ${env}, since ${settings[since].env} is set`;
     mistakes.push({ key, where: null, problem });
   };
-  const pem = (key: 'kafkaSslCaFile' | 'kafkaSslCertFile' | 'kafkaSslKeyFile'): string | null => {
-    const file = values[key];
-    if (file === null) return null;
-    const content = readText(resolve(cwd, file));
-    if ('text' in content) return content.text;
-    const problem = `the file ${shown(file)} cannot be read (${content.failure})`;
-    mistakes.push({ key, where: origins.get(key)?.where ?? null, problem });
-    return null;
-  };
+  const pem = (key: 'kafkaSslCaFile' | 'kafkaSslCertFile' | 'kafkaSslKeyFile') =>
+    readPem(read, cwd, key, mistakes);
   const both = (a: SettingKey, b: SettingKey): void => {
     if (origins.has(a) && !origins.has(b)) missing(b, a);
     if (origins.has(b) && !origins.has(a)) missing(a, b);
@@ -58,7 +50,9 @@ export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
   both('schemaRegistryUsername', 'schemaRegistryPassword');
 
   const tls: TlsTexts = {
-    ...{ ca: pem('kafkaSslCaFile'), cert: pem('kafkaSslCertFile'), key: pem('kafkaSslKeyFile') },
+    ca: pem('kafkaSslCaFile'),
+    cert: pem('kafkaSslCertFile'),
+    key: pem('kafkaSslKeyFile'),
     passphrase: values.kafkaSslKeyPassword,
   };
   const unusable = tlsProblem(tls);
@@ -66,7 +60,9 @@ export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
     const key = tlsSettings[unusable.of];
     const file = key === 'kafkaSslKeyPassword' ? '' : `the file ${shown(values[key])} `;
     mistakes.push({
-      ...{ key, where: origins.get(key)?.where ?? null, problem: `${file}${unusable.problem}` },
+      key,
+      where: origins.get(key)?.where ?? null,
+      problem: `${file}${unusable.problem}`,
     });
   }
   const { kafkaSaslUsername: username, kafkaSaslPassword: password } = values;

@@ -1,29 +1,42 @@
 import { resolve } from 'node:path';
-import type { SchemaRegistryConfig } from '../avro/confluent-registry';
+import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
-import type { KafkaConfig } from '../log/kafka/client';
-import { proxyPasswords } from '../proxy-passwords';
-import { createRedactor } from '../redaction';
+import type { KafkaConfig } from '../log/kafka/connection/client';
+import { proxyPasswords } from '../secrets/proxy-passwords';
+import { createRedactor } from '../secrets/redaction';
+import { type ApiAccess, secretsOf } from '../source/api-access';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
-import { readConfigFile } from './config-file';
+import { type ReadAccess, readAccess } from './feeds/feed-access';
+import { valueAt } from './feeds/feed-settings';
+import { loadFeeds } from './feeds/load-feeds';
+import { readPasswordFiles } from './files/password-files';
+import { readApiCa } from './files/pem-file';
+import { readConfigFile } from './files/read-config-file';
+import { readToken } from './files/token';
 import { type HttpConfig, readHttp } from './http';
 import { logSettings, readKafka } from './kafka';
-import { loadFeeds } from './load-feeds';
 import { configError, type Mistake } from './mistake';
-import { readPasswordFiles } from './password-files';
 import { concerns, findUnknown, readSettings } from './raw-settings';
 import type { SettingKey, SettingValues } from './settings';
-import { readToken } from './token';
+import { leastSecretCharacters } from './value-types';
 
 export interface ApiConfig {
-  /** Without query, user and closing slash. */
-  readonly baseUrl: string;
-  readonly token: string;
+  /** How each feed is asked, by its name. A command that reads the API has all of them. */
+  readonly access: ReadonlyMap<string, ApiAccess>;
+  /** What the other feeds lack, by name. */
+  readonly lacking: ReadonlyMap<string, string>;
+  /** Certificates (PEM) of authorities to trust besides the public ones. */
+  readonly ca: string | null;
   readonly budget: RequestBudgetOptions;
   readonly limits: SourceLimits;
+}
+
+/** The addresses of the APIs, each once. */
+export function baseUrlsOf({ access }: Pick<ApiConfig, 'access'>): string[] {
+  return [...new Set([...access.values()].map(({ baseUrl }) => baseUrl))];
 }
 
 export interface Config {
@@ -41,7 +54,7 @@ export interface Config {
   readonly secrets: readonly string[];
   /** Null when no port is set. */
   readonly http: HttpConfig | null;
-  /** Null when address or token are not set, for commands that don't read the API. */
+  /** Null when no feed has both address and token, for commands that do not read the API. */
   readonly api: ApiConfig | null;
 }
 
@@ -68,6 +81,7 @@ const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'lo
 const usedByPublishers: readonly SettingKey[] = [
   'apiToken',
   'apiTokenFile',
+  'apiCaFile',
   'httpPort',
   'httpHost',
   'httpToken',
@@ -95,34 +109,61 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   const { read: settings, mistakes: passwordMistakes } = readPasswordFiles(readSettings(sources), cwd);
   const { values, origins } = settings;
   const token = readToken(settings, cwd, 'apiToken');
+  const { ca, mistakes: caMistakes } = readApiCa(settings, cwd);
   const http = readHttp(settings, cwd);
   const kafka = readKafka(settings, cwd);
   const { kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword } = values;
   const passwords = [token.token, http.token, kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword];
-  const secrets = [...passwords.filter((one) => one !== null), ...proxyPasswords(env)];
-  const { feeds, mistakes: feedMistakes } = loadFeeds({
-    ...{ definitions, file, filePath },
+  const {
+    feeds,
+    broken,
+    named,
+    mistakes: feedMistakes,
+  } = loadFeeds({
+    definitions,
+    file,
+    filePath,
     enabled: values.enabledFeeds,
     enabledWhere: origins.get('enabledFeeds')?.where ?? null,
     pollIntervalMs: values.pollInterval,
   });
+  const api = readAccess(feeds, {
+    general: { url: values.apiUrl, token: token.token },
+    env,
+    cwd,
+    where: (path) => file.where(path),
+  });
+  const tokens = [...api.access.values()].flatMap(secretsOf);
+  const hidden = named.flatMap((name) => hiddenToken(env[name]));
+  const secrets = [
+    ...new Set([...passwords.filter((one) => one !== null), ...tokens, ...hidden, ...proxyPasswords(env)]),
+  ];
   const all = [
     ...file.mistakes,
-    ...findUnknown(sources),
+    ...findUnknown(sources, named),
     ...settings.mistakes,
     ...token.mistakes,
+    ...caMistakes,
     ...http.mistakes,
     ...passwordMistakes,
     ...kafka.mistakes,
     ...feedMistakes,
   ];
+  // Where a feed is read is of no matter to a command that does not read it.
+  if (needs === 'api' || needs === 'whatever is set') all.push(...api.mistakes);
   const mistakes = all.filter((mistake) => {
     if (needs === 'nothing') return concerns(mistake, usedByReaders);
     return needs !== 'feeds' || !usedByPublishers.some((key) => key === mistake.key);
   });
   if (needs === 'api') {
     const tokenSet = origins.has('apiToken') || origins.has('apiTokenFile');
-    mistakes.push(...missingApi(origins.has('apiUrl'), tokenSet));
+    const lacksOwn = (key: string) =>
+      broken.some((name) => (valueAt(file.values, ['feeds', name, key]) ?? null) === null);
+    // Without any feed nothing says that another API is meant.
+    const isOpen = feeds.length === 0 && broken.length === 0;
+    const needsUrl = isOpen || api.needsUrl || lacksOwn('apiUrl');
+    const needsToken = isOpen || api.needsToken || lacksOwn('auth');
+    mistakes.push(...missingApi(origins.has('apiUrl') || !needsUrl, tokenSet || !needsToken), ...api.missing);
   }
   if (mistakes.length > 0) throw configError(mistakes, createRedactor(secrets));
   return {
@@ -135,7 +176,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     log: { level: values.logLevel, format: values.logFormat },
     secrets,
     http: http.http,
-    api: apiConfig(values, token.token),
+    api: apiConfig(values, api, ca),
   };
 }
 
@@ -160,13 +201,22 @@ function missingApi(hasUrl: boolean, hasToken: boolean): Mistake[] {
   ];
 }
 
-function apiConfig(values: SettingValues, token: string | null): ApiConfig | null {
-  const { apiUrl, requestsPerSecond, concurrentRequests, requestTimeout, idleTimeout, bodyLimit, retryTime } =
-    values;
-  if (apiUrl === null || token === null) return null;
+/** Too short a value is refused, unseen; hiding it would hide most of the error as well. */
+function hiddenToken(value = ''): string[] {
+  return value.trim().length < leastSecretCharacters ? [] : [value, value.trim()];
+}
+
+function apiConfig(
+  values: SettingValues,
+  { access, lacking }: ReadAccess,
+  ca: string | null,
+): ApiConfig | null {
+  const { requestsPerSecond, concurrentRequests, requestTimeout, idleTimeout, bodyLimit, retryTime } = values;
+  if (access.size === 0 && lacking.size === 0) return null;
   return {
-    baseUrl: apiUrl,
-    token,
+    access,
+    lacking,
+    ca,
     budget: { requestsPerSecond: requestsPerSecond, maxConcurrent: concurrentRequests },
     limits: {
       timeoutMs: requestTimeout,

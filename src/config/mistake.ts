@@ -1,5 +1,5 @@
 import { HighwaterError } from '../errors';
-import type { Redact } from '../redaction';
+import type { Redact } from '../secrets/redaction';
 
 export interface Mistake {
   /** `pollInterval`, `feeds.ipos.pageSize`. */

@@ -1,5 +1,5 @@
-import type { ConfigFile } from './config-file';
 import { didYouMean } from './did-you-mean';
+import type { ConfigFile } from './files/config-file';
 import { type Mistake, unexpected } from './mistake';
 import {
   flagName,
@@ -72,8 +72,11 @@ function lookUp(
   return null;
 }
 
-/** Keys and variables that nobody reads, because they are misspelt. Their values stay unseen. */
-export function findUnknown({ env, file }: SettingSources): Mistake[] {
+/**
+ * Keys and variables that nobody reads, because they are misspelt. Their values stay unseen.
+ * @param named variables that feeds name
+ */
+export function findUnknown({ env, file }: SettingSources, named: readonly string[] = []): Mistake[] {
   const mistakes: Mistake[] = [];
   const known = [...settingKeys, 'feeds'];
   for (const key of Object.keys(file.values)) {
@@ -87,7 +90,8 @@ export function findUnknown({ env, file }: SettingSources): Mistake[] {
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || value === '') continue;
     // Only what is near to a setting: Kubernetes sets HIGHWATER_SERVICE_HOST, KAFKA_PORT and the like on its own.
-    if (!/^(HIGHWATER|KAFKA|SCHEMA_REGISTRY)_/.test(name) || variables.includes(name)) continue;
+    if (!/^(HIGHWATER|KAFKA|SCHEMA_REGISTRY)_/.test(name) || variables.includes(name) || named.includes(name))
+      continue;
     const near = didYouMean(name, variables);
     if (near !== null)
       mistakes.push({ key: name, where: 'environment', problem: `is no setting; did you mean ${near}?` });

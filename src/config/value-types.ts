@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The types of settings, as schemas that take what flags, variables and YAML give: text mostly. The message of each is
- * what an error says was expected.
+ * The types of settings, as schemas that take the text of flags, variables and the file. The message of each is what an
+ * error says was expected.
  */
 const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const bytes: Readonly<Record<string, number>> = { KB: 1_000, MB: 1_000_000, KiB: 1_024, MiB: 1_048_576 };
@@ -40,36 +40,46 @@ export function byteSize(atLeast: number, atMost: number) {
   });
 }
 
+/** `12`, `0.5`, `1e3`, `0x1F`: what YAML calls a number. */
+const numberText = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$|^0x[\dA-Fa-f]+$|^0o[0-7]+$/;
+
+const number = (error: string) =>
+  z.union([z.number(), z.string().regex(numberText, { error })], { error }).transform(Number);
+
 export function numberBetween(least: number, greatest: number) {
   const error = `a number from ${least} to ${greatest}`;
-  return z
-    .union([z.number(), z.string().regex(/^\d+(\.\d+)?$/, { error })], { error })
-    .transform(Number)
-    .pipe(z.number({ error }).min(least, { error }).max(greatest, { error }));
+  return number(error).pipe(z.number({ error }).min(least, { error }).max(greatest, { error }));
 }
 
 export function wholeNumber(least: number, greatest: number) {
   const error = `a whole number from ${least} to ${greatest}`;
-  return z
-    .union([z.number(), z.string().regex(/^\d+$/, { error })], { error })
-    .transform(Number)
-    .pipe(z.int({ error }).min(least, { error }).max(greatest, { error }));
+  return number(error).pipe(z.int({ error }).min(least, { error }).max(greatest, { error }));
 }
 
 export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.enum(values, { error: `one of ${values.join(', ')}` });
 }
 
-/** Text that is not blank; numbers and booleans are taken as they were written, for YAML reads `12` as one. */
+/** Text that is not blank. */
 export function text(error = 'a text') {
-  return z
-    .union([z.string(), z.number(), z.boolean()], { error })
-    .transform(String)
-    .pipe(z.string().regex(/\S/, { error }));
+  return z.string({ error }).regex(/\S/, { error });
 }
 
 export function matching(pattern: RegExp, error: string) {
   return text(error).pipe(z.string().regex(pattern, { error }));
+}
+
+/** A shorter secret is a part of ordinary words, which would all be taken out of what is printed. */
+export const leastSecretCharacters = 4;
+const tooShort = 'a shorter one is a part of ordinary words, which would be hidden with it';
+
+export function password() {
+  return matching(/^.{4,}$/s, `a password of at least ${leastSecretCharacters} characters; ${tooShort}`);
+}
+
+/** @param what `characters without blanks` */
+export function token(pattern: RegExp, what: string) {
+  return matching(pattern, `a token of at least ${leastSecretCharacters} ${what}; ${tooShort}`);
 }
 
 /** `a,b` or a YAML list. */
@@ -89,8 +99,7 @@ export function addresses(error: string) {
 }
 
 /** `yes` or `no`, or as YAML and other programs have it: `true`, `false`. */
-export function yesOrNo() {
-  const error = 'yes or no';
+export function yesOrNo(error = 'yes or no') {
   return z.union([z.boolean(), z.string()], { error }).transform((value, context) => {
     const word = String(value).trim().toLowerCase();
     if (['yes', 'true', '1', 'on'].includes(word)) return true;

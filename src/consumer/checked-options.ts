@@ -33,7 +33,12 @@ const retry = z
   .partial()
   .optional();
 const groupOptions = {
-  ...{ group: text, topics: texts.min(1), from, where, retry, signal: signal.optional() },
+  group: text,
+  topics: texts.min(1),
+  from,
+  where,
+  retry,
+  signal: signal.optional(),
   positions: z.looseObject({ load: callback }).optional(),
   sessionTimeoutMs: z.int().positive().optional(),
 };
@@ -43,7 +48,10 @@ const eventOptions = z.strictObject({
 });
 const batchOptions = z.strictObject({ ...groupOptions, maxBatch: z.int().positive().optional() });
 const readOptions = z.strictObject({
-  ...{ from, where, follow: z.boolean().optional(), signal: signal.optional() },
+  from,
+  where,
+  follow: z.boolean().optional(),
+  signal: signal.optional(),
 });
 
 /** Letters of a topic of Kafka, which the dead letters of the group are to have. */

@@ -1,9 +1,9 @@
 import { feedTopics } from '../log/topics';
 import { checkBatches, checkConsume, checkRead } from './checked-options';
-import { takePart } from './consume';
 import { createDecoder } from './decoder';
 import type { LogEvent } from './event';
-import { batchJob, eventJob } from './handlers';
+import { takePart } from './handling/consume';
+import { batchJob, eventJob } from './handling/handlers';
 import type { HighwaterLog } from './highwater-log';
 import { type ConnectOptions, openLog } from './open-log';
 import { readEvents } from './read';

@@ -1,7 +1,7 @@
-import { typeName, writerOf } from '../avro/record-writer';
-import type { SchemaRegistry } from '../avro/registry';
+import { decodingOf, typeName, writerIdOf } from '../avro/codec/foreign-value';
+import { type WireType, wireType } from '../avro/codec/wire-type';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import { feedSchemas, fullName, type RecordSchema, readSchema } from '../avro/schemas';
-import { type WireType, wireType } from '../avro/wire-type';
 import type { FeedDefinition } from '../feeds/definition';
 import type { LogRecord } from '../log/commit-log';
 
@@ -19,7 +19,7 @@ export interface Decoded {
 export interface Decoder {
   /** Makes `decode` know who wrote a value. Undefined when it does already. @throws HighwaterError SCHEMA_UNKNOWN, VALUE_FOREIGN, REGISTRY_* */
   prepare(record: LogRecord): Promise<void> | undefined;
-  /** Of a value that was prepared. */
+  /** Decodes a record that `prepare` has been called for. @throws HighwaterError VALUE_FOREIGN when its bytes do not fit its schema */
   decode(record: LogRecord): Decoded;
 }
 
@@ -59,7 +59,7 @@ export function createDecoder(registry: SchemaRegistry, feeds: readonly FeedDefi
   return {
     prepare(record) {
       if (record.value === null) return undefined;
-      const id = writerOf(record);
+      const id = writerIdOf(record);
       if (byWriter.has(id)) return undefined;
       let adding = preparing.get(id);
       if (adding === undefined) {
@@ -69,10 +69,11 @@ export function createDecoder(registry: SchemaRegistry, feeds: readonly FeedDefi
       }
       return adding;
     },
-    decode({ value }) {
+    decode(record) {
+      const { value } = record;
       if (value === null) return { type: null, value: null };
       const { type, wire } = byWriter.get(value.readUInt32BE(1))!;
-      return { type, value: wire.decode(value) };
+      return { type, value: decodingOf(record, () => wire.decode(value)) };
     },
   };
 }

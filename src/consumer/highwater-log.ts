@@ -4,10 +4,10 @@ import type { ReadOptions } from './read';
 import type { FeedRecords, TopicEvents } from './schemas';
 import type { Table, TableOptions } from './table';
 
-/** A topic of the feeds that come with highwater, without prefix: its events have types. */
+/** A topic, without prefix, whose events have types: those of the feeds that come with highwater, and of `highwater schemas types`. */
 export type KnownTopic = keyof TopicEvents;
 
-/** What `connect` gives. Topics and feeds that are declared in `highwater.yaml` can be named too; their values are `unknown`. */
+/** What `connect` gives. Topics and feeds that `highwater.yaml` adds have the types of `highwater schemas types`, else their values are `unknown`. */
 export interface HighwaterLog {
   /**
    * Hands each event of some topics to a function, at least once, those of one partition one after the other and in order. An event

@@ -1,6 +1,6 @@
 /** `highwater/consumer`: for programs that do something with what highwater publishes. */
 export { HighwaterError } from '../errors';
-export type { Logger } from '../logger';
+export type { Logger } from '../logging/logger';
 export { connect } from './connect';
 export type { EventFilter, LogEvent } from './event';
 export type { HighwaterLog, KnownTopic } from './highwater-log';

@@ -1,14 +1,15 @@
-import { confluentRegistry, type SchemaRegistryConfig } from '../avro/confluent-registry';
-import type { SchemaRegistry } from '../avro/registry';
+import { confluentRegistry, type SchemaRegistryConfig } from '../avro/registry/confluent-registry';
+import type { SchemaRegistry } from '../avro/registry/registry';
+import { workingDirectory } from '../config/files/working-directory';
 import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
 import type { ConsumerLog } from '../log/consumer-log';
-import type { KafkaConfig } from '../log/kafka/client';
-import { openKafkaConsumerLog } from '../log/kafka/consumer/consumer-log';
-import { openLocalConsumerLog } from '../log/local/consumer-log';
-import { createLogger, type Logger } from '../logger';
+import type { KafkaConfig } from '../log/kafka/connection/client';
+import { openKafkaConsumerLog } from '../log/kafka/consumer-log';
+import { openLocalConsumerLog } from '../log/local/consumer/consumer-log';
+import { createLogger, type Logger } from '../logging/logger';
 
 /** Where the log is. */
 export type ConnectOptions = (LocalOptions | KafkaOptions) & {
@@ -49,10 +50,10 @@ export interface Opened {
   readonly logger: Logger;
 }
 
-/** @throws HighwaterError CONFIG_INVALID */
+/** @throws HighwaterError CONFIG_INVALID, USAGE_INVALID */
 export function openLog(options: ConnectOptions | undefined): Opened {
   if (options === undefined) {
-    const config = loadConfig({ flags: {}, env: process.env, cwd: process.cwd() }, 'nothing');
+    const config = loadConfig({ flags: {}, env: process.env, cwd: workingDirectory() }, 'nothing');
     const { kafka, schemaRegistry, dataDir, topicPrefix, secrets } = config;
     const declared = new Set(config.feeds.map(({ name }) => name));
     // What another instance publishes is read too.
@@ -72,8 +73,10 @@ export function openLog(options: ConnectOptions | undefined): Opened {
   const secrets = [sasl?.password, password, typeof ssl === 'object' ? ssl.passphrase : undefined];
   const pem = typeof ssl === 'object' ? ssl : {};
   const kafka: KafkaConfig = {
-    ...{ brokers, sasl, compression: 'gzip' },
-    ssl: ssl === false ? null : { ...{ ca: null, cert: null, key: null, passphrase: null }, ...pem },
+    brokers,
+    sasl,
+    compression: 'gzip',
+    ssl: ssl === false ? null : { ca: null, cert: null, key: null, passphrase: null, ...pem },
   };
   const auth = username === undefined ? null : { username, password: password ?? '' };
   const schemaRegistry: SchemaRegistryConfig = { url: url.replace(/\/+$/, ''), auth, registration: 'lookup' };

@@ -41,8 +41,11 @@ export interface PositionStore {
   /**
    * Offset of the record to come; null when nothing of the partition was ever done: with `from: 'beginning'` it then begins there,
    * also where the group has been before, since the database may be a new one.
+   * @param topicId of a topic that is deleted and created again it is another one, and a place in the earlier topic counts for
+   * nothing: keep it with the place, and return null for another id. Null where the log knows no ids: the embedded one, and Kafka
+   * before 2.8
    */
-  load(topic: string, partition: number): Promise<number | null> | number | null;
+  load(topic: string, partition: number, topicId: string | null): Promise<number | null> | number | null;
 }
 
 export interface ConsumeOptions<Topic extends string = string> extends GroupConsumeOptions<Topic> {
@@ -63,6 +66,8 @@ export interface ConsumeBatchesOptions<Topic extends string = string> extends Gr
 export interface HandlerContext {
   /** Aborted when this consumer ends, or has to give the partition away: what takes long should hurry. */
   readonly signal: AbortSignal;
+  /** As `PositionStore.load` is told it. */
+  readonly topicId: string | null;
 }
 
 /** Beside each batch: consecutive events of one partition. */

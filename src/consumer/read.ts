@@ -2,7 +2,7 @@ import type { ConsumerLog } from '../log/consumer-log';
 import type { Decoder } from './decoder';
 import type { EventFilter, LogEvent } from './event';
 import { toEvent } from './events';
-import { eventFilter } from './filter';
+import { eventFilter } from './handling/filter';
 
 export interface ReadOptions {
   /** With the first event that is kept (default), or with what comes once the first one is asked for. */
@@ -24,7 +24,7 @@ export async function* readEvents(
   { log, decoder }: { readonly log: ConsumerLog; readonly decoder: Decoder },
 ): AsyncGenerator<LogEvent> {
   const wanted = eventFilter(where);
-  const begin = from === 'end' ? await log.ends(topic, 'committed', signal) : new Map<number, number>();
+  const begin = from === 'end' ? await log.presentEnds(topic, signal) : new Map<number, number>();
   if (from === 'end' && !follow) return;
   const records = follow ? log.follow(topic, begin, signal) : log.load(topic, signal);
   for await (const record of records) {

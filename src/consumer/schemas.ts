@@ -205,6 +205,11 @@ export interface SourceOffset {
   readonly ordered: boolean;
   /** When a scan last reached its end, Unix milliseconds. */
   readonly last_complete_scan_ms: number | null;
+  /**
+   * Milliseconds from one poll to the next, as the owner that wrote this is set. The feed is behind when its
+   * last complete scan is older than three of them.
+   */
+  readonly poll_interval_ms: number | null;
   /** Paused by an operator. */
   readonly paused: boolean;
   /** Error code for which the feed is parked. */

@@ -1,6 +1,6 @@
+import { joinSignals } from '../async/wait';
 import type { FeedTopics, LogRecord } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
-import { joinSignals } from '../wait';
 import type { Decoder } from './decoder';
 import type { LogEvent } from './event';
 import { toEvent } from './events';

@@ -1,7 +1,8 @@
-import type { FeedDefinition } from './definition';
+import { type FeedDefinition, usualShape } from './definition';
 
 /** The roster of analysts with their accuracy statistics. Specification 4.2. */
 export const analysts: FeedDefinition = {
+  ...usualShape,
   name: 'analysts',
   path: '/api/v2.1/calendar/ratings/analysts',
   responseKey: 'analyst_ratings_analyst',

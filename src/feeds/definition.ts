@@ -5,16 +5,28 @@
 export interface FeedDefinition {
   /** Short name, used in topics, metrics and commands: `ipos`. */
   readonly name: string;
+  /** Base address of the feed's API; null: the general one (`apiUrl`). */
+  readonly apiUrl: string | null;
+  /** How requests carry the token; null: as the general API's, in the query as `token`. */
+  readonly auth: Auth | null;
+  /** Sent with every request, beside those that highwater sets itself. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Path of the GET endpoint below the API's base address. */
   readonly path: string;
-  /** Top-level key of the response that holds the array of records. */
+  /** Where the response holds the array of records: `ipos`, or dotted such as `data.orders`; empty when it is the array. */
   readonly responseKey: string;
+  /** The vendor's name of the member that names a record: text or an integer. */
+  readonly idField: string;
+  /** The vendor's name of the member that says when a record was last updated. */
+  readonly updatedField: string;
+  readonly updatedFormat: TimeFormat;
   /** File below `schemas/` with the Avro schema of one record. */
   readonly schema: string;
   /** Topic of the change events, without prefix; `<topic>.current` and the others derive from the feed's name. */
   readonly topic: string;
   /** How the endpoint spells its query parameters. */
   readonly parameters: QueryParameters;
+  readonly paging: PagingStyle;
   /** Fixed query parameters, sent with every request: date ranges, filters. They are part of the scope. */
   readonly query: Readonly<Record<string, string>>;
   /** Records asked for in one request. */
@@ -28,11 +40,47 @@ export interface FeedDefinition {
   readonly transitions: readonly TransitionDefinition[];
 }
 
+/** A scheme of authentication, and where its token comes from. Without tokenEnv and tokenFile it is the general token. */
+export type Auth = {
+  /** Variable of the environment that holds the token. */
+  readonly tokenEnv?: string | undefined;
+  /** File that holds the token and nothing else. */
+  readonly tokenFile?: string | undefined;
+} & AuthScheme;
+
+export type AuthScheme =
+  /** Query parameter of that name. */
+  | { readonly scheme: 'query'; readonly name: string }
+  | { readonly scheme: 'bearer' }
+  /** The token is the password of that user; without a user it is the user, with an empty password. */
+  | { readonly scheme: 'basic'; readonly user: string | null }
+  /** Request header of that name. */
+  | { readonly scheme: 'header'; readonly name: string }
+  | { readonly scheme: 'none' };
+
+/** How an endpoint writes the time of an update, in records and in `updatedSince`. */
+export type TimeFormat = 'seconds' | 'milliseconds' | 'iso8601';
+
+/** How the rows behind the first page are asked for. */
+export type PagingStyle =
+  /** By a number, of which it is learned whether it counts pages or records, and from where. */
+  | { readonly style: 'page' }
+  /** By the number of records to leave out. */
+  | { readonly style: 'offset' }
+  /** By a text that the response holds at the dotted path `from`, sent as the query parameter `parameter`. */
+  | { readonly style: 'cursor'; readonly parameter: string; readonly from: string }
+  /** By an address: that of `rel="next"` in the `Link` header, or what the response holds at the dotted path `from`. */
+  | { readonly style: 'link'; readonly from: string | null }
+  /** Not at all: one response holds all rows that were asked for. */
+  | { readonly style: 'none' };
+
 export interface QueryParameters {
-  readonly page: string;
-  readonly pageSize: string;
-  /** Unix seconds, inclusive. */
-  readonly updatedSince: string;
+  /** Of the styles `page` and `offset`; null: the endpoint has none. */
+  readonly page: string | null;
+  /** Null: the endpoint decides how long a page is. */
+  readonly pageSize: string | null;
+  /** Inclusive, in the feed's time format. Null: the endpoint has no such filter, and each poll reads everything. */
+  readonly updatedSince: string | null;
   /**
    * First and last calendar date of the records, both included: a backfill reads by windows of them. Without them, or with
    * null, it reads by `updated`. Only for an endpoint whose records all have a whole date.
@@ -86,3 +134,14 @@ export interface LatestInGroupTransition extends TransitionBase {
   /** Event field → Avro path: true when before and after hold the same non-null value there (`correction` by `rating_id`). */
   readonly same: Readonly<Record<string, string>>;
 }
+
+/** The shape of the mission's API, which a definition may differ from. */
+export const usualShape = {
+  apiUrl: null,
+  auth: null,
+  headers: {},
+  idField: 'id',
+  updatedField: 'updated',
+  updatedFormat: 'seconds',
+  paging: { style: 'page' },
+} as const satisfies Partial<FeedDefinition>;

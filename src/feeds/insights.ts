@@ -1,7 +1,8 @@
-import type { FeedDefinition } from './definition';
+import { type FeedDefinition, usualShape } from './definition';
 
 /** Research and recommendations of analysts on securities. Specification 4.1. */
 export const insights: FeedDefinition = {
+  ...usualShape,
   name: 'insights',
   path: '/api/v1/analyst/insights',
   responseKey: 'analyst-insights',

@@ -1,10 +1,11 @@
-import type { FeedDefinition } from './definition';
+import { type FeedDefinition, usualShape } from './definition';
 
 /**
  * The IPO calendar. Specification 4.3. Its dates lie in the future or are a bare year: no date bounds in the query, and a
  * backfill by `updated`, for no window of days holds a record of "2026".
  */
 export const ipos: FeedDefinition = {
+  ...usualShape,
   name: 'ipos',
   path: '/api/v2.1/calendar/ipos',
   responseKey: 'ipos',

@@ -137,6 +137,12 @@ export interface ProducerRecord {
   readonly timestamp: number;
 }
 
+/**
+ * Key of the fences that owners write into compacted topics. No record may have it as its id: compaction keeps one record of a key,
+ * so the next fence would take the record away, and readers that tell fences by the key would never see it.
+ */
+export const FENCE_KEY = '__highwater_fence';
+
 export interface LogRecord extends ProducerRecord {
   readonly partition: number;
   /** Position in the partition; grows, may have gaps. */

@@ -12,6 +12,13 @@ export interface ConsumerLog {
    * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
    */
   ends(topic: string, at: 'committed' | 'written', signal: AbortSignal): Promise<ReadonlyMap<number, number>>;
+  /** As `presentEnds`, with the topic that they belong to. */
+  endsWithId(topic: string, signal: AbortSignal): Promise<TopicEnds>;
+  /**
+   * As `ends` of what is committed, but without waiting for a partition that has no leader just now, and so nobody to ask: null. To
+   * read it from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`.
+   */
+  presentEnds(topic: string, signal: AbortSignal): Promise<ReadonlyMap<number, number | null>>;
   /**
    * All that a topic holds, from its beginning through all that was written when this was called: transactions that were open
    * then are waited for. Of a compacted topic at least the latest record of each key, tombstones too; who reads folds them.
@@ -21,15 +28,29 @@ export interface ConsumerLog {
   load(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
   /**
    * Committed records of a topic from given positions on, in log order per partition, for ever: ends without an error at the
-   * signal. A partition that is not named, or a topic that appears later, is read from its beginning.
+   * signal. A partition that is not named, or a topic that appears later, is read from its beginning; one that is null begins with
+   * what is committed after the call, and maybe some of the minute before. While a partition has no leader, the others are read on.
    * @throws HighwaterError LOG_POSITION_LOST when records that were to come are not there any more; KAFKA_*, LOG_*
    */
-  follow(topic: string, from: ReadonlyMap<number, number>, signal: AbortSignal): AsyncIterable<LogRecord>;
+  follow(
+    topic: string,
+    from: ReadonlyMap<number, number | null>,
+    signal: AbortSignal,
+  ): AsyncIterable<LogRecord>;
   /** Shares the partitions of topics with the other members of a group. Returns at once. */
   joinGroup(options: GroupOptions): GroupMember;
   /** As `CommitLog.append`. */
   append(topic: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface TopicEnds {
+  /**
+   * A topic that is deleted and created again under its name has another id. Null while there is no such topic, and where the log knows
+   * no ids: the embedded log, whose topics cannot be deleted, and Kafka before 2.8.
+   */
+  readonly topicId: string | null;
+  readonly ends: ReadonlyMap<number, number | null>;
 }
 
 export interface GroupOptions {
@@ -53,10 +74,13 @@ export interface AssignedPartition {
   readonly partition: number;
   /** Aborted when the partition goes to another member, or this one leaves. */
   readonly revoked: AbortSignal;
-  /** Where the group stands: offset of the record to come. Null when it never committed here. */
+  /** As `TopicEnds.topicId`. */
+  readonly topicId: string | null;
+  /** The group has committed in an earlier topic of this name: everything that this one holds is new to it. */
+  readonly isRecreated: boolean;
+  /** Where the group stands: offset of the record to come. Null when it never committed in this topic. */
   readonly committed: number | null;
-  /** Offsets of the first record that is kept, and after the last committed one, when the partition was given. */
-  readonly range: { readonly first: number; readonly end: number };
+  readonly range: PartitionRange;
   /**
    * Committed records from an offset on, as they come, a few hundred at most at a time, never none; ends when the partition is
    * revoked. The next ones are fetched while these are worked on, and no more than that.
@@ -71,9 +95,19 @@ export interface AssignedPartition {
   commit(next: number): Promise<void>;
 }
 
+/** Offsets of a partition when it was given to a member. */
+export interface PartitionRange {
+  /** Offset of the first record that the log still has. */
+  readonly first: number;
+  /** After the last committed record. */
+  readonly end: number;
+  /** Behind it is all that was committed since the member joined, and maybe some of the minute before. */
+  readonly sinceJoined: number;
+}
+
 export interface GroupMember {
   /**
-   * Rejects when the group cannot be kept: what a person has to mend (refused passwords, missing permissions, a session timeout
+   * Rejects when the group cannot be kept: what a person has to fix (refused passwords, missing permissions, a session timeout
    * that brokers do not take). What passes by itself is waited out. Resolves once it has left.
    */
   readonly over: Promise<void>;

@@ -1,4 +1,4 @@
-import { arena } from '../arena';
+import { arena } from '../bytes/arena';
 import type { Gathered, ProducerRecord, TransactionBatch } from './commit-log';
 
 /** Records as they are: for a log that writes them so. */

@@ -1,23 +1,23 @@
-import type { FeedCodec } from '../avro/feed-codec';
-import type { SchemaRegistry } from '../avro/registry';
+import { oneAhead } from '../async/one-ahead';
+import type { FeedCodec } from '../avro/codec/feed-codec';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
 import type { FeedSession, FeedTopics } from '../log/commit-log';
-import type { Logger } from '../logger';
+import type { Logger } from '../logging/logger';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
-import type { Origin, ScanPage, VendorRecord } from '../types';
-import { type BatchPage, openBatch } from './batch';
-import { confirm } from './confirm';
-import { newDeadLetters } from './dead-letters';
-import type { Decoder } from './decode';
-import { type DiffOptions, diff } from './diff';
-import type { Drift } from './drift';
-import { type EncodeContext, encode, largestRecordBytes } from './encode';
-import { buildEvents, type EventContext } from './events';
-import type { Images } from './images';
-import { oneAhead } from './one-ahead';
-import type { PublishedChanges } from './published-changes';
+import type { Origin, ScanPage, Unfit, VendorRecord } from '../types';
+import { newDeadLetters } from './changes/dead-letters';
+import { type DiffOptions, diff } from './changes/diff';
+import { buildEvents, type EventContext } from './changes/events';
+import type { Images } from './changes/images';
+import type { PublishedChanges } from './changes/published-changes';
+import { confirm } from './records/confirm';
+import type { Decoder } from './records/decode';
+import type { Drift } from './records/drift';
 import type { Round } from './round';
+import { type BatchPage, openBatch, rehearsedBatch } from './transaction/batch';
+import { type EncodeContext, encode, largestRecordBytes } from './transaction/encode';
 
 export interface PollDeps {
   readonly source: Source;
@@ -77,21 +77,24 @@ export async function poll(
   signal: AbortSignal,
 ): Promise<PollResult> {
   const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0, complete: false };
-  const batch = openBatch(feed, deps, (page) => {
+  const committed = (page: BatchPage) => {
     count(page, result);
     warnOfTooLarge(page, feed, deps.logger);
     noteDrift(page.changes, deps);
     deps.onPage?.({ ...page, feed, state: deps.state });
-  });
+  };
+  const batch = round.onRehearsed
+    ? rehearsedBatch(feed, deps.state, round.onRehearsed)
+    : openBatch(feed, deps, committed);
 
   try {
     for await (const ahead of oneAhead(round.pages, signal, round.readsAhead)) {
       const page = ahead.value;
-      const context = pageContext(feed, page, round.origin(page), deps);
+      const context = changeContext(feed, page, round.origin(page), deps);
       const pending = batch.begin();
-      pending.moveOffset(round.position(pending.offset, page));
-
       const decoded = deps.decode(page.rows);
+      pending.moveOffset(round.position(pending.offset, page, decoded));
+
       const doubtful: VendorRecord[] = [];
       const events = buildEvents(diff(decoded.records, pending, context, doubtful), pending, context);
       if (doubtful.length > 0) await batch.commit(); // pages before this one do not wait for a second read
@@ -113,6 +116,7 @@ export async function poll(
   } finally {
     await batch.commit(); // what was read before something failed
   }
+  round.end?.();
   return result;
 }
 
@@ -129,7 +133,7 @@ export function noteDrift({ extras }: PublishedChanges, { drift, codec }: PollDe
   for (const extra of extras) drift.note({ extra }, codec.schemas.record);
 }
 
-function warnOfTooLarge({ letters }: BatchPage, feed: Feed, logger: Logger): void {
+export function warnOfTooLarge({ letters }: Pick<BatchPage, 'letters'>, feed: Feed, logger: Logger): void {
   for (const { id, reason, bytes } of letters) {
     if (id === undefined) continue;
     // An id may be what is too large.
@@ -145,25 +149,23 @@ function warnOfTooLarge({ letters }: BatchPage, feed: Feed, logger: Logger): voi
   }
 }
 
-type PageContext = EventContext & EncodeContext & DiffOptions;
+type ChangeContext = EventContext & EncodeContext & DiffOptions & { readonly unfit: Unfit[] };
 
-export function pageContext(
+export function changeContext(
   feed: Feed,
   page: Pick<ScanPage, 'observedAtMs'>,
   origin: Origin,
   deps: PollDeps,
-): PageContext {
-  const { appId, topics, codec, images, onTouch, instance: owner } = deps;
-  const { ownerEpoch, maxRecordBytes } = deps.session;
+): ChangeContext {
+  const { appId, topics, codec, images, onTouch } = deps;
+  const { maxRecordBytes } = deps.session;
   const { observedAtMs } = page;
   const duringSnapshot = origin === 'snapshot';
   // Name by name: of an object that is spread V8 makes a class for each page, and the pipeline's code is compiled for it anew.
-  const context: PageContext = {
+  const context: ChangeContext = {
     feed,
     topics,
     codec,
-    owner,
-    ownerEpoch,
     observedAtMs,
     appId,
     images,
@@ -174,6 +176,7 @@ export function pageContext(
     firstSight: duringSnapshot || origin === 'backfill' ? 'r' : 'c',
     limit: { maxBytes: maxRecordBytes, bytesOf: (event) => largestRecordBytes(event, context) },
     tooLarge: [],
+    unfit: [],
   };
   return context;
 }

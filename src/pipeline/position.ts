@@ -1,6 +1,7 @@
+import type { FeedDefinition } from '../feeds/definition';
 import type { SourceOffset } from '../state/source-offset';
 import type { Paging, ScanProgress } from '../types';
-import { unknownPaging } from './paging';
+import { declaredPaging, unknownPaging } from './scan/paging';
 
 /** What a page moves of the position; what belongs to its transaction (number, counts, time) is added when that is made. */
 export function advance(
@@ -33,8 +34,12 @@ export function pagingFields(paging: Paging): Partial<SourceOffset> {
   };
 }
 
-/** What was learned of the server's paging, for a feed that now asks for `pageSize` records. */
-export function learnedPaging(offset: SourceOffset, pageSize: number): Paging {
+/** What was declared and learned of the server's paging, for a feed as it is declared now. */
+export function learnedPaging(offset: SourceOffset, feed: FeedDefinition): Paging {
+  return declaredPaging(feed, storedPaging(offset, feed.pageSize));
+}
+
+function storedPaging(offset: SourceOffset, pageSize: number): Paging {
   const { page_offset_unit: unit, first_page, page_size, longest_page } = offset;
   if (page_size === null) return unknownPaging(pageSize);
   const known = { unit, firstPage: first_page ?? 0, ordered: offset.ordered };

@@ -1,9 +1,12 @@
 import type { Feed } from '../feeds/feed';
 import type { SourceOffset } from '../state/source-offset';
 import type { Origin, ScanPage } from '../types';
-import { isYetToBegin, scanFromNow } from './beginning';
 import { advance, learnedPaging } from './position';
-import { type ScanDeps, scan } from './scan';
+import type { Decoded } from './records/decode';
+import { isYetToBegin, scanFromNow } from './scan/beginning';
+import { type ScanDeps, scan } from './scan/scan';
+import { snapshotCheck } from './snapshot-check';
+import type { BatchPage } from './transaction/batch';
 
 /**
  * One round over a feed's records: what is read, and what it means. The regular poll is one; a reconcile and a backfill
@@ -20,9 +23,13 @@ export interface Round {
   /** What the changes of a page are published as. */
   origin(page: ScanPage): Origin;
   /** What a page makes of the feed's position. */
-  position(offset: SourceOffset, page: ScanPage): Partial<SourceOffset>;
+  position(offset: SourceOffset, page: ScanPage, decoded: Decoded): Partial<SourceOffset>;
   /** After each page, when all that was read is committed: a long round lets others have their turn. */
   between?(): Promise<void>;
+  /** For a dry run: nothing is published or kept, and this is called for each page with what would be. */
+  readonly onRehearsed?: ((page: BatchPage) => void) | undefined;
+  /** When all that was read is committed. @throws HighwaterError if it is not worth anything */
+  end?(): void;
 }
 
 /** From the high-water mark, less an overlap, to what the server showed when it began. */
@@ -31,8 +38,9 @@ export function pollRound(feed: Feed, offset: SourceOffset, wide: boolean, deps:
     highWaterMark: offset.high_water_mark,
     snapshot: offset.snapshot !== 'complete',
     wide,
-    paging: learnedPaging(offset, feed.pageSize),
+    paging: learnedPaging(offset, feed),
   };
+  const check = snapshotCheck(feed, offset);
   return {
     pages: (stop) =>
       isYetToBegin(offset)
@@ -40,9 +48,10 @@ export function pollRound(feed: Feed, offset: SourceOffset, wide: boolean, deps:
         : scan(feed, start, deps, stop),
     readsAhead: true,
     origin: ({ progress }) => (progress.duringSnapshot ? 'snapshot' : 'poll'),
-    position: (before, { progress, observedAtMs }) => ({
-      ...advance(before, progress, observedAtMs),
+    position: (before, { progress, observedAtMs }, decoded) => ({
+      ...advance(before, check.progressOf(progress, decoded), observedAtMs),
       ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
     }),
+    end: check.end,
   };
 }

@@ -3,8 +3,7 @@ import type { ConfigWithApi } from '../config/load-config';
 import type { Feed } from '../feeds/feed';
 import { scopeFingerprint } from '../feeds/scope';
 import { feedTopics } from '../log/topics';
-import { createSource } from '../source/client';
-import { createRequestBudget } from '../source/request-budget';
+import { createApiClients } from './api-clients';
 import { carryOut } from './carry-out';
 import { acquireFeed } from './owned-feed';
 import { turnsAlone } from './turns';
@@ -24,14 +23,12 @@ export async function actAsOwner(
   signal: AbortSignal,
 ): Promise<void> {
   const { api, appId, topicPrefix } = config;
-  const budget = createRequestBudget(api.budget);
-  const source = createSource({
-    ...{ baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger: deps.logger },
-  });
+  const clients = createApiClients(api, { logger: deps.logger });
+  const source = clients.of(feed.name);
   const topics = feedTopics(feed, topicPrefix);
   const membership = deps.log.join([topics], { instance: deps.instance, isGuest: true });
   try {
-    const scope = scopeFingerprint(feed, api.baseUrl);
+    const scope = scopeFingerprint(feed, api.access.get(feed.name)!.baseUrl);
     const grant = await membership.grant(feed.name, signal);
     const owned = await acquireFeed(feed, { ...deps, source, topics, scope, appId }, signal, grant);
     try {
@@ -44,7 +41,6 @@ export async function actAsOwner(
     }
   } finally {
     await membership.leave();
-    source.close();
-    budget.close();
+    clients.close();
   }
 }

@@ -2,11 +2,19 @@ import type { Command, Outcome } from '../commands/command';
 import type { Request } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
-import { type BackfillRequest, backfillRound, describeProgress, unfinishedOther } from '../pipeline/backfill';
 import { type PollDeps, poll } from '../pipeline/poll';
-import { type ReconcileProgress, reconcile } from '../pipeline/reconcile';
-import { movePosition, resetState } from '../pipeline/reposition';
-import { retryDeadLetters } from '../pipeline/retry-dead-letters';
+import { pagingFields } from '../pipeline/position';
+import {
+  type BackfillRequest,
+  backfillRound,
+  describeProgress,
+  unfinishedOther,
+} from '../pipeline/rounds/backfill';
+import { type ReconcileProgress, reconcile } from '../pipeline/rounds/reconcile';
+import { resetState } from '../pipeline/rounds/reset-state';
+import { retryDeadLetters } from '../pipeline/rounds/retry-dead-letters';
+import { unknownPaging } from '../pipeline/scan/paging';
+import { movePosition } from '../pipeline/transaction/transact';
 import {
   backfilled,
   done,
@@ -25,7 +33,7 @@ import type { Turns } from './turns';
  *
  * The request is answered in any case.
  * @param turns what a long command lets happen between its pages
- * @returns what the feed's loop has to deal with as after a poll; null when there is nothing
+ * @returns an error that the feed's loop has to deal with as after a poll; null when the feed is well
  */
 export async function carryOut(
   feed: Feed,
@@ -43,18 +51,13 @@ export async function carryOut(
       logger.info(outcome.summary, { feed: feed.name, command: command.name, ...outcome.facts });
     return null;
   } catch (thrown) {
-    const error =
-      thrown instanceof HighwaterError
-        ? thrown
-        : new HighwaterError('UNEXPECTED', `${command.name} of feed ${feed.name}: ${String(thrown)}`, {
-            cause: thrown,
-          });
+    const error = failureOf(feed, command, thrown);
     if (signal.aborted) {
       answer({ ok: false, error: interrupted(feed, command, 'the process that carried it out was stopped') });
       return null;
     }
     answer({ ok: false, error });
-    return error.code.startsWith('COMMAND_') ? null : error;
+    return endsOnlyTheWork(error) ? null : error;
   }
 
   function refuseDuringSnapshot(): void {
@@ -79,11 +82,15 @@ export async function carryOut(
         );
       }
       case 'snapshot': {
-        const { seq } = deps.state.offset;
         refuseDuringSnapshot();
         await movePosition(feed, deps, {
-          ...{ snapshot: 'pending', snapshot_completed_ms: null, snapshot_seq: seq, high_water_mark: 0 },
+          ...pagingFields(unknownPaging(feed.pageSize)),
+          snapshot: 'pending',
+          snapshot_completed_ms: null,
+          snapshot_seq: deps.state.offset.seq,
+          high_water_mark: 0,
           begins_at: 0,
+          ordered: true,
         });
         return done(`Feed ${feed.name} is read again from the beginning: every record comes once more.`);
       }
@@ -166,6 +173,22 @@ export function patient(deps: PollDeps): PollDeps {
 function refuseWhilePaused(feed: Feed, { deps }: OwnedFeed, { name }: Command): void {
   if (deps.state.offset.paused && (name === 'reconcile' || name === 'backfill' || name === 'snapshot'))
     throw refused(`feed ${feed.name} is paused; resume it first`);
+}
+
+/** What was thrown while a command was carried out, as an error for people. */
+export function failureOf(feed: Feed, { name }: Command, thrown: unknown): HighwaterError {
+  if (thrown instanceof HighwaterError) return thrown;
+  return new HighwaterError('UNEXPECTED', `${name} of feed ${feed.name}: ${String(thrown)}`, {
+    cause: thrown,
+  });
+}
+
+/**
+ * Whether the feed is well although a piece of work of it failed: the API did not answer, or everything that the work wanted to
+ * read cannot be read. Polls go on, and meet what concerns them by themselves. An error of the log or the registry is the feed's.
+ */
+export function endsOnlyTheWork({ code }: HighwaterError): boolean {
+  return code === 'UNEXPECTED' || /^(COMMAND|SOURCE|SCAN)_/.test(code);
 }
 
 function refused(why: string): HighwaterError {

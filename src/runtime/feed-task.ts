@@ -1,24 +1,12 @@
+import { joinSignals, pause } from '../async/wait';
 import type { Inbox } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
-import type { Grant, Membership } from '../log/membership';
-import { commit } from '../pipeline/commit';
-import { encodeTransaction } from '../pipeline/encode';
 import type { PollDeps } from '../pipeline/poll';
-import type { Redact } from '../redaction';
-import { joinSignals, pause } from '../wait';
-import {
-  endsOwnership,
-  endsWorker,
-  eventFor,
-  type FeedTaskState,
-  isForOthers,
-  nextState,
-  pauseAfter,
-} from './feed-task-state';
-import { feedWork } from './feed-work';
-import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
-import type { Tell } from './publisher-events';
+import { movePosition } from '../pipeline/transaction/transact';
+import type { Redact } from '../secrets/redaction';
+import { endsOwnership, endsWorker, eventFor, isForOthers, pauseAfter } from './failure-answers';
+import { type FeedTenureDeps, feedTenure } from './feed-tenure';
 
 /** How the last poll of a feed went. */
 export interface FeedTaskReport {
@@ -30,14 +18,9 @@ export interface FeedTaskReport {
   readonly notCommitted: HighwaterError | null;
 }
 
-export interface FeedTaskDeps extends OwnedFeedDeps {
-  /** By which this instance is told which feeds are its own. */
-  readonly membership: Membership;
-  readonly tell: Tell;
+export interface FeedTaskDeps extends FeedTenureDeps {
   /** For what is kept in the log of an error, where whoever reads it knows no secrets. */
   readonly redact: Redact;
-  /** Commands for this feed: taken between polls, while it is owned. */
-  readonly inbox: Inbox;
 }
 
 /**
@@ -46,7 +29,8 @@ export interface FeedTaskDeps extends OwnedFeedDeps {
  * feed notices (I9). The signal ends it after the page that is being committed, and so does another instance that gets the feed.
  *
  * @param once ends after the first poll, whatever its outcome
- * @throws HighwaterError LOG_* when the log cannot be published to at all: another process holds it, it cannot be written
+ * @throws HighwaterError LOG_* when the log cannot be published to at all: another process holds it, it cannot be written, it
+ * was deleted or moved
  */
 export async function runFeedTask(
   feed: Feed,
@@ -55,114 +39,84 @@ export async function runFeedTask(
   signal: AbortSignal,
 ): Promise<FeedTaskReport> {
   const { logger, inbox, membership } = deps;
-  let work = feedWork(feed, deps, once);
-  let state: FeedTaskState = 'starting';
-  let hold: Hold | null = null;
-  let owned: OwnedFeed | null = null;
-  let failures = 0;
-  let error: HighwaterError | null = null;
-  let notCommitted: HighwaterError | null = null;
-  let isPaused = false;
+  const tenure = feedTenure(feed, deps, once, signal);
+  let trouble = noTrouble;
 
-  function tell({ message, code, now, remedy }: HighwaterError, facts: object): void {
+  /** @param notCommitted what the signal left open */
+  function report(notCommitted: HighwaterError | null): FeedTaskReport {
+    const isPaused = tenure.owned?.deps.state.offset.paused ?? false;
+    const complete = isPaused || (tenure.held?.work.lastPoll?.complete ?? false);
+    return { feed: feed.name, error: trouble.error, complete, notCommitted };
+  }
+
+  function explain({ message, code, now, remedy }: HighwaterError, facts: object): void {
     const unrepeated = 'The poll failed and is not repeated; other feeds are not concerned.';
     logger.error(message, { feed: feed.name, code, now: once ? unrepeated : now, remedy, ...facts });
   }
 
+  /** @throws the error when it ends the worker */
+  async function answer(error: HighwaterError): Promise<void> {
+    const { held, owned } = tenure;
+    const { code, kind, message } = error;
+    deps.tell({ kind: 'failed', feed: feed.name, code, parks: kind.parks, what: deps.redact(message) });
+    // Another instance that has this feed has not all of them.
+    const isOthers = held === null && code === 'LOG_OWNED';
+    if (endsWorker(code, owned !== null) && !isOthers) throw error;
+    // Who waits for the others' word asks again at once: the feed may be its own as soon as they can be reached.
+    if (held === null && !once) {
+      if (trouble.error?.code !== code) explain(error, {});
+      trouble = { ...trouble, error };
+      return;
+    }
+    trouble = { error, failures: trouble.failures + 1 };
+    const event = eventFor(code);
+    if (owned === null && isForOthers(event, trouble.failures)) membership.decline(feed.name);
+    const isKept = owned !== null && !endsOwnership(code, trouble.failures);
+    const pauseMs = pauseAfter(event, trouble.failures, feed.pollIntervalMs, isKept, Math.random());
+    held?.work.postpone(pauseMs);
+    explain(error, once ? {} : { retryInMs: Math.round(pauseMs) });
+    if (!isKept || !(await keepError(feed, owned.deps, error, event === 'parked', deps.redact)))
+      await tenure.release();
+  }
+
   try {
     while (!signal.aborted) {
-      if (hold?.grant.revoked.aborted) {
-        owned = await letGo(owned);
-        state = nextState(state, 'revoked');
-        work = feedWork(feed, deps, once);
-        [hold, failures, error] = [null, 0, null];
+      if (tenure.isRevoked) {
+        await tenure.leave();
+        trouble = noTrouble;
       }
       try {
-        hold ??= await holdFeed(feed, deps, signal);
-        owned ??= await takeOver(feed, deps, hold);
-        const { over } = hold;
-        if (state === 'starting') state = nextState(state, 'acquired');
-        const isPolled = await work.turn(owned, over);
-        if (isPolled && error !== null)
-          logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: error.code });
-        if (isPolled) [failures, error] = [0, null];
-        isPaused = owned.deps.state.offset.paused;
-        state = nextState(state, 'polled');
+        const { held, owned } = await tenure.own();
+        if (await held.work.turn(owned, held.over)) {
+          if (trouble.error !== null)
+            logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: trouble.error.code });
+          trouble = noTrouble;
+        }
       } catch (thrown) {
-        if (signal.aborted) {
-          notCommitted = ofLog(thrown);
-          break;
-        }
-        if (hold?.grant.revoked.aborted) continue;
-        const before: HighwaterError | null = error;
-        error = asHighwaterError(feed, thrown);
-        const { code, kind, message } = error;
-        deps.tell({ kind: 'failed', feed: feed.name, code, parks: kind.parks, what: deps.redact(message) });
-        // Another instance that has this feed has not all of them.
-        const isOthers = hold === null && error.code === 'LOG_OWNED';
-        if (owned === null && endsWorker(error.code) && !isOthers) throw error;
-        const event = eventFor(error.code);
-        state = nextState(state, event);
-        // Who waits for the others' word asks again at once: the feed may be its own as soon as they can be reached.
-        if (hold === null && !once) {
-          if (before?.code !== error.code) tell(error, {});
-          work.postpone(ASK_AGAIN_MS);
-          await idle(ASK_AGAIN_MS, null, signal);
-          if (!signal.aborted && state !== 'starting') state = nextState(state, 'due');
-          continue;
-        }
-        failures++;
-        const isKept = owned !== null && !endsOwnership(error.code, failures);
-        if (owned === null && isForOthers(event, failures)) membership.decline(feed.name);
-        const pauseMs = pauseAfter(event, failures, feed.pollIntervalMs, isKept, Math.random());
-        work.postpone(pauseMs);
-        tell(error, once ? {} : { retryInMs: Math.round(pauseMs) });
-        if (!isKept || !(await keepError(feed, owned!.deps, error, event === 'parked', deps.redact)))
-          owned = await letGo(owned);
+        if (signal.aborted) return report(ofLog(thrown));
+        if (tenure.isRevoked) continue;
+        await answer(asHighwaterError(feed, thrown));
       }
       if (once) break;
-      const over: AbortSignal = hold?.over ?? signal;
-      await idle(work.untilDue(), owned === null ? null : inbox, over);
-      if (!over.aborted && state !== 'starting') state = nextState(state, 'due');
+      const { held, owned } = tenure;
+      await idle(held?.work.untilDue() ?? ASK_AGAIN_MS, owned && inbox, held?.over ?? signal);
     }
-    const complete = isPaused || (work.lastPoll?.complete ?? false);
-    return { feed: feed.name, error, complete, notCommitted };
+    return report(null);
   } finally {
-    nextState(state, 'stop');
-    await letGo(owned);
+    await tenure.leave();
   }
 }
 
 const ASK_AGAIN_MS = 1_000;
 
-/** The feed is this instance's until `over`: it was revoked, or the signal came. */
-interface Hold {
-  readonly grant: Grant;
-  readonly over: AbortSignal;
+/** What has failed since the feed was read last. */
+interface Trouble {
+  readonly error: HighwaterError | null;
+  /** In a row, since the feed was granted. */
+  readonly failures: number;
 }
 
-async function holdFeed(feed: Feed, { membership, tell }: FeedTaskDeps, signal: AbortSignal): Promise<Hold> {
-  tell({ kind: 'waiting', feed: feed.name });
-  const grant = await membership.grant(feed.name, signal);
-  return { grant, over: AbortSignal.any([signal, grant.revoked]) };
-}
-
-async function takeOver(feed: Feed, deps: FeedTaskDeps, { grant, over }: Hold): Promise<OwnedFeed> {
-  const { tell } = deps;
-  tell({ kind: 'restoring', feed: feed.name });
-  const onTouch = () => tell({ kind: 'touched', feed: feed.name });
-  const onOtherChanges: NonNullable<PollDeps['onOtherChanges']> = (changes, observedAtMs) =>
-    tell({ kind: 'otherChanges', feed: feed.name, changes, observedAtMs });
-  // A sign of life: a large state takes a while, and nobody must take that for a loop that stands still.
-  const onRestore: OwnedFeedDeps['onRestore'] = (name, progress) => {
-    deps.onRestore?.(name, progress);
-    tell({ kind: 'restoring', feed: name });
-  };
-  const owned = await acquireFeed(feed, { ...deps, onTouch, onOtherChanges, onRestore }, over, grant);
-  const { state, drift } = owned.deps;
-  tell({ kind: 'acquired', feed: feed.name, state, drift });
-  return owned;
-}
+const noTrouble: Trouble = { error: null, failures: 0 };
 
 /** Until something is due, a command comes, or the signal. */
 async function idle(ms: number, inbox: Inbox | null, signal: AbortSignal): Promise<void> {
@@ -178,14 +132,6 @@ async function idle(ms: number, inbox: Inbox | null, signal: AbortSignal): Promi
   either.leave();
 }
 
-/** What goes wrong in letting go must not hide why, nor end the other feeds: the next owner fences this one anyway. */
-async function letGo(owned: OwnedFeed | null): Promise<null> {
-  await owned?.session.release().catch((error: unknown) => {
-    owned.deps.logger.debug('the feed could not be released', { feed: owned.deps.topics.feed, error });
-  });
-  return null;
-}
-
 /**
  * The last error goes into the source offset, where `status` finds it; a failure of that is the log's next error.
  * @returns false when it showed that the feed is owned no more
@@ -197,15 +143,16 @@ async function keepError(
   parks: boolean,
   redact: Redact,
 ): Promise<boolean> {
-  const { state, session, topics, codec, instance: owner } = deps;
   const last_error = `${error.code}: ${redact(error.message)}`;
   const parked = parks ? error.code : null;
-  if (last_error === state.offset.last_error && parked === state.offset.parked) return true;
-  const pending = state.begin();
-  pending.moveOffset({ last_error, parked });
-  const context = { feed, topics, codec, owner, ownerEpoch: session.ownerEpoch, observedAtMs: Date.now() };
+  const { storedOffset: stored } = deps.state;
+  const isStored =
+    last_error === stored.last_error &&
+    parked === stored.parked &&
+    feed.pollIntervalMs === stored.poll_interval_ms;
+  if (isStored) return true;
   try {
-    await commit(encodeTransaction([], pending, context, session), pending, session);
+    await movePosition(feed, deps, { last_error, parked });
     return true;
   } catch (cause) {
     const { code } = asHighwaterError(feed, cause);

@@ -1,15 +1,14 @@
+import { pause } from '../async/wait';
 import type { Command } from '../commands/command';
 import type { Inbox } from '../commands/inbox';
-import type { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
-import type { Logger } from '../logger';
+import type { Logger } from '../logging/logger';
 import { type PollResult, poll } from '../pipeline/poll';
-import { reconcile } from '../pipeline/reconcile';
-import { movePosition } from '../pipeline/reposition';
 import { pollRound } from '../pipeline/round';
+import { reconcile } from '../pipeline/rounds/reconcile';
+import { movePosition } from '../pipeline/transaction/transact';
 import type { BackfillProgress } from '../state/source-offset';
-import { pause } from '../wait';
-import { backfill, carryOut, interrupted, patient } from './carry-out';
+import { backfill, carryOut, endsOnlyTheWork, failureOf, interrupted, patient } from './carry-out';
 import { reconciled } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Tell } from './publisher-events';
@@ -37,12 +36,13 @@ export interface FeedWorkDeps {
   readonly tell: Tell;
 }
 
-/** What does not wait until a long piece of work is done. */
-const ending: readonly Command['name'][] = ['pause', 'reset', 'snapshot', 'backfill'];
+/** Commands that end a long piece of work instead of waiting for it. */
+const endsLongWork: readonly Command['name'][] = ['pause', 'reset', 'snapshot', 'backfill'];
 
-const beginning: readonly Command['name'][] = ['resume', 'reset', 'snapshot'];
+/** The feed is polled at once after these: the operator wants to see what comes. */
+const pollsAtOnce: readonly Command['name'][] = ['resume', 'reset', 'snapshot'];
 
-/** Until a reconcile that failed, or was ended, is tried again, in ms. */
+/** Until long work that failed, or was ended, is tried again, in ms. */
 const RETRY_MS = 10 * 60_000;
 
 /** How often, at least, a paused feed shows that it has an owner, in ms. */
@@ -57,6 +57,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
   let lastPoll: PollResult | null = null;
   /** Own clock, ms: one that was carried out counts although it asked for an operator, and one that failed has its pause. */
   let nextReconcileAt = Number.NEGATIVE_INFINITY;
+  let nextBackfillAt = Number.NEGATIVE_INFINITY;
 
   async function pollNow({ deps }: OwnedFeed, signal: AbortSignal): Promise<void> {
     const began = performance.now();
@@ -75,7 +76,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
   function turnsOf(owned: OwnedFeed, work: Command, signal: AbortSignal): Turns {
     const between = async (): Promise<void> => {
       const asked = inbox.first()?.command.name;
-      if (asked !== undefined && ending.includes(asked))
+      if (asked !== undefined && endsLongWork.includes(asked))
         throw interrupted(feed, work, `${asked} was asked for`);
       if (performance.now() >= nextPollAt && !owned.deps.state.offset.paused) await pollNow(owned, signal);
     };
@@ -125,25 +126,42 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
   ): Promise<void> {
     const command = { name: 'backfill', from, to } as const;
     logger.info(`The backfill of feed ${feed.name} goes on.`, { feed: feed.name, from, to });
-    await unlessEnded(owned, command, signal, async (turns) => {
+    const hasFailed = await unlessEnded(owned, command, signal, async (turns) => {
       const outcome = await backfill(feed, owned, command, signal, turns);
       if (outcome.ok) logger.info(outcome.summary, outcome.facts);
       else logger.error(outcome.error.message, { feed: feed.name, code: outcome.error.code });
     });
+    if (hasFailed) nextBackfillAt = performance.now() + RETRY_MS;
   }
 
-  /** Nobody waits for the answer of what nobody asked for. */
+  /**
+   * Does work that nobody waits for. An error that ends the work while the feed is well is logged, and the feed is polled on.
+   * @returns whether it failed; false also when an operator has ended it
+   */
   async function unlessEnded(
     owned: OwnedFeed,
     command: Command,
     signal: AbortSignal,
     work: (turns: Turns) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
       await work(turnsOf(owned, command, signal));
-    } catch (error) {
-      if ((error as HighwaterError).code !== 'COMMAND_INTERRUPTED') throw error;
-      logger.info((error as HighwaterError).message, { feed: feed.name });
+      return false;
+    } catch (thrown) {
+      const error = failureOf(feed, command, thrown);
+      if (signal.aborted || !endsOnlyTheWork(error)) throw thrown;
+      if (error.code === 'COMMAND_INTERRUPTED') {
+        logger.info(error.message, { feed: feed.name });
+        return false;
+      }
+      logger.error(`The ${command.name} of feed ${feed.name} failed: ${error.message}`, {
+        feed: feed.name,
+        code: error.code,
+        now: 'The feed is polled on, and the work is tried again later.',
+        remedy: error.remedy,
+        retryInMs: RETRY_MS,
+      });
+      return true;
     }
   }
 
@@ -162,7 +180,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
         const failure = await carryOut(feed, owned, request, signal, turns);
         if (failure !== null) throw failure;
         // These mean to see what comes now.
-        if (beginning.includes(request.command.name)) nextPollAt = Number.NEGATIVE_INFINITY;
+        if (pollsAtOnce.includes(request.command.name)) nextPollAt = Number.NEGATIVE_INFINITY;
         return false;
       }
       if (performance.now() < nextPollAt) return false;
@@ -176,7 +194,8 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
       await pollNow(owned, signal);
       if (once) return true;
       const { snapshot, backfill: begun } = owned.deps.state.offset;
-      if (begun !== null && snapshot === 'complete') await resumeBackfill(owned, begun, signal);
+      const isBackfillDue = begun !== null && performance.now() >= nextBackfillAt;
+      if (isBackfillDue && snapshot === 'complete') await resumeBackfill(owned, begun, signal);
       if (isReconcileDue(owned)) await reconcileBySchedule(owned, signal);
       return true;
     },

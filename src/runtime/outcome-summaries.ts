@@ -2,10 +2,10 @@ import type { Facts, Outcome } from '../commands/command';
 import type { Feed } from '../feeds/feed';
 import { counted } from '../format/counted';
 import { durationText } from '../format/durations';
-import type { BackfillRequest, BackfillStatus } from '../pipeline/backfill';
 import type { PollResult } from '../pipeline/poll';
-import type { ReconcileProgress, ReconcileResult } from '../pipeline/reconcile';
-import type { RetryResult } from '../pipeline/retry-dead-letters';
+import type { BackfillRequest, BackfillStatus } from '../pipeline/rounds/backfill';
+import type { ReconcileProgress, ReconcileResult } from '../pipeline/rounds/reconcile';
+import type { RetryResult } from '../pipeline/rounds/retry-dead-letters';
 
 export function done(summary: string, facts: Facts = {}): Outcome {
   return { ok: true, summary, facts };
@@ -39,6 +39,7 @@ const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
     'that is a larger part of the feed than is deleted unasked; when they are gone, say --allow-deletes with their number',
   'rows-without-id': 'rows without an id came, and any of them may be one of these records',
   'not-proved': 'the answers around them do not prove that they are gone',
+  'too-large': 'their deletes are larger than the log takes, and are kept as dead letters',
   'scan-not-complete': 'a scan did not reach its end',
 };
 
@@ -76,14 +77,18 @@ function named({ from, to }: BackfillRequest): Facts {
 
 /** What a retry of dead letters came to. */
 export function retried(feed: Feed, result: RetryResult): Outcome {
-  const { published, still, tooOld } = result;
-  const why =
+  const { published, still, tooOld, superseded } = result;
+  const older =
     tooOld === 0
       ? ''
       : ` ${tooOld} of these are records from before the feed began, which a backfill or a snapshot publishes.`;
+  const outdated =
+    superseded === 0
+      ? ''
+      : ` ${superseded} of these may be older than what is published: the API does not show them now.`;
   return done(
-    `${result.retried} dead letters of feed ${feed.name} are records now and removed, ${published} of them published as news; ${still} stay.${why}`,
-    { retried: result.retried, published, still, tooOld },
+    `${result.retried} dead letters of feed ${feed.name} are records now and removed, ${published} of them published as news; ${still} stay.${older}${outdated}`,
+    { retried: result.retried, published, still, tooOld, superseded },
   );
 }
 

@@ -1,14 +1,14 @@
-import { createFeedCodec } from '../avro/feed-codec';
-import { codecForImages } from '../avro/images-codec';
-import type { SchemaRegistry } from '../avro/registry';
+import { createFeedCodec } from '../avro/codec/feed-codec';
+import { codecForImages } from '../avro/codec/images-codec';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
 import type { Grant } from '../log/membership';
-import type { Logger } from '../logger';
-import { createDecoder } from '../pipeline/decode';
-import { createDrift, type Drift } from '../pipeline/drift';
-import { createImages } from '../pipeline/images';
+import type { Logger } from '../logging/logger';
+import { createImages } from '../pipeline/changes/images';
 import type { PageReport, PollDeps } from '../pipeline/poll';
+import { createDecoder } from '../pipeline/records/decode';
+import { createDrift, type Drift } from '../pipeline/records/drift';
 import { type Source, sourceReading } from '../source/source';
 import { feedState } from '../state/feed-state';
 import { type RestoreDeps, restore } from '../state/restore';
@@ -61,7 +61,7 @@ export async function acquireFeed(
     const codec = await codecForImages(feed, topics, registry, own, restored.images.values(), deps.logger);
     const { record } = codec.schemas;
     const images = createImages(feed, record, codec.image);
-    const state = feedState(feed, images, restored);
+    const state = await feedState(feed, images, restored);
     const decode = createDecoder(feed, record);
     const readRows = createRowReader(feed, record, codec.image);
     const patientSource = deps.patientSource ?? deps.source;
@@ -76,7 +76,7 @@ export async function acquireFeed(
         codec,
         decode,
         images,
-        drift: deps.drift ?? createDrift(feed.name, deps.logger),
+        drift: deps.drift ?? createDrift(feed, deps.logger),
         witnesses: new Set(),
       },
     };

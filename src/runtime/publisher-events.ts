@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors';
-import type { Drift } from '../pipeline/drift';
+import type { PublishedChanges } from '../pipeline/changes/published-changes';
 import type { PageReport, PollResult } from '../pipeline/poll';
-import type { PublishedChanges } from '../pipeline/published-changes';
+import type { Drift } from '../pipeline/records/drift';
 import type { SourceEvent } from '../source/source-event';
 import type { FeedState } from '../state/feed-state';
 

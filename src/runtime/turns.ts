@@ -1,7 +1,7 @@
+import { pause } from '../async/wait';
 import type { Feed } from '../feeds/feed';
 import { poll } from '../pipeline/poll';
 import { pollRound } from '../pipeline/round';
-import { pause } from '../wait';
 import type { OwnedFeed } from './owned-feed';
 
 /** What a long command lets happen: the feed's own polls, when they are due. */

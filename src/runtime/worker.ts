@@ -1,17 +1,16 @@
 import { hostname } from 'node:os';
-import type { SchemaRegistry } from '../avro/registry';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import { createInbox } from '../commands/inbox';
 import { serveCommands } from '../commands/serve-commands';
 import type { ConfigWithApi } from '../config/load-config';
 import { scopeFingerprint } from '../feeds/scope';
 import type { CommitLog } from '../log/commit-log';
 import { commandsTopic, feedTopics } from '../log/topics';
-import type { Logger } from '../logger';
-import { createDrift } from '../pipeline/drift';
+import type { Logger } from '../logging/logger';
 import type { PageReport } from '../pipeline/poll';
-import { createRedactor } from '../redaction';
-import { createSource } from '../source/client';
-import { createRequestBudget } from '../source/request-budget';
+import { createDrift } from '../pipeline/records/drift';
+import { createRedactor } from '../secrets/redaction';
+import { createApiClients } from './api-clients';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
 import { heldFeeds } from './held-feeds';
 import type { OwnedFeedDeps } from './owned-feed';
@@ -35,7 +34,7 @@ export function instanceName(): string {
 }
 
 /**
- * Runs all configured feeds in this process, each in a task of its own, over one request budget. Resolves when all have
+ * Runs all configured feeds in this process, each in a task of its own, over one request budget for each API. Resolves when all have
  * ended: after the signal, or with `once` after one poll each. Without `once`, operators' commands reach the feeds.
  *
  * @throws HighwaterError LOG_* when nothing can be published to this log
@@ -49,9 +48,7 @@ export async function runWorker(
   const { api, appId } = config;
   const { logger } = deps;
   const tell = deps.tell ?? silent;
-  const budget = createRequestBudget(api.budget);
-  const asked = { baseUrl: api.baseUrl, token: api.token, limits: api.limits, budget, logger, tell };
-  const [source, patientSource] = [createSource(asked), createSource({ ...asked, priority: 'backfill' })];
+  const clients = createApiClients(api, { logger, tell });
   // What ends one task for good (the log has another owner) ends the others too.
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
@@ -72,20 +69,21 @@ export async function runWorker(
       config.feeds.map((feed) => {
         const task = {
           ...deps,
-          ...{ tell, redact },
+          tell,
+          redact,
           onPage(report: PageReport) {
             deps.onPage?.(report);
             tell({ kind: 'page', feed: feed.name, report });
           },
           log: held.log,
-          source,
-          patientSource,
+          source: clients.of(feed.name),
+          patientSource: clients.of(feed.name, 'backfill'),
           membership,
           topics: topics.get(feed.name)!,
-          scope: scopeFingerprint(feed, api.baseUrl),
+          scope: scopeFingerprint(feed, api.access.get(feed.name)!.baseUrl),
           appId,
           instance,
-          drift: createDrift(feed.name, logger),
+          drift: createDrift(feed, logger),
           inbox: commands?.inboxOf(feed.name) ?? createInbox(),
         };
         return runFeedTask(feed, task, once, stop).catch((error: unknown) => {
@@ -101,8 +99,6 @@ export async function runWorker(
     });
   } finally {
     await Promise.all([commands?.close(), membership.leave()]);
-    source.close();
-    patientSource.close();
-    budget.close();
+    clients.close();
   }
 }

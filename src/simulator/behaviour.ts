@@ -18,6 +18,8 @@ const driftSchema = z.strictObject({
   scale: share,
   /** Texts that end in half a surrogate pair. */
   surrogates: share,
+  /** A member `tree` of 600 lists within each other: more than a publisher takes. */
+  deep: share,
   /** Counts of 0 are left out (analysts). The vendor does this. */
   leaveOutZeroCounts: z.boolean().default(true),
 });

@@ -2,6 +2,8 @@ import type { Drift } from './behaviour';
 import type { FeedName, JsonRecord } from './endpoints';
 import { hashText, type Random } from './random';
 
+export const DEEP_MEMBER = 'tree';
+
 /** @returns whether drift of this kind falls on this record: always the same answer for the same seed and key */
 function falls(kind: string, share: number, key: string, seed: number): boolean {
   return share > 0 && hashText(`${seed}:${kind}:${key}`) / 4294967296 < share;
@@ -20,6 +22,8 @@ export function applyDrift(
   if (falls('members', drift.members, key, seed)) unknownMembers[feed](record);
   if (falls('types', drift.types, key, seed)) otherTypes[feed](record);
   if (falls('surrogates', drift.surrogates, key, seed)) halfSurrogate[feed](record);
+  if (falls('deep', drift.deep, key, seed))
+    record[DEEP_MEMBER] = JSON.parse('['.repeat(600) + ']'.repeat(600));
   if (feed === 'analysts' && drift.leaveOutZeroCounts) leaveOutZeroCounts(record);
   if (falls('milliseconds', drift.milliseconds, key, seed) && typeof record.updated === 'number')
     record.updated *= 1000;

@@ -6,7 +6,7 @@ import { ipoEvents } from './market-events/ipos';
 import type { MarketEvent, MarketScene } from './market-events/market-event';
 import { pureTouch } from './market-events/touch';
 import { createRandom, hashText } from './random';
-import type { FeedStore } from './store';
+import type { FeedStore } from './store/store';
 
 export interface MarketDay {
   /** Makes the next thing happen. @returns what happened, in a few words: `IPO withdrawn: Calerdex Foods Corp.` */

@@ -1,18 +1,18 @@
-import { type Answer, badRequest, pageOf } from './answer';
 import type { Behaviour, BehaviourChange } from './behaviour';
 import { changeBehaviour, defaultBehaviour } from './behaviour';
 import { endpoints, type FeedName, feedNames } from './endpoints';
-import { createFaultBook, type Fault, type FaultBook } from './faults';
-import { pageRange } from './paging';
-import { type QueryText, readQuery } from './query';
+import { type Answer, badRequest, pageOf } from './http/answer';
+import { createFaultBook, type Fault, type FaultBook } from './http/faults';
+import { pageRange } from './http/paging';
+import { type QueryText, readQuery } from './http/query';
+import { createBudget, type RateLimit } from './http/rate-limit';
+import { createRequestLog, type RequestLog, type SeenRequest } from './http/request-log';
 import { createRandom, hashText, type Random } from './random';
-import { createBudget, type RateLimit } from './rate-limit';
-import type { RecordBytes } from './record-bytes';
-import { createRequestLog, type RequestLog, type SeenRequest } from './request-log';
-import { selectWindow, type Window } from './select';
-import { createStore, type FeedStore } from './store';
-import { parseVersion } from './versions';
-import type { Version } from './view';
+import type { RecordBytes } from './store/record-bytes';
+import { selectWindow, type Window } from './store/select';
+import { createStore, type FeedStore } from './store/store';
+import { parseVersion } from './store/versions';
+import type { Version } from './store/view';
 
 /** Called when a request has arrived, before it is answered: a place to change records in the middle of a scan. */
 export type RequestHook = (number: number, request: SeenRequest) => void | Promise<void>;

@@ -1,15 +1,15 @@
 import type { AddressInfo } from 'node:net';
 import type { Behaviour, BehaviourChange } from './behaviour';
-import { addControlRoutes } from './control';
 import { type FeedName, feedNames, type JsonRecord } from './endpoints';
-import type { FaultRule } from './faults';
 import { type SeedOptions, seedMarket } from './generator/seed';
-import { createVendorHttp } from './http';
+import { addControlRoutes } from './http/control';
+import type { FaultRule } from './http/faults';
+import { createVendorHttp } from './http/http';
+import type { RateLimit } from './http/rate-limit';
+import type { RequestCounters, SeenRequest } from './http/request-log';
 import { createMarket, type RequestHook } from './market';
 import { createMarketDay, type MarketDay } from './market-day';
-import type { RateLimit } from './rate-limit';
-import type { RequestCounters, SeenRequest } from './request-log';
-import type { FeedStore, HistoryEntry } from './store';
+import type { FeedStore, HistoryEntry } from './store/store';
 
 export interface SimulatorOptions extends SeedOptions {
   /** 0 (default): any free one. */

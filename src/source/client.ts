@@ -1,16 +1,20 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { createSecureContext, rootCertificates } from 'node:tls';
+import { joinSignals } from '../async/wait';
 import { HighwaterError } from '../errors';
-import type { FeedDefinition } from '../feeds/definition';
-import type { Logger } from '../logger';
-import { proxyPasswords } from '../proxy-passwords';
-import { createRedactor, type Redact } from '../redaction';
-import { joinSignals } from '../wait';
-import { type EchoedToken, echoedToken } from './echoed-token';
+import type { AuthScheme, FeedDefinition } from '../feeds/definition';
+import { answerLimits } from '../json/limits';
+import type { Logger } from '../logging/logger';
+import { type EchoedToken, echoedToken } from '../secrets/echoed-token';
+import { proxyPasswords } from '../secrets/proxy-passwords';
+import { createRedactor, type Redact } from '../secrets/redaction';
+import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import { type HttpLimits, httpGet } from './http-get';
-import { endpointUrl, pageQuery } from './page-query';
+import { ownLink } from './next-page';
+import { endpointUrl, pageUrl } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
-import { interpretResponse, type SourceFailure } from './response-policy';
+import { interpretResponse } from './response-policy';
 import {
   createPageDeadline,
   type PageDeadline,
@@ -21,15 +25,17 @@ import {
 import { serverDateMs } from './retry-after';
 import type { PageRequest, Source, SourcePage } from './source';
 import type { SourceEvent } from './source-event';
+import type { SourceFailure } from './source-failure';
 
 export interface SourceLimits extends HttpLimits {
   readonly retry: RetryLimits;
 }
 
-export interface SourceOptions {
-  /** http or https, perhaps with a path; no query, no user. */
-  readonly baseUrl: string;
-  readonly token: string;
+export interface SourceOptions extends Omit<ApiAccess, 'auth'> {
+  /** Without it the token is a query parameter. */
+  readonly auth?: AuthScheme;
+  /** Certificates (PEM) of authorities to trust besides the public ones. */
+  readonly ca?: string | null;
   /** Shared by all sources of the token; closed by whoever made it. */
   readonly budget: RequestBudget;
   readonly limits: SourceLimits;
@@ -54,14 +60,15 @@ export interface ClosableSource extends Source {
  * @throws HighwaterError CONFIG_INVALID when the base address is none
  */
 export function createSource(options: SourceOptions): ClosableSource {
-  const { baseUrl, token, limits, logger } = options;
+  const { baseUrl, token, limits, logger, auth = usualAuth } = options;
+  const access = { baseUrl, token, auth };
   // Errors are kept in the log and shown by programs that know no secrets: what a proxy answers is in them, too.
-  const redact = createRedactor([token, ...proxyPasswords(process.env)]);
+  const redact = createRedactor([...secretsOf(access), ...proxyPasswords(process.env)], tokenParameter(auth));
   const echoed = echoedToken(token);
   requireUsableBase(baseUrl, redact);
   const agents = {
     http: new HttpAgent({ keepAlive: true }),
-    https: new HttpsAgent({ keepAlive: true }),
+    https: new HttpsAgent({ keepAlive: true, ...trusting(options.ca ?? null) }),
   };
   const closing = new AbortController();
 
@@ -83,8 +90,15 @@ export function createSource(options: SourceOptions): ClosableSource {
         signal: joint.signal,
         maxHoldMs: deadline.remainingMs,
       };
-      const ask = () =>
-        askOnce(feed, page, { ...options, agents, redact, echoed, deadline, signal: joint.signal });
+      let last: SourceFailure | null = null;
+      const ask = async () => {
+        // A retry waits for its turn, too, which may come when there is no time left for an answer.
+        if (last !== null && deadline.remainingMs() < 1) return last;
+        const deps = { ...options, access, agents, redact, echoed, deadline, signal: joint.signal };
+        const outcome = await askOnce(feed, page, deps);
+        if (outcome.kind === 'failure') last = outcome;
+        return outcome;
+      };
       try {
         const outcome = await withRetry(() => options.budget.run(ask, turn), deadline, retryOptions);
         if (outcome.kind === 'failure')
@@ -109,6 +123,7 @@ export function createSource(options: SourceOptions): ClosableSource {
 }
 
 interface AskDeps extends SourceOptions {
+  readonly access: ApiAccess;
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
   readonly redact: Redact;
   readonly echoed: EchoedToken;
@@ -121,17 +136,21 @@ async function askOnce(
   page: PageRequest,
   deps: AskDeps,
 ): Promise<{ readonly kind: 'page'; readonly page: SourcePage } | SourceFailure> {
-  const { agents, baseUrl, deadline, limits, now = Date.now, redact, signal, token } = deps;
+  const { access, agents, deadline, limits, now = Date.now, redact, signal } = deps;
   deadline.start();
-  const url = endpointUrl(baseUrl, feed.path);
+  const url = endpointUrl(access.baseUrl, feed.path);
   const request = `GET ${redact(url)}`;
+  const asked = { paging: feed.paging, auth: access.auth, url, request, redact };
+  // One that was kept may be of another address.
+  const foreign = feed.paging.style === 'link' ? ownLink(page.continuation ?? null, asked) : null;
+  if (foreign?.kind === 'failure') return foreign;
   const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, Math.ceil(deadline.remainingMs())));
   const began = performance.now();
   const answered = (status: number | null) =>
     deps.tell?.({ kind: 'requested', feed: feed.name, status, seconds: (performance.now() - began) / 1_000 });
   const result = await httpGet({
-    url,
-    query: pageQuery(feed, page, token),
+    url: pageUrl(feed, page, access),
+    headers: { ...feed.headers, ...authHeaders(access) },
     request,
     agents,
     limits: { ...limits, timeoutMs },
@@ -142,21 +161,30 @@ async function askOnce(
   if (result.kind === 'failure') return result;
   const { response } = result;
   const receivedAtMs = now();
-  const read = interpretResponse(response, {
+  const read = await interpretResponse(response, {
     responseKey: feed.responseKey,
-    request,
-    redact,
+    ...asked,
     echoedToken: deps.echoed,
     readRows: page.readRows,
+    limits: answerLimits(limits.bodyLimitBytes),
+    signal,
     nowMs: receivedAtMs,
   });
   if (read.kind === 'page') {
-    const { rows } = read;
-    return { kind: 'page', page: { rows, serverDateMs: serverDateMs(response.headers.date), receivedAtMs } };
+    const { rows, next } = read;
+    return {
+      kind: 'page',
+      page: { rows, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs },
+    };
   }
   // The vendor counts by token: whoever uses it has to wait.
   if (read.code === 'SOURCE_RATE_LIMITED') deps.budget.holdFor(read.retryAfterMs ?? 0);
   return read;
+}
+
+/** Made once, since reading all the public certificates takes a while. */
+function trusting(ca: string | null) {
+  return ca === null ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
 }
 
 function requireUsableBase(baseUrl: string, redact: Redact): void {

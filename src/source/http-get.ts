@@ -2,12 +2,14 @@ import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import axios, { type AxiosResponse } from 'axios';
-import { excerpt } from '../excerpt';
-import { networkReason } from '../network-reason';
-import type { Redact } from '../redaction';
+import { isCertificateFailure } from '../net/certificate-failures';
+import { networkCode, networkReason } from '../net/network-reason';
+import { excerpt } from '../secrets/excerpt';
+import type { Redact } from '../secrets/redaction';
 import { version } from '../version';
 import { Body } from './body';
-import { failure, mayHoldPage, type RawResponse, type SourceFailure } from './response-policy';
+import { mayHoldPage, type RawResponse } from './response-policy';
+import { failure, type SourceFailure } from './source-failure';
 
 export interface HttpLimits {
   /** For the whole answer, ms. */
@@ -19,9 +21,10 @@ export interface HttpLimits {
 }
 
 export interface HttpGet {
-  /** Without query. */
+  /** With its query. */
   readonly url: string;
-  readonly query: URLSearchParams;
+  /** Those of the feed and of its token. */
+  readonly headers: Readonly<Record<string, string>>;
   /** How the request is called in errors. */
   readonly request: string;
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
@@ -85,7 +88,6 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
 
 function send(get: HttpGet, signal: AbortSignal) {
   return axios.get<Readable>(get.url, {
-    params: get.query,
     httpAgent: get.agents.http,
     httpsAgent: get.agents.https,
     responseType: 'stream',
@@ -94,6 +96,7 @@ function send(get: HttpGet, signal: AbortSignal) {
     signal,
     headers: {
       Accept: 'application/json',
+      ...get.headers,
       'Accept-Encoding': 'gzip, deflate',
       // A page from some cache in between would hide records behind a Date of its own.
       'Cache-Control': 'no-cache',
@@ -148,6 +151,12 @@ function transportFailure(error: unknown, phase: 'headers' | 'body', get: HttpGe
     return failure(
       'SOURCE_BODY_TRUNCATED',
       `${get.request} broke off in the middle of its answer (${reason})`,
+    );
+  }
+  if (isCertificateFailure(networkCode(error))) {
+    return failure(
+      'SOURCE_CERTIFICATE',
+      `${get.request} was not sent: the certificate of the server is not trusted (${reason})`,
     );
   }
   return failure('SOURCE_UNREACHABLE', `${get.request} got no answer (${reason})`);

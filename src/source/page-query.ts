@@ -1,22 +1,47 @@
 import type { FeedDefinition } from '../feeds/definition';
+import { writeTime } from '../feeds/time-format';
+import { type ApiAccess, tokenParameter } from './api-access';
+import { linkQuery } from './link';
 import type { PageRequest } from './source';
+
+/** The whole address of a page's request. */
+export function pageUrl(feed: FeedDefinition, request: PageRequest, access: ApiAccess): string {
+  const { continuation } = request;
+  if (feed.paging.style === 'link' && continuation !== undefined) return linkedPage(continuation, access);
+  const query = pageQuery(feed, request, access).toString();
+  return `${endpointUrl(access.baseUrl, feed.path)}${query === '' ? '' : `?${query}`}`;
+}
 
 /**
  * The feed's fixed parameters, then paging, then the token. Brackets go percent-encoded (`parameters%5Bupdated%5D`),
  * which every server must read like the plain form; the plain form is not valid in a query.
  */
-export function pageQuery(feed: FeedDefinition, request: PageRequest, token: string): URLSearchParams {
-  const { parameters } = feed;
+function pageQuery(feed: FeedDefinition, request: PageRequest, access: ApiAccess): URLSearchParams {
+  const { paging, parameters } = feed;
   const query = new URLSearchParams(feed.query);
-  query.set(parameters.page, String(request.pageOffset));
-  query.set(parameters.pageSize, String(request.pageSize));
-  query.set(parameters.updatedSince, String(request.updatedSince));
+  const isNumbered = paging.style === 'page' || paging.style === 'offset';
+  if (isNumbered && parameters.page !== null) query.set(parameters.page, String(request.pageOffset));
+  if (parameters.pageSize !== null) query.set(parameters.pageSize, String(request.pageSize));
+  if (parameters.updatedSince !== null)
+    query.set(parameters.updatedSince, writeTime(request.updatedSince, feed.updatedFormat));
   if (request.dates !== undefined && parameters.dateFrom && parameters.dateTo) {
     query.set(parameters.dateFrom, request.dates.from);
     query.set(parameters.dateTo, request.dates.to);
   }
-  query.set('token', token);
+  if (paging.style === 'cursor' && request.continuation !== undefined)
+    query.set(paging.parameter, request.continuation);
+  const parameter = tokenParameter(access.auth);
+  if (parameter !== null) query.set(parameter, access.token);
   return query;
+}
+
+/** The link's own query as the API has written it, with our token. */
+function linkedPage(link: string, access: ApiAccess): string {
+  const url = new URL(link);
+  const parameter = tokenParameter(access.auth);
+  const token = parameter === null ? '' : new URLSearchParams({ [parameter]: access.token }).toString();
+  const query = [linkQuery(url, parameter), token].filter((part) => part !== '').join('&');
+  return `${url.origin}${url.pathname}${query === '' ? '' : `?${query}`}`;
 }
 
 /** The address of a feed's endpoint, without query. The base may have a path of its own. */

@@ -1,10 +1,17 @@
+import { createBreather } from '../async/slices';
 import type { ErrorCode } from '../errors';
-import { excerpt } from '../excerpt';
-import type { Redact } from '../redaction';
+import { isListOrObject, type ScannedAnswer, scanAnswer, type Unread } from '../json/answer-scan';
+import { valueAtPath } from '../json/dotted-path';
+import { type AnswerLimits, SMALL_ANSWER_BYTES } from '../json/limits';
+import type { EchoedToken } from '../secrets/echoed-token';
+import { excerpt } from '../secrets/excerpt';
+import type { Redact } from '../secrets/redaction';
+import { carriedAs, isUsual } from './api-access';
 import type { Body } from './body';
-import type { EchoedToken } from './echoed-token';
+import { isNextInBody, type NextPageContext, nextPage } from './next-page';
 import { retryAfterMs } from './retry-after';
 import type { RowReader } from './source';
+import { failure, type SourceFailure } from './source-failure';
 import { vendorMessage } from './vendor-message';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
@@ -14,47 +21,73 @@ export interface RawResponse {
   readonly body: Body;
 }
 
-export interface SourceFailure {
-  readonly kind: 'failure';
-  readonly code: ErrorCode;
-  /** What happened, with the values, secrets already removed. */
-  readonly what: string;
-  /** How long the API asks to wait, ms; absent when it does not say. */
-  readonly retryAfterMs?: number;
-}
-
 export interface ReadRows {
   readonly kind: 'page';
   readonly rows: readonly unknown[];
+  /** By which the next page is asked for; null: there is none, or the feed's paging does not go by it. */
+  readonly next: string | null;
 }
 
-export interface PolicyContext {
+export interface PolicyContext extends NextPageContext {
   readonly responseKey: string;
-  /** How the request is called in errors: `GET https://host/path`, never with its query. */
-  readonly request: string;
-  readonly redact: Redact;
   /** For a whole page, of which records are published. */
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
+  readonly limits: AnswerLimits;
+  /** Reading ends when it aborts. */
+  readonly signal: AbortSignal;
   readonly nowMs: number;
 }
+
+/** Of a large body, enough to say what it is. */
+const HEAD_BYTES = 256 * 1024;
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** What an answer means: a page (perhaps an empty one) or a named failure. Whatever is not known to be a page is none. */
-export function interpretResponse(response: RawResponse, context: PolicyContext): ReadRows | SourceFailure {
+export async function interpretResponse(
+  response: RawResponse,
+  context: PolicyContext,
+): Promise<ReadRows | SourceFailure> {
   const { body, status } = response;
-  if (context.readRows !== undefined && mayHoldPage(status)) {
-    const rows = context.readRows(body, (text) => !context.echoedToken.isIn(text));
-    if (rows !== null) return page(rows);
+  if (context.readRows !== undefined && mayHoldPage(status) && !isNextInBody(context.paging)) {
+    const rows = context.readRows(body, (text) => !context.echoedToken.isIn(text), context.limits.rows);
+    if (rows !== null) return page(rows, undefined, response, context);
   }
-  const text = new TextDecoder().decode(body.shared());
-  if (status === 404 && saysNoData(text)) return page([]);
+  const isSmall = body.length <= SMALL_ANSWER_BYTES;
+  // Other bodies are read in the pauses that a large one has.
+  const bytes = isSmall ? body.shared() : body.kept();
+  const text = new TextDecoder().decode(isSmall ? bytes : bytes.subarray(0, HEAD_BYTES));
+  if (status === 404 && saysNoData(text)) return { kind: 'page', rows: [], next: null };
   if (!mayHoldPage(status)) return failureOfStatus(response, text, context);
   if (text.trim() === '') return failure('SOURCE_BODY_EMPTY', `${answered(status, context)} an empty body`);
-  const parsed = parseJson(context.echoedToken.remove(text));
-  if (parsed === undefined) return failureOfText(response, text, context);
-  return rowsOf(parsed.value, status, text, context);
+  const parsed = isSmall ? parseJson(context.echoedToken.remove(text)) : undefined;
+  if (parsed !== undefined) {
+    const rows = rowsOf(parsed.value, status, text, context);
+    const isTooMuch = Array.isArray(rows) && rows.length > context.limits.rows;
+    if (isTooMuch) return failureOfAnswer('rows', response, text, context);
+    return pageOf(rows, parsed.value, response, context);
+  }
+  if (!isListOrObject(bytes)) return failureOfText('SOURCE_NOT_JSON', '', response, text, context);
+  const scanned = await scan(bytes, isSmall, context);
+  if (scanned.kind === 'unread') return failureOfAnswer(scanned.why, response, text, context);
+  return pageOf(rowsOf(scanned.value, status, text, context), scanned.value, response, context);
+}
+
+async function scan(
+  bytes: Buffer,
+  isSmall: boolean,
+  { echoedToken, limits, responseKey: key, signal }: PolicyContext,
+): Promise<ScannedAnswer> {
+  const steps = scanAnswer(bytes, { key, limits, clean: echoedToken.remove });
+  const breather = createBreather(1);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (isSmall || !breather.isDue()) continue;
+    await breather.breathe();
+    signal.throwIfAborted();
+  }
 }
 
 /** 203 is a 200 that a proxy touched. Every other status is an error, or the 404 that means an empty page. */
@@ -62,13 +95,10 @@ export function mayHoldPage(status: number): boolean {
   return status === 200 || status === 203;
 }
 
-function rowsOf(
-  value: unknown,
-  status: number,
-  text: string,
-  context: PolicyContext,
-): ReadRows | SourceFailure {
-  if (Array.isArray(value)) return page(value);
+type Rows = readonly unknown[];
+
+function rowsOf(value: unknown, status: number, text: string, context: PolicyContext): Rows | SourceFailure {
+  if (Array.isArray(value)) return value;
   const message = vendorMessage(value, context.redact);
   const reported = () =>
     failure(
@@ -83,22 +113,23 @@ function rowsOf(
     );
   }
   if (value.ok === false || (Array.isArray(value.errors) && value.errors.length > 0)) return reported();
-  if (Object.hasOwn(value, context.responseKey))
-    return rowsUnderKey(value, status, message, context) ?? reported();
-  if (Object.keys(value).length === 0) return page([]);
+  const { responseKey } = context;
+  // An object under no key is none that holds rows.
+  const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
+  if (found !== undefined) return rowsUnderKey(found, status, message, context) ?? reported();
+  if (responseKey !== '' && Object.keys(value).length === 0) return [];
   return message === null ? wrongKey(value, status, context) : reported();
 }
 
 /** Null when `null` stands under the key together with a message: that is an error, not an empty page. */
 function rowsUnderKey(
-  value: Members,
+  rows: unknown,
   status: number,
   message: string | null,
   context: PolicyContext,
-): ReadRows | SourceFailure | null {
-  const rows = value[context.responseKey];
-  if (Array.isArray(rows)) return page(rows);
-  if (rows === null) return message === null ? page([]) : null;
+): Rows | SourceFailure | null {
+  if (Array.isArray(rows)) return rows;
+  if (rows === null) return message === null ? [] : null;
   return failure(
     'SOURCE_WRONG_SHAPE',
     `${answered(status, context)} a ${typeof rows} under "${context.responseKey}", not an array`,
@@ -106,13 +137,26 @@ function rowsUnderKey(
 }
 
 function wrongKey(value: Members, status: number, context: PolicyContext): SourceFailure {
-  const keys = Object.keys(value);
-  const named = keys.slice(0, 10).map((key) => `"${excerpt(key, context.redact)}"`);
+  const { responseKey, redact } = context;
+  const { members, path } = deepest(value, responseKey);
+  const keys = Object.keys(members);
+  const named = keys.slice(0, 10).map((key) => `"${excerpt(key, redact)}"`);
   const more = keys.length > named.length ? ` and ${keys.length - named.length} more` : '';
-  return failure(
-    'SOURCE_WRONG_SHAPE',
-    `${answered(status, context)} an object without "${context.responseKey}"; its keys are ${named.join(', ')}${more}`,
-  );
+  const found = responseKey === '' ? 'an object, not an array' : `an object without "${responseKey}"`;
+  const whose = path === '' ? 'its keys' : `the keys of "${path}"`;
+  const list = keys.length === 0 ? 'it has none' : `${whose} are ${named.join(', ')}${more}`;
+  return failure('SOURCE_WRONG_SHAPE', `${answered(status, context)} ${found}; ${list}`);
+}
+
+/** The last object on the way along a dotted path, and the part of the path that leads to it. */
+function deepest(value: Members, responseKey: string): { readonly members: Members; readonly path: string } {
+  const names = responseKey.split('.');
+  for (let length = names.length - 1; length > 0; length--) {
+    const path = names.slice(0, length).join('.');
+    const members = valueAtPath(value, path);
+    if (isObject(members)) return { members, path };
+  }
+  return { members: value, path: '' };
 }
 
 function failureOfStatus(response: RawResponse, text: string, context: PolicyContext): SourceFailure {
@@ -124,10 +168,14 @@ function failureOfStatus(response: RawResponse, text: string, context: PolicyCon
   if (code === 'SOURCE_REDIRECTED') {
     return failure(code, `${answered(status, context)} a redirect to ${target(headers.location, context)}`);
   }
+  const carried =
+    code !== 'SOURCE_UNAUTHORIZED' || isUsual(context.auth)
+      ? ''
+      : `; the token was sent ${carriedAs(context.auth)}`;
   const wait = retryAfterMs(headers['retry-after'], headers.date, context.nowMs);
   const asked = wait === null ? '' : ` (Retry-After: ${Math.ceil(wait / 1000)} s)`;
   return {
-    ...failure(code, `${answered(status, context)} ${said}${asked}`),
+    ...failure(code, `${answered(status, context)} ${said}${asked}${carried}`),
     ...(wait === null ? {} : { retryAfterMs: wait }),
   };
 }
@@ -145,14 +193,44 @@ function codeOfStatus(status: number): ErrorCode {
   return 'SOURCE_UNEXPECTED_STATUS';
 }
 
-function failureOfText(response: RawResponse, text: string, context: PolicyContext): SourceFailure {
+/** Of a list or an object. */
+function failureOfAnswer(
+  why: Unread,
+  response: RawResponse,
+  text: string,
+  context: PolicyContext,
+): SourceFailure {
+  const { limits, responseKey } = context;
+  const said = answered(response.status, context);
+  switch (why) {
+    case 'truncated':
+      return failureOfText('SOURCE_BODY_TRUNCATED', 'JSON that breaks off', response, text, context);
+    case 'damaged':
+      return failureOfText('SOURCE_BODY_DAMAGED', 'JSON that is damaged', response, text, context);
+    case 'rows':
+      return failure('SOURCE_TOO_MANY_ROWS', `${said} more than ${limits.rows} rows`);
+    case 'nodes':
+      return failure(
+        'SOURCE_BODY_TOO_LARGE',
+        `${said} more than ${limits.nodes} lists and objects in its rows (${response.body.length} bytes)`,
+      );
+    case 'beside':
+      return failure(
+        'SOURCE_WRONG_SHAPE',
+        `${said} an object with more than a megabyte of members beside "${responseKey}"`,
+      );
+  }
+}
+
+function failureOfText(
+  code: ErrorCode,
+  what: string,
+  response: RawResponse,
+  text: string,
+  context: PolicyContext,
+): SourceFailure {
   const type = response.headers['content-type'];
-  // What begins like JSON was meant as JSON: the rest of it is missing.
-  const code = /^\s*[[{]/.test(text) ? 'SOURCE_BODY_TRUNCATED' : 'SOURCE_NOT_JSON';
-  const size =
-    code === 'SOURCE_BODY_TRUNCATED'
-      ? `JSON that breaks off or is damaged (${response.body.length} bytes), `
-      : '';
+  const size = what === '' ? '' : `${what} (${response.body.length} bytes), `;
   return failure(
     code,
     `${answered(response.status, context)} ${size}${describeBody(text, type, context.redact)}`,
@@ -197,10 +275,21 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function page(rows: readonly unknown[]): ReadRows {
-  return { kind: 'page', rows };
+function pageOf(
+  rows: Rows | SourceFailure,
+  answer: unknown,
+  response: RawResponse,
+  context: PolicyContext,
+): ReadRows | SourceFailure {
+  return 'kind' in rows ? rows : page(rows, answer, response, context);
 }
 
-export function failure(code: ErrorCode, what: string): SourceFailure {
-  return { kind: 'failure', code, what };
+function page(
+  rows: Rows,
+  answer: unknown,
+  { headers }: RawResponse,
+  context: PolicyContext,
+): ReadRows | SourceFailure {
+  const next = nextPage(answer, headers.link, context);
+  return next.kind === 'failure' ? next : { kind: 'page', rows, next: next.next };
 }

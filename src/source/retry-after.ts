@@ -10,7 +10,8 @@ export function retryAfterMs(
   date: string | undefined,
   nowMs: number,
 ): number | null {
-  const text = retryAfter?.trim() ?? '';
+  if (retryAfter === undefined) return null;
+  const text = retryAfter.trim();
   if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Number(text) * 1000, longestMs);
   // Date.parse takes almost anything that holds a number; an HTTP date begins with the day's name.
   const until = /^[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
@@ -20,6 +21,7 @@ export function retryAfterMs(
 
 /** An answer's `Date` header in ms; null when absent or unreadable. */
 export function serverDateMs(date: string | undefined): number | null {
+  // Stryker disable next-line ConditionalExpression: Date.parse(undefined) is NaN, too
   const parsed = date === undefined ? Number.NaN : Date.parse(date);
   return Number.isNaN(parsed) ? null : parsed;
 }

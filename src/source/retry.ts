@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConstantBackoff, handleWhenResult, retry } from 'cockatiel';
 import { errorKinds } from '../errors';
-import type { SourceFailure } from './response-policy';
+import type { SourceFailure } from './source-failure';
 
 export interface RetryLimits {
   /** Requests for one page, the first one included. */
@@ -53,8 +53,11 @@ export async function withRetry<T extends { readonly kind: string }>(
   const { limits, random, signal, onRetry } = options;
   let attempts = 0;
   let pauseMs = 0;
-  const worthAnotherTry = (outcome: unknown): boolean => {
+  let failed: SourceFailure | null = null;
+  const worthAnotherTry = (result: unknown): boolean => {
+    const outcome = result as T | SourceFailure;
     if (!isFailure(outcome) || !errorKinds[outcome.code].retriable) return false;
+    failed = outcome;
     pauseMs = backoffMs(outcome, attempts, limits, random);
     return pauseMs < deadline.remainingMs();
   };
@@ -63,11 +66,11 @@ export async function withRetry<T extends { readonly kind: string }>(
     maxAttempts: limits.attempts - 1,
     backoff: new ConstantBackoff(0),
   });
-  policy.onRetry((reason) => {
-    if ('value' in reason && isFailure(reason.value)) onRetry(reason.value, attempts, pauseMs);
-  });
   return policy.execute(async () => {
-    if (attempts > 0) await sleep(pauseMs, undefined, { signal });
+    if (failed !== null) {
+      onRetry(failed, attempts, pauseMs);
+      await sleep(pauseMs, undefined, { signal });
+    }
     attempts += 1;
     return attempt();
   }, signal);
@@ -84,6 +87,6 @@ export function backoffMs(
   return random() * Math.min(limits.maxMs, limits.baseMs * 2 ** (attempts - 1));
 }
 
-function isFailure(outcome: unknown): outcome is SourceFailure {
-  return typeof outcome === 'object' && outcome !== null && 'kind' in outcome && outcome.kind === 'failure';
+function isFailure(outcome: { readonly kind: string }): outcome is SourceFailure {
+  return outcome.kind === 'failure';
 }

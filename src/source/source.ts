@@ -11,10 +11,12 @@ export interface Source {
 }
 
 export interface PageRequest {
-  /** Unix seconds, inclusive. */
+  /** Unix seconds, inclusive; a fraction is sent as far as the feed's time format has one. */
   readonly updatedSince: number;
   /** Value of the paging parameter, as the server wants it: an index or a record offset. */
   readonly pageOffset: number;
+  /** `next` of the page before, in the place of `pageOffset`. */
+  readonly continuation?: string;
   readonly pageSize: number;
   /** Calendar dates (2026-01-31), both included, in the place of those that the feed's query may name. */
   readonly dates?: DateRange;
@@ -25,8 +27,13 @@ export interface PageRequest {
 /**
  * The rows of an answer's body in the server's order, in whatever form the decoder takes them; null for a body that it cannot read.
  * @param mayRead is asked first, about the body as one: where it says no, the answer is null
+ * @param mostRows a body of more is left to others
  */
-export type RowReader = (body: Body, mayRead: (text: Buffer) => boolean) => readonly unknown[] | null;
+export type RowReader = (
+  body: Body,
+  mayRead: (text: Buffer) => boolean,
+  mostRows: number,
+) => readonly unknown[] | null;
 
 /** The same source, whose pages are read so. */
 export function sourceReading(source: Source, readRows: RowReader | null): Source {
@@ -42,6 +49,8 @@ export interface DateRange {
 export interface SourcePage {
   /** The records as parsed JSON, or as `readRows` has read them, in the server's order, not yet looked at. */
   readonly rows: readonly unknown[];
+  /** The cursor or the address by which the answer says that the next page is asked for; null: none. */
+  readonly next: string | null;
   /** The answer's `Date` header in ms; null when absent or unreadable. */
   readonly serverDateMs: number | null;
   /** Own clock when the answer had arrived, ms. */

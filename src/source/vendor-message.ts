@@ -1,5 +1,5 @@
-import { excerpt } from '../excerpt';
-import type { Redact } from '../redaction';
+import { excerpt } from '../secrets/excerpt';
+import type { Redact } from '../secrets/redaction';
 
 /** The message in any of the shapes in which the vendor reports an error; null when there is none. */
 export function vendorMessage(value: unknown, redact: Redact): string | null {
@@ -7,14 +7,18 @@ export function vendorMessage(value: unknown, redact: Redact): string | null {
   return message === null || message.trim() === '' ? null : excerpt(message, redact);
 }
 
-function messageOf(value: unknown): string | null {
+/** Levels in which a message may lie: the stack must not follow from an answer. */
+const MOST_LEVELS = 20;
+
+function messageOf(value: unknown, levels = MOST_LEVELS): string | null {
   if (typeof value === 'string') return value;
-  if (typeof value !== 'object' || value === null) return null;
-  if (Array.isArray(value)) return joined(value.map(messageOf));
+  if (typeof value !== 'object' || value === null || levels === 0) return null;
+  const within = (one: unknown) => messageOf(one, levels - 1);
+  if (Array.isArray(value)) return joined(value.map(within));
   const members = value as Readonly<Record<string, unknown>>;
   return (
-    messageOf(members.errors) ??
-    joined([members.message, members.text, members.error, members.detail].map(messageOf)) ??
+    within(members.errors) ??
+    joined([members.message, members.text, members.error, members.detail].map(within)) ??
     (plain(members.code) === null ? null : joined([members.code, members.id, members.value].map(plain)))
   );
 }

@@ -1,5 +1,5 @@
+import { inSlices } from '../async/slices';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
-import { partitionOf } from '../log/partitioner';
 import type { VendorRecord } from '../types';
 import { groupIndex, moveRecord } from './group-index';
 import type { ImageStore } from './image-store';
@@ -21,6 +21,8 @@ export interface FeedState {
   /** Live images in each partition of the current topic. */
   readonly partitionCounts: readonly number[];
   image(id: string): Buffer | undefined;
+  /** The second at which the API last showed the record to this owner; null when that is not known. */
+  seenAt(id: string): number | null;
   ids(): IterableIterator<string>;
   hasDeadLetter(sha256: string): boolean;
   /** Rows that are kept because they could not be published. */
@@ -34,19 +36,20 @@ export interface FeedState {
 export interface RestoredState {
   readonly offset: SourceOffset;
   readonly images: ImageStore;
-  /** seq of the change that wrote an image, of those not younger than the latest snapshot. */
-  readonly unshown: Map<string, number>;
   readonly deadLetters: Set<string>;
-  /** Of the current topic. */
-  readonly partitions: number;
+  /** Live images in each partition of the current topic. */
+  readonly partitionCounts: readonly number[];
 }
 
-export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored: RestoredState): FeedState {
-  const { images, unshown, deadLetters, partitions } = restored;
+export async function feedState(
+  feed: FeedDefinition,
+  decoder: ImageDecoder,
+  restored: RestoredState,
+): Promise<FeedState> {
+  const { images, deadLetters } = restored;
   let { offset } = restored;
   let storedOffset = offset;
-  const counts: number[] = new Array(partitions).fill(0);
-  for (const id of images.ids()) counts[partitionOf(id, partitions)]!++;
+  const counts = [...restored.partitionCounts];
 
   const lookup = (id: string): VendorRecord | null => {
     const wire = images.get(id);
@@ -56,10 +59,10 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
     .filter((transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group')
     .map(groupIndex);
   if (groups.length > 0) {
-    for (const id of images.ids()) {
+    await inSlices(images.ids(), (id) => {
       const record = lookup(id);
       for (const group of groups) moveRecord(group, null, record, lookup);
-    }
+    });
   }
 
   const base: PendingBase = {
@@ -69,18 +72,18 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
     groups,
     image: images.get,
     hasImage: images.has,
+    seenAt: images.seenAt,
+    see: images.see,
     hasDeadLetter: (sha256) => deadLetters.has(sha256),
-    isUnshown: (id) => unshown.has(id),
+    isUnshown: (id) => images.seqOf(id) <= offset.snapshot_seq,
     counts: () => ({ recordCount: images.size, partitionCounts: counts }),
     take(changes) {
-      // All that is there now was there before the snapshot that begins.
-      if ((changes.offset.snapshot_seq ?? 0) > offset.snapshot_seq)
-        for (const id of images.ids()) unshown.set(id, unshown.get(id) ?? offset.seq);
+      const seq = changes.offset.seq ?? offset.seq;
       for (const [id, wire] of changes.images) {
-        unshown.delete(id);
         if (wire === null) images.delete(id);
-        else images.set(id, wire);
+        else images.set(id, wire, seq);
       }
+      for (const [id, updated] of changes.seen) images.see(id, updated);
       for (const [partition, more] of changes.growth.entries()) counts[partition]! += more;
       for (const [sha256, isKept] of changes.deadLetters) {
         if (isKept) deadLetters.add(sha256);
@@ -110,12 +113,13 @@ export function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored:
       return counts;
     },
     image: base.image,
+    seenAt: images.seenAt,
     ids: images.ids,
     hasDeadLetter: base.hasDeadLetter,
     get deadLetterCount() {
       return deadLetters.size;
     },
-    isOutOfScope: (id) => (unshown.get(id) ?? Number.POSITIVE_INFINITY) <= offset.scope_seq,
+    isOutOfScope: (id) => images.seqOf(id) <= offset.scope_seq,
     begin: () => pendingOver(base, decoder),
   };
 }

@@ -41,7 +41,7 @@ export function pendingGroupIndex(base: GroupIndex): GroupIndex & { apply(): voi
 
 /** `AAPL|57f8…`; null when a part is missing, for then the record belongs to no group. */
 export function groupOf(transition: LatestInGroupTransition, record: VendorRecord | null): string | null {
-  const parts = transition.group.map((path) => valueAt(record, path));
+  const parts = transition.group.map((path) => valueAt(record?.values ?? null, path));
   return parts.every((part) => part !== null && part !== '') ? parts.join('|') : null;
 }
 
@@ -91,7 +91,7 @@ function newestFirst(
 /** Positive when a is newer than b. A missing value is older than any other; ids break ties. */
 function compareRank(transition: LatestInGroupTransition, a: VendorRecord, b: VendorRecord): number {
   for (const path of transition.newestBy) {
-    const order = compareValues(valueAt(a, path), valueAt(b, path));
+    const order = compareValues(valueAt(a.values, path), valueAt(b.values, path));
     if (order !== 0) return order;
   }
   return compareValues(a.id, b.id);

@@ -9,9 +9,18 @@ export interface ImageStore {
   has(id: string): boolean;
   /** Its bytes never change, whatever becomes of the image. Holding them holds their slab. */
   get(id: string): Buffer | undefined;
-  /** Copies it. */
-  set(id: string, image: Buffer): void;
+  /**
+   * Copies it. Where the API shows the record is not known from then on.
+   * @param seq of the change that wrote it, or a later one of the same transaction
+   */
+  set(id: string, image: Buffer, seq: number): void;
   delete(id: string): void;
+  /** Infinity when there is no image. */
+  seqOf(id: string): number;
+  /** The API shows the record at this second. When it has shown it at a later one, two answers disagree, and neither is believed. */
+  see(id: string, updated: number): void;
+  /** Unix seconds; null when it is not known. */
+  seenAt(id: string): number | null;
   ids(): IterableIterator<string>;
   values(): IterableIterator<Buffer>;
   /** What the slabs take: a third more than the images at most, and a slab or two. */
@@ -31,8 +40,10 @@ const SLAB_BYTES = 2 ** 20;
 const LEAST_LIVE = 0.75;
 /** An image above this part of a slab gets one of its own. */
 const LARGE = 4;
-/** Before each image: its length. */
-const LENGTH_BYTES = 4;
+/** Before each image: its length, its seq, and the second at which the API last showed the record: doubles, NaN where it is not known. */
+const SEQ_AT = 4;
+const SEEN_AT = 12;
+const HEADER_BYTES = 20;
 /** Images begin at multiples of it. So the place of an image is a small integer, which takes no object, up to 8 GB. */
 const ALIGNMENT = 4;
 /** So many slabs of a store, the first ones that it makes, are memory that V8 does not count. */
@@ -50,13 +61,15 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   let allSlabBytes = 0;
   let uncounted = 0;
 
-  function put(id: string, image: Buffer): void {
-    const needed = aligned(LENGTH_BYTES + image.length);
+  function put(id: string, image: Buffer, seq: number, seen: number): void {
+    const needed = aligned(HEADER_BYTES + image.length);
     const index = slabFor(needed);
     const slab = slabs[index]!;
     const at = slab.used;
     slab.memory.writeUInt32LE(image.length, at);
-    image.copy(slab.memory, at + LENGTH_BYTES);
+    slab.memory.writeDoubleLE(seq, at + SEQ_AT);
+    slab.memory.writeDoubleLE(seen, at + SEEN_AT);
+    image.copy(slab.memory, at + HEADER_BYTES);
     slab.ids.push(id);
     slab.used += needed;
     slab.live += needed;
@@ -91,10 +104,14 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     return Buffer.from(new SharedArrayBuffer(size));
   }
 
+  function numberAt(place: number, field: number): number {
+    return slabs[slabOf(place)]!.memory.readDoubleLE(offsetOf(place) + field);
+  }
+
   function view(place: number): Buffer {
     const { memory } = slabs[slabOf(place)]!;
     const at = offsetOf(place);
-    const begin = at + LENGTH_BYTES;
+    const begin = at + HEADER_BYTES;
     return memory.subarray(begin, begin + memory.readUInt32LE(at));
   }
 
@@ -102,7 +119,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   function release(place: number): void {
     const slab = slabs[slabOf(place)]!;
     const length = slab.memory.readUInt32LE(offsetOf(place));
-    slab.live -= aligned(LENGTH_BYTES + length);
+    slab.live -= aligned(HEADER_BYTES + length);
     bytes -= length;
     suspects.push(slabOf(place));
   }
@@ -124,8 +141,10 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     for (const id of slab.ids) {
       const place = places.get(id);
       if (place === undefined || slabOf(place) !== index) continue;
-      const begin = offsetOf(place) + LENGTH_BYTES;
-      put(id, slab.memory.subarray(begin, begin + slab.memory.readUInt32LE(offsetOf(place))));
+      const at = offsetOf(place);
+      const begin = at + HEADER_BYTES;
+      const image = slab.memory.subarray(begin, begin + slab.memory.readUInt32LE(at));
+      put(id, image, slab.memory.readDoubleLE(at + SEQ_AT), slab.memory.readDoubleLE(at + SEEN_AT));
     }
     // Not before: what lies in a new slab under its number would pass for what is yet to be moved.
     vacant.push(index);
@@ -146,9 +165,9 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
       const place = places.get(id);
       return place === undefined ? undefined : view(place);
     },
-    set(id, image) {
+    set(id, image, seq) {
       const before = places.get(id);
-      put(id, image);
+      put(id, image, seq, Number.NaN);
       bytes += image.length;
       if (before !== undefined) release(before);
       tidyAll();
@@ -159,6 +178,22 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
       places.delete(id);
       release(place);
       tidyAll();
+    },
+    seqOf(id) {
+      const place = places.get(id);
+      return place === undefined ? Number.POSITIVE_INFINITY : numberAt(place, SEQ_AT);
+    },
+    see(id, updated) {
+      const place = places.get(id);
+      if (place === undefined) return;
+      const seen = updated < numberAt(place, SEEN_AT) ? Number.NaN : updated;
+      slabs[slabOf(place)]!.memory.writeDoubleLE(seen, offsetOf(place) + SEEN_AT);
+    },
+    seenAt(id) {
+      const place = places.get(id);
+      if (place === undefined) return null;
+      const seen = numberAt(place, SEEN_AT);
+      return Number.isNaN(seen) ? null : seen;
     },
     ids: () => places.keys(),
     *values() {

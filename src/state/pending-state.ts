@@ -9,6 +9,8 @@ export interface StateView {
   readonly groups: readonly GroupIndex[];
   image(id: string): Buffer | undefined;
   hasImage(id: string): boolean;
+  /** The second at which the API last showed a record that has an image; null when that is not known. See `see`. */
+  seenAt(id: string): number | null;
   hasDeadLetter(sha256: string): boolean;
   /** The record has an image from before the latest snapshot began, and has not been shown since. */
   isUnshown(id: string): boolean;
@@ -27,6 +29,11 @@ export interface ImageCounts {
  */
 export interface PendingState extends StateView {
   record(id: string): VendorRecord | null;
+  /**
+   * The API shows a record that has an image at this second. A touch moves no image, so where a record is to be looked for is
+   * known from this alone. It is true whether or not anything is committed, and counts at once.
+   */
+  see(id: string, updated: number): void;
   /** Takes a change up; order matters: later records of the same page are compared with what earlier ones became. */
   apply(change: Change): void;
   addDeadLetter(sha256: string): void;
@@ -44,6 +51,8 @@ export interface PendingState extends StateView {
 export interface PendingChanges {
   /** Null: removed. The base's to keep. */
   readonly images: Map<string, Buffer | null>;
+  /** `updated` of those that are not removed. */
+  readonly seen: Map<string, number>;
   /** False: removed. */
   readonly deadLetters: ReadonlyMap<string, boolean>;
   readonly offset: Partial<SourceOffset>;
@@ -53,6 +62,7 @@ export interface PendingChanges {
 
 /** What a layer can lie over. */
 export interface PendingBase extends StateView {
+  see(id: string, updated: number): void;
   take(changes: PendingChanges): void;
 }
 
@@ -63,6 +73,7 @@ export interface ImageDecoder {
 
 export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingState {
   let images = new Map<string, Buffer | null>();
+  let seen = new Map<string, number>();
   const deadLetters = new Map<string, boolean>();
   const groups = base.groups.map(pendingGroupIndex);
   let moved: Partial<SourceOffset> = {};
@@ -80,6 +91,11 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     hasImage(id) {
       const wire = images.get(id);
       return wire === undefined ? base.hasImage(id) : wire !== null;
+    },
+    seenAt: (id) => (images.has(id) ? (seen.get(id) ?? null) : base.seenAt(id)),
+    see(id, updated) {
+      if (!images.has(id)) base.see(id, updated);
+      else if (updated >= seen.get(id)!) seen.set(id, updated);
     },
     record(id) {
       const wire = layer.image(id);
@@ -99,8 +115,13 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       const { id, after } = change;
       const more = (after === null ? 0 : 1) - (layer.hasImage(id) ? 1 : 0);
       if (more !== 0) growth[partitionOf(id, growth.length)]! += more;
+      const { afterRecord } = change;
+      // A read of a record that has an image already comes without what was before.
+      const before = change.beforeRecord ?? (groups.length === 0 ? null : layer.record(id));
       images.set(id, after);
-      for (const group of groups) moveRecord(group, change.beforeRecord, change.afterRecord, layer.record);
+      if (afterRecord === null) seen.delete(id);
+      else seen.set(id, afterRecord.updated);
+      for (const group of groups) moveRecord(group, before, afterRecord, layer.record);
     },
     addDeadLetter(sha256) {
       deadLetters.set(sha256, true);
@@ -115,15 +136,18 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       // The same map where it can be: most layers are settled over nothing, and have thousands of images.
       if (images.size === 0) images = changes.images;
       else for (const [id, wire] of changes.images) images.set(id, wire);
+      if (seen.size === 0) seen = changes.seen;
+      else for (const [id, updated] of changes.seen) seen.set(id, updated);
       for (const [sha256, isKept] of changes.deadLetters) deadLetters.set(sha256, isKept);
       for (const [partition, more] of changes.growth.entries()) growth[partition]! += more;
       layer.moveOffset(changes.offset);
     },
     begin: () => pendingOver(layer, decoder),
     settle() {
-      base.take({ images, deadLetters, offset: moved, growth });
+      base.take({ images, seen, deadLetters, offset: moved, growth });
       for (const group of groups) group.apply();
       images = new Map(); // what was there is the base's now
+      seen = new Map();
       deadLetters.clear();
       growth.fill(0);
       moved = {};

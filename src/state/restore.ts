@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FeedCodec } from '../avro/feed-codec';
-import type { SchemaRegistry } from '../avro/registry';
-import { readSchemaId } from '../avro/wire';
-import type { WireType } from '../avro/wire-type';
+import { createBreather } from '../async/slices';
+import type { FeedCodec } from '../avro/codec/feed-codec';
+import { readSchemaId } from '../avro/codec/wire';
+import type { WireType } from '../avro/codec/wire-type';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
@@ -49,10 +50,10 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   const stored = await restoreOffset(feed, deps, signal);
   const offset = stored === null ? null : inScope(stored, feed, deps.scope);
   const images = imageStore();
-  const unshown = new Map<string, number>();
   const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
   /** Of another incarnation, and not yet overwritten or removed by what follows. */
   const foreign = new Map<string, LogRecord>();
+  const breather = createBreather();
   let records = 0;
   const tell = (isDone: boolean) =>
     deps.onRestore?.(feed.name, { images: images.size, of: offset?.record_count ?? 0, records, isDone });
@@ -64,7 +65,6 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
     const difference = (value === null ? 0 : 1) - (images.has(key) ? 1 : 0);
     counts[partition] = (counts[partition] ?? 0) + difference;
     foreign.delete(key);
-    unshown.delete(key);
     if (value === null) {
       images.delete(key);
       continue;
@@ -72,9 +72,8 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
     // Asked before the await: nearly all are known, and each await would cost a promise for every record.
     if (!codec.image.knowsWriter(readSchemaId(value))) await learnWriter(codec.image, record, deps);
-    const seq = Number(record.headers.seq);
-    if (offset !== null && seq <= offset.snapshot_seq) unshown.set(key, seq);
-    images.set(key, value);
+    images.set(key, value, Number(record.headers.seq));
+    if (breather.isDue()) await breather.breathe();
   }
   tell(true);
   for (const record of foreign.values()) throw foreignImage(feed, record, offset);
@@ -90,9 +89,8 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   return {
     offset: offset ?? newOffset(feed, deps.scope, Date.now()),
     images,
-    unshown,
     deadLetters,
-    partitions: counts.length,
+    partitionCounts: counts,
   };
 }
 
@@ -114,7 +112,7 @@ async function restoreOffset(
 
 /**
  * What a feed without state begins with: a new incarnation, and its snapshot. Without one it begins at this second, by the
- * own clock: its mark is set by the first answer, which tells the server's (`pipeline/beginning.ts`).
+ * own clock: its mark is set by the first answer, which tells the server's (`pipeline/scan/beginning.ts`).
  */
 export function newOffset(feed: Feed, scope: string, nowMs: number): SourceOffset {
   const offset = firstSourceOffset(feed.name, newIncarnation(), scope);

@@ -26,6 +26,7 @@ export interface SourceOffset {
   readonly longest_page: number | null;
   readonly ordered: boolean;
   readonly last_complete_scan_ms: number | null;
+  readonly poll_interval_ms: number | null;
   readonly paused: boolean;
   readonly parked: string | null;
   readonly last_error: string | null;
@@ -75,6 +76,7 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     longest_page: null,
     ordered: true,
     last_complete_scan_ms: null,
+    poll_interval_ms: null,
     paused: false,
     parked: null,
     last_error: null,

@@ -1,6 +1,5 @@
-import type { RecordSchema } from '../avro/schemas';
 import type { Body } from '../source/body';
-import type { VendorRecord } from '../types';
+import type { RecordValues, VendorRecord } from '../types';
 import {
   ROW_BYTES,
   ROW_END,
@@ -37,22 +36,15 @@ function numberOf({ table }: EncodedRows, row: number, field: number): number {
   return table[(row * ROW_BYTES + field) / INT_BYTES]!;
 }
 
-const NOTHING: VendorRecord['extra'] = Object.freeze(Object.create(null));
-
 /**
- * A row that is the Avro bytes of its record, and no object before somebody asks for one of its fields: of nearly all
- * rows nobody does. As a row it has `id` and `updated`; as a record of the feed's schema all other fields, too.
- *
- * Its methods are functions beside it: a vendor's field may have any name.
+ * A row that is the Avro bytes of its record, and no object before somebody asks for its values: of nearly all rows nobody does. Both
+ * as a row and as a record it has `id` and `updated`.
  */
-export abstract class EncodedRecord implements VendorRecord {
-  readonly [field: string]: unknown;
-  /** Always empty: a row with more than the schema says is none of these. */
-  declare readonly extra: VendorRecord['extra'];
+export class EncodedRecord implements VendorRecord {
   readonly #rows: EncodedRows;
   readonly #row: number;
   #image: Buffer | undefined;
-  #fields: VendorRecord | undefined;
+  #values: RecordValues | undefined;
 
   constructor(
     readonly id: string,
@@ -62,6 +54,12 @@ export abstract class EncodedRecord implements VendorRecord {
   ) {
     this.#rows = rows;
     this.#row = row;
+  }
+
+  /** Its `extra` is always empty: a row with more than the schema says is not read this way. */
+  get values(): RecordValues {
+    this.#values ??= this.#rows.feed.decode(EncodedRecord.imageOf(this)).values;
+    return this.#values;
   }
 
   /** In wire format. */
@@ -83,11 +81,6 @@ export abstract class EncodedRecord implements VendorRecord {
     return rows.images.toString('utf8', from - rows.imagesAt, to - rows.imagesAt);
   }
 
-  static fieldsOf(record: EncodedRecord): VendorRecord {
-    record.#fields ??= record.#rows.feed.decode(EncodedRecord.imageOf(record));
-    return record.#fields;
-  }
-
   /** What the vendor sent. */
   toJSON(): unknown {
     const rows = this.#rows;
@@ -96,27 +89,3 @@ export abstract class EncodedRecord implements VendorRecord {
     return JSON.parse(rows.body.kept().toString('utf8', from, to));
   }
 }
-
-export type EncodedRecordClass = new (
-  id: string,
-  updated: number,
-  rows: EncodedRows,
-  row: number,
-) => EncodedRecord;
-
-/** Records whose fields are those of a schema. Null where one has a name that an object has a use for itself. */
-export function encodedRecordClass(schema: RecordSchema): EncodedRecordClass | null {
-  const OfFeed = class extends EncodedRecord {};
-  for (const { name } of schema.fields) {
-    if (name === 'id' || name === 'updated' || name === 'extra') continue;
-    if (name in EncodedRecord.prototype) return null;
-    Object.defineProperty(OfFeed.prototype, name, {
-      get(this: EncodedRecord) {
-        return EncodedRecord.fieldsOf(this)[name];
-      },
-    });
-  }
-  return OfFeed;
-}
-
-Object.defineProperty(EncodedRecord.prototype, 'extra', { value: NOTHING });

@@ -1,7 +1,8 @@
-import { recordIn, vendorNameOf } from '../avro/record-shape';
-import type { AvroSchema } from '../avro/registry';
+import { nestedRecord, vendorNameOf } from '../avro/record-shape';
+import type { AvroSchema } from '../avro/registry/registry';
 import type { FieldSchema, RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
+import { hasUsualKeys } from '../feeds/row-keys';
 import {
   EMPTY_IS_UNKNOWN,
   IS_SYMBOL,
@@ -58,12 +59,19 @@ export interface Plan {
 export function createPlan(feed: FeedDefinition, schema: RecordSchema, base: number): Plan | null {
   // Whatever comes under this key is an error report first.
   if (feed.responseKey === 'errors') return null;
+  if (!hasUsualKeys(feed) || !isAnswerPlain(feed)) return null;
   const writer = planWriter(feed, base);
   const row = writer.record(schema, '', '');
   if (row === null) return null;
   const name = Buffer.from(feed.responseKey);
   const key = writer.text(name);
   return { bytes: writer.bytes(), row, key, keyBytes: name.length, ...writer.found() };
+}
+
+/** Whether the rows are all that is to be read of an answer, and lie right below its top. */
+function isAnswerPlain({ responseKey, paging }: FeedDefinition): boolean {
+  const hasNextWithin = 'from' in paging && paging.from !== null;
+  return responseKey !== '' && !responseKey.includes('.') && !hasNextWithin;
 }
 
 const ALIGNMENT = 16;
@@ -84,6 +92,7 @@ const NO_RULE = -1;
 
 function planWriter(feed: FeedDefinition, base: number) {
   const { unknowns } = feed;
+  const companions = new Map(Object.entries(unknowns.zeroWithout));
   let memory = Buffer.alloc(4096);
   let used = 0;
   let members = 0;
@@ -147,7 +156,7 @@ function planWriter(feed: FeedDefinition, base: number) {
     if (!Array.isArray(branches) || branches.length !== 2 || !branches.includes('null')) return false;
     const nullBranch = branches.indexOf('null');
     const type = branches[1 - nullBranch] as AvroSchema;
-    const within = recordIn(field);
+    const within = nestedRecord(field);
     const code = within !== null ? TYPE_RECORD : isTexts(type) ? TYPE_TEXTS : PRIMITIVES.get(type);
     if (code === undefined) return false;
     memory.writeInt32LE(code, entry + MEMBER_TYPE);
@@ -165,7 +174,7 @@ function planWriter(feed: FeedDefinition, base: number) {
       (unknowns.emptyText ? EMPTY_IS_UNKNOWN : 0) |
       (isSymbol ? IS_SYMBOL : 0);
     memory.writeInt32LE(rules, entry + MEMBER_RULES);
-    const needs = isNumber ? unknowns.zeroWithout[path] : undefined;
+    const needs = isNumber ? companions.get(path) : undefined;
     memory.writeInt32LE(
       fields.findIndex((other) => other.name === needs),
       entry + MEMBER_NEEDS,
@@ -195,7 +204,7 @@ function planWriter(feed: FeedDefinition, base: number) {
 
   /** Whether an unknown zero depends on a field whose own zero depends on another, or on one that is filled later. */
   function chainsUnknowns(fields: readonly FieldSchema[], prefix: string): boolean {
-    const needs = fields.map((field) => unknowns.zeroWithout[prefix + vendorNameOf(field)]);
+    const needs = fields.map((field) => companions.get(prefix + vendorNameOf(field)));
     return fields.some(
       (field, i) => needs.includes(field.name) && (needs[i] !== undefined || OWN.has(field.name)),
     );

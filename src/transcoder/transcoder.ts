@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import type { WireType } from '../avro/codec/wire-type';
 import type { RecordSchema } from '../avro/schemas';
-import type { WireType } from '../avro/wire-type';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Body } from '../source/body';
 import type { RowReader } from '../source/source';
@@ -16,12 +16,7 @@ import {
   ROW_UPDATED,
   SLACK,
 } from './assembly/layout';
-import {
-  type EncodedFeed,
-  type EncodedRecordClass,
-  type EncodedRows,
-  encodedRecordClass,
-} from './encoded-record';
+import { type EncodedFeed, EncodedRecord, type EncodedRows } from './encoded-record';
 import { instantiate, type TranscoderModule } from './module';
 import { createPlan, type Plan } from './plan';
 
@@ -40,11 +35,9 @@ export function createRowReader(
   const transcoder = shared;
   const plan = createPlan(feed, schema, transcoder.planAt);
   if (plan === null || plan.bytes.length > MOST_PLAN_BYTES) return null;
-  const Record = encodedRecordClass(schema);
-  if (Record === null) return null;
   const feedOf: EncodedFeed = { decode: image.decode, knowsSymbol: plan.knowsSymbol };
-  const reading = { plan, Record, feed: feedOf, headerId: leastByteFirst(image.schemaId) };
-  return (body, mayRead) => readRows(transcoder, reading, body, mayRead);
+  const reading = { plan, feed: feedOf, headerId: leastByteFirst(image.schemaId) };
+  return (body, mayRead, mostRows) => readRows(transcoder, reading, body, mayRead, mostRows);
 }
 
 /** One for all feeds: it works while nobody waits. */
@@ -83,7 +76,6 @@ const aligned = (address: number): number => Math.ceil(address / 16) * 16;
 
 interface Reading {
   readonly plan: Plan;
-  readonly Record: EncodedRecordClass;
   readonly feed: EncodedFeed;
   /** Id of the schema, as the header of the wire format has it. */
   readonly headerId: number;
@@ -94,6 +86,7 @@ function readRows(
   reading: Reading,
   body: Body,
   mayRead: Parameters<RowReader>[1],
+  mostRows: number,
 ): readonly unknown[] | null {
   if (body.length > MOST_BODY_BYTES) return null;
   const { module, planAt, tableAt, imagesAt, textAt } = transcoder;
@@ -119,7 +112,7 @@ function readRows(
       ...([plan.row, from, end, tableAt, ROWS_AT_ONCE] as const),
       ...([imagesAt, imagesAt + IMAGES_BYTES, plan.fixedBytes, headerId] as const),
     );
-    if (count < 0) return null;
+    if (count < 0 || rows.length + count > mostRows) return null;
     if (!takeRows(rows, count, memory, transcoder, body, reading)) return null;
     from = module.nextRow();
   }
@@ -136,7 +129,7 @@ function takeRows(
   memory: Buffer,
   { tableAt, imagesAt, textAt }: Transcoder,
   body: Body,
-  { Record, feed }: Reading,
+  { feed }: Reading,
 ): boolean {
   const table = new Int32Array(memory.buffer, tableAt, count * INTS_OF_ROW).slice();
   const imagesEnd = endOfImages(table, imagesAt);
@@ -152,7 +145,7 @@ function takeRows(
       rows.push(parsed);
     } else {
       const id = memory.toString('utf8', table[ints + ROW_ID / 4], table[ints + ROW_ID_END / 4]);
-      rows.push(new Record(id, table[ints + ROW_UPDATED / 4]! >>> 0, encoded, row));
+      rows.push(new EncodedRecord(id, table[ints + ROW_UPDATED / 4]! >>> 0, encoded, row));
     }
   }
   return true;

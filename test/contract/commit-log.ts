@@ -1,3 +1,4 @@
+import '../support/runs';
 import fc from 'fast-check';
 import { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
@@ -177,7 +178,7 @@ export function commitLogContract(
     });
 
     it('reads a topic that nobody has written as empty', async () => {
-      expect(await readAll(log, ['never-heard-of'])).toEqual([]);
+      expect(await readAll(log, ['never-heard-of'])).toStrictEqual([]);
     });
 
     it('commits a source offset alone', async () => {
@@ -235,7 +236,7 @@ export function commitLogContract(
       const failing = session.commit(batch(session, ipo(), [record(ipo().changes.name, 'a', '1')]));
 
       await expect(failing).rejects.toBeInstanceOf(HighwaterError);
-      expect(await readAll(log, [ipo().changes.name, ipo().sourceOffset.name])).toEqual([]);
+      expect(await readAll(log, [ipo().changes.name, ipo().sourceOffset.name])).toStrictEqual([]);
     });
 
     it.each(['given at once', 'gathered'])('takes a batch again that has failed, once: %s', async (how) => {
@@ -276,7 +277,7 @@ export function commitLogContract(
       const second = await acquire();
 
       await expect(second.commit(page)).rejects.toMatchObject({ code: 'LOG_FENCED' });
-      expect(await readAll(log, [ipo().changes.name])).toEqual([]);
+      expect(await readAll(log, [ipo().changes.name])).toStrictEqual([]);
     });
 
     it('refuses a session that was released', async () => {
@@ -326,7 +327,7 @@ export function commitLogContract(
       ]);
 
       await expect(session.commit(foreign)).rejects.toThrow('elsewhere');
-      expect(await readAll(log, [ipo().changes.name])).toEqual([]);
+      expect(await readAll(log, [ipo().changes.name])).toStrictEqual([]);
     });
 
     it('follows what other instances commit later, from the end', async () => {
@@ -378,7 +379,7 @@ export function commitLogContract(
       expect([3, 4]).toContain(since.length);
       expect(since).toEqual(all.slice(-since.length));
       expect(await read({ sinceMs: at(0) - 1 })).toEqual(all);
-      expect(await read({ sinceMs: at(6) })).toEqual([]);
+      expect(await read({ sinceMs: at(6) })).toStrictEqual([]);
       expect(await read({ positionsToEnd: 1_000 })).toEqual(all);
       // Marks of transactions take positions too.
       const last = await read({ positionsToEnd: 4 });
@@ -424,7 +425,7 @@ export function commitLogContract(
       await turn();
       stop.abort();
 
-      expect(await reading).toEqual([]);
+      expect(await reading).toStrictEqual([]);
     });
 
     it('does not pass half a state for the whole when a restore is stopped', async () => {
@@ -469,7 +470,9 @@ export function commitLogContract(
     describe('records of a topic that belongs to no feed', () => {
       const spec = (partitions = 1): SharedTopicSpec => ({
         name: `${harness.prefix}shared`,
-        ...{ partitions, cleanup: 'delete', retentionMs: 3_600_000 },
+        partitions,
+        cleanup: 'delete',
+        retentionMs: 3_600_000,
       });
       const said = (key: string, value: string) => record(spec().name, key, value, { timestamp: Date.now() });
       const values = async () => (await readAll(log, [spec().name])).map(({ value }) => String(value));

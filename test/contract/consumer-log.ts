@@ -79,7 +79,8 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
       it('are nothing while there is no such topic', async () => {
         expect(await log.ends(changes(), 'committed', deadline())).toEqual(new Map());
         expect(await log.ends(changes(), 'written', deadline())).toEqual(new Map());
-        expect(await collect(log.load(changes(), deadline()))).toEqual([]);
+        expect(await log.presentEnds(changes(), deadline())).toEqual(new Map());
+        expect(await collect(log.load(changes(), deadline()))).toStrictEqual([]);
       });
 
       it('are of every partition, behind the last record', async () => {
@@ -93,6 +94,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
           const last = found.filter((one) => one.partition === partition).at(-1);
           expect(end).toBeGreaterThanOrEqual((last?.logOffset ?? -1) + 1);
         }
+        expect(await log.presentEnds(changes(), deadline())).toEqual(ends);
         const written = await log.ends(changes(), 'written', deadline());
         for (const [partition, end] of ends) expect(written.get(partition)).toBeGreaterThanOrEqual(end);
       });
@@ -164,6 +166,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
           expect(committed).toBeNull();
           expect(range.first).toBe(0);
           expect(range.end).toBe(ends.get(partition));
+          expect(range.sinceJoined).toBeLessThanOrEqual(range.end);
         }
         await member.leave();
       });
@@ -208,7 +211,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         });
         await until(() => half.failures.length > 0);
         await half.member.leave();
-        expect(half.handled).toEqual([]);
+        expect(half.handled).toStrictEqual([]);
         const second = start(await open());
         await until(() => second.handled.length === keys.length);
         expect(said(second)).toEqual(all('2'));
@@ -237,7 +240,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         expect(hasLeft).toBe(false);
         goOn();
         await left;
-        expect(one.failures).toEqual([]);
+        expect(one.failures).toStrictEqual([]);
         expect(one.held.size).toBe(0);
         const next = start(await open());
         await publishAll('2');
@@ -317,7 +320,9 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
 
     it('what is appended is read by those who follow', async () => {
       const spec: SharedTopicSpec = {
-        ...{ name: `${harness.prefix}desk.dead-letters`, partitions: 1, cleanup: 'delete' },
+        name: `${harness.prefix}desk.dead-letters`,
+        partitions: 1,
+        cleanup: 'delete',
         retentionMs: 86_400_000,
       };
       const one = start(log, { topics: [spec.name] });

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { connect } from '../../src/log/local/file/sqlite';
 import { openLocalLog } from '../../src/log/local/local-log';
-import { connect } from '../../src/log/local/sqlite';
 import { commitLogContract } from './commit-log';
 
 commitLogContract('the embedded log', async () => {

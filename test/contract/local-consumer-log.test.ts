@@ -1,4 +1,4 @@
-import { openLocalConsumerLog } from '../../src/log/local/consumer-log';
+import { openLocalConsumerLog } from '../../src/log/local/consumer/consumer-log';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import type { AvroSchema, SchemaRegistry } from '../../src/avro/registry';
+import type { AvroSchema, SchemaRegistry } from '../../src/avro/registry/registry';
 import { HighwaterError } from '../../src/errors';
+import { runs } from '../support/runs';
 
 /** One storage for each test: a folder, or subjects of its own on a server. */
 export interface SchemaRegistryHarness {
@@ -14,7 +15,7 @@ type Field = { readonly name: string; readonly type: AvroSchema; readonly defaul
 
 const nullable = (name: string, type = 'string'): Field => ({ name, type: ['null', type], default: null });
 
-/** Everything that `src/avro/registry.ts` promises, for any adapter. */
+/** Everything that `src/avro/registry/registry.ts` promises, for any adapter. */
 export function schemaRegistryContract(
   name: string,
   makeHarness: () => Promise<SchemaRegistryHarness>,
@@ -62,7 +63,9 @@ export function schemaRegistryContract(
       const inspect = (schema: AvroSchema) => registry.inspect(subject('a'), schema);
       expect(await inspect(record())).toMatchObject({ state: 'registered', id: first, version: 1 });
       expect(await inspect(record(nullable('sic', 'long')))).toMatchObject({
-        ...{ state: 'registered', id: second, version: 2 },
+        state: 'registered',
+        id: second,
+        version: 2,
         level: 'FULL_TRANSITIVE',
       });
     });
@@ -201,7 +204,7 @@ export function schemaRegistryContract(
             if (!isThere) there.push(wanted);
           }
         }),
-        { numRuns: 10 },
+        { numRuns: runs(10) },
       );
     });
   });

@@ -19,8 +19,10 @@ const replay = (dataDir = 'data') =>
 
 async function publish(): Promise<CliProcess> {
   const publisher = highwater(['run', '--feeds', 'insights,analysts,ipos'], {
-    ...{ HIGHWATER_API_URL: api().url, HIGHWATER_API_TOKEN: api().token },
-    ...{ HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '50ms' },
+    HIGHWATER_API_URL: api().url,
+    HIGHWATER_API_TOKEN: api().token,
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_POLL_INTERVAL: '50ms',
   });
   for (const feed of ['insights', 'analysts', 'ipos'])
     await publisher.sees(new RegExp(`${feed}: first snapshot complete`), 'stderr');

@@ -59,8 +59,12 @@ it('tells of IPOs that are new, priced, postponed and withdrawn, also of those t
   const priced = { name: 'Calmar Robotics Inc.', ticker: 'CMR', exchange: 'NYSE', currency: 'USD' };
   const shares = { offering_shares: 12_300_000, lead_underwriters: ['Dortis Securities'] };
   move(ids[0], {
-    ...{ ...priced, ...shares, deal_status: 'Priced', price_public_offering: '14.000' },
-    ...{ price_min: '13.000', price_max: '17.250' },
+    ...priced,
+    ...shares,
+    deal_status: 'Priced',
+    price_public_offering: '14.000',
+    price_min: '13.000',
+    price_max: '17.250',
   });
   move(ids[1], { name: 'A', deal_status: 'Postponed' });
   move(ids[2], { name: 'B', deal_status: 'Withdrawn' });
@@ -80,7 +84,10 @@ it('tells of IPOs that are new, priced, postponed and withdrawn, also of those t
     .split('\n')
     .filter((line) => !line.includes('Warm-up'));
   expect(lines.map((line) => line.slice(10, 20).trim()).sort()).toEqual([
-    ...['NEW', 'POSTPONED', 'PRICED', 'WITHDRAWN'],
+    'NEW',
+    'POSTPONED',
+    'PRICED',
+    'WITHDRAWN',
   ]);
   expect(lines.find((line) => line.includes('PRICED'))?.slice(8)).toBe(
     '  PRICED     CMR     Calmar Robotics Inc.            NYSE     14.00 USD (range 13.00–17.25) · 12.3M shares · Dortis Securities',

@@ -25,9 +25,13 @@ async function call(symbol: string, facts: Record<string, unknown>): Promise<voi
   calls++;
   api().stores.insights.upsert({
     ...template,
-    ...{ id: `call-${calls}`, rating_id: `rating-${calls}`, firm: 'Rosra & Co.', firm_id: 'rosra' },
+    id: `call-${calls}`,
+    rating_id: `rating-${calls}`,
+    firm: 'Rosra & Co.',
+    firm_id: 'rosra',
     security: { symbol, name: `${symbol} Inc.`, exchange: 'NYSE', cik: '1', isin: 'US1' },
-    ...{ date: now.toISOString().slice(0, 10), updated: Math.floor(now.getTime() / 1000) },
+    date: now.toISOString().slice(0, 10),
+    updated: Math.floor(now.getTime() / 1000),
     ...facts,
   });
   await until(async () => (await records('insights.rating-changes').catch(() => [])).length > before.length);
@@ -35,8 +39,10 @@ async function call(symbol: string, facts: Record<string, unknown>): Promise<voi
 
 it('tells of calls on the symbols that are watched: changes of rating, targets that move enough, corrections', async () => {
   const publisher = highwater(['run', '--feeds', 'insights'], {
-    ...{ HIGHWATER_API_URL: api().url, HIGHWATER_API_TOKEN: api().token },
-    ...{ HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '50ms' },
+    HIGHWATER_API_URL: api().url,
+    HIGHWATER_API_TOKEN: api().token,
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_POLL_INTERVAL: '50ms',
   });
   await publisher.sees(/insights: first snapshot complete/, 'stderr');
 

@@ -79,7 +79,8 @@ export async function runBrokerFaults(options: BrokerFaultRunOptions): Promise<B
           (feed) => `${feed} ${Date.now() - (commits.times(feed).at(-1) ?? 0)} ms ago`,
         );
         const said = publishers.map((one) => one.output().slice(-4_000)).join('\n---\n');
-        throw new Error(`${what}; last commits: ${last.join(', ')}: ${said}`, { cause });
+        const looked = commits.failure() ?? 'the last look did not fail';
+        throw new Error(`${what}; last commits: ${last.join(', ')}; ${looked}: ${said}`, { cause });
       });
     };
     const bothOwn = async (): Promise<boolean> => {

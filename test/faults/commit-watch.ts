@@ -9,6 +9,8 @@ export interface CommitWatch {
   times(feed: FeedName): readonly number[];
   /** By whom each feed's last commit was: `host:pid`. */
   owners(): Promise<ReadonlyMap<FeedName, string>>;
+  /** Why the last look failed; null: it did not. */
+  failure(): string | null;
   stop(): Promise<void>;
 }
 
@@ -28,12 +30,17 @@ export async function watchCommits({ brokers, registryUrl, prefix }: WatchedPlac
   const times = new Map(feedNames.map((feed) => [feed, [] as number[]]));
   const last = new Map<FeedName, ForeignRecord>();
   let seen = 0;
+  let failure: string | null = null;
   let isOver = false;
 
   const looking = (async () => {
     while (!isOver) {
       // What cannot be read now is read later.
-      const records = await reader.read(...topics.keys()).catch(() => []);
+      failure = null;
+      const records = await reader.read(...topics.keys()).catch((error: unknown) => {
+        failure = String(error);
+        return [];
+      });
       for (const record of records.slice(seen)) {
         const feed = topics.get(record.topic)!;
         // The others are fences.
@@ -54,6 +61,7 @@ export async function watchCommits({ brokers, registryUrl, prefix }: WatchedPlac
         owners.set(feed, ((await registry.decode(value!)) as { owner: string }).owner);
       return owners;
     },
+    failure: () => failure,
     async stop() {
       isOver = true;
       await reader.stop();

@@ -102,7 +102,7 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
       const moment = log.drawMoment(random, kills.length < options.earlyKills);
       const publisher = start();
       // However slow the machine: one life gets past the first snapshots, so that the later kills hit polls.
-      if (kills.length === options.earlyKills) await until(() => hasSnapshots(log), 60_000);
+      if (kills.length === options.earlyKills) await until(() => hasSnapshots(log));
       await killAt(moment, publisher, { sim: market.sim, log });
       const tornCommit = log.diedCommitting(moment);
       const torn = await tornFeeds(log);

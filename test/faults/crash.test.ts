@@ -7,13 +7,14 @@ import { embeddedLog } from './publisher-log';
 const folder = tempFolder();
 const seed = Number(process.env.CRASH_SEED ?? 1);
 
+/** A kill of each kind; the long form is `npm run soak:crash`. */
 describe('the publisher, killed at random moments', () => {
   it('loses nothing, repeats nothing and keeps the order', async () => {
     const report = await runCrashes({
       seed,
-      kills: 16,
-      earlyKills: 6,
-      size: { records: { insights: 600, analysts: 300, ipos: 1200 }, everyMs: 7 },
+      kills: 8,
+      earlyKills: 3,
+      size: { records: { insights: 300, analysts: 150, ipos: 600 }, everyMs: 7 },
       log: embeddedLog(path.join(folder(), 'data')),
       folder: path.join(folder(), 'data'),
     });
@@ -22,9 +23,9 @@ describe('the publisher, killed at random moments', () => {
     expect(describeVerdict(verdict)).toBe('nothing to object to');
     expect(exitCode).toBe(0);
     // The kills hit what they were meant to hit.
-    expect(kills.length).toBeGreaterThanOrEqual(15);
-    expect(kills.filter(({ commits }) => commits > 0).length).toBeGreaterThanOrEqual(6);
-    expect(kills.filter(({ snapshots }) => snapshots.length > 0).length).toBeGreaterThanOrEqual(3);
+    expect(kills.length).toBe(8);
+    expect(kills.filter(({ commits }) => commits > 0).length).toBeGreaterThanOrEqual(3);
+    expect(kills.filter(({ snapshots }) => snapshots.length > 0).length).toBeGreaterThanOrEqual(1);
     expect(kills.filter(({ snapshots }) => snapshots.length === 0).length).toBeGreaterThanOrEqual(3);
     expect(kills.filter(({ tornCommit }) => tornCommit).length).toBeGreaterThanOrEqual(2);
     // And the market was no quiet one.
@@ -37,5 +38,5 @@ describe('the publisher, killed at random moments', () => {
     }
     expect(insights!.transitions).toBeGreaterThan(0);
     expect(ipos!.transitions).toBeGreaterThan(0);
-  }, 120_000);
+  }, 300_000);
 });

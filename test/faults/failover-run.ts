@@ -159,7 +159,9 @@ async function watchOwners({ kafka, registryUrl, prefix }: FailoverOptions): Pro
   const registry = new SchemaRegistry({ host: registryUrl });
   const log = openKafkaLog({
     kafka: { brokers: [kafka.direct], ssl: null, sasl: null, compression: 'none' },
-    ...{ appId: 'onlooker', topicPrefix: prefix, logger: quietLogger() },
+    appId: 'onlooker',
+    topicPrefix: prefix,
+    logger: quietLogger(),
   });
   const stop = new AbortController();
   const pids = new Map<string, number>();

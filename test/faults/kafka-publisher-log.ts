@@ -2,11 +2,34 @@ import type { Random } from '../../src/simulator/random';
 import { startForeignReader } from '../support/foreign-reader/foreign-reader';
 import { kafkaRecords, registrySchemas } from '../support/judge/kafka-records';
 import type { Fate, KafkaProxy, ProxyPoint } from '../support/kafka-proxy';
+import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
+import { sharedServers, uniquePrefix } from '../support/servers';
 import type { KillMoment } from './kill-moment';
 import type { PublisherLog } from './publisher-log';
 
 export interface KafkaPublisherLog extends PublisherLog {
   stop(): Promise<void>;
+}
+
+/** A publisher's log on a broker of its own with a proxy before it, and on the shared registry. */
+export interface ProxiedPublisherLog {
+  readonly kafka: ProxiedKafka;
+  readonly log: KafkaPublisherLog;
+  stop(): Promise<void>;
+}
+
+export async function startProxiedPublisherLog(): Promise<ProxiedPublisherLog> {
+  const { registryUrl } = await sharedServers();
+  const kafka = await startProxiedKafka();
+  const { brokers, direct, proxy } = kafka;
+  try {
+    const log = await kafkaPublisherLog({ brokers, direct, registryUrl, prefix: uniquePrefix(), proxy });
+    const stop = () => log.stop().finally(() => kafka.stop());
+    return { kafka, log, stop };
+  } catch (error) {
+    await kafka.stop();
+    throw error;
+  }
 }
 
 export interface KafkaPlace {

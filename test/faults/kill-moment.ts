@@ -11,7 +11,7 @@ export interface KillMoment {
   readonly delayMs: number;
 }
 
-const deadlineMs = 20_000;
+const deadlineMs = 60_000;
 
 /** Kills the process when the moment has come. @throws Error when it ends by itself, or the moment never comes */
 export async function killAt(

@@ -112,7 +112,10 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
     const verdict = await log.read((seen) => judge(seen, truth, circumstances));
     const { requests, byFault } = market.sim.counters;
     return {
-      ...{ days, requests, exitCode, verdict },
+      days,
+      requests,
+      exitCode,
+      verdict,
       polls: publisher.polls(),
       faults: Object.values(byFault).reduce((sum, count) => sum + count, 0),
       writes: market.writes(),
@@ -130,7 +133,8 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
   async function killNowAndThen(random: Random, until: number): Promise<void> {
     for (;;) {
       const pauseMs = random.int(1_000, 9_000);
-      if (Date.now() + pauseMs > until) return;
+      // One comes, however slow the machine.
+      if (publisher.counts.kills > 0 && Date.now() + pauseMs > until) return;
       await delay(pauseMs);
       // Half of them in the middle of a command, if one comes.
       if (random.chance(0.6)) await operators.accepted(3_000);
@@ -217,9 +221,11 @@ function supervise(start: () => CliProcess, random: Random): Supervised {
       if (inCommand) counts.killsInCommands++;
     },
     async stop() {
-      const one = await running_();
+      // It says something once it listens to signals; it may have been started only now, after a command that acquired a feed.
+      const listens = () => running !== null && !running.hasExited() && running.output() !== '';
+      await Promise.race([until(listens), failed]);
       isEnding = true;
-      one.signal('SIGTERM');
+      running!.signal('SIGTERM');
       return living;
     },
     leave() {
@@ -292,7 +298,10 @@ function operatorsOf(start: (args: readonly string[]) => CliProcess, market: Mar
   }
 
   return {
-    ...{ asked, outcomes, snapshots, surprises },
+    asked,
+    outcomes,
+    snapshots,
+    surprises,
     async work(random, untilMs) {
       while (Date.now() < untilMs) {
         const args = drawCommand(random, market);

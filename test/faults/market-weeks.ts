@@ -47,7 +47,9 @@ export async function startMarketWeeks(
   const clock = (): number => Math.floor(firstMs + (Date.now() - startedMs) * PACE);
   const ownMs = (marketMs: number): number => startedMs + (marketMs - firstMs) / PACE;
   const sim = await startSimulator({
-    ...{ seed, records, clock },
+    seed,
+    records,
+    clock,
     cluster: { feed: 'ipos', size: Math.floor(records.ipos / 5), secondsAgo: 30 * DAY },
     behaviour: { drift, visibilityDelay: 1.5 * HOUR, visibilityDelayShare: 0.2 },
     behaviours: { analysts: { ties: 'shuffled', drift: { withoutId: 0.02 } } },

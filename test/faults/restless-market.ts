@@ -1,5 +1,5 @@
 import { type FeedName, feedNames, type JsonRecord } from '../../src/simulator/endpoints';
-import type { FaultRule } from '../../src/simulator/faults';
+import type { FaultRule } from '../../src/simulator/http/faults';
 import { createRandom, type Random, recordId } from '../../src/simulator/random';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator';
 import type { ApiTruth } from '../support/judge/judge';
@@ -18,8 +18,13 @@ export interface RestlessMarket {
 }
 
 const drift: NonNullable<NonNullable<SimulatorOptions['behaviour']>['drift']> = {
-  ...{ members: 0.05, types: 0.05, withoutId: 0.01, withoutUpdated: 0.01 },
-  ...{ milliseconds: 0.03, scale: 0.1, surrogates: 0.03 },
+  members: 0.05,
+  types: 0.05,
+  withoutId: 0.01,
+  withoutUpdated: 0.01,
+  milliseconds: 0.03,
+  scale: 0.1,
+  surrogates: 0.03,
 };
 
 export const faults: readonly FaultRule[] = [
@@ -46,7 +51,8 @@ export async function startRestlessMarket(seed: number, size: MarketSize): Promi
     cluster: { feed: 'ipos', size: Math.floor(size.records.ipos / 5) },
     behaviour: {
       drift,
-      ...{ visibilityDelay: 1.5, visibilityDelayShare: 0.3 },
+      visibilityDelay: 1.5,
+      visibilityDelayShare: 0.3,
     },
     behaviours: { analysts: { ties: 'shuffled' } },
     faults,

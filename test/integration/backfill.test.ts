@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../src/errors';
 import type { Feed } from '../../src/feeds/feed';
-import { describeProgress } from '../../src/pipeline/backfill';
+import { describeProgress } from '../../src/pipeline/rounds/backfill';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import type { FeedName } from '../../src/simulator/endpoints';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator';
@@ -55,7 +55,7 @@ describe('a backfill by date', () => {
     expect(published(events, 'r', 'backfill')).toEqual(wanted);
     expect(events).toHaveLength(wanted.length);
     // A read says nothing about a move.
-    expect(await publisher.topic('insights.rating-changes')).toEqual([]);
+    expect(await publisher.topic('insights.rating-changes')).toStrictEqual([]);
     expect(await publisher.sourceOffset()).toMatchObject({ high_water_mark: mark, backfill: null });
     expect(await backfill(publisher, feed, range)).toMatchObject({ complete: true, changes: 0 });
   });
@@ -107,7 +107,7 @@ describe('a backfill by date', () => {
     const wanted = shownBetween(api, 'insights', 'date', range.from, range.to);
     expect(await backfill(publisher, feed, range)).toMatchObject({ complete: true });
     expect(published(await publisher.topic('insights'), 'r', 'backfill')).toEqual(wanted);
-    expect(publisher.logger.warnings).toEqual([]);
+    expect(publisher.logger.warnings).toStrictEqual([]);
   });
 
   it.each(['first', 'random'] as const)('misses nothing while rows move (%s)', async (moveWhich) => {
@@ -119,7 +119,7 @@ describe('a backfill by date', () => {
     // Those that moved are the polls' by now.
     await publisher.poll();
     const keys = (await publisher.topic('insights')).map(({ key }) => key);
-    expect(wanted.filter((id) => !keys.includes(id))).toEqual([]);
+    expect(wanted.filter((id) => !keys.includes(id))).toStrictEqual([]);
     expect(new Set(keys).size).toBe(keys.length);
   });
 
@@ -138,7 +138,7 @@ describe('a backfill by date', () => {
       ({ date_from, date_to }) => (secondsOf(String(date_to)) - secondsOf(String(date_from))) / 86_400 + 1,
     );
     expect([...new Set(days)].slice(0, 4)).toEqual([21, 11, 6, 3]);
-    expect(api.requests('insights').filter(({ status }) => status === 400)).toEqual([]);
+    expect(api.requests('insights').filter(({ status }) => status === 400)).toStrictEqual([]);
   });
 
   it('names the one day that is beyond reach, and has published what lies before it', async () => {
@@ -156,7 +156,7 @@ describe('a backfill by date', () => {
     });
     const before = shownBetween(api, 'insights', 'date', range.from, daysAgo(21));
     const found = published(await publisher.topic('insights'), 'r', 'backfill');
-    expect(before.filter((id) => !found.includes(id))).toEqual([]);
+    expect(before.filter((id) => !found.includes(id))).toStrictEqual([]);
     expect(publisher.owned().deps.state.offset.backfill).toMatchObject({ ...range, next_date: heavy });
   });
 
@@ -192,7 +192,7 @@ describe('a backfill by `updated`', () => {
     await backfill(publisher, feed, range);
     expect(published(await publisher.topic('ipos'), 'r', 'backfill')).toEqual(wanted);
     expect(await publisher.topic('ipos')).toHaveLength(wanted.length);
-    expect(await publisher.topic('ipos.deal-status')).toEqual([]);
+    expect(await publisher.topic('ipos.deal-status')).toStrictEqual([]);
     expect(await publisher.sourceOffset()).toMatchObject({ high_water_mark: mark, backfill: null });
     // It ends with the page that passes its end.
     const asked = asks('ipos').map((query) => Number(query['parameters[updated]']));
@@ -368,7 +368,7 @@ describe('a backfill that was interrupted', () => {
     await backfill(publisher, feed, other);
     const found = published(await publisher.topic('insights'), 'r', 'backfill');
     const wanted = shownBetween(api, 'insights', 'date', other.from, other.to);
-    expect(wanted.filter((id) => !found.includes(id))).toEqual([]);
+    expect(wanted.filter((id) => !found.includes(id))).toStrictEqual([]);
     expect((await publisher.sourceOffset()).backfill).toBeNull();
   });
 

@@ -75,7 +75,7 @@ it('a backfill that is asked for again goes on, and nothing is said of another o
   const { outcome } = await carriedOut(all);
 
   expect(outcome).toMatchObject({ ok: true, summary: expect.not.stringContaining('given up') });
-  expect(publisher.logger.warnings).toEqual([]);
+  expect(publisher.logger.warnings).toStrictEqual([]);
 });
 
 it('a backfill of other dates takes the place of an unfinished one, and says so in log, progress and answer', async () => {
@@ -88,7 +88,8 @@ it('a backfill of other dates takes the place of an unfinished one, and says so 
   expect(told[0]).toEqual([expect.stringMatching(said), facts]);
   expect(publisher.logger.warnings).toEqual([expect.stringMatching(said)]);
   expect(outcome).toMatchObject({
-    ...{ ok: true, facts },
+    ok: true,
+    facts,
     summary: expect.stringContaining(`The one from ${first.from} to ${first.to} was given up for it`),
   });
   expect((await publisher.sourceOffset()).backfill).toBeNull();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { connect, type HighwaterLog } from '../../src/consumer';
-import { openLocalConsumerLog } from '../../src/log/local/consumer-log';
+import { openLocalConsumerLog } from '../../src/log/local/consumer/consumer-log';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { build } from '../support/build';
 import { changeWriter } from '../support/change-writer';
@@ -14,11 +14,12 @@ import { until } from '../support/until';
 
 /** Consumers of the embedded log and what happens to its files. */
 
-const folder = tempFolder();
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
+// Its folder is removed after everything has ended.
+const folder = tempFolder();
 
 function connected(): HighwaterLog {
   const log = connect({ dataDir: folder(), logger: quietLogger() });
@@ -68,7 +69,7 @@ it('a consumer whose process is killed in the middle is followed by the one that
   const second = consuming(connected());
   await write({ id: 'b', status: 'Filed' });
   await until(() => said === 'a\nb\n');
-  expect(second.seen).toEqual([]);
+  expect(second.seen).toStrictEqual([]);
 
   first.kill('SIGKILL');
   await once(first, 'exit');
@@ -116,7 +117,7 @@ it('follows a topic from its beginning though the first records are gone', async
   const { consumerLog } = openLocalConsumerLog({ dataDir: folder(), logger: quietLogger() });
   ends.push(() => consumerLog.close());
   const spec = { name: 'g.dead-letters', partitions: 1, cleanup: 'delete', retentionMs: 60_000 } as const;
-  const late = AbortSignal.timeout(20_000);
+  const late = AbortSignal.timeout(60_000);
   const old = { ...record(spec.name, 'old', '1'), timestamp: 1 };
   await consumerLog.append(spec, [old, old], late);
   await consumerLog.append(spec, [record(spec.name, 'new', '2')], late);

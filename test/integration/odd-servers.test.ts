@@ -67,11 +67,11 @@ it('rows without updated filling whole pages: the poll ends', async () => {
   });
 });
 
-it('everything without updated', async () => {
+it('everything without updated is no snapshot, but dead letters and an error', async () => {
   await world('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
     api.behave({ drift: { withoutUpdated: 1 } });
     for (let i = 0; i < 30; i++) api.stores.ipos.upsert(row(`b${i}`, T0 - 4000 + i * 60));
-    await pub.poll({ wide: true });
+    await expect(pub.poll({ wide: true })).rejects.toMatchObject({ code: 'SNAPSHOT_UNREADABLE' });
     expect((await pub.topic('ipos.dead-letters')).length).toBe(30);
   });
 });

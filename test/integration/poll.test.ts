@@ -252,6 +252,29 @@ describe('a poll', () => {
   });
 });
 
+describe('the poll interval of the publisher', () => {
+  const every = (pollIntervalMs: number) => testFeed('ipos', { pollIntervalMs });
+
+  it('is stored with every transaction, and another one with the next poll, though nothing changed', async () => {
+    await start('ipos', { records: { ipos: 3 } });
+    await publisher.restart({ feed: every(3_600_000) });
+    await publisher.poll();
+    const first = await publisher.sourceOffset();
+    expect(first.poll_interval_ms).toBe(3_600_000);
+    // An idle poll within the interval commits nothing.
+    await publisher.poll();
+    expect((await publisher.sourceOffset()).commit).toBe(first.commit);
+
+    await publisher.restart({ feed: every(7_200_000) });
+    await publisher.poll();
+    expect(await publisher.sourceOffset()).toMatchObject({
+      poll_interval_ms: 7_200_000,
+      commit: first.commit + 1,
+      seq: first.seq,
+    });
+  });
+});
+
 describe('a damaged log', () => {
   it.each([
     [

@@ -1,6 +1,6 @@
 import type { Feed } from '../../src/feeds/feed';
-import { absenceProbe } from '../../src/pipeline/prove-absent';
-import { type ReconcileOptions, type ReconcileResult, reconcile } from '../../src/pipeline/reconcile';
+import { absenceProbe } from '../../src/pipeline/rounds/prove-absent';
+import { type ReconcileOptions, type ReconcileResult, reconcile } from '../../src/pipeline/rounds/reconcile';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
@@ -64,12 +64,13 @@ it('publishes what moved no `updated` as an update, and a row that became visibl
   const { updated } = api.stores.ipos.get(keys()[10]!)!;
   api.stores.ipos.upsert({ ...api.stores.ipos.get(keys()[10]!)!, id: 'late' } as never, { updated } as never);
   await publisher.poll();
-  expect(await news()).toEqual([]);
+  expect(await news()).toStrictEqual([]);
 
   expect(await reconciled()).toMatchObject({ created: 1, updated: 1, deleted: 0 });
   const found = await news();
   expect(found.map(({ op, source: { origin } }) => `${op} ${origin}`).sort()).toEqual([
-    ...['c reconcile', 'u reconcile'],
+    'c reconcile',
+    'u reconcile',
   ]);
   expect(found.find(({ op }) => op === 'u')!.changed_fields).toEqual(['notes']);
 });
@@ -114,7 +115,7 @@ it('takes no empty answer for a proof of what lies behind it', async () => {
   const some = [20, 60, 70, 80].map((at) => keys()[at]!);
   api.stores.ipos.remove(some[0]!);
   const { deps } = publisher.owned();
-  const probe = absenceProbe(feed, deps, some, new AbortController().signal);
+  const probe = await absenceProbe(feed, deps, some, new AbortController().signal);
   api.fault({ fault: { kind: 'short', rows: 0 }, skip: 1, times: 1 } as never);
 
   expect(await probe.gone(some)).toEqual([some[0]]);
@@ -149,7 +150,7 @@ it('only says what would happen in a dry run', async () => {
     deleted: 1,
     created: 0,
   });
-  expect(await news()).toEqual([]);
+  expect(await news()).toStrictEqual([]);
   expect(await publisher.sourceOffset()).toEqual(offset);
 });
 
@@ -159,7 +160,7 @@ it('deletes nothing above the share of the feed, but as many as an operator allo
 
   expect(await reconciled()).toMatchObject({ deleted: 0, missing: 15, why: 'too-many' });
   expect(await reconciled({ allowDeletes: 14 })).toMatchObject({ deleted: 0, why: 'too-many' });
-  expect(await news()).toEqual([]);
+  expect(await news()).toStrictEqual([]);
   expect(await reconciled({ allowDeletes: 15 })).toMatchObject({ deleted: 15, missing: 0 });
   api.stores.ipos.remove(keys()[0]!);
   expect(await reconciled({ allowDeletes: 0 })).toMatchObject({ deleted: 0, why: 'too-many' });
@@ -193,12 +194,60 @@ it('believes a probe that shows the record, whatever two scans have not shown', 
   const key = keys()[20]!;
   const record = api.stores.ipos.get(key)!;
   api.stores.ipos.remove(key);
-  const probed = () =>
-    absenceProbe(feed, publisher.owned().deps, [key], new AbortController().signal).gone([key]);
+  const probed = async () =>
+    (await absenceProbe(feed, publisher.owned().deps, [key], new AbortController().signal)).gone([key]);
   expect(await probed()).toEqual([key]);
   api.stores.ipos.upsert(record as never, { updated: record.updated as number });
 
-  expect(await probed()).toEqual([]);
+  expect(await probed()).toStrictEqual([]);
+});
+
+describe('a record that was touched, so that its image is older than what the API shows,', () => {
+  const probed = async (key: string) =>
+    (await absenceProbe(feed, publisher.owned().deps, [key], new AbortController().signal)).gone([key]);
+
+  async function touched(): Promise<string> {
+    await start(50);
+    const key = keys()[20]!;
+    api.stores.ipos.touch(key);
+    await publisher.poll();
+    expect(await news()).toStrictEqual([]);
+    return key;
+  }
+
+  it('is not proved to be gone while it lives, by an owner that has seen it or by a later one', async () => {
+    const key = await touched();
+    expect(await probed(key)).toStrictEqual([]);
+    await publisher.restart();
+    expect(await probed(key)).toStrictEqual([]);
+    api.stores.ipos.touch(key);
+    expect(await probed(key)).toStrictEqual([]);
+  });
+
+  it('is deleted when it is gone, by an owner that has seen it', async () => {
+    const key = await touched();
+    api.stores.ipos.touch(keys()[10]!);
+    api.stores.ipos.remove(key);
+    expect(await reconciled()).toMatchObject({ deleted: 1, missing: 0 });
+  });
+
+  it('is deleted when it is gone, by an owner that has never seen it', async () => {
+    const key = await touched();
+    api.stores.ipos.touch(keys()[10]!);
+    api.stores.ipos.remove(key);
+    await publisher.restart();
+    expect(await reconciled({ dryRun: true, poll: async () => {} })).toMatchObject({ deleted: 1 });
+    expect(await reconciled()).toMatchObject({ deleted: 1, missing: 0 });
+  });
+
+  it('is not proved to be gone when two answers disagree about where it is', async () => {
+    const key = await touched();
+    const { updated } = api.stores.ipos.get(key)!;
+    api.stores.ipos.touch(key, (updated as number) - 2);
+    await publisher.poll();
+    api.stores.ipos.touch(key, updated as number);
+    expect(await probed(key)).toStrictEqual([]);
+  });
 });
 
 it('takes an answer that shows no record it knows for no proof', async () => {
@@ -210,9 +259,9 @@ it('takes an answer that shows no record it knows for no proof', async () => {
     api.stores.ipos.remove(key);
     api.stores.ipos.upsert({ ...record, id: `other ${key}` } as never, { updated: updated as number });
   }
-  const probed = () =>
-    absenceProbe(feed, publisher.owned().deps, known, new AbortController().signal).gone(known);
-  expect(await probed()).toEqual([]);
+  const probed = async () =>
+    (await absenceProbe(feed, publisher.owned().deps, known, new AbortController().signal)).gone(known);
+  expect(await probed()).toStrictEqual([]);
   expect(await reconciled({ dryRun: true, allowDeletes: 50, poll: async () => {} })).toMatchObject({
     deleted: 0,
     missing: 50,
@@ -272,7 +321,7 @@ it('deletes nothing when a page of the second scan fails, and can be asked again
   });
 
   await expect(failing).rejects.toMatchObject({ code: expect.stringMatching(/^SOURCE_/) });
-  expect(await news()).toEqual([]);
+  expect(await news()).toStrictEqual([]);
   api.clearFaults();
   expect(await reconciled()).toMatchObject({ deleted: 1 });
 });

@@ -95,7 +95,7 @@ it('with its consumers, and a reset before the publisher, it shows everybody the
   await publish();
 
   const after = await consumed(60);
-  expect([...after.keys()].filter((id) => before.has(id))).toEqual([]);
+  expect([...after.keys()].filter((id) => before.has(id))).toStrictEqual([]);
   expect([...after.values()].every((said) => said.startsWith('r '))).toBe(true);
   const current = (await records('ipos.current')).filter(({ value }) => value !== null);
   expect(current).toHaveLength(60);

@@ -78,7 +78,7 @@ it.each([
   const [change, transition] = events.slice(-2);
   expect(change!.decoded).toMatchObject({ op: 'u', after: { deal_status: 'Withdrawn' } });
   expect(transition!.decoded).toMatchObject({ caused_by: change!.decoded!.event_id, status: 'Withdrawn' });
-  expect(await publisher.topic('ipos.deal-status')).toEqual([]);
+  expect(await publisher.topic('ipos.deal-status')).toStrictEqual([]);
   expect(registered.sort()).toEqual([
     'ipos-marketdata.ipos.DealStatusChanged',
     'ipos-marketdata.ipos.Envelope',

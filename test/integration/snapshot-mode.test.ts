@@ -61,7 +61,7 @@ it('a feed that begins without a snapshot publishes nothing that is older, and w
   const began = Math.floor(nowMs / 1000);
   // As the owner of a feed does: the first one is wide.
   await publisher.poll({ wide: true });
-  expect(await events()).toEqual([]);
+  expect(await events()).toStrictEqual([]);
   const offset = await publisher.sourceOffset();
   expect(offset).toMatchObject({ snapshot: 'complete', snapshot_completed_ms: null, begins_at: began });
   expect(offset.high_water_mark).toBeGreaterThan(began - 120);
@@ -151,7 +151,7 @@ it('a clock of the API that is days off is not believed, and said to be', async 
   expect(publisher.logger.warnings).toEqual([
     expect.stringContaining('the clock of the API is 1728000 s behind'),
   ]);
-  expect(await events()).toEqual([]);
+  expect(await events()).toStrictEqual([]);
 });
 
 it('goes on from its mark after a restart, also with another mode', async () => {

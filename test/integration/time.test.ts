@@ -26,7 +26,7 @@ const ops = async () => (await feed.judge()).map(({ decoded }) => decoded!.op as
 async function writeAndPoll(wide = false): Promise<void> {
   feed.write(30);
   await feed.poll(wide);
-  expect(feed.behind()).toEqual([]);
+  expect(feed.behind()).toStrictEqual([]);
 }
 
 const steps: [string, number][] = [
@@ -67,7 +67,7 @@ describe('the own clock steps', () => {
       feed.beforeRequest = () => {};
       feed.clocks.own -= step;
       await feed.poll();
-      expect(feed.behind()).toEqual([]);
+      expect(feed.behind()).toStrictEqual([]);
     }
     await feed.judge();
   });
@@ -123,7 +123,7 @@ describe('the Date of the answers', () => {
       await feed.poll(wide);
       feed.pass(60_000);
       await feed.poll();
-      expect(feed.behind()).toEqual([]);
+      expect(feed.behind()).toStrictEqual([]);
     }
     await feed.publisher.restart();
     await writeAndPoll(true);
@@ -179,7 +179,7 @@ describe('`updated`', () => {
     for (let i = 0; i < 3; i++) {
       feed.write(30, updated);
       await feed.poll();
-      expect(feed.behind()).toEqual([]);
+      expect(feed.behind()).toStrictEqual([]);
     }
     await writeAndPoll();
     await feed.judge();
@@ -190,7 +190,7 @@ describe('`updated`', () => {
     await feed.poll();
     feed.write(25, (second) => second + 600);
     await feed.poll();
-    expect(feed.behind()).toEqual([]);
+    expect(feed.behind()).toStrictEqual([]);
     for (let i = 0; i < 20; i++) {
       await writeAndPoll();
       feed.pass(15_000);
@@ -207,7 +207,7 @@ describe('`updated`', () => {
     await feed.poll();
     feed.write(60);
     await feed.poll();
-    expect(feed.behind()).toEqual([]);
+    expect(feed.behind()).toStrictEqual([]);
     await writeAndPoll();
     await feed.judge();
   });
@@ -222,7 +222,7 @@ describe('the clock by which the vendor dates its rows', () => {
     feed.write(30);
     await feed.poll();
     await feed.poll(true);
-    expect(feed.behind()).toEqual([]);
+    expect(feed.behind()).toStrictEqual([]);
     await writeAndPoll();
     await feed.judge();
   });
@@ -266,8 +266,15 @@ it('a reconcile by schedule comes though the time of the snapshot, as it was sto
   await owned().session.release();
   const scheduled = { ...feed.feed, pollIntervalMs: 200, reconcileEveryMs: DAY };
   const deps = {
-    ...{ source: feed.source, log: log.commitLog, registry: log.registry, logger, inbox: createInbox() },
-    ...{ topics: feedTopics(scheduled, ''), scope: 'scope', appId: 'test', instance: 'test' },
+    source: feed.source,
+    log: log.commitLog,
+    registry: log.registry,
+    logger,
+    inbox: createInbox(),
+    topics: feedTopics(scheduled, ''),
+    scope: 'scope',
+    appId: 'test',
+    instance: 'test',
     membership: soleMembership(),
     tell: () => {},
     redact: (text: string) => text,

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { loadConfig } from '../../src/config/load-config';
 import type { LogRecord } from '../../src/log/commit-log';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
@@ -8,6 +9,7 @@ import { feedTopics } from '../../src/log/topics';
 import type { PageReport } from '../../src/pipeline/poll';
 import { runWorker } from '../../src/runtime/worker';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { SourceOffset } from '../../src/state/source-offset';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
@@ -35,12 +37,12 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true });
 });
 
-function worker(once: boolean, onPage: (report: PageReport) => void = () => {}) {
+function worker(once: boolean, onPage: (report: PageReport) => void = () => {}, pollInterval = '30ms') {
   const env = {
     HIGHWATER_API_URL: api.url,
     HIGHWATER_API_TOKEN: api.token,
     HIGHWATER_DATA_DIR: dataDir,
-    HIGHWATER_POLL_INTERVAL: '30ms',
+    HIGHWATER_POLL_INTERVAL: pollInterval,
     HIGHWATER_RETRY_TIME: '800ms',
   };
   const config = loadConfig({ flags: {}, env, cwd: dataDir });
@@ -73,11 +75,25 @@ it('goes on with the other feeds when one is refused, parks that one, and keeps 
   api.fault({ fault: { kind: 'status', status: 403 }, feed: 'analysts', probability: 1 } as never);
   const pages = { insights: 0, analysts: 0, ipos: 0 };
   void worker(false, ({ feed }) => pages[feed.name as keyof typeof pages]++);
-  await until(() => pages.insights > 5 && pages.ipos > 5);
+  await until(() => pages.insights > 5 && pages.ipos > 5 && logger.warnings.length > 0);
   expect(pages.analysts).toBe(0);
   expect(logger.warnings).toHaveLength(1);
-  const offsets = (await logged('analysts.source-offset')).map(({ value }) => value!.toString('latin1'));
-  expect(offsets.at(-1)).toContain('SOURCE_FORBIDDEN');
+  const stored = async () => (await logged('analysts.source-offset')).at(-1)?.value?.toString('latin1');
+  await until(async () => (await stored())?.includes('SOURCE_FORBIDDEN') ?? false);
+});
+
+it('stores the poll interval of a feed that is parked for the same error as before a restart', async () => {
+  api.fault({ fault: { kind: 'status', status: 403 }, probability: 1 } as never);
+  const intervalsOf = async (feed: string) => {
+    const decode = recordDecoder(log.registry);
+    const offsets = await Promise.all((await logged(`${feed}.source-offset`)).map(decode));
+    return offsets.map(({ value }) => (value as SourceOffset).poll_interval_ms);
+  };
+  await worker(true);
+  await worker(true);
+  expect(await intervalsOf('ipos')).toEqual([30]);
+  await worker(true, undefined, '1h');
+  expect(await intervalsOf('ipos')).toEqual([3_600_000]);
 });
 
 it('recovers by itself when the server does, without a change lost', async () => {

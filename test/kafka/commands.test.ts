@@ -9,7 +9,7 @@ let prefix: string;
 
 beforeAll(async () => {
   servers = await sharedServers();
-}, 120_000);
+});
 beforeEach(() => {
   prefix = uniquePrefix();
 });
@@ -49,16 +49,19 @@ it('commands reach the publisher that runs; without one, the command takes the f
   await admin.connect();
   const name = `${prefix}highwater.commands`;
   const { resources } = await admin.describeConfigs({
-    ...{ includeSynonyms: false, resources: [{ type: 2, name }] },
+    includeSynonyms: false,
+    resources: [{ type: 2, name }],
   });
   const entries = resources[0]!.configEntries.map(({ configName, configValue }) => [configName, configValue]);
   expect(Object.fromEntries(entries)).toMatchObject({
-    ...{ 'cleanup.policy': 'delete', 'retention.ms': '86400000', 'message.timestamp.type': 'CreateTime' },
+    'cleanup.policy': 'delete',
+    'retention.ms': '86400000',
+    'message.timestamp.type': 'CreateTime',
   });
   const topics = await admin.listTopics();
   await admin.deleteTopics({ topics: topics.filter((topic) => topic.startsWith(prefix)) });
   await admin.disconnect();
-}, 180_000);
+});
 
 it('a publisher that stands still does not carry out what was withdrawn, and takes over what the command left', async () => {
   const running = await startPublisher();
@@ -80,13 +83,40 @@ it('a publisher that stands still does not carry out what was withdrawn, and tak
   await until(async () => {
     api().marketDay.step();
     return isPaused();
-  }, 60_000);
+  });
   const offset = await lastOffset();
   expect(offset).toMatchObject({ paused: true, incarnation: lines[1].facts.incarnation });
   // It hears what comes next, so it has read both requests, and carried out none.
   expect((await done(['resume', 'ipos'])).err).toContain(`:${running.pid} has feed ipos`);
   await stillPolled('ipos');
   expect((await lastOffset()).incarnation).toBe(offset.incarnation);
-}, 180_000);
+});
+
+it('a record of a JSON schema on their topic does not keep commands from the publisher', async () => {
+  const running = await startPublisher();
+  expect((await done(['pause', 'ipos'])).code).toBe(0);
+
+  const topic = `${prefix}highwater.commands`;
+  const schema = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object' };
+  const answer = await fetch(`${servers.registryUrl}/subjects/${prefix}foreign/versions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+    body: JSON.stringify({ schemaType: 'JSON', schema: JSON.stringify(schema) }),
+  });
+  const { id } = (await answer.json()) as { id: number };
+  const header = Buffer.alloc(5);
+  header.writeUInt32BE(id, 1);
+  const value = Buffer.concat([header, Buffer.from('{"pause":"ipos"}')]);
+  const kafka = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING });
+  const producer = kafka.producer();
+  await producer.connect();
+  await producer.send({ topic, messages: [{ key: 'ipos', value }] });
+  await producer.disconnect();
+
+  const resumed = await done(['resume', 'ipos']);
+  expect(resumed.err).toContain(`:${running.pid} has feed ipos and accepted resume.`);
+  expect(resumed.code).toBe(0);
+  expect(running.stderr()).toContain(`with the schema id ${id} are passed over`);
+});
 
 const lastOffset = async () => (await records('ipos.source-offset')).at(-1)!.value!;

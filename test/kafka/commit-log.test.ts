@@ -8,7 +8,7 @@ import { until } from '../support/until';
 // They take their time to start on a busy machine.
 beforeAll(async () => {
   await sharedServers();
-}, 120_000);
+});
 
 const limit = 'max.message.bytes';
 /** Of Kafka's protocol: a setting that the topic has of its own. */

@@ -3,13 +3,14 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type Admin, type Kafka, Partitioners } from 'kafkajs';
-import { kafkaClient } from '../../src/log/kafka/client';
-import { type CodecName, compressionType } from '../../src/log/kafka/compression';
+import { kafkaClient } from '../../src/log/kafka/connection/client';
+import { type CodecName, compressionType } from '../../src/log/kafka/connection/compression';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { artefacts } from '../../tools/servers/artefacts';
 import { findJava } from '../../tools/servers/java';
 import { createTopics } from '../support/create-topics';
 import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
+import { registerCodecs } from '../support/kafkajs-codecs';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 
@@ -28,11 +29,12 @@ describe('compressed records', () => {
   let topic: string;
   let foreign: ForeignReader | null = null;
   beforeAll(async () => {
+    registerCodecs();
     ({ brokers } = await sharedServers());
     kafka = kafkaClient(config('none'), 'test', quietLogger());
     admin = kafka.admin();
     await admin.connect();
-  }, 90_000);
+  });
   afterAll(() => admin?.disconnect());
   beforeEach(async () => {
     topic = `${uniquePrefix()}codec`;
@@ -44,7 +46,10 @@ describe('compressed records', () => {
   });
 
   const config = (compression: CodecName) => ({
-    ...{ brokers: brokers.split(','), ssl: null, sasl: null, compression },
+    brokers: brokers.split(','),
+    ssl: null,
+    sasl: null,
+    compression,
   });
 
   async function write(codec: CodecName): Promise<void> {

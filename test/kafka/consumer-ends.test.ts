@@ -27,14 +27,14 @@ beforeAll(async () => {
     await producer.send({ topic, messages: [0, 1].map((partition) => ({ partition, key: 'k', value })) });
   }
   await producer.disconnect();
-}, 120_000);
+});
 
 /** @returns its exit code; null when it did not end */
 async function run(program: string): Promise<{ code: number | null; said: string }> {
   const head = `
     const { setTimeout: sleep } = require('node:timers/promises');
     const { connect } = require(${JSON.stringify(path.join(dist, 'consumer'))});
-    const { openKafkaConsumerLog } = require(${JSON.stringify(path.join(dist, 'log', 'kafka', 'consumer', 'consumer-log'))});
+    const { openKafkaConsumerLog } = require(${JSON.stringify(path.join(dist, 'log', 'kafka', 'consumer-log'))});
     const brokers = ${JSON.stringify(servers.brokers.split(','))};
     const topic = ${JSON.stringify(topic)};
     const logger = { error() {}, warn() {}, info() {}, debug() {} };
@@ -47,7 +47,7 @@ async function run(program: string): Promise<{ code: number | null; said: string
   let said = '';
   child.stdout.on('data', (chunk) => (said += chunk));
   child.stderr.on('data', (chunk) => (said += chunk));
-  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), 60_000);
   const [code] = await once(child, 'exit');
   clearTimeout(timer);
   return { code, said };

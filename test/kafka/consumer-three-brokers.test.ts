@@ -1,7 +1,7 @@
 import { Kafka as Client, logLevel, type Producer } from 'kafkajs';
 import type { ConsumerLog } from '../../src/log/consumer-log';
-import { kafkaClient } from '../../src/log/kafka/client';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer/consumer-log';
+import { kafkaClient } from '../../src/log/kafka/connection/client';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { connectGroup } from '../../src/log/kafka/group/coordinator';
 import { type Broker, type Kafka, startKafka } from '../../tools/servers/kafka';
 import { createTopics } from '../support/create-topics';
@@ -26,7 +26,7 @@ const client = () => new Client({ brokers: server.bootstrap.split(','), logLevel
 beforeAll(async () => {
   server = await startKafka({ brokers: 3 });
   leaders = partitionLeaders(server.bootstrap);
-}, 180_000);
+});
 afterAll(() => server?.stop());
 
 beforeEach(async () => {
@@ -52,12 +52,14 @@ function start(groupId: string): TestMember {
   const kafka = config(server.bootstrap.split(','));
   const log = openKafkaConsumerLog({ kafka, appId: 'test', topicPrefix: prefix, logger: quietLogger() });
   logs.push(log);
-  return startMember(log, { groupId, topics: [topic()], sessionTimeoutMs: 10_000 });
+  return startMember(log, { groupId, topics: [topic()], sessionTimeoutMs: 30_000 });
 }
 
 async function send(from: number, to: number): Promise<void> {
   const messages = Array.from({ length: to - from }, (_, i) => ({
-    ...{ key: 'k', value: String(from + i), partition: (from + i) % PARTITIONS },
+    key: 'k',
+    value: String(from + i),
+    partition: (from + i) % PARTITIONS,
   }));
   await producer.send({ topic: topic(), messages });
 }
@@ -70,7 +72,7 @@ async function coordinatorOf(groupId: string): Promise<Broker> {
 it('a coordinator that is killed costs members no place, and nothing is lost or repeated', async () => {
   const groupId = `${prefix}desk`;
   const members = [start(groupId), start(groupId)];
-  await until(() => members.every(({ held }) => held.size === 3), 30_000);
+  await until(() => members.every(({ held }) => held.size === 3));
   await send(0, 60);
   const handled = () => members.reduce((sum, one) => sum + one.handled.length, 0);
   await until(() => handled() === 60);
@@ -81,21 +83,21 @@ it('a coordinator that is killed costs members no place, and nothing is lost or 
     await until(async () => {
       await send(60, 120).catch(() => undefined);
       return handled() >= 120;
-    }, 60_000);
+    });
   } finally {
     await coordinator.restart();
   }
   expect(new Set(said(...members))).toEqual(new Set(values(0, 120)));
-  expect(members.flatMap(({ failures }) => failures)).toEqual([]);
+  expect(members.flatMap(({ failures }) => failures)).toStrictEqual([]);
   expect(given.map(({ revoked }) => revoked.aborted)).toEqual(given.map(() => false));
-}, 180_000);
+});
 
 it('a broker that hangs holds up nobody who looks for another one', async () => {
   const [first, second, third] = server.brokers as [Broker, Broker, Broker];
   let groupId = `${prefix}desk`;
   // The brokers keep groups from the first one on.
   const one = start(groupId);
-  await until(() => one.held.size === PARTITIONS, 30_000);
+  await until(() => one.held.size === PARTITIONS);
   while ((await coordinatorOf(groupId)).id === first.id) groupId += '+';
   const kafka = kafkaClient(config([second.address, third.address]), 'test', quietLogger());
   const connection = connectGroup(kafka, groupId);
@@ -103,10 +105,11 @@ it('a broker that hangs holds up nobody who looks for another one', async () => 
   try {
     const began = performance.now();
     await connection.coordinator();
-    expect(performance.now() - began).toBeLessThan(2_500);
+    // Who waits for one that hangs waits 4 s at least.
+    expect(performance.now() - began).toBeLessThan(3_500);
   } finally {
     first.thaw();
     connection.drop();
   }
   await leaders.inSync(60_000);
-}, 120_000);
+});

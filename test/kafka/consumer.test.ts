@@ -1,4 +1,4 @@
-import { confluentRegistry } from '../../src/avro/confluent-registry';
+import { confluentRegistry } from '../../src/avro/registry/confluent-registry';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { consumerContract } from '../contract/consumer';
 import { sharedServers, uniquePrefix } from '../support/servers';
@@ -7,7 +7,7 @@ import { quietLogger } from '../support/source';
 // They take their time to start on a busy machine.
 beforeAll(async () => {
   await sharedServers();
-}, 120_000);
+});
 
 consumerContract('Kafka', async () => {
   const { brokers: addresses, registryUrl: url } = await sharedServers();
@@ -16,7 +16,8 @@ consumerContract('Kafka', async () => {
   const kafka = { brokers, ssl: null, sasl: null, compression: 'none' } as const;
   const commitLog = openKafkaLog({ kafka, appId: 'test', topicPrefix, logger });
   return {
-    ...{ commitLog, topicPrefix },
+    commitLog,
+    topicPrefix,
     registry: confluentRegistry({ url, auth: null, registration: 'register' }, { logger }),
     connect: { kafka: { brokers }, schemaRegistry: { url }, topicPrefix },
     close: () => commitLog.close(),

@@ -1,31 +1,23 @@
 import path from 'node:path';
 import { type StrikeReport, strikeBroker, transactionTimeoutMs } from '../faults/broker-strikes';
 import { type Kill, runCrashes } from '../faults/crash-run';
-import { type KafkaPublisherLog, kafkaPublisherLog } from '../faults/kafka-publisher-log';
+import { type ProxiedPublisherLog, startProxiedPublisherLog } from '../faults/kafka-publisher-log';
 import { countHarms, describeVerdict } from '../support/judge/verdict';
-import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
-import { sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
 
 const folder = tempFolder();
 const seed = Number(process.env.CRASH_SEED ?? 1);
-let kafka: ProxiedKafka;
-let log: KafkaPublisherLog;
+let publisherLog: ProxiedPublisherLog;
 
 beforeAll(async () => {
   // A broker of its own, since it is killed and frozen; the registry is left alone.
-  const { registryUrl } = await sharedServers();
-  kafka = await startProxiedKafka();
-  const { brokers, direct, proxy } = kafka;
-  log = await kafkaPublisherLog({ brokers, direct, registryUrl, prefix: uniquePrefix(), proxy });
-}, 180_000);
-afterAll(async () => {
-  await log?.stop();
-  await kafka?.stop();
+  publisherLog = await startProxiedPublisherLog();
 });
+afterAll(() => publisherLog?.stop());
 
 describe('the publisher on Kafka, killed at random moments, and then its broker', () => {
   it('loses nothing, repeats nothing and keeps the order', async () => {
+    const { kafka, log } = publisherLog;
     const strikes: StrikeReport[] = [];
     const report = await runCrashes({
       seed,

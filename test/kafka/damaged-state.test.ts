@@ -3,8 +3,8 @@ import path from 'node:path';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, LogRecord } from '../../src/log/commit-log';
+import { settingsOf } from '../../src/log/kafka/admin/topic-rules';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
-import { settingsOf } from '../../src/log/kafka/topic-rules';
 import { feedTopics } from '../../src/log/topics';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { commandLine } from '../support/cli';
@@ -19,6 +19,8 @@ import { until } from '../support/until';
 const cli = commandLine();
 const folder = tempFolder();
 const records = 50;
+/** Longer than a publisher tries to write to a partition that is gone in the middle of a transaction, and then asks for the outcome. */
+const OUTCOME_MS = 150_000;
 let servers: SharedServers;
 let admin: Admin;
 let log: CommitLog;
@@ -30,7 +32,7 @@ beforeAll(async () => {
   const brokers = servers.brokers.split(',');
   admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
-}, 120_000);
+});
 beforeEach(async () => {
   prefix = uniquePrefix();
   simulator = await startSimulator({ records: { insights: 0, analysts: 20, ipos: records } });
@@ -48,16 +50,21 @@ const current = () => topics().current.name;
 
 function run(...args: string[]) {
   const env = {
-    ...{ KAFKA_BROKERS: servers.brokers, SCHEMA_REGISTRY_URL: servers.registryUrl },
-    ...{ HIGHWATER_TOPIC_PREFIX: prefix, HIGHWATER_REQUESTS_PER_SECOND: '1000' },
-    ...{ HIGHWATER_API_URL: simulator.url, HIGHWATER_API_TOKEN: simulator.token },
+    KAFKA_BROKERS: servers.brokers,
+    SCHEMA_REGISTRY_URL: servers.registryUrl,
+    HIGHWATER_TOPIC_PREFIX: prefix,
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_API_URL: simulator.url,
+    HIGHWATER_API_TOKEN: simulator.token,
+    // One that is stopped for longer would lose its feed before it could lose a topic.
+    KAFKA_SESSION_TIMEOUT: '60s',
   };
   return cli(['run', ...args], { cwd: folder(), env });
 }
 
 async function runOnce(feeds = 'ipos') {
   const once = run('--once', '--feeds', feeds);
-  const { code } = await once.ended(60_000);
+  const { code } = await once.ended();
   return { code, said: once.stderr() };
 }
 
@@ -149,12 +156,15 @@ describe('a publisher that starts', () => {
     expect((await runOnce()).code).toBe(0);
   });
 
-  it('begins anew with the command of docs/errors: all records again, as reads of another life', async () => {
+  it('begins anew with the command of the runbook: all records again, as reads of another life', async () => {
     await runOnce();
     const [first] = await readAll(log, [topics().changes.name]);
     await drop(current());
     expect((await runOnce()).code).toBe(1);
-    const page = readFileSync(path.join(__dirname, '..', '..', 'docs', 'errors', 'STATE_DAMAGED.md'), 'utf8');
+    const page = readFileSync(
+      path.join(__dirname, '..', '..', 'docs', 'runbook', 'state-damaged.md'),
+      'utf8',
+    );
     const [, command = ''] = /`(kafka-topics\.sh .*--delete --topic 'ipos.*?)`/.exec(page)!;
     const asAdmin = await kafkaTools({ folder: folder() });
     await asAdmin(
@@ -185,7 +195,8 @@ describe('a publisher that runs', () => {
       'its current topic is deleted',
       'current',
       async () => undefined,
-      /Partition \d of topic \S+ipos\.current is not there any more/,
+      // Of a transaction that is under way brokers do not say which partition they miss.
+      /(Partition \d of topic \S+ipos\.current is|One of these partitions is) not there any more/,
       /ipos\.current holds 0 images .*it was deleted/,
     ],
     [
@@ -202,26 +213,32 @@ describe('a publisher that runs', () => {
       /Partition 0 of topic \S+ipos\.source-offset stands at offset \d, although this publisher wrote there up to offset \d+/,
       /ipos\.current holds an image of incarnation .*there is no source offset/,
     ],
-  ])('lets go of the feed and says why when %s', async (_name, which, then, lost, damaged) => {
-    const running = run('--feeds', 'ipos', '--poll-interval', '100ms');
-    await running.sees(/first snapshot complete/, 'stderr');
-    simulator.marketDay.start(20);
-    const events = () => readAll(log, [topics().changes.name]);
-    await until(async () => (await events()).length > records + 20);
-    running.signal('SIGSTOP');
-    await drop(topics()[which as 'current'].name);
-    await then();
-    running.signal('SIGCONT');
+  ])(
+    'lets go of the feed and says why when %s',
+    async (_name, which, then, lost, damaged) => {
+      const running = run('--feeds', 'ipos', '--poll-interval', '100ms');
+      await running.sees(/first snapshot complete/, 'stderr');
+      simulator.marketDay.start(20);
+      const events = () => readAll(log, [topics().changes.name]);
+      await until(async () => (await events()).length > records + 20);
+      running.signal('SIGSTOP');
+      await drop(topics()[which as 'current'].name);
+      await then();
+      running.signal('SIGCONT');
 
-    await running.sees(lost, 'stderr', 30_000);
-    await running.sees(damaged, 'stderr', 30_000);
+      await running.sees(lost, 'stderr', OUTCOME_MS);
+      await running.sees(damaged, 'stderr', OUTCOME_MS);
 
-    expect(running.stderr()).toMatch(/ERROR ipos: Partition .*code=(LOG_TOPIC_LOST|LOG_OUTCOME_UNKNOWN)/);
-    expect(running.stderr()).toMatch(/ERROR ipos: Topic .*code=STATE_DAMAGED/);
-    assertChained(await events());
-    running.signal('SIGTERM');
-    expect(await running.ended()).toEqual({ code: 0, signal: null });
-  });
+      expect(running.stderr()).toMatch(
+        /ERROR ipos: .*[Pp]artition.*code=(LOG_TOPIC_LOST|LOG_OUTCOME_UNKNOWN)/,
+      );
+      expect(running.stderr()).toMatch(/ERROR ipos: Topic .*code=STATE_DAMAGED/);
+      assertChained(await events());
+      running.signal('SIGTERM');
+      expect(await running.ended()).toEqual({ code: 0, signal: null });
+    },
+    400_000,
+  );
 });
 
 /** Nothing is created that was there, and nothing changed or deleted that was not. */

@@ -9,7 +9,7 @@ let prefix: string;
 
 beforeAll(async () => {
   servers = await sharedServers();
-}, 120_000);
+});
 beforeEach(() => {
   prefix = uniquePrefix();
 });
@@ -23,7 +23,7 @@ const { api, start, done }: CliPublisher = cliPublisher(() => ({
 
 async function instance(): Promise<EventStream & { kill(): void }> {
   const process = start(['run', '--poll-interval', '5s', '--http-port', '0']);
-  const [, url] = await process.sees(/Dashboard at (http:\S+)/, 'stderr', 40_000);
+  const [, url] = await process.sees(/Dashboard at (http:\S+)/, 'stderr');
   const stream = await openEvents(url!);
   return { ...stream, kill: () => process.signal('SIGKILL') };
 }
@@ -51,11 +51,11 @@ it('each instance shows what the other has as its own: figures, owner, changes o
   const second = await instance();
   const both = [first, second];
   await Promise.all(both.map(({ sees }) => sees(isShared, 60_000)));
-  await Promise.all(both.map(({ sees }) => sees(isSettled, 30_000)));
+  await Promise.all(both.map(({ sees }) => sees(isSettled)));
   // What one of them says of the other is asked now and then.
   const owners = () => both.map(({ told }) => told.feeds.map(({ owner }) => owner));
-  await until(() => new Set(owners()[0]).size === 2 && isDeepStrictEqual(owners()[0], owners()[1]), 30_000);
-  await Promise.all(both.map(({ sees }) => sees(isSettled, 30_000)));
+  await until(() => new Set(owners()[0]).size === 2 && isDeepStrictEqual(owners()[0], owners()[1]));
+  await Promise.all(both.map(({ sees }) => sees(isSettled)));
   for (const { told } of both) {
     expect(told.publisher).toMatchObject({ logKind: 'kafka' });
     for (const { problem } of told.feeds) expect(problem).toBeNull();
@@ -67,10 +67,10 @@ it('each instance shows what the other has as its own: figures, owner, changes o
   const { updated: _, ...rest } = ipo!;
   api().stores.ipos.upsert({ ...rest, deal_status: 'Withdrawn', name: 'Moved' } as never);
   const isMoved = ({ changes }: Told) => changes.some(({ title, op }) => title === 'Moved' && op === 'u');
-  await Promise.all(both.map(({ sees }) => sees(isMoved, 30_000)));
+  await Promise.all(both.map(({ sees }) => sees(isMoved)));
   const before = Math.max(...both.flatMap(({ told }) => told.feeds.map((one) => one.lastCompleteScanMs!)));
   const isFollowed = ({ feeds }: Told) => feeds.every((one) => one.lastCompleteScanMs! > before);
-  await Promise.all(both.map(({ sees }) => sees(isFollowed, 30_000)));
+  await Promise.all(both.map(({ sees }) => sees(isFollowed)));
   for (const { told } of both) {
     const moved = told.changes.find(({ title }) => title === 'Moved')!;
     expect(moved.transitions).toMatchObject([{ type: 'DealStatusChanged', after: 'Withdrawn' }]);
@@ -82,9 +82,7 @@ it('each instance shows what the other has as its own: figures, owner, changes o
   expect(api().stores.ipos.remove(gone)).toBe(true);
   expect((await done(['reconcile', 'ipos'])).code).toBe(0);
   await Promise.all(
-    both.map(({ sees }) =>
-      sees(({ changes }) => changes.some(({ key, op }) => key === gone && op === 'd'), 30_000),
-    ),
+    both.map(({ sees }) => sees(({ changes }) => changes.some(({ key, op }) => key === gone && op === 'd'))),
   );
 
   first.kill();

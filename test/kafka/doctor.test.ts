@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 import type { Admin, Kafka } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
-import { kafkaClient } from '../../src/log/kafka/client';
-import { readingCluster } from '../../src/log/kafka/cluster';
-import { fetchBatches } from '../../src/log/kafka/fetch';
+import { kafkaClient } from '../../src/log/kafka/connection/client';
+import { readingCluster } from '../../src/log/kafka/connection/cluster';
+import { fetchBatches } from '../../src/log/kafka/protocol/fetch';
 import { allTopics, feedTopics } from '../../src/log/topics';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
-import { commandLine, until } from '../support/cli';
+import { commandLine, commandLineHere, until } from '../support/cli';
 import { createTopics } from '../support/create-topics';
 import { askDoctor } from '../support/doctor';
 import { kafkaTools } from '../support/kafka-tools';
@@ -16,12 +16,13 @@ import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 
 const cli = commandLine();
+const here = commandLineHere();
 const folder = tempFolder();
 const startMs = 90_000;
 
 /** What the doctor says of feed ipos in an environment. */
 const doctor = (env: Readonly<Record<string, string>>) =>
-  askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env });
+  askDoctor(here, ['--feeds', 'ipos'], { cwd: folder(), env });
 
 describe('on Kafka', () => {
   let servers: SharedServers;
@@ -62,11 +63,12 @@ describe('on Kafka', () => {
     expect(of('registry').state).toBe('ok');
     expect(of('schemas').found).toMatch(/^new, the first run registers them: /);
     expect(of('command-topic')).toMatchObject({
-      ...{ state: 'ok', found: expect.stringMatching(/^0 of 1 exist, .* by the first command$/) },
+      state: 'ok',
+      found: expect.stringMatching(/^0 of 1 exist, .* by the first command$/),
     });
     expect(of('command-schema').found).toMatch(/^new, the first command registers them: /);
     const names = await admin.listTopics();
-    expect(names.filter((name) => name.startsWith(prefix))).toEqual([]);
+    expect(names.filter((name) => name.startsWith(prefix))).toStrictEqual([]);
     const { found } = (await doctor(environment())).of('schemas');
     expect(found).toMatch(/^new, /);
   });
@@ -85,7 +87,7 @@ describe('on Kafka', () => {
     expect(code).toBe(0);
     expect(of('transactions').found).toBe('one was begun over 5 topics and aborted');
     const { groups } = await admin.listGroups();
-    expect(groups.filter(({ groupId }) => groupId.includes(prefix))).toEqual([]);
+    expect(groups.filter(({ groupId }) => groupId.includes(prefix))).toStrictEqual([]);
 
     // Not even a reader who is shown what is not committed: all that is there is the end of the transaction.
     const cluster = readingCluster(kafka);
@@ -97,11 +99,14 @@ describe('on Kafka', () => {
         const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(name, [0]));
         const broker = await cluster.findBroker({ nodeId });
         const { responses } = await fetchBatches(broker, {
-          ...{ isolationLevel: 0, maxWaitTime: 500, minBytes: 1, maxBytes: 1_000_000 },
+          isolationLevel: 0,
+          maxWaitTime: 500,
+          minBytes: 1,
+          maxBytes: 1_000_000,
           topics: [{ topic: name, partitions: [{ partition: 0, fetchOffset: '0', maxBytes: 1_000_000 }] }],
         });
         for (const { batches } of responses.flatMap(({ partitions }) => partitions)) {
-          expect(batches.filter(({ isControl }) => !isControl)).toEqual([]);
+          expect(batches.filter(({ isControl }) => !isControl)).toStrictEqual([]);
           markers += batches.length;
         }
       }
@@ -120,7 +125,7 @@ describe('on Kafka', () => {
       HIGHWATER_REQUESTS_PER_SECOND: '1000',
     };
     const publisher = cli(['run', '--feeds', 'ipos', '--poll-interval', '50ms'], { cwd: folder(), env });
-    await publisher.sees(/ipos: first snapshot complete/, 'stderr', 30_000);
+    await publisher.sees(/ipos: first snapshot complete/, 'stderr');
     for (let times = 0; times < 3; times++) {
       const { code, of } = await doctor(env);
       expect(of('group').found).toMatch(/^1 instance: \S+ has ipos$/);
@@ -145,11 +150,12 @@ describe('on Kafka', () => {
       await consumer.connect();
       await consumer.subscribe({ topic });
       await consumer.run({ eachMessage: async () => undefined });
-      await until(() => joins.length > 0, 20_000);
+      await until(() => joins.length > 0);
       const { code, of } = await doctor(environment());
       expect(code).toBe(1);
       expect(of('group')).toMatchObject({
-        ...{ state: 'failed', code: 'LOG_FAILED' },
+        state: 'failed',
+        code: 'LOG_FAILED',
         found: expect.stringMatching(/of another program are in the group .*owners: test at 127\.0\.0\.1$/),
         do: expect.stringContaining('HIGHWATER_APP_ID'),
       });
@@ -164,11 +170,12 @@ describe('on Kafka', () => {
     const { code, of } = await doctor({ ...environment(), KAFKA_SESSION_TIMEOUT: '1h' });
     expect(code).toBe(1);
     expect(of('group')).toMatchObject({
-      ...{ state: 'failed', code: 'CONFIG_INVALID' },
+      state: 'failed',
+      code: 'CONFIG_INVALID',
       do: expect.stringContaining('group.max.session.timeout.ms'),
     });
     const { groups } = await admin.listGroups();
-    expect(groups.filter(({ groupId }) => groupId.includes(prefix))).toEqual([]);
+    expect(groups.filter(({ groupId }) => groupId.includes(prefix))).toStrictEqual([]);
   });
 
   it('topics that are kept in a wrong way are named with the command, risky ones too', async () => {
@@ -189,7 +196,8 @@ describe('on Kafka', () => {
     // Publishing works without.
     expect(deaf.code).toBe(0);
     expect(deaf.of('command-topic')).toMatchObject({
-      ...{ state: 'warning', code: 'LOG_TOPIC_MISMATCH' },
+      state: 'warning',
+      code: 'LOG_TOPIC_MISMATCH',
       found: expect.stringMatching(/cleanup.policy of .* is compact, .*commands of operators do not reach/),
       do: expect.stringContaining(`--entity-name ${commands} --add-config cleanup.policy=delete`),
     });

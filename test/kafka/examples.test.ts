@@ -12,7 +12,7 @@ let prefix: string;
 
 beforeAll(async () => {
   servers = await sharedServers();
-}, 120_000);
+});
 beforeEach(() => {
   prefix = uniquePrefix();
 });
@@ -34,11 +34,13 @@ const example = examplePrograms();
 
 async function publish() {
   const publisher = highwater(['run', '--feeds', 'insights,analysts,ipos'], {
-    ...{ HIGHWATER_API_URL: api().url, HIGHWATER_API_TOKEN: api().token },
-    ...{ HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' },
+    HIGHWATER_API_URL: api().url,
+    HIGHWATER_API_TOKEN: api().token,
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_POLL_INTERVAL: '100ms',
   });
   for (const feed of ['insights', 'analysts', 'ipos'])
-    await publisher.sees(new RegExp(`${feed}: first snapshot complete`), 'stderr', 40_000);
+    await publisher.sees(new RegExp(`${feed}: first snapshot complete`), 'stderr');
   return publisher;
 }
 
@@ -55,7 +57,7 @@ it('the analytics have every event once, though killed, and though two of them s
   const start = () =>
     example(['event-sourced-analytics/replay.mts', 'analytics.db'], { cwd: folder(), env: log() });
   const killed = start();
-  await killed.sees(/events\n/, 'stdout', 30_000);
+  await killed.sees(/events\n/, 'stdout');
   killed.signal('SIGKILL');
   await killed.ended();
   const stored = () => {
@@ -65,9 +67,9 @@ it('the analytics have every event once, though killed, and though two of them s
     return rows.map(({ id }) => id).sort();
   };
   const both = [start(), start()];
-  await until(() => stored().length >= published.length, 40_000);
+  await until(() => stored().length >= published.length);
   // One may have done it all before the other hears signals.
-  for (const one of both) await one.sees(/Replaying into/, 'stderr', 30_000);
+  for (const one of both) await one.sees(/Replaying into/, 'stderr');
   for (const one of both) one.signal('SIGINT');
   for (const one of both) expect((await one.ended()).code).toBe(0);
   expect(stored()).toEqual(published);
@@ -76,11 +78,11 @@ it('the analytics have every event once, though killed, and though two of them s
 it('IPO alerts are told', async () => {
   const publisher = await publish();
   const program = example(['ipo-alerts/main.mts'], { cwd: folder(), env: log() });
-  await program.sees(/Watching 60 IPOs/, 'stderr', 30_000);
+  await program.sees(/Watching 60 IPOs/, 'stderr');
   await until(() => {
     api().marketDay.step();
     return / (NEW|PRICED|POSTPONED|WITHDRAWN) /.test(program.stdout());
-  }, 40_000);
+  });
   program.signal('SIGINT');
   expect((await program.ended()).code).toBe(0);
   publisher.signal('SIGTERM');

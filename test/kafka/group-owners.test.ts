@@ -1,6 +1,6 @@
 import { type Consumer, Kafka, logLevel } from 'kafkajs';
 import type { CommitLog } from '../../src/log/commit-log';
-import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/client';
+import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/connection/client';
 import { examineGroup } from '../../src/log/kafka/group/examine-group';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
@@ -22,7 +22,7 @@ const logs: CommitLog[] = [];
 
 beforeAll(async () => {
   kafka = await startProxiedKafka();
-}, 120_000);
+});
 afterAll(() => kafka?.stop());
 beforeEach(() => {
   prefix = uniquePrefix();
@@ -55,8 +55,11 @@ const start = (instance: string) =>
 function examine() {
   const cluster = config(kafka.direct);
   return examineGroup({
-    ...{ kafka: kafkaClient(cluster, 'test', quietLogger()), cluster, groupId: `test:${prefix}owners` },
-    ...{ sessionTimeoutMs, signal: deadline() },
+    kafka: kafkaClient(cluster, 'test', quietLogger()),
+    cluster,
+    groupId: `test:${prefix}owners`,
+    sessionTimeoutMs,
+    signal: deadline(),
   });
 }
 
@@ -70,7 +73,6 @@ it.each(['request', 'answer'] as const)(
     expect(watch.met()).toBeGreaterThanOrEqual(2);
     watch.remove();
   },
-  30_000,
 );
 
 it('one that has a feed is told from one that waits, and nobody joins again for the question', async () => {
@@ -86,7 +88,7 @@ it('one that has a feed is told from one that waits, and nobody joins again for 
   // A member learns by its next sign of life that it has to join again.
   expect(await grant.confirm(deadline())).toBe(true);
   expect(settled).toBe(3);
-}, 40_000);
+});
 
 it('consumers that are in the group have no feed', async () => {
   const client = new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING });
@@ -103,9 +105,10 @@ it('consumers that are in the group have no feed', async () => {
   await consumer.connect();
   await consumer.subscribe({ topic });
   await consumer.run({ eachMessage: async () => undefined });
-  await until(() => isIn, 20_000);
-  expect([...(await open(kafka.direct).owners(['ipos'], deadline()))]).toEqual([]);
+  await until(() => isIn);
+  expect([...(await open(kafka.direct).owners(['ipos'], deadline()))]).toStrictEqual([]);
   await expect(examine()).rejects.toMatchObject({
-    ...{ code: 'LOG_FAILED', message: expect.stringContaining('members of another program') },
+    code: 'LOG_FAILED',
+    message: expect.stringContaining('members of another program'),
   });
-}, 40_000);
+});

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, FeedSession, ProducerRecord } from '../../src/log/commit-log';
-import { readingCluster } from '../../src/log/kafka/cluster';
-import { markOf } from '../../src/log/kafka/commit-mark';
-import { connectToWholeLog } from '../../src/log/kafka/hanging-transactions';
-import { protocolType } from '../../src/log/kafka/kafka-failure';
+import { readingCluster } from '../../src/log/kafka/connection/cluster';
+import { protocolType } from '../../src/log/kafka/connection/kafka-failure';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
-import { connectProducer } from '../../src/log/kafka/producer';
+import { markOf } from '../../src/log/kafka/ownership/commit-mark';
+import { connectToWholeLog } from '../../src/log/kafka/ownership/hanging-transactions/hanging-transactions';
+import { connectProducer } from '../../src/log/kafka/producer/producer';
 import { feedTopics } from '../../src/log/topics';
 import { type KafkaOptions, type Kafka as Servers, startKafka } from '../../tools/servers/kafka';
 import {
@@ -15,12 +15,15 @@ import {
   type ForeignRecord,
   startForeignReader,
 } from '../support/foreign-reader/foreign-reader';
+import { kafkaTools } from '../support/kafka-tools';
 import { deadline, type PlainBatch, record, restored } from '../support/log-records';
 import { type Place, type RawProducer, rawProducer } from '../support/raw-producer';
 import { uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
+import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
+const folder = tempFolder();
 let servers: Servers;
 let reader: ForeignReader;
 let kafka: Kafka;
@@ -57,7 +60,10 @@ beforeEach(() => {
 async function acquire(): Promise<FeedSession> {
   const log = openKafkaLog({
     kafka: { brokers: servers.bootstrap.split(','), ssl: null, sasl: null, compression: 'none' },
-    ...{ appId: 'test', topicPrefix: prefix, logger, limits: { stallMs: 2_000 } },
+    appId: 'test',
+    topicPrefix: prefix,
+    logger,
+    limits: { stallMs: 2_000 },
   });
   logs.push(log);
   return log.acquire(topics(), deadline());
@@ -91,7 +97,9 @@ function transaction(commit: number, ownerEpoch: string, value = 'x'): PlainBatc
   records.push(record(deadLetters.name, `letter ${commit}`, value, { timestamp }));
   const position = { incarnation, ownerEpoch, commit };
   const headers = {
-    ...{ incarnation, owner_epoch: ownerEpoch, commit: String(commit) },
+    incarnation,
+    owner_epoch: ownerEpoch,
+    commit: String(commit),
     seq: String(first + count - 1),
   };
   records.push(record(sourceOffset.name, 'ipos', `commit ${commit}`, { timestamp, headers }));
@@ -159,6 +167,25 @@ describe('brokers that left out markers', () => {
       const third = transaction(3, session.ownerEpoch);
       await session.commit(third);
       expect(await shown()).toEqual(shapesOf(first, second, third));
+    });
+
+    it('is named where it has another producer id, with the command that ends it', async () => {
+      const first = await begin();
+      // As it is after 32,767 takeovers: the same feed, and a producer id that the brokers do not connect with it any more.
+      raw = await rawProducer(kafka, `old:${prefix}ipos`, partitions());
+      const { name } = topics().changes;
+      const hanging = transaction(2, 'before').records.filter(({ topic }) => topic === name);
+      await raw.write(hanging, nowhere);
+
+      const session = await acquire();
+      const second = transaction(2, session.ownerEpoch);
+      await session.commit(second);
+      const warned = logger.warnings.filter((text) => text.includes('that feed ipos cannot end'));
+      expect(warned).toHaveLength(3);
+      expect(await shownNow()).not.toEqual(shapesOf(first, second));
+      const run = await kafkaTools({ folder: folder() });
+      for (const text of warned) await run(text.slice(text.indexOf('kafka-transactions.sh')));
+      expect(await shown()).toEqual(shapesOf(first, second));
     });
 
     it('is committed everywhere when readers saw a part of it, although its source offset hangs', async () => {
@@ -296,8 +323,14 @@ describe('brokers that left out markers', () => {
       await cluster.addMultipleTargetTopics([...partitions().keys()]);
       const { producer, lost } = await connectToWholeLog(
         {
-          ...{ cluster, transactionalId, logger, feed: 'ipos', partitions: partitions(), signal: deadline() },
+          cluster,
+          transactionalId,
+          logger,
+          feed: 'ipos',
+          partitions: partitions(),
+          signal: deadline(),
           sourceOffsetTopic: topics().sourceOffset.name,
+          target: { brokers: servers.bootstrap.split(','), ssl: null, sasl: null },
         },
         () => connectProducer(kafka, transactionalId, [...partitions().keys()], deadline()),
         markOf(second.records.at(-1)!),
@@ -343,7 +376,7 @@ describe('a broker that is away when a transaction ends', () => {
       await until(async () => {
         const all = await leaders().catch(() => [-1]);
         return !all.includes(-1);
-      }, 60_000);
+      });
       await admin.disconnect();
 
       const session = await acquire();

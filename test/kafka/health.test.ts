@@ -9,7 +9,7 @@ let prefix: string;
 
 beforeAll(async () => {
   servers = await sharedServers();
-}, 120_000);
+});
 beforeEach(() => {
   prefix = uniquePrefix();
 });
@@ -32,7 +32,7 @@ async function instance(): Promise<{
   page(path: string): Promise<string>;
 }> {
   const process = start(['run', '--poll-interval', '5s', '--http-port', '0']);
-  const [, url] = await process.sees(/Metrics at (http:\S+)\/metrics/, 'stderr', 40_000);
+  const [, url] = await process.sees(/Metrics at (http:\S+)\/metrics/, 'stderr');
   const page = async (path: string) => (await fetch(`${url}${path}`)).text();
   return {
     process,
@@ -49,9 +49,9 @@ const isShared = (conditions: readonly string[]) => [...conditions].sort().join(
 
 it('instances that share feeds are ready, each says which it waits for, and who is left has all when one dies', async () => {
   const first = await instance();
-  await until(async () => (await first.conditions()).every((one) => one === 'up-to-date'), 40_000);
+  await until(async () => (await first.conditions()).every((one) => one === 'up-to-date'));
   const second = await instance();
-  await until(async () => isShared(await first.conditions()) && isShared(await second.conditions()), 40_000);
+  await until(async () => isShared(await first.conditions()) && isShared(await second.conditions()));
   expect(await first.conditions()).toEqual([...(await second.conditions())].reverse());
 
   // Of each feed one instance shows what its owner knows.
@@ -66,7 +66,7 @@ it('instances that share feeds are ready, each says which it waits for, and who 
   ]);
 
   first.process.signal('SIGKILL');
-  await until(async () => (await second.conditions()).every((one) => one === 'up-to-date'), 40_000);
+  await until(async () => (await second.conditions()).every((one) => one === 'up-to-date'));
   const owned = samplesOf(await second.page('/metrics'), 'highwater_feed_owned');
   expect(owned.map(({ value }) => value)).toEqual([1, 1]);
-}, 120_000);
+});

@@ -15,7 +15,7 @@ let env: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
   [servers, dist] = await Promise.all([sharedServers(), build()]);
-}, 120_000);
+});
 beforeEach(async () => {
   simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 20 } });
   env = {
@@ -44,7 +44,7 @@ const command = (...args: string[]) => start(path.join(dist, 'cli', 'main.js'), 
 async function publisher(): Promise<WatchedProcess> {
   const started = command('run');
   const snapshots = () => started.stderr().split('first snapshot complete').length - 1;
-  await until(() => snapshots() === 3, 40_000);
+  await until(() => snapshots() === 3);
   return started;
 }
 
@@ -54,20 +54,20 @@ it('a publisher, a tail and a consumer that wait set no timer into the past, and
     command('tail', 'ipos', '--from-beginning', '--json'),
     start(path.join(__dirname, '..', 'support', 'consumer.cjs'), dist, 'ipos'),
   ];
-  for (const reader of programs.slice(1)) await until(() => reader.stdout() !== '', 30_000);
+  for (const reader of programs.slice(1)) await until(() => reader.stdout() !== '');
   for (const program of programs) {
     await rests(program);
-    expect(program.intoThePast()).toEqual([]);
+    expect(program.intoThePast()).toStrictEqual([]);
   }
   for (const program of programs) expect(await program.stop()).toBe(0);
-  for (const program of programs) expect(program.intoThePast()).toEqual([]);
-}, 120_000);
+  for (const program of programs) expect(program.intoThePast()).toStrictEqual([]);
+});
 
 it('commands that end by themselves set no timer into the past', async () => {
   const ended = [['run', '--once'], ['doctor'], ['status'], ['tail', 'ipos', '--no-follow']];
   for (const args of ended) {
     const program = command(...args);
     expect(await program.ended()).toBe(0);
-    expect(program.intoThePast()).toEqual([]);
+    expect(program.intoThePast()).toStrictEqual([]);
   }
-}, 120_000);
+});

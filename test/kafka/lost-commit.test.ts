@@ -2,42 +2,35 @@ import path from 'node:path';
 import { feedNames } from '../../src/simulator/endpoints';
 import { type CommitCutsReport, cutCommits } from '../faults/commit-cuts';
 import { observed, runCrashes } from '../faults/crash-run';
-import { type KafkaPublisherLog, kafkaPublisherLog } from '../faults/kafka-publisher-log';
+import { type ProxiedPublisherLog, startProxiedPublisherLog } from '../faults/kafka-publisher-log';
 import { countHarms, describeVerdict } from '../support/judge/verdict';
-import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
-import { sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 const folder = tempFolder();
 const seed = Number(process.env.CRASH_SEED ?? 1);
-let kafka: ProxiedKafka;
-let log: KafkaPublisherLog;
+let publisherLog: ProxiedPublisherLog;
 
 beforeAll(async () => {
   // A broker of its own, since the proxy comes with it.
-  const { registryUrl } = await sharedServers();
-  kafka = await startProxiedKafka();
-  const { brokers, direct, proxy } = kafka;
-  log = await kafkaPublisherLog({ brokers, direct, registryUrl, prefix: uniquePrefix(), proxy });
-}, 180_000);
-afterAll(async () => {
-  await log?.stop();
-  await kafka?.stop();
+  publisherLog = await startProxiedPublisherLog();
 });
+afterAll(() => publisherLog?.stop());
 
 async function ownerEpochs(): Promise<(string | undefined)[]> {
-  const seen = await observed(log);
+  const seen = await observed(publisherLog.log);
   return feedNames.map((feed) => seen[feed]?.owner_epoch);
 }
 
 describe('commits that are lost on their way to the broker, and answers that are lost on their way back', () => {
   it('are told apart: nothing is lost and nothing published twice', async () => {
+    const { kafka, log } = publisherLog;
     const reports: CommitCutsReport[] = [];
     const owners: (string | undefined)[][] = [];
     const { restarts, exitCode, verdict } = await runCrashes({
       seed,
-      ...{ kills: 0, earlyKills: 0 },
+      kills: 0,
+      earlyKills: 0,
       size: { records: { insights: 300, analysts: 150, ipos: 500 }, everyMs: 20 },
       log,
       folder: path.join(folder(), 'run'),

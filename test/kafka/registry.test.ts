@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { SchemaRegistry as OtherClient } from '@kafkajs/confluent-schema-registry';
-import { type ConfluentRegistryOptions, confluentRegistry } from '../../src/avro/confluent-registry';
-import { createFeedCodec } from '../../src/avro/feed-codec';
+import { createFeedCodec } from '../../src/avro/codec/feed-codec';
+import { type ConfluentRegistryOptions, confluentRegistry } from '../../src/avro/registry/confluent-registry';
 import { loadConfig } from '../../src/config/load-config';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
@@ -26,7 +26,7 @@ describe('a shared registry', () => {
   let url = '';
   beforeAll(async () => {
     url = (await sharedServers()).registryUrl;
-  }, 120_000);
+  });
 
   schemaRegistryContract('a Confluent-compatible server', async () => ({
     open: () => open(url),
@@ -108,14 +108,14 @@ describe('a publisher', () => {
   it('waits for a registry that is not there, and publishes as soon as it is', async () => {
     const port = await freePort();
     publish(`http://127.0.0.1:${port}/apis/ccompat/v7`);
-    await until(() => logger.warnings.length >= 3);
-    expect(logger.warnings.every((line) => line.includes('ECONNREFUSED'))).toBe(true);
+    // A busy machine may not even get the refusal within the time for an answer.
+    await until(() => logger.warnings.filter((line) => line.includes('ECONNREFUSED')).length >= 3);
     expect(seen).toBe(0);
 
     registry = await startRegistry({ port });
 
-    await until(() => seen === 60, 60_000);
-  }, 180_000);
+    await until(() => seen === 60);
+  });
 
   it('waits for a registry that hangs, and publishes as soon as it answers', async () => {
     registry ??= await startRegistry();
@@ -127,19 +127,19 @@ describe('a publisher', () => {
 
     registry.thaw();
 
-    await until(() => seen === 60, 60_000);
-  }, 120_000);
+    await until(() => seen === 60);
+  });
 
   it('goes on with the ids that it knows when the registry is gone', async () => {
     registry ??= await startRegistry();
     publish(registry.url);
-    await until(() => seen === 60, 60_000);
+    await until(() => seen === 60);
     await registry.kill();
     const { updated: _, ...rest } = [...api.truth('ipos').values()][0]!;
     api.stores.ipos.upsert({ ...rest, id: 'written-meanwhile' } as never);
 
     await until(() => seen === 61);
 
-    expect(logger.warnings).toEqual([]);
-  }, 120_000);
+    expect(logger.warnings).toStrictEqual([]);
+  });
 });

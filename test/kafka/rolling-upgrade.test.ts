@@ -36,7 +36,7 @@ feeds:
 beforeAll(async () => {
   servers = await sharedServers();
   simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 200 } });
-}, 120_000);
+});
 afterAll(() => simulator?.stop());
 
 function start(name: string, schema: RecordSchema, ...args: string[]): CliProcess {
@@ -45,9 +45,14 @@ function start(name: string, schema: RecordSchema, ...args: string[]): CliProces
   writeFileSync(path.join(home, 'highwater.yaml'), section);
   writeFileSync(path.join(home, 'deal.avsc'), JSON.stringify(schema));
   const env = {
-    ...{ KAFKA_BROKERS: servers.brokers, SCHEMA_REGISTRY_URL: servers.registryUrl, HIGHWATER_FEEDS: 'deals' },
-    ...{ HIGHWATER_TOPIC_PREFIX: prefix, HIGHWATER_APP_ID: `${prefix}app`, KAFKA_SESSION_TIMEOUT: '5s' },
-    ...{ HIGHWATER_API_URL: simulator.url, HIGHWATER_API_TOKEN: simulator.token },
+    KAFKA_BROKERS: servers.brokers,
+    SCHEMA_REGISTRY_URL: servers.registryUrl,
+    HIGHWATER_FEEDS: 'deals',
+    HIGHWATER_TOPIC_PREFIX: prefix,
+    HIGHWATER_APP_ID: `${prefix}app`,
+    KAFKA_SESSION_TIMEOUT: '5s',
+    HIGHWATER_API_URL: simulator.url,
+    HIGHWATER_API_TOKEN: simulator.token,
   };
   return cli(args.length === 0 ? ['run'] : args, { cwd: home, env });
 }
@@ -71,7 +76,7 @@ it('three instances are replaced one after the other by a newer version with mor
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line).value as Values);
-  await until(() => events().length >= 200, 30_000);
+  await until(() => events().length >= 200);
   simulator.marketDay.start(30);
 
   const newerOnes: CliProcess[] = [];
@@ -89,13 +94,13 @@ it('three instances are replaced one after the other by a newer version with mor
   simulator.marketDay.stop();
   expect(ends).toEqual([0, 0, 0]);
   // What moved under the newer version has what the older one did not know.
-  await until(() => events().some(({ op, after }) => op !== 'r' && after?.notes !== undefined), 30_000);
+  await until(() => events().some(({ op, after }) => op !== 'r' && after?.notes !== undefined));
   const settled = () => {
     const last = new Map(events().map(({ after }) => [after.id, after]));
     const rows = [...simulator.truth('ipos').values()];
     return rows.every(({ id, deal_status }) => last.get(id)?.deal_status === (deal_status || null));
   };
-  await until(settled, 30_000);
+  await until(settled);
   for (const one of newerOnes) one.signal('SIGTERM');
   expect((await Promise.all(newerOnes.map((one) => one.ended()))).map(({ code }) => code)).toEqual([0, 0, 0]);
   following.signal('SIGINT');
@@ -113,6 +118,6 @@ it('three instances are replaced one after the other by a newer version with mor
 
   async function commitsMore(): Promise<void> {
     const count = events().length;
-    await until(() => events().length >= count + 20, 30_000);
+    await until(() => events().length >= count + 20);
   }
-}, 180_000);
+});

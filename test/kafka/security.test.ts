@@ -33,7 +33,8 @@ beforeAll(async () => {
   expiredClient = await ours.sign({ name: 'client', expired: true });
   foreignClient = await foreign.sign({ name: 'client' });
   const login = (...mechanisms: ('PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512')[]) => ({
-    ...{ tls: { server }, login: { mechanisms, users: [user] } },
+    tls: { server },
+    login: { mechanisms, users: [user] },
   });
   const listeners = {
     tls: { tls: { server } },
@@ -51,7 +52,7 @@ beforeAll(async () => {
     sharedServers(),
     startSimulator({ records: { insights: 0, analysts: 0, ipos: 20 } }),
   ]);
-}, 90_000);
+});
 afterAll(() => Promise.all([kafka?.stop(), simulator?.stop()]));
 
 type Settings = Readonly<Record<string, string>>;
@@ -59,8 +60,11 @@ type Settings = Readonly<Record<string, string>>;
 function environment(settings: Settings): Settings {
   const prefix = uniquePrefix();
   return {
-    ...{ SCHEMA_REGISTRY_URL: registryUrl, HIGHWATER_TOPIC_PREFIX: prefix, HIGHWATER_APP_ID: `${prefix}app` },
-    ...{ HIGHWATER_API_URL: simulator.url, HIGHWATER_API_TOKEN: simulator.token },
+    SCHEMA_REGISTRY_URL: registryUrl,
+    HIGHWATER_TOPIC_PREFIX: prefix,
+    HIGHWATER_APP_ID: `${prefix}app`,
+    HIGHWATER_API_URL: simulator.url,
+    HIGHWATER_API_TOKEN: simulator.token,
     ...settings,
   };
 }
@@ -78,12 +82,14 @@ const at = (listener: string): Settings => ({ KAFKA_BROKERS: kafka.brokers[0]!.l
 const trusting = (listener: string): Settings => ({ ...at(listener), ...file('CA', ours.cert) });
 const showing = ({ cert, key }: Certificate): Settings => ({ ...file('CERT', cert), ...file('KEY', key) });
 const as = (username: string, password: string, mechanism: string): Settings => ({
-  ...{ KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password, KAFKA_SASL_MECHANISM: mechanism },
+  KAFKA_SASL_USERNAME: username,
+  KAFKA_SASL_PASSWORD: password,
+  KAFKA_SASL_MECHANISM: mechanism,
 });
 
 async function runOnce(env: Settings) {
   const running = cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env });
-  const { code } = await running.ended(45_000);
+  const { code } = await running.ended();
   return { code, said: running.stderr() + running.stdout() };
 }
 
@@ -91,7 +97,8 @@ const ways: Readonly<Record<string, Readonly<Record<string, () => Settings>>>> =
   TLS: {
     'TLS alone': () => trusting('tls'),
     'a certificate of the client, whose key is encrypted': () => ({
-      ...{ ...trusting('mutual'), KAFKA_SSL_KEY_PASSWORD: secrets.keyPassword },
+      ...trusting('mutual'),
+      KAFKA_SSL_KEY_PASSWORD: secrets.keyPassword,
       ...showing({ cert: client.cert, key: encrypted(client.key, secrets.keyPassword) }),
     }),
   },
@@ -118,42 +125,50 @@ async function comesIn(name: string, settings: () => Settings) {
   const doctor = await askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env });
   const said = run.said + doctor.said;
   expect({
-    ...{ name, run: run.said, runCode: run.code, trouble: run.said.match(/WARN|ERROR/) },
-    ...{ doctor: doctor.lines.filter(({ state }) => state === 'failed' || state === 'warning') },
-    ...{ doctorCode: doctor.code, topics: doctor.of('topics').found },
+    name,
+    run: run.said,
+    runCode: run.code,
+    trouble: run.said.match(/WARN|ERROR/),
+    doctor: doctor.lines.filter(({ state }) => state === 'failed' || state === 'warning'),
+    doctorCode: doctor.code,
+    topics: doctor.of('topics').found,
     secrets: Object.values(secrets).filter((secret) => said.includes(secret)),
   }).toEqual({
-    ...{ name, run: expect.stringMatching(/ipos: first snapshot complete.*records=20/), runCode: 0 },
-    ...{ trouble: null, doctor: [], doctorCode: 0, topics: '5 of 5 exist', secrets: [] },
+    name,
+    run: expect.stringMatching(/ipos: first snapshot complete.*records=20/),
+    runCode: 0,
+    trouble: null,
+    doctor: [],
+    doctorCode: 0,
+    topics: '5 of 5 exist',
+    secrets: [],
   });
 }
 
-it.each(Object.entries(ways))(
-  'a publisher and its doctor come in by %s',
-  (_, cases) => all(cases, comesIn),
-  90_000,
-);
+it.each(Object.entries(ways))('a publisher and its doctor come in by %s', (_, cases) => all(cases, comesIn));
 
 it('a publisher that always has something to write outlives the sessions that brokers limit', async () => {
   const busy = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 200 }, marketDayMs: 20 });
   try {
     const env = {
       ...environment({ ...trusting('scram'), ...as(user.username, user.password, 'scram-sha-512') }),
-      ...{ HIGHWATER_API_URL: busy.url, HIGHWATER_REQUESTS_PER_SECOND: '1000' },
+      HIGHWATER_API_URL: busy.url,
+      HIGHWATER_REQUESTS_PER_SECOND: '1000',
     };
     const running = cli(['run', '--feeds', 'ipos', '--poll-interval', '50ms'], { cwd: folder(), env });
-    await running.sees(/first snapshot complete/, 'stderr', 30_000);
+    await running.sees(/first snapshot complete/, 'stderr');
     const over = Date.now() + SESSION_MS + 1_000;
     await until(() => Date.now() > over, SESSION_MS + 5_000);
     const asked = busy.requests().length;
     await until(() => busy.requests().length > asked + 10);
     running.signal('SIGTERM');
     expect((await running.ended()).code).toBe(0);
-    expect(running.stderr()).not.toMatch(/WARN|ERROR/);
+    // On a slow machine the market may move faster than one second of it can be read.
+    expect(running.stderr()).not.toMatch(/ERROR|WARN(?!.* kept changing while they were read)/);
   } finally {
     await busy.stop();
   }
-}, 60_000);
+});
 
 interface Refusal {
   readonly settings: () => Settings;
@@ -196,19 +211,22 @@ const refusals: Readonly<Record<string, Readonly<Record<string, Refusal>>>> = {
   'certificates of clients': {
     'an expired certificate of the client': {
       settings: () => ({ ...trusting('mutual'), ...showing(expiredClient) }),
-      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      code: 'KAFKA_UNAUTHENTICATED',
+      check: 'login',
       says: /the broker refused the certificate of KAFKA_SSL_CERT_FILE: it expired at \d{4}-\d\d-\d\dT/,
       todo: /KAFKA_SSL_CERT_FILE/,
     },
     'a certificate of the client by another authority': {
       settings: () => ({ ...trusting('mutual'), ...showing(foreignClient) }),
-      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      code: 'KAFKA_UNAUTHENTICATED',
+      check: 'login',
       says: /the broker refused the certificate of KAFKA_SSL_CERT_FILE/,
       todo: /an authority that the brokers trust/,
     },
     'no certificate of the client': {
       settings: () => trusting('mutual'),
-      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      code: 'KAFKA_UNAUTHENTICATED',
+      check: 'login',
       says: /the broker demands a certificate of its clients, and none is set/,
       todo: /KAFKA_SSL_CERT_FILE, KAFKA_SSL_KEY_FILE/,
     },
@@ -236,31 +254,36 @@ const refusals: Readonly<Record<string, Readonly<Record<string, Refusal>>>> = {
   logins: {
     'a login where none is taken': {
       settings: () => ({ ...trusting('tls'), ...as(user.username, user.password, 'plain') }),
-      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      code: 'KAFKA_UNAUTHENTICATED',
+      check: 'login',
       says: /the brokers take no logins here/,
       todo: /leave out KAFKA_SASL_USERNAME/,
     },
     'a wrong password, by PLAIN': {
       settings: () => ({ ...trusting('login'), ...as(user.username, secrets.wrong, 'plain') }),
-      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      code: 'KAFKA_UNAUTHENTICATED',
+      check: 'login',
       says: /SASL PLAIN authentication failed: .*Invalid username or password/,
       todo: /KAFKA_SASL_PASSWORD/,
     },
     'a wrong password, by SCRAM': {
       settings: () => ({ ...trusting('login'), ...as(user.username, secrets.wrong, 'scram-sha-256') }),
-      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      code: 'KAFKA_UNAUTHENTICATED',
+      check: 'login',
       says: /SASL SCRAM SHA256 authentication failed: .*invalid credentials/,
       todo: /KAFKA_SASL_PASSWORD/,
     },
     'an unknown user': {
       settings: () => ({ ...trusting('login'), ...as('nobody', user.password, 'scram-sha-512') }),
-      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      code: 'KAFKA_UNAUTHENTICATED',
+      check: 'login',
       says: /SASL SCRAM SHA512 authentication failed: .*invalid credentials/,
       todo: /KAFKA_SASL_USERNAME/,
     },
     'a mechanism that the brokers do not have': {
       settings: () => ({ ...trusting('scram'), ...as(user.username, user.password, 'plain') }),
-      ...{ code: 'KAFKA_UNAUTHENTICATED', check: 'login' },
+      code: 'KAFKA_UNAUTHENTICATED',
+      check: 'login',
       says: /the brokers do not take logins by this mechanism here \(UNSUPPORTED_SASL_MECHANISM\)/,
       todo: /KAFKA_SASL_MECHANISM/,
     },
@@ -275,17 +298,29 @@ async function isRefused(name: string, { settings, code, says, todo, check = 'br
   ]);
   const said = run.said + seen.said;
   expect({
-    ...{ name, run: run.said, runCode: run.code, errors: run.said.match(/ERROR/g)?.length },
-    ...{ doctor: seen.of(check), doctorCode: seen.code, traces: /^ +at |node:|deps\/openssl/m.exec(said) },
+    name,
+    run: run.said,
+    runCode: run.code,
+    errors: run.said.match(/ERROR/g)?.length,
+    doctor: seen.of(check),
+    doctorCode: seen.code,
+    traces: /^ +at |node:|deps\/openssl/m.exec(said),
     secrets: Object.values(secrets).filter((secret) => said.includes(secret)),
   }).toEqual({
     name,
     run: expect.stringMatching(
       new RegExp(`^[\\d:]+ ERROR .*${says.source}.* code=${code}\\n.*\\n +do: .*${todo.source}`, 'm'),
     ),
-    ...{ runCode: 1, errors: 1, doctorCode: 1, traces: null, secrets: [] },
+    runCode: 1,
+    errors: 1,
+    doctorCode: 1,
+    traces: null,
+    secrets: [],
     doctor: expect.objectContaining({
-      ...{ state: 'failed', code, found: expect.stringMatching(says), do: expect.stringMatching(todo) },
+      state: 'failed',
+      code,
+      found: expect.stringMatching(says),
+      do: expect.stringMatching(todo),
     }),
   });
 }
@@ -293,7 +328,6 @@ async function isRefused(name: string, { settings, code, says, todo, check = 'br
 it.each(Object.entries(refusals))(
   '%s: what is wrong is named, by a publisher and its doctor, in one error with what to do',
   (_, cases) => all(cases, isRefused),
-  60_000,
 );
 
 it('a file that cannot be used ends the publisher before it connects', async () => {
@@ -302,7 +336,8 @@ it('a file that cannot be used ends the publisher before it connects', async () 
     [{ ...at('mutual'), ...file('CA', 'no PEM') }, /kafkaSslCaFile .*holds no certificate in PEM/],
     [
       {
-        ...{ ...listener, KAFKA_SSL_KEY_PASSWORD: secrets.wrong },
+        ...listener,
+        KAFKA_SSL_KEY_PASSWORD: secrets.wrong,
         ...showing({ cert: client.cert, key: encrypted(client.key, secrets.keyPassword) }),
       },
       /kafkaSslKeyPassword .*does not open the key/,
@@ -318,13 +353,13 @@ it('a file that cannot be used ends the publisher before it connects', async () 
     expect(code).toBe(2);
     for (const secret of Object.values(secrets)) expect(said).not.toContain(secret);
   }
-}, 60_000);
+});
 
 it('a publisher that is refused lives on, asks again ever more slowly, and ends in order', async () => {
   const env = environment({ ...trusting('login'), ...as(user.username, secrets.wrong, 'plain') });
   const running = cli(['run', '--feeds', 'ipos', '--log-level', 'debug'], { cwd: folder(), env });
-  await running.sees(/ERROR ipos: .*code=KAFKA_UNAUTHENTICATED/, 'stderr', 20_000);
-  await running.sees(/taken anew.*failures=1\b/, 'stderr', 20_000);
+  await running.sees(/ERROR ipos: .*code=KAFKA_UNAUTHENTICATED/, 'stderr');
+  await running.sees(/taken anew.*failures=1\b/, 'stderr');
   running.signal('SIGTERM');
   expect((await running.ended()).code).toBe(0);
-}, 60_000);
+});

@@ -6,7 +6,7 @@ let prefix: string;
 
 beforeAll(async () => {
   servers = await sharedServers();
-}, 120_000);
+});
 beforeEach(() => {
   prefix = uniquePrefix();
 });

@@ -1,12 +1,18 @@
 import path from 'node:path';
+import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, FeedSession, FeedTopics } from '../../src/log/commit-log';
+import { kafkaClient } from '../../src/log/kafka/connection/client';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import { topicNames } from '../../src/log/kafka/reader/read';
 import { feedTopics } from '../../src/log/topics';
 import { runBrokerFaults } from '../faults/broker-fault-run';
 import type { BrokerFault } from '../faults/broker-faults';
 import { kafkaPublisherLog } from '../faults/kafka-publisher-log';
+import { createTopics } from '../support/create-topics';
 import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
+import { startMember } from '../support/group-members';
 import { countHarms, describeVerdict } from '../support/judge/verdict';
 import type { Fate, ProxiedMessage, ProxyPoint, ProxyWatch } from '../support/kafka-proxy';
 import { batch, deadline, groupBy, record } from '../support/log-records';
@@ -21,6 +27,7 @@ import { type ProxiedBrokers, startProxiedBrokers } from '../support/proxied-bro
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
 
 /** Three brokers: leaders and coordinators are others than a moment ago. `npm run soak:brokers` is the long form. */
 const folder = tempFolder();
@@ -30,7 +37,7 @@ let leaders: PartitionLeaders;
 beforeAll(async () => {
   brokers = await startProxiedBrokers();
   leaders = partitionLeaders(brokers.direct);
-}, 180_000);
+});
 afterAll(() => brokers?.stop());
 
 describe('a page, while leaders and coordinators move', () => {
@@ -51,7 +58,9 @@ describe('a page, while leaders and coordinators move', () => {
     topics = feedTopics(ipos, uniquePrefix());
     log = openKafkaLog({
       kafka: { brokers: brokers.proxied.split(','), ssl: null, sasl: null, compression: 'none' },
-      ...{ appId: 'test', topicPrefix: prefix(), logger: quietLogger() },
+      appId: 'test',
+      topicPrefix: prefix(),
+      logger: quietLogger(),
     });
     sent = [];
     onEach({ api: 'Produce', where: 'request', every: 1 }, ({ producedTo }) => {
@@ -59,7 +68,7 @@ describe('a page, while leaders and coordinators move', () => {
       return 'pass';
     });
     session = await log.acquire(topics, deadline());
-  }, 60_000);
+  });
   afterEach(async () => {
     for (const watch of watches.splice(0)) watch.remove();
     await log.close();
@@ -117,7 +126,7 @@ describe('a page, while leaders and coordinators move', () => {
     );
     expect(new Set(led).size).toBeGreaterThan(1);
     expect(sent.length).toBe(PAGES * new Set(led).size);
-  }, 60_000);
+  });
 
   const id = () => transactionPartition(`test:${prefix()}${ipos.name}`);
   it.each<[string, ProxyPoint, () => TopicPartition, Fate]>([
@@ -151,19 +160,15 @@ describe('a page, while leaders and coordinators move', () => {
       id,
       'cut',
     ],
-  ])(
-    'is there once when %s',
-    async (_name, point, of, fate) => {
-      await write(1);
-      const leader = await leaders.leaderOf(of());
-      const moved = moveBefore(point, of(), fate);
-      for (let page = 2; page <= PAGES; page++) await write(page);
-      expect(moved.met).toBe(true);
-      expect(await leaders.leaderOf(of())).not.toBe(leader);
-      await expectEachOnce();
-    },
-    60_000,
-  );
+  ])('is there once when %s', async (_name, point, of, fate) => {
+    await write(1);
+    const leader = await leaders.leaderOf(of());
+    const moved = moveBefore(point, of(), fate);
+    for (let page = 2; page <= PAGES; page++) await write(page);
+    expect(moved.met).toBe(true);
+    expect(await leaders.leaderOf(of())).not.toBe(leader);
+    await expectEachOnce();
+  });
 
   it('has the same owner when the group coordinator moves', async () => {
     const membership = log.join([topics], { instance: 'a', isGuest: false });
@@ -171,7 +176,58 @@ describe('a page, while leaders and coordinators move', () => {
     await leaders.move(groupPartition(`test:${prefix()}owners`));
     expect(await grant.confirm(deadline())).toBe(true);
     expect(grant.revoked.aborted).toBe(false);
-  }, 60_000);
+  });
+});
+
+describe('while a foreign topic has no leader, since the one broker that has it is dead', () => {
+  const dead = () => brokers.kafka.brokers[2]!;
+  const foreign = uniquePrefix();
+  let open: { close(): Promise<void> }[] = [];
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((one) => one.close()));
+    await dead().restart();
+    await asAdmin((admin) => admin.deleteTopics({ topics: [foreign] }));
+    await leaders.inSync(60_000);
+  });
+
+  it('a feed is taken over, its topics are examined, and consumers read on', async () => {
+    const topics = feedTopics(ipos, uniquePrefix());
+    const topicPrefix = topics.changes.name.slice(0, -ipos.name.length);
+    const kafka = {
+      brokers: brokers.direct.split(','),
+      ssl: null,
+      sasl: null,
+      compression: 'none' as const,
+    };
+    const options = { kafka, appId: 'test', topicPrefix, logger: quietLogger() };
+    const before = openKafkaLog(options);
+    await (await before.acquire(topics, deadline())).release();
+    await before.close();
+    await leaders.inSync(60_000);
+    const replicaAssignment = [{ partition: 0, replicas: [dead().id] }];
+    await asAdmin((admin) => createTopics(admin, [{ topic: foreign, replicaAssignment }]));
+    await dead().kill();
+
+    const patience = AbortSignal.timeout(90_000);
+    const [log, consumerLog] = [openKafkaLog(options), openKafkaConsumerLog(options)];
+    open = [log, consumerLog];
+    expect(await topicNames(kafkaClient(kafka, 'test', quietLogger()))).toContain(topics.changes.name);
+    const grant = await untilDone(
+      () => log.join([topics], { instance: 'a', isGuest: false }).grant(ipos.name, patience),
+      patience,
+    );
+    const session = await untilDone(() => log.acquire(topics, patience, grant), patience);
+    const member = startMember(consumerLog, { groupId: `${topicPrefix}desk`, topics: [topics.changes.name] });
+    await session.commit(batch(session, topics, [record(topics.changes.name, '1', 'x')]));
+    await until(() => member.handled.length === 1);
+    expect(member.failures).toStrictEqual([]);
+  });
+
+  async function asAdmin(work: (admin: Admin) => Promise<unknown>): Promise<void> {
+    const admin = new Kafka({ brokers: brokers.direct.split(','), logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    await work(admin).finally(() => admin.disconnect());
+  }
 });
 
 describe('while the first broker that one was told of hangs', () => {
@@ -180,7 +236,7 @@ describe('while the first broker that one was told of hangs', () => {
     brokers.kafka.brokers[0]!.thaw();
     await log?.close();
     await leaders.inSync(60_000);
-  }, 90_000);
+  });
 
   it('a feed is taken over and published all the same', async () => {
     const topics = feedTopics(ipos, uniquePrefix());
@@ -188,7 +244,9 @@ describe('while the first broker that one was told of hangs', () => {
     const open = () =>
       openKafkaLog({
         kafka: { brokers: brokers.direct.split(','), ssl: null, sasl: null, compression: 'none' },
-        ...{ appId: 'test', topicPrefix, logger: quietLogger() },
+        appId: 'test',
+        topicPrefix,
+        logger: quietLogger(),
       });
     // With topics that are there.
     const before = open();
@@ -203,7 +261,7 @@ describe('while the first broker that one was told of hangs', () => {
       untilDone(() => log!.acquire(topics, patience, grant), patience),
     );
     await session.commit(batch(session, topics, [record(topics.changes.name, '1', 'x')]));
-  }, 90_000);
+  });
 });
 
 /** As a publisher does: what failed is tried again. */
@@ -224,7 +282,12 @@ describe('two publishers on three brokers, of which one after the other fails', 
     const log = await kafkaPublisherLog({ brokers: proxied, direct, registryUrl, prefix, proxy: null });
     const faults: BrokerFault[] = ['group coordinator', 'black hole', 'all at once'];
     const { reports, verdict, exitCodes } = await runBrokerFaults({
-      ...{ seed: 1, brokers, registryUrl, prefix, log, faults },
+      seed: 1,
+      brokers,
+      registryUrl,
+      prefix,
+      log,
+      faults,
       size: { records: { insights: 200, analysts: 100, ipos: 300 }, everyMs: 30 },
       folder: path.join(folder(), 'run'),
     }).finally(() => log.stop());

@@ -5,9 +5,9 @@ import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import type { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
 import type { FeedTopics } from '../../src/log/commit-log';
-import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/client';
-import { inspectTopics, prepareTopics } from '../../src/log/kafka/topic-settings';
-import { assertWritable } from '../../src/log/kafka/write-access';
+import { inspectTopics, prepareTopics } from '../../src/log/kafka/admin/topic-settings';
+import { assertWritable } from '../../src/log/kafka/admin/write-access';
+import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/connection/client';
 import { feedTopics } from '../../src/log/topics';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { createTopics } from '../support/create-topics';
@@ -78,6 +78,7 @@ describe('the topics of a feed', () => {
   it('are made once, by however many instances at the same time', async () => {
     const topics = feedTopics(ipos, uniquePrefix());
     const all = await Promise.all(Array.from({ length: 4 }, () => prepareTopics(topics, deps())));
+    expect(all[0]!.size).toBeGreaterThan(0);
     for (const one of all) expect(one).toEqual(all[0]);
   });
 
@@ -249,7 +250,7 @@ describe('permissions', () => {
     await asAdmin(/^kafka-.*$/m.exec(remedy)![0]);
     const after = noting();
     await prepared(after);
-    expect(after.warnings).toEqual([]);
+    expect(after.warnings).toStrictEqual([]);
   });
 
   it('to write are found out per topic without a record', async () => {

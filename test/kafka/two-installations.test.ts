@@ -31,14 +31,14 @@ it('several publishers that take a feed over at once are told so, and the last o
   const refused = acquired.flatMap((one) => (one.status === 'rejected' ? [one.reason.code as string] : []));
   const sessions = acquired.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
 
-  expect(refused.filter((code) => code !== 'LOG_FENCED')).toEqual([]);
+  expect(refused.filter((code) => code !== 'LOG_FENCED')).toStrictEqual([]);
   const committed = await Promise.allSettled(
     sessions.map((session, i) =>
       session.commit(batch(session, topics, [record(changes, `race ${i}`, 'x')], 1)),
     ),
   );
   expect(committed.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
-}, 60_000);
+});
 
 // The brokers fence by transactional id, and these two have different ones.
 it('of two publishers with different app ids on the same topics, each learns of the other before it commits over it', async () => {
@@ -58,7 +58,7 @@ it('of two publishers with different app ids on the same topics, each learns of 
   const all = await readAll(second, [changes]);
   const values = all.filter(({ key }) => key === 'a').map(({ value }) => String(value));
   expect(values).toEqual(['1', '2', '3']);
-}, 60_000);
+});
 
 /** What the other instances say of a feed when they are asked. */
 function grant(isStillMine: () => boolean): Grant {
@@ -77,7 +77,7 @@ it('who was succeeded without knowing it acquires nothing, and its successor goe
     ),
   ).rejects.toMatchObject({ code: 'LOG_FENCED' });
   await held.commit(batch(held, topics, [record(changes, 'successor', '2')], 2));
-}, 60_000);
+});
 
 // A successor takes the transactional id first and writes its fence then: in between, the log shows nothing of it.
 it('an owner that the brokers refuse asks the others before it takes the feed back', async () => {
@@ -91,7 +91,9 @@ it('an owner that the brokers refuse asks the others before it takes the feed ba
   await session.commit(batch(session, topics, [record(changes, 'asked', '1')], 1));
   const brokers = (await sharedServers()).brokers.split(',');
   const successor = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer({
-    ...{ transactionalId: `same:${prefix}ipos`, idempotent: true, maxInFlightRequests: 1 },
+    transactionalId: `same:${prefix}ipos`,
+    idempotent: true,
+    maxInFlightRequests: 1,
   });
   await successor.connect();
   try {
@@ -106,4 +108,4 @@ it('an owner that the brokers refuse asks the others before it takes the feed ba
   } finally {
     await successor.disconnect();
   }
-}, 60_000);
+});

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { HighwaterError } from '../../src/errors';
-import { createComparison } from '../../src/pipeline/compare';
+import { createComparison } from '../../src/pipeline/changes/compare';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import type { JsonRecord } from '../../src/simulator/endpoints';
 import { startSimulator } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
-import type { VendorRecord } from '../../src/types';
 import { backfill } from '../support/backfill';
 import { testFeed } from '../support/feeds';
+import { modelMs, modelRuns } from '../support/model-runs';
 import { quietLogger, testSource } from '../support/source';
 import { testPublisher } from '../support/test-publisher';
 
-/** Random vendors, random dates, deaths and market days meanwhile. The long form: MODEL_RUNS=1000. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 40);
+/** Random vendors, random dates, deaths and market days meanwhile. */
+const RUNS = modelRuns<[World]>(15, 20_263);
 const NOW_MS = 1_790_000_000_000;
 /** More requests than this for at most some hundred rows: it would never end. */
 const MOST_REQUESTS = 20_000;
@@ -153,10 +153,12 @@ async function play(world: World): Promise<void> {
         .deps.decode([...api.truth(name).values()])
         .records.map((r) => [r.id, r]),
     );
-    expect(inside.filter(({ id }) => state.image(String(id)) === undefined).map(({ id }) => id)).toEqual([]);
+    expect(
+      inside.filter(({ id }) => state.image(String(id)) === undefined).map(({ id }) => id),
+    ).toStrictEqual([]);
     for (const id of born) {
-      const image = codec.image.decode(state.image(id)!) as VendorRecord;
-      expect([id, compare(image, shown.get(id)!)]).toEqual([id, []]);
+      const image = codec.image.decode(state.image(id)!);
+      expect([id, compare(image.values, shown.get(id)!.values)]).toStrictEqual([id, []]);
     }
   } catch (error) {
     if (!isBeyondReach(error, world, [...api.truth(name).values()])) throw error;
@@ -181,6 +183,10 @@ function isBeyondReach(
   return most > pagingLimit - 2 * pageSize;
 }
 
-it('a backfill of random dates from a random vendor leaves out no record of them, and publishes each once', async () => {
-  await fc.assert(fc.asyncProperty(world, play), { numRuns: RUNS });
-}, 1_200_000);
+it(
+  'a backfill of random dates from a random vendor leaves out no record of them, and publishes each once',
+  async () => {
+    await fc.assert(fc.asyncProperty(world, play), RUNS);
+  },
+  modelMs(RUNS.numRuns),
+);

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type AvroSchema, connectTexts } from './connect-text';
 import { type ConnectJars, type ConnectWorker, startWorker } from './connect-worker';
 import { propertyFiles, type Settings, withValues } from './guide';
-import type { KeyedValue } from './readers';
+import type { KeyedValue } from './python-judge';
 import type { Results } from './results';
 import type { Servers } from './servers';
 
@@ -59,15 +59,18 @@ export async function checkConnect(
   const sinks: Sink[] = [
     {
       what: 'the image after each change, deletes dropped (ExtractNewRecordState)',
-      ...{ settings: sink('images.properties'), expected: lines.images },
+      settings: sink('images.properties'),
+      expected: lines.images,
     },
     {
       what: 'every change with op and sequence number, deletes rewritten (ExtractNewRecordState)',
-      ...{ settings: sink('changes.properties'), expected: lines.changes },
+      settings: sink('changes.properties'),
+      expected: lines.changes,
     },
     {
       what: 'the images of the table topic, tombstones and fences filtered',
-      ...{ settings: sink('table.properties'), expected: lines.table },
+      settings: sink('table.properties'),
+      expected: lines.table,
     },
   ];
   const uncommitted: Settings = {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { run } from './command';
-import type { Reader, Reading } from './readers';
+import type { Reading } from './python-judge';
 import type { Results } from './results';
 import type { Servers } from './servers';
 
@@ -29,22 +29,12 @@ export async function damagedCopy(
   return JSON.parse(stdout) as Damage[];
 }
 
-/** Whether a reader has noticed what its checks are there for. */
-export function checkNoticed(
-  reader: Reader,
-  { problems }: Reading,
-  damages: readonly Damage[],
-  results: Results,
-): void {
+/** Whether the judge has noticed what its checks are there for. */
+export function checkNoticed({ problems }: Reading, damages: readonly Damage[], results: Results): void {
   for (const { what, check, names } of damages) {
-    const found = problems[check];
-    // The reader on the JVM has fewer checks.
-    if (found === undefined) continue;
-    const details = [`${reader.name} found under "${check}":`, ...found.slice(0, 5)];
-    results.check(
-      found.some((text) => text.includes(names)),
-      `notices ${what} (${check})`,
-      details,
-    );
+    const found = problems[check] ?? [];
+    const isNoticed = found.some((text) => text.includes(names));
+    const details = [`it found under "${check}":`, ...found.slice(0, 5)];
+    results.check(isNoticed, `notices ${what} (${check})`, details);
   }
 }

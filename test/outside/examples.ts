@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JavaProgram } from './java';
-import type { KeyedValue } from './readers';
+import type { KeyedValue } from './python-judge';
 import type { Results } from './results';
 import type { Servers } from './servers';
 

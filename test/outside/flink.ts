@@ -3,7 +3,7 @@ import { type Flink, flinkProgram, guideStatements, query } from './flink-querie
 import { checkReset } from './flink-reset';
 import { instead } from './guide';
 import { pythonProgram } from './python';
-import { count, type KeyedValue, pythonReader } from './readers';
+import { count, judgeInPython, type KeyedValue } from './python-judge';
 import type { Results } from './results';
 import { publish } from './scenario';
 import { type Servers, startServers } from './servers';
@@ -25,12 +25,11 @@ export async function checkFlink(folder: string, prefix: string, results: Result
   try {
     const { truthFile, writes } = await publish(servers, prefix, folder);
     results.ok(`a publisher was killed, ended and run once more while the API wrote ${writes} times`);
-    const reader = pythonReader(python, folder);
-    const reading = await reader.read({ servers, prefix, truthFile });
-    say(reader.name);
+    say('A judge in Python (confluent-kafka, fastavro)');
+    const reading = await judgeInPython(python, folder, { servers, prefix, truthFile });
     count(reading, results);
     say('Flink SQL');
-    await checkQueries(flink, servers, prefix, reading.topics!, results);
+    await checkQueries(flink, servers, prefix, reading.topics, results);
     await checkReset(flink, servers, prefix.replace(/\.$/, '-reset.'), results);
   } finally {
     await servers.stop(prefix.replace(/\.$/, ''));
@@ -75,8 +74,15 @@ function tables(held: Readonly<Record<string, readonly KeyedValue[]>>) {
   const statuses = new Map<unknown, number>();
   for (const { deal_status } of ipos) statuses.set(deal_status, (statuses.get(deal_status) ?? 0) + 1);
   const columns = [
-    ...['id', 'name', 'deal_status', 'offering_value', 'shares_outstanding', 'spac_converted_to_target'],
-    ...['lead_underwriters', 'extra', 'updated'],
+    'id',
+    'name',
+    'deal_status',
+    'offering_value',
+    'shares_outstanding',
+    'spac_converted_to_target',
+    'lead_underwriters',
+    'extra',
+    'updated',
   ];
   return [
     { what: 'ipos by deal status', matches: /COUNT\(\*\)/, rows: [...statuses] },
@@ -89,7 +95,8 @@ function tables(held: Readonly<Record<string, readonly KeyedValue[]>>) {
       what: 'all insights, with nested records',
       matches: /FROM insights/,
       rows: live('insights').map(({ id, rating, security }) => [
-        ...[id, rating],
+        id,
+        rating,
         (security as Json | null)?.symbol ?? null,
       ]),
     },

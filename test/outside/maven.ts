@@ -5,7 +5,7 @@ import { isMissing, MissingToolError } from './missing-tool';
 const BUILD_MS = 300_000;
 
 /** @throws MissingToolError without Maven, or when it fails */
-export async function maven(pom: string, args: readonly string[]): Promise<void> {
+async function maven(pom: string, args: readonly string[]): Promise<void> {
   const all = ['-q', '-B', '-f', pom, ...args];
   try {
     const { code, stdout, stderr } = await run('mvn', all, { withinMs: BUILD_MS });

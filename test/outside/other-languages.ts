@@ -5,19 +5,19 @@ import { checkNoticed, damagedCopy } from './damage';
 import { checkExample, examples } from './examples';
 import { javaProgram } from './java';
 import { pythonProgram } from './python';
-import { count, javaReader, pythonReader } from './readers';
+import { count, judgeInPython } from './python-judge';
 import type { Results } from './results';
 import { publish } from './scenario';
 import { startServers } from './servers';
 
 /**
- * The publisher on Kafka, read by programs in other languages: every topic by a reader in Python and one in Java, and again
- * after a copy was damaged, which both must notice; by the examples of the README; and by Kafka Connect.
+ * The publisher on Kafka, read by programs in other languages: every topic by a judge in Python, and again after a copy was
+ * damaged, which it must notice; by the examples of the README; and by Kafka Connect.
  * @param prefix of the topics; ends in a dot
  */
 export async function checkOtherLanguages(folder: string, prefix: string, results: Results): Promise<void> {
   const say = (text: string) => void process.stdout.write(`${text}\n`);
-  say('Python and Java');
+  say('Other languages');
   // What the machine lacks is said first.
   const interpreter = await pythonProgram();
   const program = await javaProgram();
@@ -30,16 +30,13 @@ export async function checkOtherLanguages(folder: string, prefix: string, result
     const { truthFile, writes } = await publish(servers, prefix, folder);
     results.ok(`a publisher was killed, ended and run once more while the API wrote ${writes} times`);
 
-    const readers = [pythonReader(interpreter, folder), javaReader(program, folder)];
+    say('A judge in Python (confluent-kafka, fastavro)');
     const topics = { servers, prefix, truthFile };
-    const readings = await Promise.all(readers.map((reader) => reader.read(topics)));
-    for (const [i, reading] of readings.entries()) {
-      say(readers[i]!.name);
-      count(reading, results);
-    }
+    const reading = await judgeInPython(interpreter, folder, topics);
+    count(reading, results);
 
-    say('The examples of the README');
-    const held = readings[0]!.topics!;
+    say('Readers in Node, Python and Java: the examples of the README');
+    const held = reading.topics;
     const isOwn = ({ key }: { key: string }) => key === '__highwater_fence';
     for (const example of examples(interpreter, program)) {
       for (const topic of ['ipos.deal-status', 'ipos.current']) {
@@ -59,11 +56,7 @@ export async function checkOtherLanguages(folder: string, prefix: string, result
     say('A damaged copy');
     const damages = await damagedCopy(interpreter, servers, prefix, copyPrefix);
     const copy = { ...topics, prefix: copyPrefix, copiedFrom: prefix };
-    const found = await Promise.all(readers.map((reader) => reader.read(copy)));
-    for (const [i, reading] of found.entries()) {
-      say(readers[i]!.name);
-      checkNoticed(readers[i]!, reading, damages, results);
-    }
+    checkNoticed(await judgeInPython(interpreter, folder, copy), damages, results);
   } finally {
     await servers.stop(prefix.replace(/\.$/, ''));
   }

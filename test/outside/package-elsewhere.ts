@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openGroupOffsets } from '../../src/log/local/group-offsets';
+import { openGroupOffsets } from '../../src/log/local/consumer/group-offsets';
 import { startSimulator } from '../../src/simulator/simulator';
 import { run } from './command';
 import { codeBlocks } from './guide';
@@ -51,7 +51,8 @@ export const packageElsewhere: Step = {
       await command('npx', ['tsc', ...options, ...blocks.map((_, i) => `block${i}.ts`)]);
 
       const env = {
-        ...{ HIGHWATER_API_URL: simulator.url, HIGHWATER_API_TOKEN: simulator.token },
+        HIGHWATER_API_URL: simulator.url,
+        HIGHWATER_API_TOKEN: simulator.token,
         HIGHWATER_DATA_DIR: path.join(folder, 'data'),
       };
       const poll = () => command('npx', ['highwater', 'run', '--once', '--feeds', 'ipos'], env);

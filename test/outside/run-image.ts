@@ -112,7 +112,7 @@ async function main(): Promise<void> {
 
       for (const time of ['first', 'second']) {
         await start();
-        await until(isReady, 60_000).catch(async (error: Error) => {
+        await until(isReady).catch(async (error: Error) => {
           const { stdout, stderr } = await tryPodman('logs', name);
           throw new Error(`${error.message}\n${stdout}${stderr}`);
         });
@@ -180,7 +180,12 @@ const apart = ['--root', path.join(storage, 'root'), '--runroot', path.join(stor
 const buildah = (...args: string[]) => must('buildah', [...apart, ...args]);
 const podmanArgs = (args: readonly string[]) => [
   ...apart,
-  ...['--tmpdir', path.join(storage, 'tmp'), '--runtime', 'runc', '--cgroup-manager', 'cgroupfs'],
+  '--tmpdir',
+  path.join(storage, 'tmp'),
+  '--runtime',
+  'runc',
+  '--cgroup-manager',
+  'cgroupfs',
   ...args,
 ];
 const podman = (...args: string[]) => must('podman', podmanArgs(args));

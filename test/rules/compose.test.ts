@@ -44,7 +44,7 @@ describe('docker-compose.yml', () => {
 
   it('gives secrets by file, none in the environment', () => {
     const secret = Object.values(settings).filter((one) => one.secret);
-    expect(secret.filter(({ env }) => Object.hasOwn(environment, env))).toEqual([]);
+    expect(secret.filter(({ env }) => Object.hasOwn(environment, env))).toStrictEqual([]);
     for (const [key, name] of [
       ['apiTokenFile', 'api-token'],
       ['httpTokenFile', 'http-token'],
@@ -107,7 +107,7 @@ describe('docker-compose.yml', () => {
         if (condition === 'service_healthy') expect(healthcheck).toBeDefined();
       }
     }
-    expect(Object.values(services).filter(({ healthcheck }) => healthcheck === undefined)).toEqual([]);
+    expect(Object.values(services).filter(({ healthcheck }) => healthcheck === undefined)).toStrictEqual([]);
   });
 
   it('names the variables that it passes on', () => {

@@ -20,7 +20,7 @@ const copied = all(built, 'COPY').flatMap((text) => text.split(' ').slice(0, -1)
 
 describe('Dockerfile', () => {
   it('copies what there is, and what .dockerignore lets through', () => {
-    expect(copied.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
+    expect(copied.filter((file) => !existsSync(path.join(root, file)))).toStrictEqual([]);
     const allowed = read('.dockerignore').match(/(?<=^!).+$/gm);
     expect([...copied].sort()).toEqual([...allowed!].sort());
   });
@@ -29,7 +29,7 @@ describe('Dockerfile', () => {
     const used = [...manifest.scripts.build.matchAll(/[\w./-]+\.(?:json|cjs)/g)].map(([file]) => file);
     expect(used).not.toEqual([]);
     const isCopied = (file: string) => copied.some((one) => file === one || file.startsWith(`${one}/`));
-    expect(used.filter((file) => !isCopied(file))).toEqual([]);
+    expect(used.filter((file) => !isCopied(file))).toStrictEqual([]);
   });
 
   it('has a Node that the package takes', () => {
@@ -38,7 +38,7 @@ describe('Dockerfile', () => {
   });
 
   it('takes nothing into the image but by copying: there is no shell', () => {
-    expect(all(image, 'RUN')).toEqual([]);
+    expect(all(image, 'RUN')).toStrictEqual([]);
     for (const name of ['ENTRYPOINT', 'CMD']) {
       for (const text of all(image, name)) expect(JSON.parse(text)).toEqual(expect.any(Array));
     }

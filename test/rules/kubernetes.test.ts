@@ -71,12 +71,12 @@ describe.each(['kafka', 'embedded'] as const)('deploy/kubernetes/%s', (way) => {
     writeFileSync(path.join(temp(), 'highwater.yaml'), text.replaceAll(secretsIn, folderOfSecrets));
     const env = Object.fromEntries(image('ENV').map((one) => one.split('=')));
     const config = loadConfig({ flags: {}, env, cwd: temp() });
-    expect(config.api.token).toBe('api-token-1a2b3c');
+    expect(config.api.access.get('ipos')!.token).toBe('api-token-1a2b3c');
     expect(config.http).toEqual({ host: '0.0.0.0', port: 9464, token: 'http-token-1a2b3c' });
     expect(config.kafka === null).toBe(way === 'embedded');
     if (way === 'embedded') expect(config.dataDir).toBe('/highwater/data');
     const secret = Object.entries(settings).filter(([, one]) => one.secret);
-    expect(secret.filter(([key]) => key in parse(text))).toEqual([]);
+    expect(secret.filter(([key]) => key in parse(text))).toStrictEqual([]);
   });
 
   it('mounts that file where the image looks for it, and the secrets where it names them', () => {

@@ -19,10 +19,10 @@ describe('package-lock.json', () => {
         (name) => !names.has(`${at}/node_modules/${name}`) && !names.has(`node_modules/${name}`),
       ),
     );
-    expect(missing).toEqual([]);
+    expect(missing).toStrictEqual([]);
   });
 
   it('names no registry', () => {
-    expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+    expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toStrictEqual([]);
   });
 });

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { feedBoard } from '../../src/admin/feed-board';
-import { type MetricSpec, metricTable } from '../../src/admin/metric-table';
-import { createMetrics } from '../../src/admin/metrics';
+import { type MetricSpec, metricTable } from '../../src/admin/metrics/metric-table';
+import { createMetrics } from '../../src/admin/metrics/metrics';
 import { namesIn } from '../support/promql';
 
 interface Rule {
@@ -46,7 +46,7 @@ const otherLabels = ['job', 'instance', 'le'];
 let registered: Map<string, readonly string[]>;
 
 beforeAll(async () => {
-  const text = await createMetrics(feedBoard([]), { version: '0', log: 'embedded' }).text();
+  const text = await createMetrics(feedBoard([]), async () => null, { version: '0', log: 'embedded' }).text();
   registered = new Map([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => [name!, []]));
   for (const [name, { labels, type }] of Object.entries<MetricSpec>(metricTable)) {
     registered.set(name, labels);
@@ -86,7 +86,7 @@ it('finds what does not exist', () => {
 describe('ops/alerts.yaml', () => {
   it.each(rules.map((rule) => [rule.alert, rule] as const))('%s is of metrics that exist', (_, rule) => {
     expect(namesIn(rule.expr).metrics.length).toBeGreaterThan(0);
-    expect(wrongIn(rule.expr)).toEqual([]);
+    expect(wrongIn(rule.expr)).toStrictEqual([]);
   });
 
   it('says of each alert how bad it is, what is so, and where it says what to do', () => {
@@ -112,14 +112,14 @@ describe('ops/alerts.yaml', () => {
     const [healthy, ...others] = tests.map(({ alert_rule_test }) => alert_rule_test);
     const names = rules.map(({ alert }) => alert).sort();
     expect([...new Set(healthy!.map(({ alertname }) => alertname))].sort()).toEqual(names);
-    expect(healthy!.filter(({ exp_alerts }) => exp_alerts.length > 0)).toEqual([]);
+    expect(healthy!.filter(({ exp_alerts }) => exp_alerts.length > 0)).toStrictEqual([]);
     const fired = others.flat().filter(({ exp_alerts }) => exp_alerts.length > 0);
     expect([...new Set(fired.map(({ alertname }) => alertname))].sort()).toEqual(names);
   });
 });
 
 describe('ops/dashboard.json', () => {
-  it.each(queries)('%s', (query) => expect(wrongIn(query)).toEqual([]));
+  it.each(queries)('%s', (query) => expect(wrongIn(query)).toStrictEqual([]));
 
   it('is of one data source, which is chosen when it is looked at', () => {
     const variables = dashboard.templating.list;
@@ -134,7 +134,7 @@ describe('ops/dashboard.json', () => {
     for (const { type, query } of variables) {
       if (type !== 'query' || typeof query === 'string') continue;
       const [, selector, label] = /^label_values\((.+), (\w+)\)$/.exec(query.query)!;
-      expect(wrongIn(`sum by (${label}) (${selector})`)).toEqual([]);
+      expect(wrongIn(`sum by (${label}) (${selector})`)).toStrictEqual([]);
     }
   });
 

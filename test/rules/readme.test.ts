@@ -11,8 +11,9 @@ it('prints the spine as it is', () => {
   expect(readme).toContain(`\`\`\`ts\n${spine}\`\`\`\n`);
 });
 
-it('links to files that exist, and names scripts that exist', () => {
+it('names scripts that exist', () => {
   const { scripts } = JSON.parse(read('package.json'));
-  for (const [, name] of readme.matchAll(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name);
-  for (const [, link] of readme.matchAll(/\]\(([^):#]+)\)/g)) expect(() => read(link!)).not.toThrow();
+  const named = [...readme.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name);
+  expect(named).not.toEqual([]);
+  expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
 });

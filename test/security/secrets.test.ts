@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { inspect } from 'node:util';
+import { renderError } from '../../src/cli/process/render-error';
 import { loadConfig } from '../../src/config/load-config';
-import { renderError } from '../../src/render-error';
 import { freePort } from '../../tools/servers/ports';
 import { type CarelessApi, startCarelessApi } from '../support/careless-api';
 import { type CliProcess, commandLine, nodePrograms } from '../support/cli';
@@ -53,13 +53,19 @@ afterAll(() => Promise.all([api.server.stop(), echo.stop()]));
 
 /** All secrets, and a registry that refuses to answer otherwise than by repeating them. */
 const marked = (): Env => ({
-  ...{ HIGHWATER_API_TOKEN: token.value, HIGHWATER_HTTP_TOKEN: httpToken.value },
-  ...{ KAFKA_SASL_USERNAME: 'highwater', KAFKA_SASL_PASSWORD: saslPassword.value },
-  ...{ KAFKA_SSL_KEY_PASSWORD: keyPassword.value },
-  ...{ SCHEMA_REGISTRY_USERNAME: 'highwater', SCHEMA_REGISTRY_PASSWORD: registryPassword.value },
-  ...{ SCHEMA_REGISTRY_URL: echo.url, HTTPS_PROXY: withUser('http://', '127.0.0.1:9', proxyPassword) },
-  ...{ HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' },
-  ...{ HIGHWATER_REQUEST_TIMEOUT: '300ms', HIGHWATER_RETRY_TIME: '400ms' },
+  HIGHWATER_API_TOKEN: token.value,
+  HIGHWATER_HTTP_TOKEN: httpToken.value,
+  KAFKA_SASL_USERNAME: 'highwater',
+  KAFKA_SASL_PASSWORD: saslPassword.value,
+  KAFKA_SSL_KEY_PASSWORD: keyPassword.value,
+  SCHEMA_REGISTRY_USERNAME: 'highwater',
+  SCHEMA_REGISTRY_PASSWORD: registryPassword.value,
+  SCHEMA_REGISTRY_URL: echo.url,
+  HTTPS_PROXY: withUser('http://', '127.0.0.1:9', proxyPassword),
+  HIGHWATER_REQUESTS_PER_SECOND: '1000',
+  HIGHWATER_POLL_INTERVAL: '100ms',
+  HIGHWATER_REQUEST_TIMEOUT: '300ms',
+  HIGHWATER_RETRY_TIME: '400ms',
 });
 
 function withUser(scheme: string, place: string, { value }: MarkedSecret): string {
@@ -72,12 +78,12 @@ const printed = (name: string, process: CliProcess): Place[] => [
 ];
 
 function expectSilence(places: readonly Place[]): void {
-  expect(findSecrets(secrets, places)).toEqual([]);
+  expect(findSecrets(secrets, places)).toStrictEqual([]);
 }
 
 async function done(args: readonly string[], env: Env, cwd = folder()): Promise<CliProcess> {
   const process = cli(args, { cwd, env });
-  await process.ended(30_000);
+  await process.ended();
   return process;
 }
 
@@ -251,7 +257,7 @@ describe('secrets stay out of all that is printed, written and served (I10)', ()
     const demo = await done(['demo', '--for', '3s', '--interval', '200ms', '--data-dir', 'data'], marked());
     expect(demo.stdout()).toContain('events published');
     const failing = program([file], { cwd: folder(), env: marked() });
-    await failing.ended(30_000);
+    await failing.ended();
     expect(failing.stdout()).toContain('marketdata.ipos');
     expect(failing.stderr()).toContain('CONSUMER_HANDLER_FAILED');
     expectSilence([...printed('demo', demo), ...printed('program', failing), ...filesUnder(folder())]);
@@ -264,13 +270,18 @@ describe('secrets stay out of all that is printed, written and served (I10)', ()
     const file = path.join(folder(), 'token');
     writeFileSync(file, `${HIGHWATER_API_TOKEN}\n`);
     const env = {
-      ...{ ...others, ...crash, HIGHWATER_API_URL: api.address(name), HIGHWATER_HTTP_PORT: String(port) },
+      ...others,
+      ...crash,
+      HIGHWATER_API_URL: api.address(name),
+      HIGHWATER_HTTP_PORT: String(port),
       ...(format === 'json'
         ? { HIGHWATER_API_TOKEN_FILE: file }
         : { HIGHWATER_API_TOKEN: HIGHWATER_API_TOKEN! }),
     };
     const publisher = cli(['run', '--log-level', level, '--log-format', format], { cwd, env });
-    await until(() => api.asked(name) >= 8, 40_000);
+    await until(() => api.asked(name) >= 8);
+    // What was answered last is known to the publisher, too.
+    await publisher.sees(/SOURCE_UNAUTHORIZED/, 'stderr');
     const pages = await Promise.all(
       ['/metrics', '/livez', '/readyz', '/', '/page.js', '/page.css', '/events'].flatMap((page) => [
         shown(`http://127.0.0.1:${port}${page}`, httpToken.value),

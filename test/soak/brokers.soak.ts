@@ -48,7 +48,12 @@ it(
         .sort((a, b) => a.at - b.at)
         .map(({ fault }) => fault);
     const { verdict, exitCodes } = await runBrokerFaults({
-      ...{ seed, brokers, registryUrl, prefix, log, folder },
+      seed,
+      brokers,
+      registryUrl,
+      prefix,
+      log,
+      folder,
       size: { records: { insights: 300, analysts: 150, ipos: 500 }, everyMs: 40 },
       faults: Array.from({ length: rounds }, inTurn).flat(),
       untilMs: minutes * 60_000,

@@ -65,7 +65,7 @@ it(
         ...(keep ? [`log            ${folder}`] : []),
       ].join('\n'),
     );
-    expect(verdict.violations).toEqual([]);
+    expect(verdict.violations).toStrictEqual([]);
     expect(report.exitCode).toBe(0);
     expect(kills.length).toBeGreaterThan(0);
   },

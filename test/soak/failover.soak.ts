@@ -28,7 +28,13 @@ it('others go on with the feeds of an instance that is killed, frozen, cut off o
   try {
     const began = Date.now();
     const { failovers, verdict, thefts, exitCodes } = await runFailovers({
-      ...{ seed, kafka, log, registryUrl, prefix, sessionTimeoutMs, folder: path.join(folder, 'run') },
+      seed,
+      kafka,
+      log,
+      registryUrl,
+      prefix,
+      sessionTimeoutMs,
+      folder: path.join(folder, 'run'),
       blows: Array.from({ length: times }, () => blows).flat(),
       size: { records: { insights: 300, analysts: 150, ipos: 500 }, everyMs: 20 },
       onFailover: ({ blow, feeds, ms }) => say(`${blow} (${feeds}): ${Math.round(ms)} ms`),
@@ -43,7 +49,7 @@ it('others go on with the feeds of an instance that is killed, frozen, cut off o
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
     expect(describeVerdict(verdict)).toBe('nothing to object to');
-    expect(thefts).toEqual([]);
+    expect(thefts).toStrictEqual([]);
     expect(new Set(exitCodes)).toEqual(new Set([0]));
   } finally {
     await log.stop();

@@ -28,7 +28,9 @@ it('neither loses nor repeats a record when leaders move', async () => {
   const topics = feedTopics(ipos, 'leaders.');
   const log = openKafkaLog({
     kafka: { brokers: kafka.bootstrap.split(','), ssl: null, sasl: null, compression: 'none' },
-    ...{ appId: 'test', topicPrefix: 'leaders.', logger: quietLogger() },
+    appId: 'test',
+    topicPrefix: 'leaders.',
+    logger: quietLogger(),
   });
   const reader = await startForeignReader(kafka.bootstrap);
   const counts = { committed: 0, again: 0, acquired: 0, kills: 0 };
@@ -83,7 +85,7 @@ it('neither loses nor repeats a record when leaders move', async () => {
         key,
         missing: missing(pages, counts.committed),
         twice: pages.length - new Set(pages).size,
-      }).toEqual({ key, missing: [], twice: 0 });
+      }).toStrictEqual({ key, missing: [], twice: 0 });
       expect(isAscending(pages)).toBe(true);
     }
     process.stdout.write(

@@ -8,20 +8,25 @@ import { cutCommits } from '../faults/commit-cuts';
 import { type CrashReport, type CrashRunOptions, runCrashes } from '../faults/crash-run';
 import { type KafkaPublisherLog, kafkaPublisherLog } from '../faults/kafka-publisher-log';
 import { watchPages } from '../faults/page-commits';
+import { tearMessages } from '../faults/torn-messages';
 import { countHarms, describeVerdict } from '../support/judge/verdict';
+import type { ProxyWatch } from '../support/kafka-proxy';
 import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
 import { sharedServers, uniquePrefix } from '../support/servers';
+import { until } from '../support/until';
 
 /**
  * The crash test on Kafka and the lost commits in their long form. Each part has topics and a market of its own, on one
  * broker, and is judged for itself. Settings: KILLS of the publisher (60), STRIKES against the broker (8: the first eight
- * are all kinds), CUTS of requests to commit and as many of their answers (200), SOAK_MINUTES after which a part gets no
+ * are all kinds), CUTS of requests to commit and as many of their answers (200), TEARS of messages of any kind at any byte, as
+ * many of requests as of answers (200), under publishers that are killed now and then, SOAK_MINUTES after which a part gets no
  * further one (10), SEED (drawn), KEEP=1 to keep the broker's data of a run that failed.
  */
 const wanted = {
   kills: Number(process.env.KILLS ?? 60),
   strikes: Number(process.env.STRIKES ?? 8),
   cuts: Number(process.env.CUTS ?? 200),
+  tears: Number(process.env.TEARS ?? 200),
 };
 const minutes = Number(process.env.SOAK_MINUTES ?? 10);
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
@@ -91,6 +96,7 @@ async function part(act: (run: Run, log: KafkaPublisherLog) => Promise<[CrashRep
 }
 
 function recoveries(ms: readonly number[]): string {
+  if (ms.length === 0) return 'times were not taken';
   const sorted = [...ms].sort((a, b) => a - b);
   const seconds = (at: number): string => `${((sorted[at] ?? Number.NaN) / 1_000).toFixed(2)} s`;
   const [median, worst] = [seconds(Math.floor((sorted.length - 1) / 2)), seconds(sorted.length - 1)];
@@ -146,7 +152,8 @@ itIf(wanted.strikes)(
       const random = createRandom(seed);
       const reports: StrikeReport[] = [];
       const report = await run({
-        ...{ kills: 0, earlyKills: 0 },
+        kills: 0,
+        earlyKills: 0,
         strikes: (publisher) =>
           repeat(wanted.strikes, async (i) => {
             const does = i % 2 === 0 ? 'kill' : 'freeze';
@@ -173,7 +180,8 @@ for (const where of ['request', 'answer'] as const)
       part(async (run) => {
         let done: Done | null = null;
         const report = await run({
-          ...{ kills: 0, earlyKills: 0 },
+          kills: 0,
+          earlyKills: 0,
           async strikes(publisher) {
             const plan = { where, every: 4, times: wanted.cuts, cutForMs: partMs };
             const { cuts, recoveredMs } = await cutCommits(plan, publisher, kafka.proxy);
@@ -189,3 +197,36 @@ for (const where of ['request', 'answer'] as const)
       }),
     timeoutMs,
   );
+
+itIf(wanted.tears)(
+  'survives messages that are cut in the middle',
+  () =>
+    part(async (run) => {
+      let tearing: ProxyWatch | null = null;
+      let lives = 0;
+      let torn = 0;
+      const begin = (times: number): void => {
+        torn += tearing?.met() ?? 0;
+        tearing?.remove();
+        tearing = tearMessages({ seed: seed + lives++, every: 40, times }, kafka.proxy);
+      };
+      const kills = Math.ceil(wanted.tears / 20);
+      const report = await run({
+        kills,
+        earlyKills: Math.floor(kills / 3),
+        killUntilMs: partMs / 2,
+        onStart: () => begin(wanted.tears),
+        async strikes(publisher) {
+          const end = Date.now() + partMs / 2;
+          await until(() => {
+            if (publisher.hasExited()) throw new Error(`the publisher has ended: ${publisher.output()}`);
+            return tearing?.met() === 2 * wanted.tears || Date.now() > end;
+          }, partMs);
+          begin(0);
+        },
+      });
+      const what = `${torn} messages cut in the middle, and ${report.kills.length} kills`;
+      return [report, { what, recoveredMs: [] }];
+    }),
+  timeoutMs,
+);

@@ -43,7 +43,10 @@ it(
   async () => {
     say(`seed ${seed}: ${minutes} minutes on ${kind}`);
     const report = await runMarket({
-      ...{ seed, ms: minutes * 60_000, everyMs: 12, say },
+      seed,
+      ms: minutes * 60_000,
+      everyMs: 12,
+      say,
       records: { insights: 500, analysts: 250, ipos: 800 },
       log: await openLog(),
       folder: path.join(folder, 'data'),

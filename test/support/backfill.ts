@@ -1,6 +1,6 @@
 import type { Feed } from '../../src/feeds/feed';
-import { type BackfillRequest, backfillRound } from '../../src/pipeline/backfill';
 import { type PollResult, poll } from '../../src/pipeline/poll';
+import { type BackfillRequest, backfillRound } from '../../src/pipeline/rounds/backfill';
 import type { FeedName } from '../../src/simulator/endpoints';
 import type { Simulator } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';

@@ -22,7 +22,9 @@ const day = 86_400_000;
 
 export async function authority(name: string): Promise<Authority> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
-    ...{ keyType: 'ec', algorithm: 'sha256', notBeforeDate: new Date(Date.now() - 30 * day) },
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(Date.now() - 30 * day),
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
       { name: 'keyUsage', keyCertSign: true, critical: true },
@@ -32,7 +34,9 @@ export async function authority(name: string): Promise<Authority> {
     cert,
     async sign({ name: commonName, host = '127.0.0.1', expired = false }) {
       const signed = await generate([{ name: 'commonName', value: commonName }], {
-        ...{ keyType: 'ec', algorithm: 'sha256', ca: { key, cert } },
+        keyType: 'ec',
+        algorithm: 'sha256',
+        ca: { key, cert },
         notBeforeDate: new Date(Date.now() - (expired ? 2 : 1) * day),
         notAfterDate: new Date(Date.now() + (expired ? -1 : 1) * day),
         extensions: [

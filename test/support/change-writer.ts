@@ -1,9 +1,9 @@
-import { createFeedCodec } from '../../src/avro/feed-codec';
-import type { SchemaRegistry } from '../../src/avro/registry';
+import { createFeedCodec } from '../../src/avro/codec/feed-codec';
+import type { SchemaRegistry } from '../../src/avro/registry/registry';
 import { feedDefinitions } from '../../src/feeds';
 import { type CommitLog, type ProducerRecord, positionHeaders } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
-import { eventHeaders, transitionHeaders } from '../../src/pipeline/headers';
+import { eventHeaders, transitionHeaders } from '../../src/pipeline/transaction/headers';
 import { newIncarnation } from '../../src/state/source-offset';
 import type { ChangeEvents, Op } from '../../src/types';
 
@@ -45,7 +45,8 @@ export async function changeWriter(
   function image(id: string, status: string): Buffer {
     const nulls = Object.fromEntries(codec.schemas.record.fields.map(({ name }) => [name, null]));
     const record = { ...nulls, id, name: `Issuer ${id}`, ticker: id.toUpperCase(), deal_status: status };
-    return codec.image.encode({ ...record, updated: 1_790_000_000, extra: {} });
+    const updated = 1_790_000_000;
+    return codec.image.encode({ id, updated, values: { ...record, updated, extra: {} } });
   }
 
   function records({ id, status, op: given }: WrittenChange): ProducerRecord[] {
@@ -60,33 +61,60 @@ export async function changeWriter(
     const event_id = `ipos:${incarnation}:${seq}`;
     const change = { op, id, before, after, beforeRecord: null, afterRecord: null, changedFields: [] };
     const tail: ChangeEvents['tail'] = {
-      ...{ op, ts_ms: timestamp, event_id, changed_fields: op === 'u' ? ['deal_status'] : [] },
+      op,
+      ts_ms: timestamp,
+      event_id,
+      changed_fields: op === 'u' ? ['deal_status'] : [],
       source: {
-        ...{ connector: 'highwater', version: '0', name: 'test', feed: 'ipos', endpoint: feed.path },
-        ...{ updated: 1_790_000_000, ts_ms: 1_790_000_000_000, snapshot: 'false', origin: 'poll' },
-        ...{ incarnation, seq },
+        connector: 'highwater',
+        version: '0',
+        name: 'test',
+        feed: 'ipos',
+        endpoint: feed.path,
+        updated: 1_790_000_000,
+        ts_ms: 1_790_000_000_000,
+        snapshot: 'false',
+        origin: 'poll',
+        incarnation,
+        seq,
       },
     };
     const event: ChangeEvents = { change, tail, transitions: [], symbol: id.toUpperCase() };
     const written: ProducerRecord[] = [
       {
-        ...{ topic: topics.changes.name, key: id, timestamp },
-        ...{ value: Buffer.from(codec.encodeEnvelope(change, tail)), headers: eventHeaders(feed, event) },
+        topic: topics.changes.name,
+        key: id,
+        timestamp,
+        value: Buffer.from(codec.encodeEnvelope(change, tail)),
+        headers: eventHeaders(feed, event),
       },
       {
-        ...{ topic: topics.current.name, key: id, timestamp, value: after },
+        topic: topics.current.name,
+        key: id,
+        timestamp,
+        value: after,
         headers: { event_id, seq: String(seq), incarnation },
       },
     ];
     if (op === 'u' || op === 'c') {
       const value = {
-        ...{ event_id: `${event_id}:deal_status`, caused_by: event_id, origin: 'poll', id, exchange: null },
-        ...{ name: `Issuer ${id}`, ticker: id.toUpperCase(), previous_status: previous, status },
-        ...{ updated: 1_790_000_000, ts_ms: timestamp },
+        event_id: `${event_id}:deal_status`,
+        caused_by: event_id,
+        origin: 'poll',
+        id,
+        exchange: null,
+        name: `Issuer ${id}`,
+        ticker: id.toUpperCase(),
+        previous_status: previous,
+        status,
+        updated: 1_790_000_000,
+        ts_ms: timestamp,
       };
       const transition = { index: 0, key: id, value };
       written.push({
-        ...{ topic: topics.transitions[0]!.name, key: id, timestamp },
+        topic: topics.transitions[0]!.name,
+        key: id,
+        timestamp,
         value: codec.transitions.get('DealStatusChanged')!.encode(value),
         headers: transitionHeaders(feed, event, transition),
       });
@@ -98,7 +126,9 @@ export async function changeWriter(
     commits += 1;
     const position = { incarnation, ownerEpoch: session.ownerEpoch, commit: commits };
     const offset: ProducerRecord = {
-      ...{ topic: topics.sourceOffset.name, key: 'ipos', timestamp: Date.now() },
+      topic: topics.sourceOffset.name,
+      key: 'ipos',
+      timestamp: Date.now(),
       value: Buffer.from('position'),
       headers: { ...positionHeaders(position), seq: String(seq) },
     };
@@ -114,7 +144,10 @@ export async function changeWriter(
       incarnation = newIncarnation();
       seq = 0;
       const tombstones = [...rows.keys()].map((key) => ({
-        ...{ topic: topics.current.name, key, value: null, timestamp: Date.now() },
+        topic: topics.current.name,
+        key,
+        value: null,
+        timestamp: Date.now(),
         headers: { incarnation },
       }));
       rows.clear();

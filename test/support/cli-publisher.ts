@@ -1,12 +1,12 @@
-import { recordDecoder } from '../../src/avro/record-decoder';
-import { type OpenLog, openLog } from '../../src/cli/open-log';
+import { recordDecoder } from '../../src/avro/codec/record-decoder';
+import { type OpenLog, openLog } from '../../src/cli/log/open-log';
 import { type Config, loadConfig } from '../../src/config/load-config';
 import type { Feed } from '../../src/feeds/feed';
 import { scopeFingerprint } from '../../src/feeds/scope';
 import { feedTopics } from '../../src/log/topics';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type CliProcess, commandLine } from './cli';
+import { type CliProcess, commandLine, commandLineHere } from './cli';
 import { deadline, readAll } from './log-records';
 import { scriptedVendor } from './scripted-vendor';
 import { quietLogger } from './source';
@@ -35,11 +35,14 @@ export interface ReadRecord {
 export interface CliPublisher {
   readonly folder: () => string;
   readonly api: () => Simulator;
+  /** The settings of a publisher. */
+  readonly publishing: () => Env;
   /** @param env besides where the log is; that of a publisher unless given */
-  start(args: readonly string[], env?: Env): CliProcess;
-  done(args: readonly string[], env?: Env): Promise<Ended>;
-  /** A publisher at work, whose first snapshot is complete. */
-  running(): Promise<CliProcess>;
+  start(args: readonly string[], env?: Env, under?: readonly string[]): CliProcess;
+  /** Runs in this process. @param under a command line that becomes a process of its own */
+  done(args: readonly string[], env?: Env, under?: readonly string[]): Promise<Ended>;
+  /** A publisher at work, whose first snapshot is complete. @param args besides `run` */
+  running(...args: string[]): Promise<CliProcess>;
   /** Until a feed has been polled some times more. */
   stillPolled(feed: FeedName, times?: number): Promise<void>;
   /** Whether ipos rests while the other feed is polled. */
@@ -56,6 +59,7 @@ export interface CliPublisher {
  */
 export function cliPublisher(log: () => Env): CliPublisher {
   const cli = commandLine();
+  const here = commandLineHere();
   const folder = tempFolder();
   let simulator: Simulator;
   beforeEach(async () => {
@@ -85,15 +89,20 @@ export function cliPublisher(log: () => Env): CliPublisher {
   const publisher: CliPublisher = {
     folder,
     api: () => simulator,
-    start: (args, env = publishing()) => cli(args, { cwd: folder(), env: { ...log(), ...env } }),
-    async done(args, env) {
-      const process = publisher.start(args, env);
-      const { code } = await process.ended(60_000);
-      return { code, out: process.stdout(), err: process.stderr() };
+    publishing,
+    start: (args, env = publishing(), under = []) =>
+      cli(args, { cwd: folder(), env: { ...log(), ...env }, under }),
+    async done(args, env = publishing(), under) {
+      const run =
+        under === undefined
+          ? here(args, { cwd: folder(), env: { ...log(), ...env } })
+          : publisher.start(args, env, under);
+      const { code } = await run.ended();
+      return { code, out: run.stdout(), err: run.stderr() };
     },
-    async running() {
-      const running = publisher.start(['run']);
-      await running.sees(/ipos: first snapshot complete/, 'stderr', 40_000);
+    async running(...args) {
+      const running = publisher.start(['run', ...args]);
+      await running.sees(/ipos: first snapshot complete/, 'stderr');
       return running;
     },
     async stillPolled(feed, times = 3) {
@@ -115,8 +124,14 @@ export function cliPublisher(log: () => Env): CliPublisher {
       withLog(async ({ commitLog: log, registry }, { feeds, topicPrefix, appId }) => {
         const feed = feeds.find((one) => one.name === name)!;
         const deps = {
-          ...{ source: scriptedVendor(), log, registry, logger: quietLogger(), instance: 'test' },
-          ...{ topics: feedTopics(feed, topicPrefix), appId, scope: scopeFingerprint(feed, simulator.url) },
+          source: scriptedVendor(),
+          log,
+          registry,
+          logger: quietLogger(),
+          instance: 'test',
+          topics: feedTopics(feed, topicPrefix),
+          appId,
+          scope: scopeFingerprint(feed, simulator.url),
         };
         const owned = await acquireFeed(feed, deps, deadline());
         await work(feed, owned);

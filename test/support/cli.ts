@@ -1,34 +1,45 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { runProgram } from '../../src/cli/program';
 import { build, root } from './build';
 
-/** The real command line in a process of its own. */
-export interface CliProcess {
-  readonly pid: number;
+/** A command line at work, in a process of its own or in that of the tests. */
+export interface CommandRun {
   stdout(): string;
   stderr(): string;
   /** Resolves with the match as soon as what was printed fits. @throws with all that was printed, at the deadline or the end */
   sees(pattern: RegExp, stream?: 'stdout' | 'stderr', withinMs?: number): Promise<RegExpExecArray>;
-  /** Resolves when its stdout, left unread, holds something. */
-  printing(): Promise<void>;
-  signal(name: NodeJS.Signals): void;
-  /** Nobody reads it from here on. */
-  close(stream: 'stdout' | 'stderr'): void;
+  signal(name: 'SIGINT' | 'SIGTERM'): void;
   /** Resolves when it has ended; code and signal as Node tells them. */
   ended(withinMs?: number): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-export interface CliOptions {
+export interface CliProcess extends CommandRun {
+  readonly pid: number;
+  signal(name: NodeJS.Signals): void;
+  /** Resolves when its stdout, left unread, holds something. */
+  printing(): Promise<void>;
+  /** Nobody reads it from here on. */
+  close(stream: 'stdout' | 'stderr'): void;
+}
+
+export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+}
+
+export interface CliOptions extends RunOptions {
+  /** A command line that becomes the process, such as `nohup`; the command follows as its arguments. */
+  readonly under?: readonly string[];
   /** Leaves its stdout unread, so that the pipe fills up. */
   readonly stalled?: boolean;
 }
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 /** Resolves when the condition holds. @throws at the deadline */
 export async function until(holds: () => boolean, withinMs = DEADLINE_MS): Promise<void> {
@@ -44,6 +55,33 @@ type StartProcess = (args: readonly string[], options?: CliOptions) => CliProces
 /** Starts command lines, as `processes` does. */
 export function commandLine(): StartProcess {
   return processes((dist) => [path.join(dist, 'cli', 'main.js')]);
+}
+
+/**
+ * Runs command lines of `src/` in the process of the tests, which is several times faster, and ends those that still run after
+ * each test. A signal sets off what the first signal sets off in a process of its own.
+ */
+export function commandLineHere(): (args: readonly string[], options?: RunOptions) => CommandRun {
+  const running = new Set<CommandRun>();
+  let listeners = 0;
+  beforeEach(() => {
+    listeners = processListeners();
+  });
+  afterEach(async () => {
+    for (const one of running) one.signal('SIGTERM');
+    await Promise.all([...running].map((one) => one.ended()));
+    running.clear();
+    expect(processListeners()).toBe(listeners);
+  });
+  return (args, options) => {
+    const started = startHere(args, options);
+    running.add(started);
+    return started;
+  };
+}
+
+function processListeners(): number {
+  return process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
 }
 
 /** Starts TypeScript programs of the examples, named from their folder, as `processes` does: with what is built, not with src/. */
@@ -86,12 +124,55 @@ function processes(before: (dist: string) => readonly string[]): StartProcess {
   };
 }
 
-function start(args: readonly string[], { env = {}, cwd, stalled = false }: CliOptions): CliProcess {
+/** Read by Node.js or libraries themselves, from the environment of their process. */
+const READ_BY_OTHERS = /^(NODE_|TMPDIR$|HOME$|PATH$)|_proxy$/i;
+
+function startHere(args: readonly string[], { env = {}, cwd = root }: RunOptions = {}): CommandRun {
+  const foreign = Object.keys(env).filter((name) => READ_BY_OTHERS.test(name));
+  if (foreign.length > 0) throw new Error(`${foreign} takes a process of its own`);
+  const printed = { stdout: '', stderr: '' };
+  const writing = (name: keyof typeof printed) =>
+    new Writable({
+      decodeStrings: false,
+      write(text: string | Buffer, _encoding, done) {
+        printed[name] += String(text);
+        done();
+      },
+    });
+  const interrupted = new AbortController();
+  const cleanUps: (() => void)[] = [];
+  const closed = runProgram({
+    ...{ args, cwd, env: { ...ownEnvironment(), ...env } },
+    ...{ stdin: () => Readable.from([]), stdout: writing('stdout'), stderr: writing('stderr') },
+    interruption: () => ({
+      signal: interrupted.signal,
+      beforeExit: (cleanUp) => void cleanUps.push(cleanUp),
+    }),
+  }).finally(() => {
+    for (const cleanUp of cleanUps) cleanUp();
+  });
+  return {
+    ...watched(printed, closed),
+    signal: () => interrupted.abort(),
+    ended: async (withinMs) => ({ code: await inTime(closed, printed, withinMs), signal: null }),
+  };
+}
+
+function ownEnvironment(): Record<string, string> {
   const { PATH, TMPDIR, HOME } = process.env;
-  const own = Object.entries({ PATH, TMPDIR, HOME }).filter(([, value]) => value !== undefined);
-  const child = spawn(process.execPath, args, {
+  return Object.fromEntries(
+    Object.entries({ PATH, TMPDIR, HOME }).filter((one): one is [string, string] => one[1] !== undefined),
+  );
+}
+
+function start(
+  args: readonly string[],
+  { env = {}, cwd, under = [], stalled = false }: CliOptions,
+): CliProcess {
+  const [program, ...rest] = [...under, process.execPath, ...args];
+  const child = spawn(program!, rest, {
     cwd,
-    env: { ...Object.fromEntries(own), ...env },
+    env: { ...ownEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const printed = { stdout: '', stderr: '' };
@@ -103,14 +184,30 @@ function start(args: readonly string[], { env = {}, cwd, stalled = false }: CliO
   }
   // A pipe that nobody reads never closes.
   const closed = once(child, stalled ? 'exit' : 'close');
-  let isClosed = false;
-  void closed.then(() => {
-    isClosed = true;
-  });
-  const said = () => `stdout:\n${printed.stdout}\nstderr:\n${printed.stderr}`;
-
   return {
     pid: child.pid!,
+    ...watched(printed, closed),
+    async printing() {
+      await once(child.stdout, 'readable');
+    },
+    signal: (name) => void child.kill(name),
+    close: (stream) => void child[stream].destroy(),
+    async ended(withinMs) {
+      await inTime(closed, printed, withinMs);
+      return { code: child.exitCode, signal: child.signalCode };
+    },
+  };
+}
+
+type Printed = Readonly<Record<'stdout' | 'stderr', string>>;
+
+function watched(printed: Printed, closed: Promise<unknown>): Pick<CommandRun, 'stdout' | 'stderr' | 'sees'> {
+  let isClosed = false;
+  const onClose = (): void => {
+    isClosed = true;
+  };
+  void closed.then(onClose, onClose);
+  return {
     stdout: () => printed.stdout,
     stderr: () => printed.stderr,
     async sees(pattern, stream = 'stdout', withinMs = DEADLINE_MS) {
@@ -119,20 +216,24 @@ function start(args: readonly string[], { env = {}, cwd, stalled = false }: CliO
         const last = isClosed;
         const match = pattern.exec(printed[stream]);
         if (match !== null) return match;
-        if (last || Date.now() > deadline) throw new Error(`no ${pattern} on ${stream}\n${said()}`);
+        if (last || Date.now() > deadline) throw new Error(`no ${pattern} on ${stream}\n${said(printed)}`);
         await delay(10);
       }
     },
-    async printing() {
-      await once(child.stdout, 'readable');
-    },
-    signal: (name) => void child.kill(name),
-    close: (stream) => void child[stream].destroy(),
-    async ended(withinMs = DEADLINE_MS) {
-      const late = delay(withinMs, 'late', { ref: false });
-      if ((await Promise.race([closed, late])) === 'late')
-        throw new Error(`still running after ${withinMs} ms\n${said()}`);
-      return { code: child.exitCode, signal: child.signalCode };
-    },
   };
+}
+
+async function inTime<Result>(
+  closed: Promise<Result>,
+  printed: Printed,
+  withinMs = DEADLINE_MS,
+): Promise<Result> {
+  const late = delay(withinMs, 'late' as const, { ref: false });
+  const first = await Promise.race([closed, late]);
+  if (first === 'late') throw new Error(`still running after ${withinMs} ms\n${said(printed)}`);
+  return first;
+}
+
+function said({ stdout, stderr }: Printed): string {
+  return `stdout:\n${stdout}\nstderr:\n${stderr}`;
 }

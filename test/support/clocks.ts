@@ -1,5 +1,5 @@
 import type { Feed } from '../../src/feeds/feed';
-import { type ReconcileResult, reconcile } from '../../src/pipeline/reconcile';
+import { type ReconcileResult, reconcile } from '../../src/pipeline/rounds/reconcile';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { serverDateMs } from '../../src/source/retry-after';
 import type { Source } from '../../src/source/source';
@@ -107,7 +107,10 @@ export async function clockedFeed(options: ClockedFeedOptions = {}): Promise<Clo
     reconcile() {
       requests = 0;
       const options = {
-        ...{ dryRun: false, allowDeletes: 10, between: async () => {}, poll: async () => {} },
+        dryRun: false,
+        allowDeletes: 10,
+        between: async () => {},
+        poll: async () => {},
         async rest(ms: number) {
           clocked.pass(ms);
           await clocked.poll();
@@ -137,7 +140,7 @@ export async function clockedFeed(options: ClockedFeedOptions = {}): Promise<Clo
         if (after === null) live.delete(key);
         else live.set(key, after);
       }
-      expect(clocked.behind()).toEqual([]);
+      expect(clocked.behind()).toStrictEqual([]);
       return events;
     },
     async close() {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Feed } from '../../src/feeds/feed';
-import { commit } from '../../src/pipeline/commit';
-import { encodeTransaction } from '../../src/pipeline/encode';
+import type { ProducerRecord } from '../../src/log/commit-log';
+import { transact } from '../../src/pipeline/transaction/transact';
 import type { OwnedFeed } from '../../src/runtime/owned-feed';
+import type { PendingState } from '../../src/state/pending-state';
 
 export interface LeftLetter {
   readonly raw: string;
@@ -14,9 +15,10 @@ export interface LeftLetter {
 /** Commits dead letters as another version of the project may have left them. @returns the hash of each, its key */
 export async function leaveDeadLetters(
   feed: Feed,
-  { deps: { session, codec, state, topics } }: OwnedFeed,
+  owned: OwnedFeed,
   ...letters: readonly LeftLetter[]
 ): Promise<string[]> {
+  const { codec, state, topics } = owned.deps;
   const pending = state.begin();
   const records = letters.map(({ raw, bytes = Buffer.byteLength(raw), ageMs = 0 }) => {
     const timestamp = Date.now() - ageMs;
@@ -26,10 +28,18 @@ export async function leaveDeadLetters(
     const value = codec.deadLetter.encode(letter);
     return { topic: topics.deadLetters.name, key, value, headers: {}, timestamp };
   });
-  const { ownerEpoch } = session;
-  const context = { feed, topics, codec, owner: 'test', ownerEpoch, observedAtMs: Date.now() };
-  await commit(encodeTransaction([records], pending, context, session), pending, session);
+  await commitRecords(feed, owned, records, pending);
   return records.map(({ key }) => key);
+}
+
+/** Commits records of any content to topics of the feed, in a transaction of its owner. */
+export async function commitRecords(
+  feed: Feed,
+  { deps }: OwnedFeed,
+  records: readonly ProducerRecord[],
+  pending: PendingState = deps.state.begin(),
+): Promise<void> {
+  await transact(feed, deps, pending, [records]);
 }
 
 export function sha256(text: string): string {

@@ -1,4 +1,4 @@
-import type { CliOptions, CliProcess } from './cli';
+import type { CommandRun } from './cli';
 
 /** What `doctor --json` prints of one check. */
 export interface DoctorLine {
@@ -20,20 +20,22 @@ export interface DoctorReport {
 }
 
 /** Runs `doctor --json` to its end. */
-export async function askDoctor(
-  cli: (args: readonly string[], options?: CliOptions) => CliProcess,
+export async function askDoctor<Options>(
+  cli: (args: readonly string[], options: Options) => CommandRun,
   args: readonly string[],
-  options: CliOptions,
+  options: Options,
 ): Promise<DoctorReport> {
   const running = cli(['doctor', '--json', ...args], options);
-  const { code } = await running.ended(60_000);
+  const { code } = await running.ended();
   const lines = running
     .stdout()
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as DoctorLine);
   return {
-    ...{ code, lines, said: running.stdout() + running.stderr() },
+    code,
+    lines,
+    said: running.stdout() + running.stderr(),
     of: (check, feed) =>
       lines.find((line) => line.check === check && (feed === undefined || line.feed === feed))!,
   };

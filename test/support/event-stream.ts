@@ -34,7 +34,13 @@ export async function openEvents(
   const over = new AbortController();
   const answer = await fetch(new URL('/events', url), { headers, signal: over.signal });
   const told: Told = {
-    ...{ publisher: null, feeds: [], changes: [], left: 0, lastEventId: '', events: [], freshStarts: 0 },
+    publisher: null,
+    feeds: [],
+    changes: [],
+    left: 0,
+    lastEventId: '',
+    events: [],
+    freshStarts: 0,
   };
   let woken = (): void => undefined;
   const parser = createParser({
@@ -61,7 +67,7 @@ export async function openEvents(
     told,
     ended,
     status: answer.status,
-    async sees(condition, withinMs = 20_000) {
+    async sees(condition, withinMs = 60_000) {
       const late = Date.now() + withinMs;
       while (!condition(told)) {
         const left = late - Date.now();

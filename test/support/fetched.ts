@@ -1,7 +1,7 @@
-import type { Broker } from '../../src/log/kafka/cluster';
-import type { FetchAnswer, FetchedPartition, FetchRequest } from '../../src/log/kafka/fetch';
-import type { RecordBatch } from '../../src/log/kafka/record-batch';
-import { RecordsEncoder } from '../../src/log/kafka/record-format';
+import type { Broker } from '../../src/log/kafka/connection/cluster';
+import type { FetchAnswer, FetchedPartition, FetchRequest } from '../../src/log/kafka/protocol/fetch';
+import type { RecordBatch } from '../../src/log/kafka/protocol/record-batch';
+import { RecordsEncoder } from '../../src/log/kafka/protocol/record-format';
 
 /** A batch of records without values at successive offsets, as brokers hand it over. */
 export function fetchedBatch(
@@ -12,8 +12,15 @@ export function fetchedBatch(
   for (const key of keys) encoder.add({ topic: '', key, value: null, headers: {}, timestamp: 0 });
   const { bytes, count } = encoder.finish();
   return {
-    ...{ baseOffset: BigInt(baseOffset), lastOffset: BigInt(baseOffset + count - 1), producerId: -1n },
-    ...{ inTransaction: false, isControl: false, firstTimestamp: 0, appendedMs: null, count, bytes },
+    baseOffset: BigInt(baseOffset),
+    lastOffset: BigInt(baseOffset + count - 1),
+    producerId: -1n,
+    inTransaction: false,
+    isControl: false,
+    firstTimestamp: 0,
+    appendedMs: null,
+    count,
+    bytes,
     ...changes,
   };
 }
@@ -23,8 +30,13 @@ export function fetchedPartition(
   changes: Partial<FetchedPartition> = {},
 ): FetchedPartition {
   return {
-    ...{ partition: 0, errorCode: 0, highWatermark: 1_000n, lastStableOffset: 1_000n },
-    ...{ abortedTransactions: [], batches, recordBytes: 0 },
+    partition: 0,
+    errorCode: 0,
+    highWatermark: 1_000n,
+    lastStableOffset: 1_000n,
+    abortedTransactions: [],
+    batches,
+    recordBytes: 0,
     ...changes,
   };
 }

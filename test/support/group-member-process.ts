@@ -29,7 +29,7 @@ interface MemberProcessOptions {
 }
 
 const script = `
-const { openKafkaConsumerLog } = require('./src/log/kafka/consumer/consumer-log');
+const { openKafkaConsumerLog } = require('./src/log/kafka/consumer-log');
 const { startMember } = require('./test/support/group-members');
 const { quietLogger } = require('./test/support/source');
 const { brokers, holds, ...options } = JSON.parse(process.env.MEMBER);
@@ -72,7 +72,9 @@ export function startMemberProcess(options: MemberProcessOptions): MemberProcess
       lists[kind]!.push(...texts);
   });
   return {
-    ...{ handled, begun, failures },
+    handled,
+    begun,
+    failures,
     signal: (name) => void child.kill(name),
     goOn: () => void child.stdin.write('\n'),
     async kill() {

@@ -33,8 +33,12 @@ export interface ProxyPoint {
   readonly times?: number;
 }
 
-/** `cut`: the message goes nowhere, and both ends of its connection are closed. */
-export type Fate = 'pass' | 'cut';
+/**
+ * `cut`: the message goes nowhere, and both ends of its connection are closed.
+ * `after`: so many of its bytes still arrive, but never all. `cut`: then both ends are closed. `silence`: nothing follows on
+ * this connection in that direction.
+ */
+export type Fate = 'pass' | 'cut' | { readonly after: number; readonly ends: 'cut' | 'silence' };
 
 /** What is known of a message, or of the request that it answers. */
 export interface ProxiedMessage {
@@ -42,6 +46,8 @@ export interface ProxiedMessage {
   readonly transactionalId: string | null;
   /** Of Produce: what it has records for, `topic/partition`; null: of another. */
   readonly producedTo: readonly string[] | null;
+  /** Of the message with the four bytes that give its length. */
+  readonly bytes: number;
 }
 
 export type ProxyAction = (message: ProxiedMessage) => Fate | Promise<Fate>;
@@ -91,7 +97,7 @@ interface Rule {
   met: number;
 }
 
-type Request = RequestHeader & ProxiedMessage & { readonly commits: boolean | undefined };
+type Request = RequestHeader & Omit<ProxiedMessage, 'bytes'> & { readonly commits: boolean | undefined };
 
 export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<KafkaProxy> {
   const rules = new Set<Rule>();
@@ -127,7 +133,7 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
       };
       const request = { ...header, commits, ...facts };
       waiting.set(header.correlationId, request);
-      return fateOf(request, 'request');
+      return fateOf({ ...request, bytes: frame.length }, 'request');
     }).then(cut);
     void pass(broker, client, async (frame) => {
       const id = answeredId(frame);
@@ -135,7 +141,7 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
       waiting.delete(id);
       if (request === undefined) throw new Error(`an answer to ${id}, which nobody asked`);
       const isRefusal = request.apiKey === apiKeys.EndTxn && endTxnError(frame, request.apiVersion) !== 0;
-      return isRefusal ? 'pass' : fateOf(request, 'answer');
+      return isRefusal ? 'pass' : fateOf({ ...request, bytes: frame.length }, 'answer');
     }).then(cut);
   });
 
@@ -147,6 +153,11 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
         while (frozen !== null) await frozen.over;
         if (slowMs > 0) await delay(slowMs);
         if (fate === 'cut' || to.writableEnded || to.destroyed) return;
+        if (fate !== 'pass') {
+          to.write(frame.subarray(0, Math.min(fate.after, frame.length - 1)));
+          if (fate.ends === 'silence' && !to.closed) await once(to, 'close');
+          return;
+        }
         if (!to.write(frame)) await drained(to);
       }
     } catch (error) {
@@ -156,7 +167,7 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
     }
   }
 
-  async function fateOf(request: Request, where: ProxyPoint['where']): Promise<Fate> {
+  async function fateOf(request: Request & ProxiedMessage, where: ProxyPoint['where']): Promise<Fate> {
     for (const rule of rules) {
       const { point } = rule;
       if (point.where !== where) continue;
@@ -165,7 +176,8 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
       rule.counted++;
       if (!isMeant(point, rule)) continue;
       rule.met++;
-      if ((await rule.action(request)) === 'cut') return 'cut';
+      const fate = await rule.action(request);
+      if (fate !== 'pass') return fate;
     }
     return 'pass';
   }

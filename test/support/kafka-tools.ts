@@ -4,11 +4,13 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { artefacts } from '../../tools/servers/artefacts';
 import { findJava } from '../../tools/servers/java';
+import { warmStart } from '../../tools/servers/kafka';
 
 /** Kafka's own command line tools, by the names that they have in its bin folder. */
 const mainClasses: Readonly<Record<string, string>> = {
   'kafka-configs.sh': 'kafka.admin.ConfigCommand',
   'kafka-topics.sh': 'org.apache.kafka.tools.TopicCommand',
+  'kafka-transactions.sh': 'org.apache.kafka.tools.TransactionsCommand',
   'kafka-acls.sh': 'org.apache.kafka.tools.AclCommand',
   'kafka-consumer-groups.sh': 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',
   'kafka-console-consumer.sh': 'org.apache.kafka.tools.consumer.ConsoleConsumer',
@@ -27,13 +29,14 @@ export async function kafkaTools({
   login,
 }: KafkaToolsOptions): Promise<(lines: string) => Promise<string>> {
   const [java, { kafka }] = [await findJava(), await artefacts()];
+  const { classes } = await warmStart(kafka);
   const bin = path.join(folder, 'bin');
   mkdirSync(bin, { recursive: true });
   for (const [name, mainClass] of Object.entries(mainClasses)) {
     const options = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dorg.slf4j.simpleLogger.defaultLogLevel=error';
     writeFileSync(
       path.join(bin, name),
-      `#!/bin/sh\nexec '${java}' ${options} -cp '${kafka}/*' ${mainClass} "$@"\n`,
+      `#!/bin/sh\nexec '${java}' ${options} '-XX:SharedArchiveFile=${classes}' -cp '${kafka}/*' ${mainClass} "$@"\n`,
     );
     chmodSync(path.join(bin, name), 0o755);
   }

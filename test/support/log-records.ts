@@ -8,7 +8,7 @@ import {
   type TransactionBatch,
 } from '../../src/log/commit-log';
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 export function record(
   topic: string,
@@ -99,8 +99,12 @@ export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 }
 
-export function readAll(log: CommitLog, topics: readonly string[]): Promise<LogRecord[]> {
-  return collect(log.read(topics, { fromBeginning: true, follow: false, signal: deadline() }));
+export function readAll(
+  log: CommitLog,
+  topics: readonly string[],
+  signal = deadline(),
+): Promise<LogRecord[]> {
+  return collect(log.read(topics, { fromBeginning: true, follow: false, signal }));
 }
 
 /** Key → value as text. */

@@ -43,6 +43,43 @@ const hex = (byte: number) => byte.toString(16).padStart(2, '0');
 const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
 const inForm = (text: string) => new URLSearchParams({ x: text }).toString().slice(2);
 
+/** Every character of ASCII that has a name in HTML. */
+const htmlNames: Readonly<Record<string, string>> = {
+  '!': 'excl',
+  '"': 'quot',
+  '#': 'num',
+  $: 'dollar',
+  '%': 'percnt',
+  '&': 'amp',
+  "'": 'apos',
+  '(': 'lpar',
+  ')': 'rpar',
+  '*': 'ast',
+  '+': 'plus',
+  ',': 'comma',
+  '.': 'period',
+  '/': 'sol',
+  ':': 'colon',
+  ';': 'semi',
+  '<': 'lt',
+  '=': 'equals',
+  '>': 'gt',
+  '?': 'quest',
+  '@': 'commat',
+  '[': 'lsqb',
+  '\\': 'bsol',
+  ']': 'rsqb',
+  '^': 'Hat',
+  _: 'lowbar',
+  '`': 'grave',
+  '{': 'lcub',
+  '|': 'vert',
+  '}': 'rcub',
+};
+const inHtml = (text: string) =>
+  text.replace(/\W/g, (character) => (character in htmlNames ? `&${htmlNames[character]};` : character));
+const brokenBy = (text: string, lineEnd: string) => (text.match(/.{1,7}/gs) ?? []).join(lineEnd);
+
 /** Ways to write a text in which capitals do not matter. */
 const spellings: Readonly<Record<string, (text: string) => string>> = {
   plain: (text) => text,
@@ -61,6 +98,16 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
   'with slashes reversed': (text) => text.replaceAll('/', '\\'),
   'of HTML': (text) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;'),
+  'of HTML with names': inHtml,
+  'of HTML with names in capitals': (text) => inHtml(text).replace(/&\w+;/g, (name) => name.toUpperCase()),
+  'of HTML in HTML': (text) => inHtml(text).replaceAll('&', '&amp;'),
+  'of HTML with padded numbers': (text) =>
+    text.replace(/\W/g, (character) => `&#${String(character.charCodeAt(0)).padStart(4, '0')};`),
+  'of HTML in ASCII JSON': (text) => inHtml(text).replaceAll('&', '\\u0026'),
+  'of JavaScript in bytes': (text) =>
+    text.replace(/\W/g, (character) => bytesAs(character, (byte) => `\\x${hex(byte)}`)),
+  'of JavaScript in code points': (text) =>
+    text.replace(/\W/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`),
   hexadecimal: (text) => bytesAs(text, hex),
   'hexadecimal with blanks': (text) => bytesAs(text, hex, ' '),
   'bytes as numbers': (text) => bytesAs(text, String, ','),
@@ -105,12 +152,20 @@ function needlesOf(secret: MarkedSecret): Needle[] {
   return [...needles.values()];
 }
 
+/** Ways to break a text into lines. */
+const lineEnds = ['\n', '\r\n', '\r\n\t  ', '\\n', '\\r\\n ', '\\\\n', '\\u000a', '%0D%0A'];
+const anyLineEnd = /(?:[\r\n]|\\+(?:[rn]|u000[ad])|%0[ad])+[ \t]*/gi;
+
 /** The value in each of the ways in which it is looked for, as a careless server would repeat it. */
 export function everySpelling(value: string): string[] {
   const base64 = ['', 'a', 'ab'].map((before) => Buffer.from(`${before}${value}`).toString('base64'));
   const url = base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'));
+  const whole = [...Object.values(spellings).map((spell) => spell(value)), ...base64, ...url];
+  const broken = [value, encodeURIComponent(value), ...base64, bytesAs(value, hex)].flatMap((text) =>
+    lineEnds.map((lineEnd) => brokenBy(text, lineEnd)),
+  );
   return [
-    ...new Set([...Object.values(spellings).map((spell) => spell(value)), ...base64, ...url]),
+    ...new Set([...whole, ...broken]),
     Buffer.from(`token=${encodeURIComponent(value)}`).toString('base64'),
   ];
 }
@@ -120,7 +175,8 @@ export function findSecrets(secrets: readonly MarkedSecret[], places: Iterable<P
   const wanted = secrets.map((secret) => ({ secret, needles: needlesOf(secret) }));
   const findings: Finding[] = [];
   for (const { name: place, content } of places) {
-    const text = (typeof content === 'string' ? Buffer.from(content) : content).toString('latin1');
+    const written = (typeof content === 'string' ? Buffer.from(content) : content).toString('latin1');
+    const text = `${written}\0${written.replace(anyLineEnd, '')}`;
     const small = text.toLowerCase();
     for (const { secret, needles } of wanted) {
       for (const { form, text: needle, capitalsCount } of needles) {

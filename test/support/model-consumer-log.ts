@@ -113,7 +113,9 @@ export function modelConsumerLog(options: ModelOptions): ModelConsumerLog {
       }
     },
     async *follow(topic, from, signal) {
-      const next = new Map(from);
+      const next = new Map(
+        [...from].map(([partition, at]) => [partition, at ?? stableEnd(topic, partition)]),
+      );
       followed = { topic, next };
       while (!signal.aborted) {
         goOn();

@@ -39,7 +39,9 @@ export interface PartitionLeaders {
 export function partitionLeaders(brokers: string): PartitionLeaders {
   const client = new Kafka({
     brokers: brokers.split(','),
-    ...{ connectionTimeout: 1_000, requestTimeout: 5_000, logLevel: logLevel.NOTHING },
+    connectionTimeout: 1_000,
+    requestTimeout: 5_000,
+    logLevel: logLevel.NOTHING,
     retry: { retries: 8, initialRetryTime: 100, maxRetryTime: 1_000 },
   });
 

@@ -1,15 +1,15 @@
-import { createFeedCodec, type FeedCodec } from '../../src/avro/feed-codec';
+import { createFeedCodec, type FeedCodec } from '../../src/avro/codec/feed-codec';
 import type { Feed } from '../../src/feeds/feed';
 import { feedTopics } from '../../src/log/topics';
-import { createDecoder } from '../../src/pipeline/decode';
-import { diff } from '../../src/pipeline/diff';
-import { buildEvents } from '../../src/pipeline/events';
-import { createImages } from '../../src/pipeline/images';
+import { diff } from '../../src/pipeline/changes/diff';
+import { buildEvents, type RecordLimit } from '../../src/pipeline/changes/events';
+import { createImages } from '../../src/pipeline/changes/images';
+import { createDecoder } from '../../src/pipeline/records/decode';
 import { type FeedState, feedState } from '../../src/state/feed-state';
 import { type ImageStore, imageStore } from '../../src/state/image-store';
 import { firstSourceOffset } from '../../src/state/source-offset';
 import { createRowReader } from '../../src/transcoder/transcoder';
-import type { ChangeEvents, VendorRecord } from '../../src/types';
+import type { ChangeEvents, RecordValues, TooLarge } from '../../src/types';
 import { bodyOf } from './body';
 import { memoryRegistry } from './registry';
 
@@ -17,21 +17,33 @@ import { memoryRegistry } from './registry';
 export interface TestPipeline {
   readonly codec: FeedCodec;
   state: FeedState;
+  /** Rows as a source gives them: plain rows are `EncodedRecord`. */
+  read(rows: readonly unknown[]): readonly unknown[];
   decode(rows: readonly unknown[]): ReturnType<ReturnType<typeof createDecoder>>;
   /** One page: decoded, compared, numbered, and settled as if it had been committed. */
-  page(rows: readonly unknown[], options?: { readonly snapshot?: boolean }): ChangeEvents[];
+  page(rows: readonly unknown[], options?: PageOptions): ChangeEvents[];
   /** What a restart leaves: the images and the offset. */
-  restart(): void;
+  restart(): Promise<void>;
   /** An event's `before` and `after` as a consumer decodes them. */
-  images(event: ChangeEvents): { before: VendorRecord | null; after: VendorRecord | null };
+  images(event: ChangeEvents): { before: RecordValues | null; after: RecordValues | null };
 }
+
+export interface PageOptions {
+  readonly snapshot?: boolean;
+  /** Of the log: none, if it is not given. */
+  readonly limit?: RecordLimit;
+  /** Changes beyond it are put there. */
+  readonly tooLarge?: TooLarge[];
+}
+
+const NO_LIMIT: RecordLimit = { maxBytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 };
 
 export const OBSERVED_AT_MS = 1_790_000_000_000;
 
 /** A store of its own over these images. */
 function stored(images: ReadonlyMap<string, Buffer>): ImageStore {
   const store = imageStore();
-  for (const [id, wire] of images) store.set(id, wire);
+  for (const [id, wire] of images) store.set(id, wire, 1);
   return store;
 }
 
@@ -39,10 +51,9 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const topics = feedTopics(feed, '');
   const codec = await createFeedCodec(feed, topics, memoryRegistry());
   const decode = createDecoder(feed, codec.schemas.record);
-  const readRows = createRowReader(feed, codec.schemas.record, codec.image)!;
-  // As a source gives them.
+  const readRows = createRowReader(feed, codec.schemas.record, codec.image);
   const read = (rows: readonly unknown[]) =>
-    readRows(bodyOf(JSON.stringify({ [feed.responseKey]: rows })), () => true) ?? rows;
+    readRows?.(bodyOf(JSON.stringify({ [feed.responseKey]: rows })), () => true, Infinity) ?? rows;
   const decoder = createImages(feed, codec.schemas.record, codec.image);
   const images = new Map<string, Buffer>();
   const ids = new Set<string>();
@@ -50,16 +61,16 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
     feedState(feed, decoder, {
       offset,
       images: stored(images),
-      unshown: new Map(),
       deadLetters: new Set(),
-      partitions: topics.current.partitions,
+      partitionCounts: new Array(topics.current.partitions).fill(0),
     });
 
   const pipeline: TestPipeline = {
     codec,
-    state: restored(),
+    state: await restored(),
+    read,
     decode,
-    page(rows, { snapshot = false } = {}) {
+    page(rows, { snapshot = false, limit = NO_LIMIT, tooLarge = [] } = {}) {
       const pending = pipeline.state.begin();
       const changes = diff(decode(read(rows)).records, pending, {
         codec,
@@ -72,24 +83,24 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
         origin: snapshot ? 'snapshot' : 'poll',
         duringSnapshot: snapshot,
         observedAtMs: OBSERVED_AT_MS,
-        limit: { maxBytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 },
-        tooLarge: [],
+        limit,
+        tooLarge,
       });
       for (const { change } of events) ids.add(change.id);
       pending.settle();
       return events;
     },
-    restart() {
+    async restart() {
       images.clear();
       for (const id of ids) {
         const wire = pipeline.state.image(id);
         if (wire !== undefined) images.set(id, wire);
       }
-      pipeline.state = restored(pipeline.state.offset);
+      pipeline.state = await restored(pipeline.state.offset);
     },
     images: ({ change }) => ({
-      before: change.before === null ? null : codec.image.decode(change.before),
-      after: change.after === null ? null : codec.image.decode(change.after),
+      before: change.before === null ? null : codec.image.decode(change.before).values,
+      after: change.after === null ? null : codec.image.decode(change.after).values,
     }),
   };
   return pipeline;

@@ -1,4 +1,4 @@
-import { type Kafka, startKafka } from '../../tools/servers/kafka';
+import { type Kafka, type KafkaOptions, startKafka } from '../../tools/servers/kafka';
 import { type KafkaProxy, startKafkaProxy } from './kafka-proxy';
 
 /** Three brokers of a test's own, each with a proxy before it. */
@@ -14,7 +14,10 @@ export interface ProxiedBrokers {
 }
 
 /** Replication factor 3, two in-sync replicas needed, the topics of the brokers too. */
-export async function startProxiedBrokers(dataDir?: string): Promise<ProxiedBrokers> {
+export async function startProxiedBrokers(
+  dataDir?: string,
+  jars?: KafkaOptions['jars'],
+): Promise<ProxiedBrokers> {
   const proxies = new Map<number, KafkaProxy>();
   const targets = new Map<number, { readonly host: string; port: number }>();
   const stopProxies = () => Promise.all([...proxies.values()].map((proxy) => proxy.stop()));
@@ -27,6 +30,7 @@ export async function startProxiedBrokers(dataDir?: string): Promise<ProxiedBrok
     const kafka = await startKafka({
       brokers: 3,
       ...(dataDir !== undefined && { dataDir }),
+      ...(jars !== undefined && { jars }),
       listeners: { proxied: {} },
       properties({ id, port, listenerPorts }) {
         targets.get(id)!.port = listenerPorts.proxied!;

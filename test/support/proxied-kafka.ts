@@ -1,5 +1,4 @@
 import { type Broker, startKafka } from '../../tools/servers/kafka';
-import { freePort } from '../../tools/servers/ports';
 import { type KafkaProxy, startKafkaProxy } from './kafka-proxy';
 
 /** A broker of a test's own with proxies before it. */
@@ -41,30 +40,23 @@ export async function startKafkaBehindProxies(
   properties: Readonly<Record<string, string | number | boolean>> = {},
   dataDir?: string,
 ): Promise<KafkaBehindProxies> {
-  const [port, controller] = [await freePort(), await freePort()];
+  const targets = Array.from({ length: count }, () => ({ host: '127.0.0.1', port: 0 }));
   const proxies: KafkaProxy[] = [];
   const stopProxies = () => Promise.all(proxies.map((proxy) => proxy.stop()));
   try {
-    const listeners = [`CLIENT://127.0.0.1:${port}`];
-    const advertised = [`CLIENT://127.0.0.1:${port}`];
-    const protocols = ['CLIENT:PLAINTEXT', 'CONTROLLER:PLAINTEXT'];
-    for (let i = 1; i <= count; i++) {
-      const behind = await freePort();
-      const proxy = await startKafkaProxy({ target: { host: '127.0.0.1', port: behind } });
-      proxies.push(proxy);
-      listeners.push(`PROXIED${i}://127.0.0.1:${behind}`);
-      advertised.push(`PROXIED${i}://${proxy.address}`);
-      protocols.push(`PROXIED${i}:PLAINTEXT`);
-    }
+    for (const target of targets) proxies.push(await startKafkaProxy({ target }));
     const kafka = await startKafka({
-      port,
       ...(dataDir !== undefined && { dataDir }),
-      properties: {
-        listeners: [...listeners, `CONTROLLER://127.0.0.1:${controller}`].join(','),
-        'advertised.listeners': advertised.join(','),
-        'listener.security.protocol.map': protocols.join(','),
-        'controller.quorum.voters': `1@127.0.0.1:${controller}`,
-        ...properties,
+      listeners: Object.fromEntries(proxies.map((_, i) => [`proxied${i}`, {}])),
+      properties({ port, listenerPorts }) {
+        const advertised = proxies.map(({ address }, i) => {
+          targets[i]!.port = listenerPorts[`proxied${i}`]!;
+          return `PROXIED${i}://${address}`;
+        });
+        return {
+          'advertised.listeners': [`CLIENT://127.0.0.1:${port}`, ...advertised].join(','),
+          ...properties,
+        };
       },
     });
     return {

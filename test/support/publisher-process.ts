@@ -54,7 +54,7 @@ export async function startPublisher(
 }
 
 async function line(lines: NodeJS.EventEmitter, child: ChildProcess, isThere: () => boolean): Promise<void> {
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   const gone = once(child, 'exit', { signal }).then(() => {
     if (!isThere()) throw new Error('the publisher process ended early');
   });

@@ -5,7 +5,7 @@ import {
   type Cluster,
   type ProducerIdentity,
   readingCluster,
-} from '../../src/log/kafka/cluster';
+} from '../../src/log/kafka/connection/cluster';
 import { partitionOf } from '../../src/log/partitioner';
 import { until } from './until';
 

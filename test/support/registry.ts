@@ -1,4 +1,4 @@
-import { type AvroSchema, FULL_TRANSITIVE, type SchemaRegistry } from '../../src/avro/registry';
+import { type AvroSchema, FULL_TRANSITIVE, type SchemaRegistry } from '../../src/avro/registry/registry';
 
 /** A registry in memory, for tests below the log. */
 export function memoryRegistry(): SchemaRegistry {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Type } from 'avsc';
-import { recordIn, vendorNameOf } from '../../src/avro/record-shape';
+import { nestedRecord, vendorNameOf } from '../../src/avro/record-shape';
 import { envelopeOf, type FieldSchema, type RecordSchema } from '../../src/avro/schemas';
 import type { Feed } from '../../src/feeds/feed';
 import type { TestPublisher } from './test-publisher';
@@ -29,7 +29,7 @@ export function fieldPaths(schema: RecordSchema): string[] {
   const collect = (fields: readonly FieldSchema[], prefix: string): string[] =>
     fields.flatMap((field) => {
       const own = prefix + vendorNameOf(field);
-      const within = recordIn(field);
+      const within = nestedRecord(field);
       return within === null ? [own] : [own, ...collect(within.fields, `${own}.`)];
     });
   return collect(schema.fields, '').filter((own) => !['id', 'updated', 'extra'].includes(own));
@@ -40,7 +40,7 @@ export function without(schema: RecordSchema, paths: readonly string[], prefix =
   const fields = schema.fields
     .filter((field) => !paths.includes(prefix + vendorNameOf(field)))
     .map((field) => {
-      const within = recordIn(field);
+      const within = nestedRecord(field);
       if (within === null) return field;
       const narrower = without(within, paths, `${prefix}${vendorNameOf(field)}.`);
       const { type } = field;

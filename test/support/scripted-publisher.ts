@@ -1,4 +1,5 @@
 import { Type } from 'avsc';
+import type { Feed } from '../../src/feeds/feed';
 import type { ProducerRecord } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
 import { type PageReport, type PollResult, poll } from '../../src/pipeline/poll';
@@ -33,10 +34,14 @@ export interface ScriptedPublisher {
 }
 
 export async function scriptedPublisher(
-  name: 'ipos' | 'insights',
+  definition: 'ipos' | 'insights' | Feed,
   maxRecordBytes?: number,
+  hasSnapshot = true,
 ): Promise<ScriptedPublisher> {
-  const feed = testFeed(name, { pageSize: 10, pollIntervalMs: 3_600_000, wideOverlapSeconds: 100_000 });
+  const settings = { pageSize: 10, pollIntervalMs: 3_600_000, wideOverlapSeconds: 100_000 };
+  const feed =
+    typeof definition === 'string' ? testFeed(definition, settings) : { ...definition, ...settings };
+  const { name } = feed;
   const topics = feedTopics(feed, '');
   const vendor = scriptedVendor();
   const session = memorySession(maxRecordBytes);
@@ -93,7 +98,7 @@ export async function scriptedPublisher(
         .map(({ value }) => types.get(of)!.decode(value!) as Values),
   };
   // An empty first snapshot, so that everything after it is a change.
-  await publisher.poll();
+  if (hasSnapshot) await publisher.poll();
   reports.length = 0;
   return publisher;
 }

@@ -12,8 +12,9 @@ export interface SharedServers {
 /**
  * The Kafka and the registry that all suites of a run share: those of KAFKA_BROKERS and SCHEMA_REGISTRY_URL, else a pair
  * that the first call starts, in some ten seconds (call it in `beforeAll`), and the end of the run stops. Every test keeps
- * to topics of its own (`uniquePrefix`) and leaves the servers as they are; one that breaks a server starts its own by
- * `startKafka` of tools/servers. Suites that call this lie in test/kafka.
+ * to topics of its own (`uniquePrefix`) and leaves the servers as they are. A suite that stops, freezes or starves a broker,
+ * or needs users, a proxy or three brokers, starts its own by `startKafka` of tools/servers: a start costs 1.5 s of a
+ * processor for each broker, less than suites that disturb each other. Suites that call this are in test/kafka.
  * @throws when the servers cannot be started, with what is missing and what to do
  */
 export async function sharedServers(): Promise<SharedServers> {

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startKafka } from '../../tools/servers/kafka';
+import { artefacts } from '../../tools/servers/artefacts';
+import { findJava } from '../../tools/servers/java';
+import { startKafka, warmStart } from '../../tools/servers/kafka';
 import { startRegistry } from '../../tools/servers/registry';
 import type { SharedServers } from './servers';
 
@@ -14,9 +16,14 @@ let server: Server | undefined;
 let folder = '';
 let starting: Promise<{ readonly addresses: SharedServers; stop(): Promise<void> }> | undefined;
 
-/** What jest calls before the first suite (globalSetup). */
+/**
+ * What jest calls before the first suite (globalSetup).
+ * @throws MissingToolError without Java or Maven: once, in place of a failure of each suite
+ */
 export async function listen(): Promise<void> {
   if (process.env.KAFKA_BROKERS && process.env.SCHEMA_REGISTRY_URL) return;
+  await findJava();
+  await warmStart((await artefacts()).kafka);
   folder = mkdtempSync(path.join(tmpdir(), 'highwater-jest-'));
   const socket = path.join(folder, 'servers');
   server = createServer(async (asking) => {

@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/logger';
+import type { Logger } from '../../src/logging/logger';
 import { type ClosableSource, createSource } from '../../src/source/client';
 import type { RequestBudget } from '../../src/source/request-budget';
 

@@ -16,6 +16,8 @@ export interface TerminalSession {
   sees(pattern: RegExp, withinMs?: number): Promise<void>;
   /** As typed: `\u0003` is Ctrl-C. */
   type(text: string): void;
+  /** Closes the terminal: the command gets SIGHUP. */
+  hangUp(): void;
   /** Exit code, once it has ended. */
   ended(withinMs?: number): Promise<number | null>;
 }
@@ -96,7 +98,7 @@ function start(
     screen,
     raw: () => raw,
     isCursorShown: () => raw.lastIndexOf('\u001b[?25h') >= raw.lastIndexOf('\u001b[?25l'),
-    async sees(pattern, withinMs = 30_000) {
+    async sees(pattern, withinMs = 60_000) {
       const deadline = Date.now() + withinMs;
       for (;;) {
         const last = isClosed;
@@ -107,7 +109,8 @@ function start(
       }
     },
     type: (text) => void child.stdin.write(text),
-    async ended(withinMs = 30_000) {
+    hangUp: () => void child.kill('SIGKILL'),
+    async ended(withinMs = 60_000) {
       const late = delay(withinMs, 'late', { ref: false });
       if ((await Promise.race([closed, late])) === 'late') throw new Error(`still running:\n${screen()}`);
       await settled();

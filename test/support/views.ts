@@ -21,6 +21,7 @@ export function aFeed(feed: string, given: Partial<FeedView> = {}): FeedView {
     condition: 'up-to-date',
     reason: 'completely read within three intervals',
     problem: null,
+    isBeingRead: false,
     owner: 'desk-1:4711',
     isOwn: true,
     mark: Math.floor(Date.now() / 1_000) - 95,

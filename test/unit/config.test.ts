@@ -2,15 +2,21 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import fc from 'fast-check';
+import { isScalar, parseDocument } from 'yaml';
 import { configOptions, variablesWithoutFlag } from '../../src/config/command-options';
 import { configReference, exampleFile } from '../../src/config/config-reference';
+import { environmentSecrets } from '../../src/config/environment-secrets';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
 import { HighwaterError } from '../../src/errors';
 import type { FeedDefinition } from '../../src/feeds/definition';
+import { usualShape } from '../../src/feeds/definition';
 import { scopeFingerprint } from '../../src/feeds/scope';
+import { createRedactor } from '../../src/secrets/redaction';
 import { avroEvent, avroRecord } from '../support/avro';
 import { authority } from '../support/certificates';
 import { keptPage } from '../support/kept-page';
+import { runs } from '../support/runs';
 import { feed as ipos } from './source/client-fixture';
 
 const insights: FeedDefinition = {
@@ -80,8 +86,14 @@ describe('with defaults alone', () => {
       appId: 'highwater',
       log: { level: 'info', format: 'pretty' },
       secrets: ['T0KEN'],
-      api: { baseUrl: 'https://api.example.com', token: 'T0KEN' },
     });
+    expect([...config.api.access.values()]).toEqual(
+      definitions.map(() => ({
+        baseUrl: 'https://api.example.com',
+        token: 'T0KEN',
+        auth: { scheme: 'query', name: 'token' },
+      })),
+    );
     expect(config.feeds).toEqual(
       definitions.map((definition) => ({
         ...definition,
@@ -197,6 +209,16 @@ describe('mistakes', () => {
       'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" cannot be read (ENOENT)',
     ],
     [
+      'an authority of the API that is not there',
+      { env: { ...api, HIGHWATER_API_CA_FILE: 'ca.pem' } },
+      'apiCaFile (HIGHWATER_API_CA_FILE): the file "ca.pem" cannot be read (ENOENT)',
+    ],
+    [
+      'an authority of the API without a certificate',
+      { file: 'apiCaFile: highwater.yaml' },
+      'apiCaFile (highwater.yaml, line 1): the file "highwater.yaml" holds no certificate in PEM (-----BEGIN CERTIFICATE-----)',
+    ],
+    [
       'a list of feeds in the file',
       { file: 'feeds: [ipos]' },
       /^feeds \(highwater.yaml, line 1\): found \["ipos"\], expected a section for each feed; .* enabledFeeds/,
@@ -224,7 +246,7 @@ describe('mistakes', () => {
     [
       'a token among the parameters',
       { file: 'feeds: {ipos: {query: {token: abc}}}' },
-      /^feeds.ipos.query \(highwater.yaml, line 1\): .* expected query parameters .* token not among them$/,
+      'feeds.ipos.query (highwater.yaml, line 1): expected query parameters with their values, token not among them (see auth)',
     ],
     [
       'one topic for two feeds',
@@ -251,7 +273,172 @@ describe('mistakes', () => {
 
   it('are not seen in variables that Kubernetes sets for a service of this name', () => {
     const env = { ...api, HIGHWATER_SERVICE_HOST: '10.0.0.1', HIGHWATER_PORT: 'tcp://10.0.0.1:80' };
-    expect(mistakesOf({ env })).toEqual([]);
+    expect(mistakesOf({ env })).toStrictEqual([]);
+  });
+});
+
+describe('a text in the file', () => {
+  /** What is loaded of a text that stands in several places of the file. */
+  const written = (scalar: string) => {
+    // A shorter one is no password.
+    const password = scalar.length < 4 ? 'long enough' : scalar;
+    const file = `
+kafkaBrokers: a:9092
+schemaRegistryUrl: http://registry
+kafkaSaslUsername: ${scalar}
+kafkaSaslPassword: ${password}
+feeds:
+  ipos:
+    responseKey: ${scalar}
+    query:
+      ${scalar}: ${scalar}
+`;
+    const { kafka, feeds } = load({ file });
+    const { responseKey, query } = feeds.find(({ name }) => name === 'ipos')!;
+    expect(kafka!.sasl!.password).toBe(password);
+    return { ...kafka!.sasl, responseKey, query };
+  };
+
+  it.each([
+    '0012345678901234567890',
+    '0xCAFE',
+    '0o17',
+    '0000320193',
+    '1.10',
+    '1e3',
+    '-0',
+    '+5',
+    '.5',
+    '.inf',
+    '.NaN',
+    'TRUE',
+    'True',
+    'false',
+    'yes',
+    'NO',
+    'on',
+    'y',
+    'NULL',
+    'Null',
+    '2026-01-31',
+    '2026-01-31T10:00:00Z',
+    '1_000',
+    '12:30:45',
+    '=',
+    '<<',
+    'constructor',
+    'toString',
+  ])('%s arrives as it was written', (scalar) => {
+    expect(written(scalar)).toMatchObject({ username: scalar, responseKey: scalar });
+    expect(written(scalar).query).toEqual({ ...ipos.query, [scalar]: scalar });
+    if (scalar.length < 4) return;
+    const token = `apiUrl: https://api.example.com\napiToken: ${scalar}\n`;
+    expect(load({ env: {}, file: token }).api.access.get('ipos')!.token).toBe(scalar);
+  });
+
+  it('whatever it is arrives as it was written, when YAML allows it without quotes', () => {
+    const isPlain = (text: string) => {
+      const { errors, contents } = parseDocument(`a:\n  ${text}: ${text}\n`, { schema: 'failsafe' });
+      const pair = (contents as { items?: { value: { items?: { key: unknown; value: unknown }[] } }[] })
+        .items?.[0]?.value.items?.[0];
+      return (
+        errors.length === 0 &&
+        [pair?.key, pair?.value].every(
+          (node) => isScalar(node) && node.type === 'PLAIN' && node.source === text,
+        )
+      );
+    };
+    const digits = fc.string({
+      unit: fc.constantFrom(...'0123456789.+-eExo_:aA~'),
+      minLength: 1,
+      maxLength: 24,
+    });
+    const text = fc
+      .oneof(
+        digits,
+        fc.string({ minLength: 1, maxLength: 24 }),
+        fc.string({ unit: 'grapheme', minLength: 1 }),
+      )
+      .filter(
+        (one) => one.trim() === one && !['null', '~', 'token', '__proto__'].includes(one) && isPlain(one),
+      );
+    fc.assert(
+      fc.property(text, (scalar) => {
+        const { username, responseKey, query } = written(scalar) as Record<string, unknown>;
+        expect([username, responseKey]).toEqual([scalar, scalar]);
+        expect(query).toEqual(Object.fromEntries([...Object.entries(ipos.query), [scalar, scalar]]));
+      }),
+      { numRuns: runs(40) },
+    );
+  });
+
+  it('may be quoted, fold over lines, or stand at an anchor', () => {
+    const file = `
+appId: &id 1.10
+topicPrefix: *id
+kafkaSaslUsername: "0012\\x41"
+kafkaSaslPassword: 'null'
+kafkaBrokers: [a:9092]
+schemaRegistryUrl: http://registry
+schemaRegistryUsername: 007
+  008
+schemaRegistryPassword: |-
+  1e3
+  ~
+feeds:
+  ipos: { query: { plain: "null", away: ~ } }
+`;
+    expect(load({ file })).toMatchObject({
+      appId: '1.10',
+      topicPrefix: '1.10',
+      kafka: { brokers: ['a:9092'], sasl: { username: '0012A', password: 'null' } },
+      schemaRegistry: { auth: { username: '007 008', password: '1e3\n~' } },
+      feeds: [{}, { query: { plain: 'null' } }],
+    });
+  });
+
+  it('is no number, and no yes or no, of settings that are', () => {
+    const file = `
+httpPort: 0x1F
+requestsPerSecond: 1e2
+concurrentRequests: 007
+kafkaSsl: TRUE
+feeds: { ipos: { pageSize: 500, deleteShare: .5, unknowns: { emptyText: true } } }
+`;
+    const { http, api: asked, feeds } = load({ file });
+    expect([http!.port, asked.budget]).toEqual([31, { requestsPerSecond: 100, maxConcurrent: 7 }]);
+    expect(feeds[1]).toMatchObject({ pageSize: 500, deleteShare: 0.5, unknowns: { emptyText: true } });
+  });
+
+  it.each([
+    ['null', 'appId: null', 'appId (highwater.yaml, line 1): is null, which sets nothing: '],
+    ['~', 'appId: a\nkafkaSaslPassword: ~', 'kafkaSaslPassword (highwater.yaml, line 2): is null, which'],
+    [
+      '~ in a feed',
+      'feeds: { ipos: { responseKey: ~ } }',
+      'feeds.ipos.responseKey (highwater.yaml, line 1): found null',
+    ],
+    ['a tag', 'appId: !!int 0012', 'config (highwater.yaml, line 1): is not valid YAML (tag resolve failed)'],
+    [
+      'a key that objects cannot have',
+      'feeds: { ipos: { query: { __proto__: x } } }',
+      'config (highwater.yaml, line 1): has the key __proto__',
+    ],
+    [
+      'a tag of its own',
+      'appId: !vault x',
+      'config (highwater.yaml, line 1): is not valid YAML (tag resolve',
+    ],
+  ])('%s is refused by name', (_, file, mistake) => {
+    expect(mistakesOf({ file })).toEqual([expect.stringContaining(mistake)]);
+  });
+
+  it('without a value is not set', () => {
+    expect(load({ file: 'appId:\ntopicPrefix: \nfeeds:\n' })).toMatchObject({
+      appId: 'highwater',
+      topicPrefix: '',
+    });
+    expect(load({ file: 'feeds:\n  ipos:\n    query:\n      gone:\n' }).feeds[1]!.query).toEqual(ipos.query);
   });
 });
 
@@ -259,7 +446,7 @@ describe('metrics and health', () => {
   const port = { ...api, HIGHWATER_HTTP_PORT: '0' };
 
   it('are off until a port is set', () => {
-    expect(load({ env: { ...api, HIGHWATER_HTTP_TOKEN: 'abc' } }).http).toBeNull();
+    expect(load({ env: { ...api, HIGHWATER_HTTP_TOKEN: 'abcd' } }).http).toBeNull();
     expect(load({ env: port }).http).toEqual({ host: '127.0.0.1', port: 0, token: null });
   });
 
@@ -291,7 +478,7 @@ describe('metrics and health', () => {
     expect(mistake).not.toContain('two words');
     writeFileSync(join(cwd, 'http-token'), 'with,comma');
     expect(mistakesOf({ env: { ...port, HIGHWATER_HTTP_TOKEN_FILE: 'http-token' } })).toEqual([
-      'httpTokenFile (HIGHWATER_HTTP_TOKEN_FILE): the file "http-token" holds more or other characters, expected a token of letters, digits and ._~+/-, at the end perhaps =',
+      'httpTokenFile (HIGHWATER_HTTP_TOKEN_FILE): the file "http-token" holds something else, expected a token of at least 4 letters, digits and ._~+/-, at the end perhaps =; a shorter one is a part of ordinary words, which would be hidden with it',
     ]);
   });
 
@@ -330,9 +517,14 @@ describe('Kafka', () => {
     const { cert: ca } = await authority('ours');
     writeFileSync(join(cwd, 'ca.pem'), ca);
     const env = {
-      ...{ ...api, ...kafka, KAFKA_SSL_CA_FILE: 'ca.pem', KAFKA_SASL_MECHANISM: 'scram-sha-512' },
-      ...{ KAFKA_SASL_USERNAME: 'me', KAFKA_SASL_PASSWORD: 'SECRET-1' },
-      ...{ SCHEMA_REGISTRY_USERNAME: 'you', SCHEMA_REGISTRY_PASSWORD: 'SECRET-2' },
+      ...api,
+      ...kafka,
+      KAFKA_SSL_CA_FILE: 'ca.pem',
+      KAFKA_SASL_MECHANISM: 'scram-sha-512',
+      KAFKA_SASL_USERNAME: 'me',
+      KAFKA_SASL_PASSWORD: 'SECRET-1',
+      SCHEMA_REGISTRY_USERNAME: 'you',
+      SCHEMA_REGISTRY_PASSWORD: 'SECRET-2',
     };
     const config = load({ env });
 
@@ -344,6 +536,49 @@ describe('Kafka', () => {
       schemaRegistry: { auth: { username: 'you', password: 'SECRET-2' } },
     });
     expect(config.secrets).toEqual(expect.arrayContaining(['SECRET-1', 'SECRET-2']));
+  });
+});
+
+describe('a secret that is a part of ordinary words', () => {
+  const kafka = {
+    ...api,
+    KAFKA_BROKERS: 'b:9092',
+    SCHEMA_REGISTRY_URL: 'http://r',
+    KAFKA_SASL_USERNAME: 'me',
+  };
+
+  it.each([
+    ['HIGHWATER_API_TOKEN', 'apiToken', api],
+    ['HIGHWATER_HTTP_TOKEN', 'httpToken', api],
+    ['KAFKA_SASL_PASSWORD', 'kafkaSaslPassword', kafka],
+    ['KAFKA_SSL_KEY_PASSWORD', 'kafkaSslKeyPassword', api],
+    [
+      'SCHEMA_REGISTRY_PASSWORD',
+      'schemaRegistryPassword',
+      { ...kafka, SCHEMA_REGISTRY_USERNAME: 'me', KAFKA_SASL_PASSWORD: 'secret' },
+    ],
+  ])('is refused as %s, unseen, and takes nothing out of the error', (variable, key, env) => {
+    for (const short of ['e', 'xyz']) {
+      const given = { ...env, [variable]: short };
+      const [mistake, ...others] = mistakesOf({ env: given });
+      expect(others).toStrictEqual([]);
+      expect(mistake).toMatch(
+        new RegExp(
+          `^${key} \\(${variable}\\): expected a .* of at least 4 .*; a shorter one is a part of ordinary words`,
+        ),
+      );
+      expect(mistake).not.toContain('xyz');
+      expect(createRedactor(environmentSecrets(given))(mistake!)).toBe(mistake);
+    }
+  });
+
+  it('is refused in a file, unseen', () => {
+    writeFileSync(join(cwd, 'token'), 'a\n');
+    expect(
+      mistakesOf({
+        env: { HIGHWATER_API_URL: 'https://api.example.com', HIGHWATER_API_TOKEN_FILE: 'token' },
+      }),
+    ).toEqual([expect.stringMatching(/^apiTokenFile .*the file "token" holds .* at least 4 characters/)]);
   });
 });
 
@@ -373,7 +608,7 @@ describe('a command that only reads the log', () => {
 
 describe('the address', () => {
   it.each(['https://api.example.com/v/', 'http://127.0.0.1:8080'])('may be %s', (apiUrl) => {
-    expect(load({ flags: { apiUrl } }).api.baseUrl).toBe(apiUrl.replace(/\/$/, ''));
+    expect(load({ flags: { apiUrl } }).api.access.get('ipos')!.baseUrl).toBe(apiUrl.replace(/\/$/, ''));
   });
 
   it.each([
@@ -396,14 +631,16 @@ describe('the token', () => {
   it('comes from a file too, relative to the working directory', () => {
     writeFileSync(join(cwd, 'token'), ' FROM-FILE\n');
     const config = load({ env: { ...url, HIGHWATER_API_TOKEN_FILE: 'token' } });
-    expect(config.api.token).toBe('FROM-FILE');
+    expect(config.api.access.get('ipos')!.token).toBe('FROM-FILE');
     expect(config.secrets).toEqual(['FROM-FILE']);
   });
 
   it('is what was set nearer to the command line', () => {
     writeFileSync(join(cwd, 'token'), 'FROM-FILE');
-    expect(load({ flags: { apiTokenFile: 'token' }, env: api }).api.token).toBe('FROM-FILE');
-    expect(load({ env: api, file: 'apiTokenFile: nowhere' }).api.token).toBe('T0KEN');
+    expect(load({ flags: { apiTokenFile: 'token' }, env: api }).api.access.get('ipos')!.token).toBe(
+      'FROM-FILE',
+    );
+    expect(load({ env: api, file: 'apiTokenFile: nowhere' }).api.access.get('ipos')!.token).toBe('T0KEN');
   });
 
   it.each([
@@ -421,12 +658,12 @@ describe('the token', () => {
     [
       'one of two words',
       { ...url, HIGHWATER_API_TOKEN_FILE: 'two' },
-      /the file "two" holds more or other characters, expected a token without blanks/,
+      /the file "two" holds something else, expected a token of at least 4 characters without blanks/,
     ],
     [
       'broken',
       { ...url, HIGHWATER_API_TOKEN: 'SECRET WORD' },
-      /^apiToken \(HIGHWATER_API_TOKEN\): expected a token without blanks/,
+      /^apiToken \(HIGHWATER_API_TOKEN\): expected a token of at least 4 characters without blanks/,
     ],
   ])('is refused, unseen, when it is %s', (_, env, expected) => {
     writeFileSync(join(cwd, 'empty'), '\n');
@@ -531,6 +768,7 @@ feeds:
     writeFileSync(join(cwd, 'conf', 'hw.yaml'), file);
     const added = load({ flags: { config: 'conf/hw.yaml' } }).feeds.at(-1);
     expect(added).toEqual({
+      ...usualShape,
       name: 'dividends',
       path: '/api/v2.1/calendar/dividends',
       responseKey: 'dividends',
@@ -587,7 +825,7 @@ describe('help and reference', () => {
     });
     const config = load({ flags: command.opts(), env: { HIGHWATER_API_TOKEN: 'T0KEN' } });
     expect(config.feeds.map(({ name, pollIntervalMs }) => [name, pollIntervalMs])).toEqual([['ipos', 1_000]]);
-    expect(config.api.baseUrl).toBe('http://127.0.0.1:1');
+    expect(config.api.access.get('ipos')!.baseUrl).toBe('http://127.0.0.1:1');
     const help = command.helpInformation();
     expect(help.replace(/\s+/g, ' ')).toContain('(HIGHWATER_POLL_INTERVAL, default 60s)');
     expect(help).not.toContain('--api-token ');
@@ -603,9 +841,11 @@ describe('help and reference', () => {
   });
 
   it('the example of the reference loads', () => {
-    writeFileSync(join(cwd, 'token'), 'x');
+    writeFileSync(join(cwd, 'token'), 'T0KEN');
     writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend'));
-    const config = load({ env: {}, file: exampleFile.replace('/run/secrets/api-token', 'token') });
-    expect(config.feeds.map(({ name }) => name)).toEqual(['insights', 'ipos', 'dividends']);
+    writeFileSync(join(cwd, 'order.avsc'), avroRecord('Order'));
+    const file = exampleFile.replaceAll(/\/run\/secrets\/(api|shop)-token/g, 'token');
+    const config = load({ env: {}, file });
+    expect(config.feeds.map(({ name }) => name)).toEqual(['insights', 'ipos', 'dividends', 'orders']);
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { checkFeed } from '../../src/config/check-feed';
+import { checkFeed } from '../../src/config/feeds/check-feed';
 import { loadConfig } from '../../src/config/load-config';
 import { feedDefinitions } from '../../src/feeds';
 import { avroEvent, avroRecord } from '../support/avro';
@@ -70,7 +70,7 @@ const declared = (change: Section, move: Section = {}) => ({
 });
 
 it.each(feedDefinitions.map((feed) => [feed.name, feed] as const))('%s is without mistake', (_, feed) => {
-  expect(checkFeed(feed)).toEqual([]);
+  expect(checkFeed(feed)).toStrictEqual([]);
 });
 
 it('a feed of one’s own, whose schemas name no namespace, runs', async () => {
@@ -88,8 +88,29 @@ it('an integer beyond an Avro int is kept beside its field', async () => {
     const [event] = pipeline.page([{ id: String(value), updated: 1, paid: value }]);
     return pipeline.images(event!).after;
   };
-  expect(paid(2 ** 31 - 1)).toMatchObject({ paid: 2 ** 31 - 1, extra: {} });
+  const greatest = paid(2 ** 31 - 1);
+  expect(greatest).toHaveProperty('paid', 2 ** 31 - 1);
+  expect(greatest).toHaveProperty('extra', {});
   expect(paid(2 ** 31)).toMatchObject({ paid: null, extra: { paid: '2147483648' } });
+});
+
+it('a feed whose fields are called what every object answers to runs', async () => {
+  const names = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', 'toJSON', 'isValid', 'clone'];
+  const fields = Object.fromEntries(names.map((name) => [name, ['null', 'long']]));
+  writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend', fields));
+  const { feeds } = load({ dividends: { ...dividends, symbolField: null, unknowns: {} } });
+  const pipeline = await testPipeline(feeds.at(-1)!);
+  const row = { id: 'a', updated: 1, ...Object.fromEntries(names.map((name, i) => [name, i])) };
+  pipeline.page([row]);
+  expect(pipeline.page([row])).toStrictEqual([]);
+  const [event] = pipeline.page([{ ...row, updated: 2, constructor: 70, toString: 71 }]);
+  expect(event!.tail.changed_fields).toEqual(['constructor', 'toString']);
+  expect(Object.entries(pipeline.images(event!).after!)).toEqual(
+    expect.arrayContaining([
+      ['constructor', 70],
+      ['valueOf', 2],
+    ]),
+  );
 });
 
 describe('of schemas', () => {
@@ -111,6 +132,11 @@ describe('of schemas', () => {
         state: ['string', 'null'],
       }),
       'the file "dividend.avsc" has no null among the types of paid, share.symbol, and any value can be missing',
+    ],
+    [
+      'a field that no object can have',
+      avroRecord('D', { ['__proto__']: ['null', 'long'] }),
+      'the file "dividend.avsc" has a field named __proto__, which cannot be a field in JavaScript',
     ],
     [
       'a record called as the envelope is',
@@ -143,9 +169,9 @@ it('one end of a range of dates is told to lack the other', () => {
   expect(mistakes(declared({ parameters }))).toEqual([
     expect.stringContaining('has dateFrom alone; dateFrom and dateTo go together'),
   ]);
-  expect(mistakes(declared({ parameters: { ...parameters, dateTo: 'to' } }))).toEqual([]);
+  expect(mistakes(declared({ parameters: { ...parameters, dateTo: 'to' } }))).toStrictEqual([]);
   // A feed that has them can be without.
-  expect(mistakes({ insights: { parameters: { dateFrom: null, dateTo: null } } })).toEqual([]);
+  expect(mistakes({ insights: { parameters: { dateFrom: null, dateTo: null } } })).toStrictEqual([]);
 });
 
 it('every path that leads nowhere is told, all at once, with its place', () => {
@@ -197,19 +223,24 @@ it('what an event demands must be filled', () => {
 
 it('what fills an event fits into it, also when it is missing', () => {
   const event = {
-    ...{ id: 'string', updated: 'double', again: 'string', symbol: 'string', kind: 'string', was: 'string' },
-    ...{ paid: ['null', 'string'], state: ['null', 'string'] },
+    id: 'string',
+    updated: 'double',
+    again: 'string',
+    symbol: 'string',
+    kind: 'string',
+    was: 'string',
+    paid: ['null', 'string'],
+    state: ['null', 'string'],
   };
   writeFileSync(join(cwd, 'moved.avsc'), avroEvent('Moved', event));
   const fields = {
-    ...{
-      id: 'after.id',
-      updated: 'after.updated',
-      symbol: 'after.share.symbol',
-      kind: 'after.kind',
-      was: 'before.id',
-    },
-    ...{ paid: 'after.paid', state: 'before.state' },
+    id: 'after.id',
+    updated: 'after.updated',
+    symbol: 'after.share.symbol',
+    kind: 'after.kind',
+    was: 'before.id',
+    paid: 'after.paid',
+    state: 'before.state',
   };
   const found = mistakes(declared({}, { fields }));
   expect(found.map((line) => line.replace(/ \(highwater.yaml, line \d+\)/, ''))).toEqual([
@@ -281,7 +312,7 @@ describe('topics', () => {
   });
 
   it('a transition may have that of its own feed', () => {
-    expect(mistakes(declared({}, { topic: 'dividends' }))).toEqual([]);
-    expect(mistakes({ ipos: { transitions: 'same-topic', topic: 'my.ipos' } })).toEqual([]);
+    expect(mistakes(declared({}, { topic: 'dividends' }))).toStrictEqual([]);
+    expect(mistakes({ ipos: { transitions: 'same-topic', topic: 'my.ipos' } })).toStrictEqual([]);
   });
 });

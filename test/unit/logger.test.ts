@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
 import { HighwaterError } from '../../src/errors';
-import { createLogger, type LoggerOptions, wantsColor } from '../../src/logger';
-import { createRedactor } from '../../src/redaction';
+import { createLogger, type LoggerOptions } from '../../src/logging/logger';
+import { wantsColor } from '../../src/logging/wants-color';
+import { createRedactor } from '../../src/secrets/redaction';
 
 function logger(options: Partial<LoggerOptions> = {}) {
   let text = '';
@@ -106,14 +107,12 @@ describe('the logger', () => {
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       level: 'info',
       message: 'read page',
-      ...{
-        feed: 'ipos',
-        rows: 3,
-        message_: 'mine',
-        at: '1970-01-01T00:00:00.000Z',
-        long: '12',
-        text: 'a\nb',
-      },
+      feed: 'ipos',
+      rows: 3,
+      message_: 'mine',
+      at: '1970-01-01T00:00:00.000Z',
+      long: '12',
+      text: 'a\nb',
     });
     expect(at.text().match(/\n/g)).toHaveLength(1);
   });
@@ -124,12 +123,21 @@ describe('the logger', () => {
     const deep = Array.from({ length: 30 }).reduce<object>((inner) => ({ inner }), {});
     const at = logger();
     at.info('odd', {
-      ...{ loop, deep, bytes: Buffer.from('S'), nan: Number.NaN, none: undefined, nothing: null },
+      loop,
+      deep,
+      bytes: Buffer.from('S'),
+      nan: Number.NaN,
+      none: undefined,
+      nothing: null,
       map: new Map([['k', new Set([1])]]),
       when: new Date(Number.NaN),
     });
     expect(at.line()).toMatchObject({
-      ...{ loop: { self: '[circular]' }, bytes: '[1 bytes]', nan: 'NaN', nothing: null, map: [['k', [1]]] },
+      loop: { self: '[circular]' },
+      bytes: '[1 bytes]',
+      nan: 'NaN',
+      nothing: null,
+      map: [['k', [1]]],
       when: 'no date',
     });
   });
@@ -162,7 +170,9 @@ describe('the logger', () => {
       },
     });
     at.error(`message ${secret}`, {
-      ...{ error, [secret]: 1, number: 20261231 },
+      error,
+      [secret]: 1,
+      number: 20261231,
       nested: { list: [{ deep: new Map([[secret, secret]]) }] },
       params: new URLSearchParams({ secret }),
       stack: `Error: ${secret}\n at ${secret}`,

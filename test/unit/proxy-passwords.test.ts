@@ -1,5 +1,5 @@
 import { environmentSecrets } from '../../src/config/environment-secrets';
-import { addressPasswords, proxyPasswords } from '../../src/proxy-passwords';
+import { addressPasswords, proxyPasswords } from '../../src/secrets/proxy-passwords';
 
 it.each([
   ['http://me:p%40ss@proxy:3128', ['p%40ss', 'p@ss']],
@@ -25,24 +25,28 @@ it('takes the passwords of all proxies, and nothing of other variables', () => {
   expect(proxyPasswords(env)).toEqual(['one', 'two']);
 });
 
-it('takes all secrets of an environment, also those that are wrong, and passwords in addresses', () => {
+it('takes all secrets of an environment that are no part of ordinary words, also those that are wrong, and passwords in addresses', () => {
   const found = environmentSecrets({
-    ...{
-      HIGHWATER_API_TOKEN: 'a b',
-      HIGHWATER_HTTP_TOKEN: 'c',
-      KAFKA_SASL_PASSWORD: 'd\n',
-      KAFKA_SSL_KEY_PASSWORD: 'e',
-    },
-    ...{
-      SCHEMA_REGISTRY_PASSWORD: 'f',
-      HIGHWATER_API_URL: 'http://me:g@api',
-      KAFKA_BROKERS: 'me:h@kafka:9092',
-    },
-    ...{
-      SCHEMA_REGISTRY_URL: 'http://me:i@registry',
-      HTTP_PROXY: 'http://me:j@proxy',
-      HIGHWATER_DATA_DIR: '/k:l@m',
-    },
+    HIGHWATER_API_TOKEN: 'a to b',
+    HIGHWATER_HTTP_TOKEN: 'cccc',
+    KAFKA_SASL_PASSWORD: 'dddd\n',
+    KAFKA_SSL_KEY_PASSWORD: 'eee',
+    SCHEMA_REGISTRY_PASSWORD: 'ffff',
+    HIGHWATER_API_URL: 'http://me:g@api',
+    KAFKA_BROKERS: 'me:h@kafka:9092',
+    SCHEMA_REGISTRY_URL: 'http://me:i@registry',
+    HTTP_PROXY: 'http://me:j@proxy',
+    HIGHWATER_DATA_DIR: '/k:l@m',
   });
-  expect([...new Set(found)].sort()).toEqual(['a b', 'c', 'd', 'd\n', 'e', 'f', 'g', 'h', 'i', 'j']);
+  expect([...new Set(found)].sort()).toEqual([
+    'a to b',
+    'cccc',
+    'dddd',
+    'dddd\n',
+    'ffff',
+    'g',
+    'h',
+    'i',
+    'j',
+  ]);
 });

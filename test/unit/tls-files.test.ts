@@ -22,8 +22,10 @@ function mistakes(files: Readonly<Record<string, string>>, password?: string): s
   const cwd = folder();
   mkdirSync(cwd, { recursive: true });
   const env: Record<string, string> = {
-    ...{ HIGHWATER_API_URL: 'https://api.example.com', HIGHWATER_API_TOKEN: 'T0KEN' },
-    ...{ KAFKA_BROKERS: 'broker:9093', SCHEMA_REGISTRY_URL: 'http://registry:8081' },
+    HIGHWATER_API_URL: 'https://api.example.com',
+    HIGHWATER_API_TOKEN: 'T0KEN',
+    KAFKA_BROKERS: 'broker:9093',
+    SCHEMA_REGISTRY_URL: 'http://registry:8081',
     ...(password !== undefined && { KAFKA_SSL_KEY_PASSWORD: password }),
   };
   for (const [name, text] of Object.entries(files)) {
@@ -50,7 +52,10 @@ it('an encrypted key is opened by its password, in either form', () => {
   const { cert, key } = client;
   expect(mistakes({ cert, key: encrypted(key, 'pass-0815') }, 'pass-0815')).toBe('');
   const legacy = createPrivateKey(key).export({
-    ...{ type: 'sec1', format: 'pem', cipher: 'aes-128-cbc', passphrase: 'pass-0815' },
+    type: 'sec1',
+    format: 'pem',
+    cipher: 'aes-128-cbc',
+    passphrase: 'pass-0815',
   });
   expect(mistakes({ cert, key: String(legacy) }, 'pass-0815')).toBe('');
   expect(mistakes({ cert, key: String(legacy) }, 'pass-4711')).toMatch(

@@ -1,9 +1,10 @@
 import { stringify } from 'yaml';
+import { hasTombstones, type PublishedTopic } from '../../src/avro/published-topics';
 import { fullName } from '../../src/avro/schemas';
 import { settings } from '../../src/config/settings';
-import { settingsOf } from '../../src/log/kafka/topic-rules';
+import { settingsOf } from '../../src/log/kafka/admin/topic-rules';
 import { version } from '../../src/version';
-import { hasTombstones, type PublishedTopic, publishedTopics, roleOf } from './catalogue';
+import { publishedTopics, roleOf } from './catalogue';
 import { readExample } from './event-examples';
 import { eventHeaders, type Header } from './event-headers';
 import { eventTexts } from './event-texts';
@@ -24,7 +25,7 @@ export function asyncapi(topics: readonly PublishedTopic[] = publishedTopics()):
       title: 'highwater',
       version,
       description:
-        'Exactly-once change events of polled REST endpoints. Names of topics are without HIGHWATER_TOPIC_PREFIX; the operations are those of a consumer. Consumers set isolation.level=read_committed. Records with the key __highwater_fence are the publisher’s own and say nothing.',
+        'Exactly-once change events of polled REST endpoints. Names of topics are without HIGHWATER_TOPIC_PREFIX; the operations are those of a consumer. Consumers set isolation.level=read_committed. In compacted topics, a record without a value and with the header owner_epoch is a fence: the publisher’s own, not a delete. Its key is __highwater_fence, which no record has as its id.',
       license: { name: 'MIT' },
       tags: [{ name: 'kafka' }, { name: 'avro' }, { name: 'change-data-capture' }],
     },

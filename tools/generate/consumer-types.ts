@@ -1,11 +1,16 @@
+import { hasTombstones, type PublishedTopic } from '../../src/avro/published-topics';
 import { fullName, type RecordSchema, readSchema } from '../../src/avro/schemas';
-import { createInterfaces } from './avro-interfaces';
-import { hasTombstones, type PublishedTopic, publishedTopics } from './catalogue';
+import { createInterfaces } from '../../src/avro/typescript/interfaces';
+import { publishedTopics } from './catalogue';
+import { closedTexts } from './closed-texts';
 
 /** `src/consumer/schemas.ts`, not formatted yet. */
 export function consumerTypes(topics: readonly PublishedTopic[] = publishedTopics()): string {
-  const interfaces = createInterfaces();
-  for (const { record } of topics) interfaces.add(record);
+  const interfaces = createInterfaces({ closedTexts });
+  for (const { feed, record } of topics) {
+    const name = interfaces.add(record, feed.name);
+    if (name !== record.name) throw new Error(`two records are named ${record.name}, and differ`);
+  }
   const envelope = readSchema('envelope.avsc');
   const shared = envelope.fields.filter(({ name }) => !['before', 'after', 'op'].includes(name));
   const members = shared.map((field) => interfaces.member(field, envelope)).join('');

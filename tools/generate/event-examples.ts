@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Schema, Type } from 'avsc';
+import type { PublishedTopic } from '../../src/avro/published-topics';
 import { fullName } from '../../src/avro/schemas';
-import type { PublishedTopic } from './catalogue';
 import { eventHeaders } from './event-headers';
 
 /** A record as `highwater tail --json` prints it. */

@@ -1,4 +1,4 @@
-import type { PublishedTopic } from './catalogue';
+import type { PublishedTopic } from '../../src/avro/published-topics';
 
 export interface Header {
   readonly name: string;

@@ -1,7 +1,8 @@
-import type { AvroSchema } from '../../src/avro/registry';
+import type { PublishedTopic } from '../../src/avro/published-topics';
+import type { AvroSchema } from '../../src/avro/registry/registry';
 import { fullName, type RecordSchema } from '../../src/avro/schemas';
-import { settingsOf } from '../../src/log/kafka/topic-rules';
-import { type PublishedTopic, publishedTopics, roleOf } from './catalogue';
+import { settingsOf } from '../../src/log/kafka/admin/topic-rules';
+import { publishedTopics, roleOf } from './catalogue';
 import { closedTexts } from './closed-texts';
 import { readExample } from './event-examples';
 import { eventHeaders, type Header } from './event-headers';
@@ -49,8 +50,9 @@ What highwater publishes, by topic. Names are without \`HIGHWATER_TOPIC_PREFIX\`
 
 ${table(['topic', 'value', ''], rows)}
 Values are Avro in the Confluent wire format (a zero byte, the schema's id as four bytes, the Avro), keys are plain text. On Kafka, read
-with \`isolation.level=read_committed\`. In a compacted topic a record without a value takes its key away, and one with the key
-\`__highwater_fence\` is the publisher's own and says nothing.
+with \`isolation.level=read_committed\`. In a compacted topic a record without a value takes its key away, unless it has the header
+\`owner_epoch\`: then it is a fence, the publisher's own record, which says nothing of others. The key of a fence is
+\`__highwater_fence\`; a record of the API with this id becomes a [dead letter](highwater.DeadLetter.md).
 
 The examples on these pages were recorded from a run on the simulated API: \`npm run generate -- --record\` records new ones.
 `;

@@ -1,4 +1,4 @@
-import type { PublishedTopic } from './catalogue';
+import type { PublishedTopic } from '../../src/avro/published-topics';
 
 /** What no schema says of an event: why there is one, and when there is none. */
 export interface EventTexts {
@@ -53,7 +53,7 @@ export function eventTexts({ kind, feed, transition }: PublishedTopic): EventTex
         summary: 'A row of the API that could not be published',
         key: 'SHA-256 of the row as JSON text, hexadecimal.',
         when: [
-          'A row has no usable `id` or `updated`.',
+          'A row has no usable `id` or `updated`, or the reserved id `__highwater_fence`.',
           'A change has a record that is larger than the log takes. Its row is then cut at 64 KB.',
           'Without a value: `highwater dead-letters retry` has published the row.',
         ],

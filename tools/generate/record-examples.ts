@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type DecodedRecord, recordDecoder } from '../../src/avro/record-decoder';
+import { type DecodedRecord, recordDecoder } from '../../src/avro/codec/record-decoder';
 import { fullName } from '../../src/avro/schemas';
 import { loadConfig } from '../../src/config/load-config';
 import { openLocalLog } from '../../src/log/local/local-log';
-import { createLogger } from '../../src/logger';
+import { createLogger } from '../../src/logging/logger';
 import { runWorker } from '../../src/runtime/worker';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { publishedTopics } from './catalogue';

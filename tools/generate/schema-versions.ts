@@ -7,7 +7,7 @@ import {
   historyFolder,
   historyStanding,
   versionFile,
-} from '../../src/avro/schema-history';
+} from '../../src/avro/registry/schema-history';
 import { feedSchemas, fullName } from '../../src/avro/schemas';
 import { commandSchema, commandSubject } from '../../src/commands/command-record';
 import { feedDefinitions } from '../../src/feeds';

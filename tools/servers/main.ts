@@ -75,7 +75,7 @@ export SCHEMA_REGISTRY_URL=${url}
   Try, in terminals that have these two variables
     npx highwater simulate --port 8080     an API, and the command that publishes from it
     npx highwater tail ipos                what is published
-    npm test                               every test, against these servers
+    npm run test:kafka                     the tests on Kafka, against these servers
 
   Ctrl-C ends them.
 

@@ -8,4 +8,4 @@ export class MissingToolError extends Error {
 
 const now = 'Kafka and the schema registry were not started.';
 const others =
-  'or set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to servers that run, or run the tests that need neither: npm run test:local.';
+  'or set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to servers that run, or run the tests that need neither: npm test.';

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 
 /** A server in a process of its own, which never outlives the one that started it. */
@@ -11,9 +11,9 @@ export interface ServerProcess {
   output(): string;
   /** SIGKILL; resolves when it has ended. */
   kill(): Promise<void>;
-  /** SIGTERM, after ten seconds SIGKILL; resolves when it has ended. */
+  /** SIGTERM, after a minute SIGKILL; resolves when it has ended. */
   stop(): Promise<void>;
-  /** SIGSTOP: its connections stay open and nothing is answered. */
+  /** SIGSTOP, until all of its threads have stopped: its connections stay open and nothing is answered. */
   freeze(): void;
   /** SIGCONT. */
   thaw(): void;
@@ -49,7 +49,7 @@ folder=$1; shift
 exec 3<&-
 exec "$@"`;
 
-const STOP_MS = 10_000;
+const STOP_MS = 60_000;
 
 /** Starts a server. That it runs doesn't keep this process alive. */
 export function startProcess(start: ServerCommand): ServerProcess {
@@ -102,7 +102,10 @@ export function startProcess(start: ServerCommand): ServerProcess {
     output: () => readFileSync(output, 'utf8').trimEnd().split('\n').slice(-40).join('\n'),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
-    freeze: () => signal('SIGSTOP'),
+    freeze() {
+      signal('SIGSTOP');
+      for (let n = 0; n < STOP_MS && !hasStopped(pid); n++) sleep(1);
+    },
     thaw: () => signal('SIGCONT'),
   };
 }
@@ -132,4 +135,20 @@ export async function ready(
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** A thread that is at work stops only when it leaves the kernel, or has a processor again. Unknown without `/proc`: then true. */
+function hasStopped(pid: number): boolean {
+  try {
+    const threads = `/proc/${pid}/task`;
+    return readdirSync(threads).every((id) =>
+      /\) [TtZX] [^)]*$/.test(readFileSync(`${threads}/${id}/stat`, 'utf8')),
+    );
+  } catch {
+    return true;
+  }
+}
+
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

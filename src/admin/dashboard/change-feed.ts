@@ -1,125 +1,124 @@
+import { pause } from '../../async/wait';
+import { type DecodedRecord, recordDecoder } from '../../avro/codec/record-decoder';
+import type { SchemaRegistry } from '../../avro/registry/registry';
 import type { Feed } from '../../feeds/feed';
-import { pause } from '../../wait';
-import { createBell } from './bell';
+import { feedTopics } from '../../log/topics';
 import { type ReadChange, readChange, readTransition } from './change-view';
-import { type FollowerDeps, followLog } from './log-follower';
+import { allowanceOf, type FollowerDeps, followTopic } from './log-follower';
 import { type RecentChanges, recentChanges } from './recent-changes';
-import type { TransitionView } from './view';
+import type { ChangeView, TransitionView } from './view';
 
 /** The changes of all feeds for those who look, read from the log while somebody does. */
-export interface ChangeFeed extends Pick<RecentChanges, 'first' | 'after' | 'last'> {
-  /** Resolves at the next change. */
-  readonly moved: Promise<void>;
+export interface ChangeFeed {
   /**
    * Begins to read, or goes on.
-   * @returns once the last ones there are were read, or that took too long
+   * @returns once the last ones there are were read, or that took too long. Never fails
    */
-  begin(): Promise<void>;
+  begin(): Promise<Pick<RecentChanges, 'first' | 'after' | 'last'>>;
   /** Ends reading, and forgets what was read. */
   end(): void;
 }
 
+export interface ChangeFeedDeps extends FollowerDeps {
+  readonly registry: SchemaRegistry;
+  readonly topicPrefix: string;
+}
+
+/** Of all feeds together; transitions are counted apart. */
+const MOST_PER_SECOND = 200;
 /** A transition of the same transaction may be read a moment after its change, from another topic. */
 const JOIN_MS = 300;
 const TICK_MS = 100;
-/** The last ones there are have come when nothing has for so long. */
-const QUIET_MS = 300;
 const LONGEST_BEGIN_MS = 2_500;
 /** Transitions that wait for their change. */
 const MOST_TRANSITIONS = 1_000;
 
-export function changeFeed(feeds: readonly Feed[], deps: FollowerDeps): ChangeFeed {
+/** @param moved called when there are changes to show */
+export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: () => void): ChangeFeed {
   const recent = recentChanges();
-  const bell = createBell();
-  let reading: { readonly over: AbortController; readonly begun: Promise<void> } | null = null;
+  const decode = recordDecoder(deps.registry);
+  let reading: { readonly over: AbortController; readonly begun: ReturnType<ChangeFeed['begin']> } | null =
+    null;
 
-  function start(): { readonly over: AbortController; readonly begun: Promise<void> } {
-    const over = new AbortController();
-    const { signal } = over;
-    const since = performance.now();
-    let lastRecord = since;
-    let isBegun = false;
-    const topics = { all: 0, opened: 0, expected: 0 };
-    let waiting: { readonly change: ReadChange; readonly since: number }[] = [];
-    const transitions = new Map<string, TransitionView[]>();
+  /** Other instances' changes are read like this one's, and changes of commands like changes of polls. */
+  async function follow(joined: JoinedChanges, signal: AbortSignal): Promise<void> {
+    const allowances = { changes: allowanceOf(MOST_PER_SECOND), transitions: allowanceOf(MOST_PER_SECOND) };
+    const topics = feeds.flatMap((feed) => {
+      const { changes, transitions } = feedTopics(feed, deps.topicPrefix);
+      const record = async (one: Parameters<typeof decode>[0]) => joined.add(feed, await decode(one));
+      const others = new Set(transitions.map(({ name }) => name).filter((name) => name !== changes.name));
+      return [
+        { topic: changes.name, allowance: allowances.changes, record, passedOver: recent.leaveOut },
+        ...[...others].map((topic) => ({ topic, allowance: allowances.transitions, record })),
+      ];
+    });
+    await Promise.all(topics.map((topic) => followTopic(topic, deps, signal)));
+  }
 
-    topics.all = followLog(
-      feeds,
-      deps,
-      {
-        record(feed, record) {
-          lastRecord = performance.now();
-          if (record.type?.endsWith('.Envelope')) {
-            waiting.push({ change: readChange(feed, record), since: lastRecord });
-            return;
-          }
-          const transition = readTransition(feed, record);
-          if (transition === null) return;
-          const of = transitions.get(transition.causedBy) ?? [];
-          transitions.set(transition.causedBy, [...of, transition.view]);
-          if (transitions.size > MOST_TRANSITIONS) transitions.delete(transitions.keys().next().value!);
-        },
-        opened(expects) {
-          topics.opened++;
-          if (expects) topics.expected++;
-        },
-        passedOver: (_, count) => recent.leaveOut(count),
-      },
-      signal,
-    );
-
-    function show(due: readonly (typeof waiting)[number][]): void {
-      if (due.length === 0) return;
-      for (const { change } of due) {
-        recent.add({ ...change.view, transitions: transitions.get(change.eventId) ?? [] });
-        transitions.delete(change.eventId);
-      }
-      bell.ring();
-    }
-
-    async function settle(): Promise<void> {
-      for (;;) {
-        await pause(TICK_MS, signal);
-        const now = performance.now();
-        const isQuiet = now - lastRecord >= QUIET_MS && waiting.length > 0;
-        const isRead = topics.opened === topics.all && (topics.expected === 0 || isQuiet);
-        if (signal.aborted || isRead || now - since >= LONGEST_BEGIN_MS) break;
-      }
-      // Several topics were read side by side.
-      waiting.sort((a, b) => a.change.view.observedAtMs - b.change.view.observedAtMs);
-      show(waiting);
-      waiting = [];
-      isBegun = true;
-    }
-
-    const timer = setInterval(() => {
-      if (!isBegun) return;
-      const now = performance.now();
-      const due = waiting.filter((one) => now - one.since >= JOIN_MS);
-      if (due.length > 0) waiting = waiting.slice(due.length);
-      show(due);
-    }, TICK_MS).unref();
+  async function begin(signal: AbortSignal): Promise<void> {
+    const joined = joinedChanges();
+    const show = (changes: readonly NewChange[]): void => {
+      for (const change of changes) recent.add(change);
+      if (changes.length > 0) moved();
+    };
+    await Promise.race([follow(joined, signal), pause(LONGEST_BEGIN_MS, signal)]);
+    if (signal.aborted) return;
+    // Several topics were read side by side.
+    show(joined.take(0).sort((a, b) => a.observedAtMs - b.observedAtMs));
+    const timer = setInterval(() => show(joined.take(JOIN_MS)), TICK_MS).unref();
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-    return { over, begun: settle() };
   }
 
   return {
-    first: recent.first,
-    after: recent.after,
-    get last() {
-      return recent.last;
-    },
-    get moved() {
-      return bell.next;
-    },
     begin() {
-      reading ??= start();
+      if (reading === null) {
+        const over = new AbortController();
+        reading = { over, begun: begin(over.signal).then(() => recent) };
+      }
       return reading.begun;
     },
     end() {
       reading?.over.abort();
       reading = null;
       recent.forget();
+    },
+  };
+}
+
+type NewChange = Omit<ChangeView, 'n'>;
+
+/** Changes that wait for their transitions. */
+interface JoinedChanges {
+  add(feed: Feed, record: DecodedRecord): void;
+  /** Takes out the changes that have waited at least this long. */
+  take(waitedMs: number): NewChange[];
+}
+
+function joinedChanges(): JoinedChanges {
+  let waiting: { readonly change: ReadChange; readonly sinceMs: number }[] = [];
+  /** By the id of the change. */
+  const transitions = new Map<string, TransitionView[]>();
+  return {
+    add(feed, record) {
+      if (record.type?.endsWith('.Envelope')) {
+        waiting.push({ change: readChange(feed, record), sinceMs: performance.now() });
+        return;
+      }
+      const transition = readTransition(feed, record);
+      if (transition === null) return;
+      const of = transitions.get(transition.causedBy) ?? [];
+      transitions.set(transition.causedBy, [...of, transition.view]);
+      if (transitions.size > MOST_TRANSITIONS) transitions.delete(transitions.keys().next().value!);
+    },
+    take(waitedMs) {
+      const until = performance.now() - waitedMs;
+      const due = waiting.filter(({ sinceMs }) => sinceMs <= until);
+      waiting = waiting.slice(due.length);
+      return due.map(({ change: { eventId, view } }) => {
+        const change = { ...view, transitions: transitions.get(eventId) ?? [] };
+        transitions.delete(eventId);
+        return change;
+      });
     },
   };
 }

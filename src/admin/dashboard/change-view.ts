@@ -1,5 +1,5 @@
+import type { DecodedRecord } from '../../avro/codec/record-decoder';
 import { valueAt } from '../../avro/path';
-import type { DecodedRecord } from '../../avro/record-decoder';
 import type { TransitionDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import { subjectOf } from '../../format/subjects';

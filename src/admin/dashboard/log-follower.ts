@@ -1,124 +1,78 @@
-import { type DecodedRecord, recordDecoder } from '../../avro/record-decoder';
-import type { SchemaRegistry } from '../../avro/registry';
-import { HighwaterError } from '../../errors';
-import type { Feed } from '../../feeds/feed';
-import type { LogRecord } from '../../log/commit-log';
-import type { ConsumerLog } from '../../log/consumer-log';
-import { feedTopics } from '../../log/topics';
-import type { Logger } from '../../logger';
-import { pause } from '../../wait';
+import { pause } from '../../async/wait';
+import type { CommitLog, LogRecord } from '../../log/commit-log';
+import type { Logger } from '../../logging/logger';
 
 export interface FollowerDeps {
-  readonly log: ConsumerLog;
-  readonly registry: SchemaRegistry;
-  readonly topicPrefix: string;
+  readonly log: Pick<CommitLog, 'read'>;
   readonly logger: Logger;
 }
 
-/** What is read of the log for those who look. */
 export interface Followed {
-  record(feed: Feed, record: DecodedRecord): void;
-  /** A topic is read from now on. @param expects there are records already that are going to be shown */
-  opened(expects: boolean): void;
-  /** So many records of the feed's change events were passed over. */
-  passedOver(feed: Feed, count: number): void;
+  readonly topic: string;
+  readonly allowance: Allowance;
+  /** A record that this rejects for is not shown; the records after it are. */
+  record(record: LogRecord): Promise<void>;
+  /** This many positions of the log were skipped, because more came than the allowance lets through. */
+  passedOver?(count: number): void;
 }
 
-/** Of each partition so many are read when somebody begins to look, and after a flood was passed over. */
+/** How many positions of each partition are read when somebody begins to look, and after a flood was passed over. */
 const BACKLOG = 40;
 const AFTER_FLOOD = 10;
-/** Of all feeds together; transitions are counted apart. */
-const MOST_PER_SECOND = 200;
 const AGAIN_MS = 1_000;
 
 /**
- * Follows the change events and transitions of feeds from shortly before their end, until the signal: those of other instances as
- * one's own, and those of commands as those of polls. What comes faster than people read is passed over unread, so that a
- * flood costs next to nothing. Never fails: what cannot be read now is tried again.
- * @returns how many topics there are
+ * Follows a topic from shortly before its end, until the signal. When records come faster than people read, the reader skips them, so that a
+ * flood costs next to nothing. Whatever fails is tried again.
+ * @returns once the records that were there have been read, or could not be. Never fails
  */
-export function followLog(
-  feeds: readonly Feed[],
-  deps: FollowerDeps,
-  followed: Followed,
-  signal: AbortSignal,
-): number {
-  const decode = recordDecoder(deps.registry);
-  const allowances = { changes: allowanceOf(MOST_PER_SECOND), transitions: allowanceOf(MOST_PER_SECOND) };
-  let topics = 0;
-  for (const feed of feeds) {
-    const { changes, transitions } = feedTopics(feed, deps.topicPrefix);
-    const names = new Set([changes, ...transitions].map(({ name }) => name));
-    for (const topic of names) {
-      topics++;
-      const of: FollowedTopic = {
-        opened: (expects) => followed.opened(expects),
-        allowance: topic === changes.name ? allowances.changes : allowances.transitions,
-        passedOver: (count) => void (topic === changes.name && followed.passedOver(feed, count)),
-        record: async (record) => followed.record(feed, await decode(record)),
-      };
-      void followTopic(topic, deps, of, signal);
-    }
-  }
-  return topics;
-}
-
-export interface FollowedTopic {
-  readonly allowance: Allowance;
-  opened(expects: boolean): void;
-  passedOver(count: number): void;
-  record(record: LogRecord): Promise<void>;
-}
-
-/** One topic, as `followLog` does all of a feed's. */
 export async function followTopic(
-  topic: string,
-  { log, logger }: Pick<FollowerDeps, 'log' | 'logger'>,
-  followed: FollowedTopic,
+  { topic, allowance, record, passedOver }: Followed,
+  { log, logger }: FollowerDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  /** By partition the offset of the record to come. */
-  const positions = new Map<number, number>();
-  let depth = BACKLOG;
-  let isOpened = false;
-  while (!signal.aborted) {
+  /** By partition the offset of the last record that was read. */
+  const latest = new Map<number, number>();
+
+  /** @returns whether it ended because the allowance was used up */
+  async function read(depth: number, follow: boolean): Promise<boolean> {
+    const before = new Map(latest);
+    const from = { fromBeginning: true, notBefore: { positionsToEnd: depth } };
+    for await (const one of log.read([topic], { ...from, follow, signal })) {
+      const { partition, logOffset } = one;
+      const place = before.get(partition);
+      if (place !== undefined) {
+        const isAgain = logOffset <= place && logOffset >= place - depth;
+        if (!isAgain || logOffset === place) before.delete(partition);
+        if (isAgain) continue;
+        if (logOffset > place) passedOver?.(logOffset - place - 1);
+      }
+      latest.set(partition, logOffset);
+      if (one.value !== null)
+        await record(one).catch((error: unknown) =>
+          logger.debug('the dashboard does not show a record', { topic, partition, logOffset, error }),
+        );
+      if (!allowance.take()) return true;
+    }
+    return false;
+  }
+
+  /** @returns how far before the end the next reader begins */
+  async function readFrom(depth: number, follow: boolean): Promise<number> {
     try {
-      const ends = await log.ends(topic, 'committed', signal);
-      const from = new Map<number, number>();
-      for (const [partition, end] of ends) {
-        const known = positions.get(partition);
-        const next = Math.max(known ?? 0, end - depth);
-        if (known !== undefined) followed.passedOver(next - known);
-        // From the beginning, wherever it is by now.
-        if (next > 0) from.set(partition, next);
-        positions.set(partition, next);
-      }
-      depth = BACKLOG;
-      if (!isOpened) followed.opened([...ends].some(([partition, end]) => positions.get(partition)! < end));
-      isOpened = true;
-      for await (const record of log.follow(topic, from, signal)) {
-        positions.set(record.partition, record.logOffset + 1);
-        if (record.value !== null)
-          await followed.record(record).catch((error: unknown) => notShown(record, error));
-        if (!followed.allowance.take()) break;
-      }
-      depth = AFTER_FLOOD;
-      await pause(1_000, signal);
+      return (await read(depth, follow)) ? AFTER_FLOOD : BACKLOG;
     } catch (error) {
-      const code = error instanceof HighwaterError ? error.code : null;
-      if (signal.aborted || code === 'LOG_CLOSED') return;
-      if (code === 'LOG_POSITION_LOST') {
-        // Retention was there before, or the topic was made anew: what comes from now on.
-        positions.clear();
-        depth = 0;
-      } else logger.debug('the dashboard cannot read a topic now', { topic, error });
-      await pause(AGAIN_MS, signal);
+      if (!signal.aborted) logger.debug('the dashboard cannot read a topic now', { topic, error });
+      return BACKLOG;
     }
   }
 
-  function notShown({ partition, logOffset }: LogRecord, error: unknown): void {
-    logger.debug('the dashboard does not show a record', { topic, partition, logOffset, error });
+  async function keepReading(first: number): Promise<void> {
+    for (let depth = first; !signal.aborted; await pause(AGAIN_MS, signal))
+      depth = await readFrom(depth, true);
   }
+
+  void keepReading(await readFrom(BACKLOG, false));
 }
 
 interface Allowance {

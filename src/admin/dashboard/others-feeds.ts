@@ -1,12 +1,11 @@
-import { recordDecoder } from '../../avro/record-decoder';
-import type { SchemaRegistry } from '../../avro/registry';
+import { recordDecoder } from '../../avro/codec/record-decoder';
+import type { SchemaRegistry } from '../../avro/registry/registry';
+import { storedDeadLetters, storedOffsets } from '../../feed-status/stored';
 import type { Feed } from '../../feeds/feed';
-import type { CommitLog } from '../../log/commit-log';
-import type { ConsumerLog } from '../../log/consumer-log';
+import type { CommitLog, LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
-import type { Logger } from '../../logger';
+import type { Logger } from '../../logging/logger';
 import type { SourceOffset } from '../../state/source-offset';
-import { storedOffsets } from '../../state/stored-offsets';
 import { allowanceOf, followTopic } from './log-follower';
 
 /** What the log says of feeds that other instances have. */
@@ -19,8 +18,7 @@ export interface OthersFeeds {
 }
 
 export interface OthersFeedsDeps {
-  readonly commitLog: CommitLog;
-  readonly openedLog: () => ConsumerLog;
+  readonly log: CommitLog;
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
   readonly logger: Logger;
@@ -35,107 +33,84 @@ const MOST_LETTERS = 10_000;
 const MOST_PER_SECOND = 50;
 
 export function othersFeeds(deps: OthersFeedsDeps): OthersFeeds {
-  const { commitLog, registry, topicPrefix, logger, noted } = deps;
-  const watched = new Map<string, Watched>();
-  const decode = recordDecoder(registry);
-
-  function begin(feed: Feed): Watched {
-    const over = new AbortController();
-    const { signal } = over;
-    const one: Watched = {
-      over,
-      read: readWhole(),
-      offset: null,
-      letters: null,
-      lettersAt: performance.now(),
-    };
-    void followTopic(
-      feedTopics(feed, topicPrefix).sourceOffset.name,
-      { log: deps.openedLog(), logger },
-      {
-        allowance: allowanceOf(MOST_PER_SECOND),
-        opened: () => undefined,
-        passedOver: () => undefined,
-        record: async (record) => take((await decode(record)).value as SourceOffset),
-      },
-      signal,
-    );
-    return one;
-
-    /** What is read of the end alone may not hold it: of a feed that rests, others have written since. */
-    async function readWhole(): Promise<void> {
-      try {
-        const names = new Set((await commitLog.topicNames()) ?? []);
-        const found = await storedOffsets(
-          { feeds: [feed], topicPrefix },
-          names,
-          { commitLog, registry },
-          signal,
-        );
-        const offset = found.get(feed.name);
-        if (offset !== undefined) take(offset);
-        one.letters = await countLetters(feed, signal);
-      } catch (error) {
-        logger.debug('the dashboard cannot read where a feed stands', { feed: feed.name, error });
-      }
-    }
-
-    function take(offset: SourceOffset): void {
-      if (signal.aborted || offset.ts_ms < (one.offset?.ts_ms ?? 0)) return;
-      one.offset = offset;
-      noted(feed.name, offset);
-    }
-  }
-
-  async function countLetters(feed: Feed, signal: AbortSignal): Promise<number | null> {
-    const kept = new Set<string>();
-    const { name } = feedTopics(feed, topicPrefix).deadLetters;
-    let read = 0;
-    for await (const { key, value } of commitLog.read([name], {
-      fromBeginning: true,
-      follow: false,
-      signal,
-    })) {
-      if (value === null) kept.delete(key);
-      else kept.add(key);
-      if (++read > MOST_LETTERS) return null;
-    }
-    return kept.size;
-  }
-
-  function countAgain(feed: Feed, one: Watched): void {
-    if (performance.now() - one.lettersAt < LETTERS_MS) return;
-    one.lettersAt = performance.now();
-    countLetters(feed, one.over.signal)
-      .then((count) => {
-        one.letters = count;
-      })
-      .catch((error: unknown) => logger.debug('the dashboard cannot count dead letters', { error }));
-  }
-
+  const watched = new Map<string, WatchedFeed>();
   return {
-    offset: (feed) => watched.get(feed)?.offset ?? null,
-    deadLetters: (feed) => watched.get(feed)?.letters ?? null,
+    offset: (feed) => watched.get(feed)?.known.offset ?? null,
+    deadLetters: (feed) => watched.get(feed)?.known.letters ?? null,
     async watch(feeds) {
-      for (const [name, { over }] of watched) {
+      for (const [name, one] of watched) {
         if (feeds.some((feed) => feed.name === name)) continue;
-        over.abort();
+        one.end();
         watched.delete(name);
       }
       for (const feed of feeds) {
-        const one = watched.get(feed.name) ?? begin(feed);
+        const one = watched.get(feed.name) ?? watchFeed(feed, deps);
         watched.set(feed.name, one);
-        countAgain(feed, one);
+        one.countAgain();
       }
       await Promise.all([...watched.values()].map(({ read }) => read));
     },
   };
 }
 
-interface Watched {
-  readonly over: AbortController;
+interface WatchedFeed {
+  /** As it was read last. */
+  readonly known: { offset: SourceOffset | null; letters: number | null };
+  /** Never rejects. */
   readonly read: Promise<void>;
-  offset: SourceOffset | null;
-  letters: number | null;
-  lettersAt: number;
+  /** Counts the dead letters once a minute at most. */
+  countAgain(): void;
+  end(): void;
+}
+
+function watchFeed(feed: Feed, deps: OthersFeedsDeps): WatchedFeed {
+  const { log, registry, topicPrefix, logger, noted } = deps;
+  const stored = { feeds: [feed], topicPrefix };
+  const decode = recordDecoder(registry);
+  const over = new AbortController();
+  const { signal } = over;
+  const known: WatchedFeed['known'] = { offset: null, letters: null };
+  let countedAt = performance.now();
+
+  function take(offset: SourceOffset | undefined): void {
+    if (offset === undefined || signal.aborted || offset.ts_ms < (known.offset?.ts_ms ?? 0)) return;
+    known.offset = offset;
+    noted(feed.name, offset);
+  }
+
+  const topicNames = async () => new Set((await log.topicNames()) ?? []);
+
+  /** The last records of the topic may not hold the offset: others have written since a resting feed did. */
+  async function readOffset(): Promise<void> {
+    const found = await storedOffsets(stored, await topicNames(), { commitLog: log, registry }, signal);
+    take(found.get(feed.name));
+  }
+
+  async function countLetters(): Promise<void> {
+    const names = await topicNames();
+    const counts = await storedDeadLetters(stored, names, { commitLog: log }, signal, MOST_LETTERS);
+    known.letters = counts?.get(feed.name) ?? null;
+  }
+
+  const unread = (error: unknown): void =>
+    logger.debug('the dashboard cannot read where a feed stands', { feed: feed.name, error });
+
+  const followed = {
+    topic: feedTopics(feed, topicPrefix).sourceOffset.name,
+    allowance: allowanceOf(MOST_PER_SECOND),
+    record: async (record: LogRecord) => {
+      if (record.key === feed.name) take((await decode(record)).value as SourceOffset);
+    },
+  };
+  void followTopic(followed, deps, signal);
+  return {
+    known,
+    read: readOffset().then(countLetters).catch(unread),
+    countAgain() {
+      if (performance.now() - countedAt < LETTERS_MS) return;
+      countedAt = performance.now();
+      countLetters().catch(unread);
+    },
+    end: () => over.abort(),
+  };
 }

@@ -1,5 +1,5 @@
+import type { FeedCondition } from '../../feed-status/verdict';
 import type { Op, Origin } from '../../types';
-import type { FeedCondition } from '../readiness';
 
 /**
  * What the server tells the page, as server-sent events of `GET /events`; the data of each is JSON of the type named here.
@@ -33,8 +33,10 @@ export interface FeedView {
   readonly condition: FeedCondition;
   /** For people, without the feed's name: `parked by SOURCE_UNAUTHORIZED, tried again slowly`. */
   readonly reason: string;
-  /** Something a person has to mend now; null: nothing. */
+  /** Something a person has to fix now; null: nothing. */
   readonly problem: ProblemView | null;
+  /** A snapshot runs, and nothing fails. */
+  readonly isBeingRead: boolean;
   /** Instance that has it; null: nobody, or not known. */
   readonly owner: string | null;
   readonly isOwn: boolean;
@@ -60,6 +62,10 @@ export interface FeedView {
 /** What went wrong, and what to do, of the table of error codes. */
 export interface ProblemView {
   readonly code: string;
+  /** `bad`: the feed stands still until somebody acts. */
+  readonly severity: 'bad' | 'warning';
+  /** Why, in one short sentence; `what` for a problem that has no code of an error. */
+  readonly cause: string;
   readonly what: string;
   readonly remedy: string;
 }

@@ -1,9 +1,9 @@
-import type { Config, ConfigWithApi } from '../../config/load-config';
+import type { ApiConfig, Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import type { Logger } from '../../logger';
-import { createSource } from '../../source/client';
-import { createRequestBudget } from '../../source/request-budget';
+import type { Logger } from '../../logging/logger';
+import { type ApiClients, createApiClients } from '../../runtime/api-clients';
+import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import type { Source, SourcePage } from '../../source/source';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
 import { checkFeed } from './feed';
@@ -14,36 +14,63 @@ const clockToleranceMs = 5_000;
 /** Each feed's first page, asked for as a publisher asks; what went wrong where there is none. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;
 
-/** The API, the token, the clocks, and each feed. */
+/** Each API with its token and its clock, and each feed. */
 export async function* checkApi(config: Config, logger: Logger, signal: AbortSignal): Checks {
-  if (config.api === null) {
+  const { api, feeds } = config;
+  if (api === null) {
     const why = 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)';
     for (const check of ['api', 'token', 'clock']) yield skipped(check, why);
-    for (const { name } of config.feeds) yield skipped({ check: 'feed', feed: name }, why);
+    for (const { name } of feeds) yield skipped({ check: 'feed', feed: name }, why);
     return;
   }
-  const { api, feeds } = config as ConfigWithApi;
-  const budget = createRequestBudget(api.budget);
   // Somebody waits for the answer: one more try, not a minute of them.
   const retry = { ...api.limits.retry, attempts: 2, totalMs: Math.min(api.limits.retry.totalMs, 20_000) };
-  const source = createSource({
-    ...{ baseUrl: api.baseUrl, token: api.token, budget, logger },
-    limits: { ...api.limits, retry },
-  });
+  const clients = createApiClients(api, { logger, limits: { ...api.limits, retry } });
   try {
-    const pages = await firstPages(feeds, source, signal);
-    yield reachable(api.baseUrl, pages);
-    yield token(pages);
-    yield clock(pages);
-    for (const [feed, page] of pages) {
-      const subject = { check: 'feed', feed: feed.name };
-      if (page instanceof HighwaterError) yield firstPageFailed(subject, page);
-      else yield await checkFeed(feed, page, source, signal);
-    }
+    for (const asked of feedsByAccess(feeds, api)) yield* checkOneApi(asked, api, clients, signal);
+    for (const { name } of feeds.filter((feed) => !api.access.has(feed.name)))
+      yield lacks({ check: 'feed', feed: name }, api.lacking.get(name));
   } finally {
-    source.close();
-    budget.close();
+    clients.close();
   }
+}
+
+/** Feeds that are asked in the same way: one of them tells about the API of all. */
+function feedsByAccess(feeds: readonly Feed[], { access }: ApiConfig): readonly (readonly Feed[])[] {
+  const groups = new Map<string, Feed[]>();
+  for (const feed of feeds) {
+    if (!access.has(feed.name)) continue;
+    const key = JSON.stringify(access.get(feed.name));
+    groups.set(key, [...(groups.get(key) ?? []), feed]);
+  }
+  return [...groups.values()];
+}
+
+async function* checkOneApi(
+  feeds: readonly Feed[],
+  api: ApiConfig,
+  clients: ApiClients,
+  signal: AbortSignal,
+): Checks {
+  const [{ name }] = feeds as [Feed];
+  const source = clients.of(name);
+  const pages = await firstPages(feeds, source, signal);
+  const access = api.access.get(name)!;
+  yield reachable(access.baseUrl, pages);
+  yield token(pages, access);
+  yield clock(pages);
+  for (const [feed, page] of pages) {
+    const subject = { check: 'feed', feed: feed.name };
+    if (page instanceof HighwaterError) yield firstPageFailed(subject, page);
+    else yield await checkFeed(feed, page, source, signal);
+  }
+}
+
+function lacks(subject: { check: string; feed: string }, what: string | undefined): Check {
+  if (what === undefined)
+    return skipped(subject, 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)');
+  const remedy = 'Set what is named, or leave the feed out (HIGHWATER_FEEDS).';
+  return failed(subject, what, remedy, 'CONFIG_INVALID');
 }
 
 async function firstPages(feeds: readonly Feed[], source: Source, signal: AbortSignal): Promise<FirstPages> {
@@ -61,7 +88,7 @@ async function firstPages(feeds: readonly Feed[], source: Source, signal: AbortS
   );
 }
 
-const unreachable = new Set(['SOURCE_UNREACHABLE', 'SOURCE_TIMEOUT']);
+const unreachable = new Set(['SOURCE_UNREACHABLE', 'SOURCE_CERTIFICATE', 'SOURCE_TIMEOUT']);
 
 function reachable(baseUrl: string, pages: FirstPages): Check {
   const all = [...pages.values()];
@@ -70,14 +97,16 @@ function reachable(baseUrl: string, pages: FirstPages): Check {
   return isDown && first !== undefined ? failedBy('api', first) : ok('api', `${baseUrl} answers`);
 }
 
-function token(pages: FirstPages): Check {
+function token(pages: FirstPages, { auth }: ApiAccess): Check {
   const all = [...pages.values()];
   const refused = all.find((page) => page instanceof HighwaterError && page.code === 'SOURCE_UNAUTHORIZED');
   if (refused !== undefined) return failedBy('token', refused);
   const isAccepted = all.some(
     (page) => !(page instanceof HighwaterError) || page.code === 'SOURCE_FORBIDDEN',
   );
-  return isAccepted ? ok('token', 'accepted') : skipped('token', 'no feed was answered');
+  if (!isAccepted) return skipped('token', 'no feed was answered');
+  if (auth.scheme === 'none') return ok('token', 'none is asked for');
+  return ok('token', isUsual(auth) ? 'accepted' : `accepted ${carriedAs(auth)}`);
 }
 
 function clock(pages: FirstPages): Check {

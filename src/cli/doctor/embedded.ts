@@ -1,10 +1,12 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { agoText } from '../../format/durations';
-import { examineLocalLog, type LocalLogReport } from '../../log/local/examine';
+import { assertLockable, assertWhole, examineLocalLog, type LocalLogReport } from '../../log/local/examine';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
 
 const leastFreeMegabytes = 200;
+/** A transaction may be as large: 8 MB of values, their keys, headers and indexes. */
+const neededMegabytes = 16;
 
 /** The folder of the embedded log, the file in it, and who publishes there. Leaves no trace. */
 export function* checkEmbeddedLog(dataDir: string): Checks {
@@ -13,33 +15,36 @@ export function* checkEmbeddedLog(dataDir: string): Checks {
   let report: LocalLogReport;
   try {
     report = examineLocalLog(dataDir);
+    assertWhole(dataDir);
   } catch (error) {
     yield failedBy('log-file', error);
     yield skipped('owner', 'the log cannot be read');
     return;
   }
-  const { file, topics, owner, ownerRuns } = report;
+  const { file, topics } = report;
   if (topics === null) {
     yield ok('log-file', `${file} is not there yet: the first run makes it`);
-    yield ok('owner', 'nobody');
-    return;
+  } else yield ok('log-file', `${file} can be read, ${topics.length} topics`);
+  yield checkOwner(report, dataDir);
+}
+
+function checkOwner({ owner, ownerRuns }: LocalLogReport, dataDir: string): Check {
+  try {
+    assertLockable(dataDir);
+  } catch (error) {
+    return failedBy('owner', error);
   }
-  yield ok('log-file', `${file} can be read, ${topics.length} topics`);
-  if (owner === null) {
-    yield ok('owner', 'nobody');
-    return;
-  }
+  if (owner === null) return ok('owner', 'nobody');
   const { instance, pid, host, since, feeds } = owner;
   const who = `${instance} (process ${pid} on ${host})`;
   const began = agoText(Date.now() - since);
-  if (ownerRuns === false) yield ok('owner', `nobody: ${who}, which began ${began}, ended without a word`);
-  else if (ownerRuns) yield ok('owner', `${who} publishes ${feeds.join(', ')}; it began ${began}`);
-  else
-    yield warning(
-      'owner',
-      `${who}, which began ${began} and cannot be seen from here`,
-      'Look there whether it runs.',
-    );
+  if (ownerRuns === false) return ok('owner', `nobody: ${who}, which began ${began}, ended without a word`);
+  if (ownerRuns) return ok('owner', `${who} publishes ${feeds.join(', ')}; it began ${began}`);
+  return warning(
+    'owner',
+    `${who}, which began ${began} and cannot be seen from here`,
+    'Look there whether it runs.',
+  );
 }
 
 function checkFolder(dataDir: string): Check {
@@ -58,7 +63,9 @@ function checkFolder(dataDir: string): Check {
   const free = Math.floor((bavail * bsize) / 1_048_576);
   if (free < leastFreeMegabytes) {
     const more = 'Free space on the disk, or name a folder on a larger one (HIGHWATER_DATA_DIR).';
-    return warning('data-folder', `${dataDir} is writable, ${free} MB are free`, more);
+    const found = `${dataDir} is writable, ${free} MB are free`;
+    if (free >= neededMegabytes) return warning('data-folder', found, more);
+    return failed('data-folder', `${found}, and ${neededMegabytes} MB are needed`, more, 'LOG_FULL');
   }
   const room = free < 10_240 ? `${free} MB` : `${Math.floor(free / 1024)} GB`;
   const made = folder === dataDir ? 'is writable' : 'will be made';

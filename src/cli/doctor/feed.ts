@@ -1,7 +1,8 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { type PageFacts, pageFacts, repeats } from '../../pipeline/page-facts';
-import { inferPaging, showOrder } from '../../pipeline/paging';
+import { rowKeys } from '../../feeds/row-keys';
+import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/page-facts';
+import { inferPaging, showOrder } from '../../pipeline/scan/paging';
 import type { Source, SourcePage } from '../../source/source';
 import { type Check, failed, failedBy, ok, warning } from './check';
 
@@ -26,28 +27,39 @@ export async function checkFeed(
 ): Promise<Check> {
   const subject = { check: 'feed', feed: feed.name };
   const size = Math.min(probeSize, feed.pageSize);
+  const keys = rowKeys(feed);
   const ask: Ask = async (updatedSince, pageOffset, pageSize = size) =>
-    pageFacts((await source.fetchPage(feed, { updatedSince, pageOffset, pageSize }, signal)).rows);
-  const whole = pageFacts(first.rows);
+    pageFacts((await source.fetchPage(feed, { updatedSince, pageOffset, pageSize }, signal)).rows, keys);
+  const whole = pageFacts(first.rows, keys);
   if (whole.length === 0) {
     const remedy = `If there should be some, check path, query and filters of the feed in highwater.yaml.`;
     return warning(subject, 'answered without a record: nothing more can be told', remedy);
   }
   const unusable = whole.ids.filter((id, i) => id === null || (whole.updated[i] ?? null) === null).length;
   if (unusable === whole.length) {
-    const found = `none of ${whole.length} records has a usable id and updated`;
+    const found = `none of ${whole.length} records has a usable ${feed.idField} and ${feed.updatedField}`;
     return failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
   }
   try {
     const observed: Observed = { notes: [], warnings: [] };
     if (unusable > 0) {
-      const found = `${unusable} of ${whole.length} records have no usable id or updated`;
+      const found = `${unusable} of ${whole.length} records have no usable ${feed.idField} or ${feed.updatedField}`;
       observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
     }
-    const pages = [await ask(0, 0), await ask(0, 1), await ask(0, 2)] as const;
-    const problem = pagingProblem(feed, pages, size, observed) ?? (await filterProblem(feed, pages[0], ask));
+    const isCounted = feed.paging.style === 'page';
+    const pages = isCounted ? ([await ask(0, 0), await ask(0, 1), await ask(0, 2)] as const) : null;
+    const probe = pages === null ? await ask(0, 0) : pages[0];
+    const problem =
+      (pages === null
+        ? await nextProblem(feed, first, source, signal, observed)
+        : pagingProblem(feed, pages, size, observed)) ?? (await filterProblem(feed, probe, ask));
     if (problem !== null) return failed(subject, problem.found, problem.remedy, problem.code);
-    observed.notes.push('updated filter honoured', await lengthNote(feed, whole, ask));
+    if (feed.parameters.updatedSince === null) {
+      const found = 'no parameter for "updated since": every poll reads the whole feed';
+      const remedy = 'If the API has such a filter, name it (parameters.updatedSince); else poll less often.';
+      observed.warnings.push({ found, remedy });
+    } else observed.notes.push('updated filter honoured');
+    observed.notes.push(isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
     if (observed.warnings.length === 0) return ok(subject, observed.notes.join(', '));
     const found = observed.warnings.map((one) => one.found).join('; ');
     return warning(subject, found, observed.warnings.map(({ remedy }) => remedy).join(' '));
@@ -76,7 +88,7 @@ function pagingProblem(
     const remedy = `Check the names of the paging parameters in highwater.yaml (${page}, ${pageSize}).`;
     return { found, remedy, code: 'SCAN_PAGING_IGNORED' };
   }
-  if (zero.length > size) {
+  if (pageSize !== null && zero.length > size) {
     const found = `${zero.length} records came where ${size} were asked for: the parameter ${pageSize} is ignored`;
     warnings.push({ found, remedy: `Check its name in highwater.yaml. Nothing is lost by it.` });
   } else notes.push('page size honoured');
@@ -93,6 +105,34 @@ function pagingProblem(
   return null;
 }
 
+/** Of the styles that do not count pages: whether the second page is another one. */
+async function nextProblem(
+  feed: Feed,
+  first: SourcePage,
+  source: Source,
+  signal: AbortSignal,
+  { notes }: Observed,
+): Promise<Problem | null> {
+  const { paging, pageSize } = feed;
+  if (paging.style === 'page' || paging.style === 'none') return null;
+  const usual = { updatedSince: 0, pageOffset: first.rows.length, pageSize };
+  if (paging.style !== 'offset' && first.next === null) {
+    const place = paging.from === null ? 'header Link' : `response at ${paging.from}`;
+    notes.push(`no next page in the ${place}`);
+    return null;
+  }
+  const request = first.next === null ? usual : { ...usual, continuation: first.next };
+  const keys = rowKeys(feed);
+  const second = pageFacts((await source.fetchPage(feed, request, signal)).rows, keys);
+  if (second.length > 0 && repeats(second, pageFacts(first.rows, keys))) {
+    const found = `the second page is the same as the first: the ${paging.style} is ignored`;
+    const remedy = 'Check paging and parameters of the feed in highwater.yaml.';
+    return { found, remedy, code: 'SCAN_PAGING_IGNORED' };
+  }
+  notes.push('a second page follows the first');
+  return null;
+}
+
 /** A first page that is shorter than what was asked for is all there is, or the server's cap. */
 async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<string> {
   const { length } = whole;
@@ -106,7 +146,7 @@ async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<strin
 /** Asks from the latest second of a page on: everything older must be gone. */
 async function filterProblem(feed: Feed, page: PageFacts, ask: Ask): Promise<Problem | null> {
   const { greatest, least } = page;
-  if (greatest === null || least === null) return null;
+  if (greatest === null || least === null || feed.parameters.updatedSince === null) return null;
   const since = greatest > least ? greatest : greatest + 1;
   const filtered = await ask(since, 0);
   if (filtered.least === null || filtered.least >= since) return null;

@@ -1,17 +1,23 @@
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { commandLines } from '../../log/kafka/admin-commands';
-import { type KafkaConfig, kafkaClient } from '../../log/kafka/client';
-import { examineBrokers, examineTransactions } from '../../log/kafka/examine';
+import { examineBrokers, examineTransactions } from '../../log/kafka/admin/examine';
+import type { TopicDeps, TopicReport } from '../../log/kafka/admin/topic-admin';
+import { assertCreatable } from '../../log/kafka/admin/topic-creation';
+import {
+  byFinding,
+  findingText,
+  fixCommand,
+  riskCommand,
+  riskText,
+} from '../../log/kafka/admin/topic-findings';
+import { inspectTopics } from '../../log/kafka/admin/topic-settings';
+import { commandLines } from '../../log/kafka/connection/admin-commands';
+import { type KafkaConfig, kafkaClient } from '../../log/kafka/connection/client';
 import { examineGroup } from '../../log/kafka/group/examine-group';
 import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/group-settings';
-import type { TopicDeps, TopicReport } from '../../log/kafka/topic-admin';
-import { assertCreatable } from '../../log/kafka/topic-creation';
-import { byFinding, findingText, mendCommand, riskCommand, riskText } from '../../log/kafka/topic-findings';
-import { inspectTopics } from '../../log/kafka/topic-settings';
 import { commandsTopic, feedTopics } from '../../log/topics';
-import type { Logger } from '../../logger';
+import type { Logger } from '../../logging/logger';
 import {
   type Check,
   type Checks,
@@ -137,7 +143,7 @@ async function checkTopics(
   const missing = reports.filter(({ exists }) => exists === null);
   const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
   if (wrong.length > 0) {
-    const commands = wrong.map((finding) => mendCommand(deps.cluster, finding));
+    const commands = wrong.map((finding) => fixCommand(deps.cluster, finding));
     return failed(subject, wrong.map(findingText).join('; '), commandLines(commands), 'LOG_TOPIC_MISMATCH');
   }
   const starved = reports.flatMap(starvation);

@@ -1,13 +1,13 @@
 import { allSubjects, feedSubjects } from '../../avro/feed-subjects';
-import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../../avro/registry';
+import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../../avro/registry/registry';
 import { feedSchemas } from '../../avro/schemas';
 import { commandSchema, commandSubject } from '../../commands/command-record';
 import type { Config } from '../../config/load-config';
 import { errorKinds, HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { commandsTopic, feedTopics } from '../../log/topics';
-import { isHeld } from '../format/schema-line';
-import type { OpenRegistry } from '../open-registry';
+import { isHeld } from '../lines/schema-line';
+import type { OpenRegistry } from '../log/open-registry';
 import {
   type Check,
   type Checks,

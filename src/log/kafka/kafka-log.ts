@@ -1,24 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import { joinSignals, unlessAborted } from '../../async/wait';
 import { HighwaterError } from '../../errors';
-import type { Logger } from '../../logger';
-import { unlessAborted } from '../../wait';
+import type { Logger } from '../../logging/logger';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
-import { appender } from './append';
-import { type KafkaConfig, kafkaClient } from './client';
-import { readingCluster } from './cluster';
-import { compressionType } from './compression';
-import { usableSends } from './encoding-check';
+import { assertReadable } from './admin/read-access';
+import { prepareTopics, type TopicLayout } from './admin/topic-settings';
+import { type KafkaConfig, kafkaClient } from './connection/client';
+import { readingCluster } from './connection/cluster';
+import { compressionType } from './connection/compression';
+import { isRefusedProducer, kafkaFailure } from './connection/kafka-failure';
 import { ownersGroup, SESSION_TIMEOUT_MS } from './group/group-settings';
 import { groupMembership } from './group/membership';
 import { groupOwners } from './group/owners';
-import { isRefusedProducer, kafkaFailure } from './kafka-failure';
-import { read, topicNames } from './read';
-import { assertReadable } from './read-access';
-import { openSession, type SessionLimits } from './session';
-import { prepareTopics, type TopicLayout } from './topic-settings';
-import { writeFailure } from './write-access';
+import { openSession, type SessionLimits } from './ownership/session';
+import { read, topicNames } from './reader/read';
+import { appender } from './shared-topics';
 
 export interface KafkaLogOptions {
   readonly kafka: KafkaConfig;
@@ -42,10 +40,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const limits = { ...defaultLimits, ...options.limits };
   const kafka = kafkaClient(options.kafka, appId, logger);
   const closing = new AbortController();
-  const shared = appender({
-    ...{ kafka, cluster: options.kafka },
-    compression: () => compressionType(options.kafka.compression),
-  });
+  const shared = appender({ kafka, cluster: options.kafka });
   const sessions = new Set<FeedSession>();
   const memberships = new Set<Membership>();
   /** By feed: the last acquisition that was begun. Never fails. */
@@ -71,7 +66,14 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       await assertReadable(cluster, owned, `reading the state of feed ${feed}`, options.kafka);
       signal.throwIfAborted();
       const session = await openSession({
-        ...{ kafka, cluster, topics, feed, partitions, logger, limits, signal },
+        kafka,
+        cluster,
+        topics,
+        feed,
+        partitions,
+        logger,
+        limits,
+        signal,
         compacted: new Map(compacted.map(({ name }) => [name, partitions.get(name)!])),
         target: options.kafka,
         transactionalId: transactionalId(feed),
@@ -79,7 +81,6 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         sourceOffsetTopic: topics.sourceOffset.name,
         maxRecordBytes: largestRecord(topics, layouts),
         compression: compressionType(options.kafka.compression),
-        newSend: await usableSends(logger),
         released: (released) => void sessions.delete(released),
         ...(grant !== undefined && { isStillOwned: (asking: AbortSignal) => grant.confirm(asking) }),
       });
@@ -99,7 +100,10 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     join(feeds, joinOptions) {
       const offsets = new Map(feeds.map(({ feed, sourceOffset }) => [feed, sourceOffset.name]));
       const membership = groupMembership([...offsets.keys()], joinOptions, {
-        ...{ kafka, groupId, logger, target: options.kafka },
+        kafka,
+        groupId,
+        logger,
+        target: options.kafka,
         sessionTimeoutMs: options.kafka.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
         topicOf: (feed) => offsets.get(feed) ?? `${topicPrefix}${feed}.source-offset`,
         patienceMs: limits.groupMs,
@@ -129,23 +133,26 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
           const what = `another publisher took feed ${topics.feed} over while this one did`;
           throw new HighwaterError('LOG_FENCED', what, { cause: error });
         }
-        // To find out what is forbidden fences whoever has the feed by now.
-        const isMine = grant === undefined || (await grant.confirm(signal).catch(() => false));
-        if (!isMine) throw kafkaFailure(error, `taking over feed ${topics.feed}`);
-        throw await writeFailure(error, `taking over feed ${topics.feed}`, {
-          ...{ kafka, cluster: options.kafka, transactionalId: transactionalId(topics.feed) },
+        throw kafkaFailure(error, `taking over feed ${topics.feed}`, {
+          operation: 'WRITE',
+          cluster: options.kafka,
+          transactionalId: transactionalId(topics.feed),
           topics: allTopics(topics).map(({ name }) => name),
         });
       }
     },
     async append(topic, records, signal) {
       assertOpen();
-      const either = AbortSignal.any([signal, closing.signal]);
-      await shared.append(topic, records, either).catch((error: unknown) => {
+      const either = joinSignals([signal, closing.signal]);
+      try {
+        await shared.append(topic, records, either.signal);
+      } catch (error) {
         signal.throwIfAborted();
         assertOpen();
         throw error;
-      });
+      } finally {
+        either.leave();
+      }
     },
     read: (topics, readOptions) => read(kafka, topics, readOptions, { closing: closing.signal, logger }),
     async owners(feeds, signal) {
@@ -153,7 +160,10 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       const found = await groupOwners(kafka, groupId, signal).catch((error: unknown) => {
         signal.throwIfAborted();
         throw kafkaFailure(error, `asking who is in the group ${groupId}`, {
-          ...{ operation: 'DESCRIBE', topics: [], groupId, cluster: options.kafka },
+          operation: 'DESCRIBE',
+          topics: [],
+          groupId,
+          cluster: options.kafka,
         });
       });
       return new Map([...found].filter(([feed]) => feeds.includes(feed)));

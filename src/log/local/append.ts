@@ -1,7 +1,7 @@
 import type { ProducerRecord, TopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
 import { isCompacted } from '../topics';
-import { type Connection, prepare, type Statement } from './sqlite';
+import { type Connection, prepare, type Statement } from './file/sqlite';
 
 /** A topic that this process writes; one of no feed, for the time of one transaction. */
 export interface OwnedTopic extends TopicSpec {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { type FolderOwner, openReaderConnection } from './reader-connection';
+import { assertEmpty } from './file/folder-lock';
+import { type FolderOwner, openReaderConnection } from './file/reader-connection';
 
 export interface LocalLogReport {
   readonly file: string;
@@ -24,6 +25,21 @@ export function examineLocalLog(dataDir: string): LocalLogReport {
   } finally {
     reader.close();
   }
+}
+
+/** Reads every page of the file, which takes seconds for each GB. @throws HighwaterError LOG_CORRUPT when one is damaged */
+export function assertWhole(dataDir: string): void {
+  const reader = openReaderConnection(path.resolve(dataDir, 'highwater.db'), 5_000);
+  try {
+    reader?.assertWhole();
+  } finally {
+    reader?.close();
+  }
+}
+
+/** @throws HighwaterError LOG_CORRUPT when no publisher could take the lock of the folder, whoever has it now */
+export function assertLockable(dataDir: string): void {
+  assertEmpty(path.resolve(dataDir, 'publisher.lock'));
 }
 
 /** A signal of 0 is none. */

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { localRegistry } from '../../avro/local-registry';
-import type { SchemaRegistry } from '../../avro/registry';
+import { localRegistry } from '../../avro/registry/local-registry';
+import type { SchemaRegistry } from '../../avro/registry/registry';
 import { HighwaterError } from '../../errors';
-import type { Logger } from '../../logger';
+import type { Logger } from '../../logging/logger';
 import type { CommitLog, FeedSession } from '../commit-log';
 import { soleMembership } from '../membership';
-import { makeDataFolder } from './data-folder';
 import { examineLocalLog } from './examine';
-import { type FolderLock, lockFolder } from './folder-lock';
+import { makeDataFolder } from './file/data-folder';
+import { type FolderLock, lockFolder } from './file/folder-lock';
+import { openReaderConnection, type ReaderConnection } from './file/reader-connection';
+import { attempt } from './file/sqlite';
 import { refuse } from './ownership';
 import { type ReadDeps, read } from './read';
-import { openReaderConnection, type ReaderConnection } from './reader-connection';
 import { schemaTable } from './schema-table';
 import { openSession } from './session';
-import { attempt } from './sqlite';
 import { openWriter, type Writer } from './writer';
 
 export interface LocalLogOptions {
@@ -31,6 +31,8 @@ export interface LocalLogOptions {
 export interface LocalLog {
   readonly commitLog: CommitLog;
   readonly registry: SchemaRegistry;
+  /** Takes the folder for this process before the first feed is acquired. @throws HighwaterError LOG_OWNED, LOG_* as acquire */
+  hold(): void;
 }
 
 /** Opens and makes nothing before the first call that needs it. */
@@ -65,10 +67,11 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   function holdFolder(): void {
     if (lock !== null) return;
     attempt(file, () => makeDataFolder(path.dirname(file)));
-    const taken = lockFolder(path.resolve(dataDir, 'publisher.lock'));
+    const lockFile = path.resolve(dataDir, 'publisher.lock');
+    const taken = lockFolder(lockFile);
     if (taken === null) refuse(dataDir, reading.reader()?.owner() ?? null);
     try {
-      openedWriter().claimFolder(instance);
+      openedWriter().claimFolder(instance, lockFile);
     } catch (error) {
       taken.release();
       throw error;
@@ -77,8 +80,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   }
 
   /** With the last feed the folder is free for another process. */
-  function letGo(session: FeedSession): void {
-    sessions.delete(session);
+  function letGo(): void {
     if (sessions.size > 0 || lock === null) return;
     const held = lock;
     lock = null;
@@ -86,6 +88,20 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       openedWriter().releaseFolder();
     } finally {
       held.release();
+    }
+  }
+
+  function released(session: FeedSession): void {
+    sessions.delete(session);
+    letGo();
+  }
+
+  /** An error in letting go would hide the one for which it is done; the next owner takes the folder over anyway. */
+  function quietly(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      logger?.debug('the data folder could not be released', { file, error });
     }
   }
 
@@ -97,10 +113,14 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       assertOpen();
       // The folder first: to open the file for writing may wait for whoever writes to it.
       holdFolder();
-      const deps = { writer: openedWriter(), reading, released: letGo };
-      const session = openSession(topics, randomUUID(), deps);
-      sessions.add(session);
-      return session;
+      try {
+        const session = openSession(topics, randomUUID(), { writer: openedWriter(), reading, released });
+        sessions.add(session);
+        return session;
+      } catch (error) {
+        quietly(letGo);
+        throw error;
+      }
     },
     async append(topic, records, signal) {
       signal.throwIfAborted();
@@ -117,11 +137,22 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     topicNames: async () => reading.reader()?.topicNames() ?? null,
     async close() {
       if (isClosed) return;
-      for (const session of [...sessions]) await session.release();
+      // As in `quietly`.
+      for (const session of [...sessions]) {
+        await session.release().catch((error: unknown) => {
+          logger?.debug('a feed could not be released', { file, error });
+        });
+      }
+      quietly(letGo);
       isClosed = true;
       reader?.close();
       writer?.close();
     },
   };
-  return { commitLog, registry: localRegistry(schemaTable({ reading, openedWriter })) };
+  function hold(): void {
+    assertOpen();
+    holdFolder();
+  }
+
+  return { commitLog, hold, registry: localRegistry(schemaTable({ reading, openedWriter })) };
 }

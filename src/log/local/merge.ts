@@ -1,4 +1,4 @@
-import type { ReaderConnection, StoredRecord } from './reader-connection';
+import type { ReaderConnection, StoredRecord } from './file/reader-connection';
 
 /** A reader's place in one partition, with the records read ahead. */
 export interface PartitionCursor {

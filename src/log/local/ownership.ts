@@ -3,8 +3,8 @@ import { HighwaterError } from '../../errors';
 import type { FeedTopics, TopicSpec } from '../commit-log';
 import { allTopics, isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
-import { endOffsetQuery, type FolderOwner } from './reader-connection';
-import { type Connection, prepare, transact } from './sqlite';
+import { endOffsetQuery, type FolderOwner } from './file/reader-connection';
+import { type Connection, prepare, textOf, transact } from './file/sqlite';
 
 /** Who owns the folder and, by an epoch, each feed. Kept in the file, so that a commit can check it in its transaction. */
 export interface Ownership {
@@ -21,9 +21,9 @@ export interface Ownership {
 }
 
 export function ownership(db: Connection): Ownership {
-  const epoch = prepare(db, 'SELECT owner_epoch FROM feeds WHERE feed = ?');
+  const epoch = prepare(db, 'SELECT CAST(owner_epoch AS BLOB) FROM feeds WHERE feed = ?');
   const addTopic = prepare(db, 'INSERT OR IGNORE INTO topics (topic, partitions, cleanup) VALUES (?, ?, ?)');
-  const topicByName = prepare(db, 'SELECT id, partitions, cleanup FROM topics WHERE topic = ?');
+  const topicByName = prepare(db, 'SELECT id, partitions, CAST(cleanup AS BLOB) FROM topics WHERE topic = ?');
   const endOffset = endOffsetQuery(db);
 
   return {
@@ -40,8 +40,8 @@ export function ownership(db: Connection): Ownership {
         return new Map(allTopics(topics).map((spec) => [spec.name, owned(spec)]));
       }),
     assertOwned(feed, ownerEpoch) {
-      const [row] = epoch.all(feed) as [string][];
-      if (row?.[0] === ownerEpoch) return;
+      const [row] = epoch.all(feed) as [Buffer][];
+      if (row !== undefined && textOf(row[0]) === ownerEpoch) return;
       throw new HighwaterError('LOG_FENCED', `another owner has taken the feed ${feed} since ${ownerEpoch}`);
     },
     releaseFeed(feed, ownerEpoch) {
@@ -54,8 +54,9 @@ export function ownership(db: Connection): Ownership {
   /** As in Kafka, a topic that exists keeps its partitions: with other ones a key's records would part. */
   function owned(spec: TopicSpec): OwnedTopic {
     addTopic.run([spec.name, spec.partitions, spec.cleanup]);
-    const [row] = topicByName.all(spec.name) as [number, number, TopicSpec['cleanup']][];
-    const [id, partitions, cleanup] = row!;
+    const [row] = topicByName.all(spec.name) as [number, number, Buffer][];
+    const [id, partitions] = row!;
+    const cleanup = textOf(row![2]) as TopicSpec['cleanup'];
     if (isCompacted({ cleanup }) !== isCompacted(spec)) {
       throw new HighwaterError(
         'LOG_TOPIC_MISMATCH',

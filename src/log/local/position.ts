@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../errors';
 import { isCompacted } from '../topics';
-import type { ReaderConnection } from './reader-connection';
+import type { ReaderConnection } from './file/reader-connection';
 
 /**
  * That what is to be read next is still there, or has not been written yet.

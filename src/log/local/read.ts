@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pause } from '../../async/wait';
 import { HighwaterError } from '../../errors';
-import { pause } from '../../wait';
 import type { LogRecord, ReadOptions } from '../commit-log';
 import { isCompacted } from '../topics';
+import type { ReaderConnection, StoredRecord } from './file/reader-connection';
 import { merged, type PartitionCursor, partitionCursor, readAhead } from './merge';
-import type { ReaderConnection, StoredRecord } from './reader-connection';
 
 /** Records read ahead of one partition: what bounds the memory of a reader, whatever the size of the log. */
 const READ_AHEAD = 256;
@@ -20,11 +20,11 @@ export interface ReadDeps {
 /** @param end offset after the last record of the partition @returns offset of the first record to be read */
 type BeginAt = (topic: string, partition: number, end: number) => number;
 
-const beginning: BeginAt = () => 0;
+const atStart: BeginAt = () => 0;
 /** @throws HighwaterError LOG_* */
-function beginningOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): BeginAt {
+function startOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): BeginAt {
   if (!fromBeginning) return endOfPartition;
-  if (notBefore === undefined) return beginning;
+  if (notBefore === undefined) return atStart;
   if ('positionsToEnd' in notBefore)
     return (_topic, _partition, end) => Math.max(0, end - notBefore.positionsToEnd);
   return (topic, partition, end) => deps.reader()?.offsetSince(topic, partition, notBefore.sinceMs) ?? end;
@@ -40,7 +40,7 @@ export function read(
   topics: readonly string[],
   options: ReadOptions,
   deps: ReadDeps,
-  beginAt: BeginAt = beginningOf(options, deps),
+  beginAt: BeginAt = startOf(options, deps),
 ): AsyncIterable<LogRecord> {
   const names = [...new Set(topics)];
   const cursors = new Map<string, readonly PartitionCursor[]>();
@@ -68,7 +68,8 @@ export function read(
     const partitions = Array.from({ length: topic.partitions }, (_, partition) => {
       const end = reader.endOffset(name, partition);
       return partitionCursor(name, partition, {
-        ...{ from: at(name, partition, end), end: pinned ? end : Infinity },
+        from: at(name, partition, end),
+        end: pinned ? end : Infinity,
       });
     });
     cursors.set(name, partitions);
@@ -83,7 +84,7 @@ export function read(
     while (!isOver()) {
       const reader = deps.reader();
       const version = reader?.dataVersion() ?? null;
-      addTopics(beginning);
+      addTopics(atStart);
       const all = [...cursors.values()].flat();
       if (reader !== null && readAhead(all, reader, READ_AHEAD)) {
         for (const { cursor, record } of merged(all)) {
@@ -130,7 +131,6 @@ export async function* restore(
 }
 
 export function logRecord(topic: string, partition: number, record: StoredRecord): LogRecord {
-  const { logOffset, timestamp, key, value } = record;
-  const headers = JSON.parse(record.headers) as LogRecord['headers'];
+  const { logOffset, timestamp, key, headers, value } = record;
   return { topic, partition, logOffset, timestamp, key, headers, value };
 }

@@ -1,5 +1,5 @@
 import type { OwnedTopic } from './append';
-import { type Connection, prepare } from './sqlite';
+import { type Connection, prepare } from './file/sqlite';
 
 /** Looked at in one go: what a busy topic may have left behind is gone after a few. */
 const OLDEST = 200;

@@ -1,7 +1,7 @@
-import type { SchemaTable } from '../../avro/local-registry';
+import type { SchemaTable } from '../../avro/registry/local-registry';
+import { schemaQuery } from './file/reader-connection';
+import { prepare } from './file/sqlite';
 import type { ReadDeps } from './read';
-import { schemaQuery } from './reader-connection';
-import { prepare } from './sqlite';
 import type { Writer } from './writer';
 
 /** The `schemas` table of the log's file. */
@@ -14,7 +14,12 @@ export function schemaTable(deps: { reading: ReadDeps; openedWriter(): Writer })
         work({
           all: schemaQuery(db),
           add({ id, subject, version, schema }) {
-            prepare(db, 'INSERT INTO schemas VALUES (?, ?, ?, ?)').run([id, subject, version, schema]);
+            prepare(db, 'INSERT INTO schemas VALUES (?, ?, ?, ?)').run([
+              id,
+              subject,
+              version,
+              JSON.stringify(schema),
+            ]);
           },
         }),
       ),

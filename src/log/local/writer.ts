@@ -1,18 +1,20 @@
 import path from 'node:path';
-import type { Logger } from '../../logger';
+import type { Logger } from '../../logging/logger';
 import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { recordsOf } from '../gathered';
 import { type Appended, appender, type OwnedTopic } from './append';
-import { makeDataFolder } from './data-folder';
-import { prepareFile } from './file-format';
+import { makeDataFolder } from './file/data-folder';
+import { prepareFile } from './file/file-format';
+import { inPlaceGuard } from './file/same-file';
+import { attempt, type Connection, connect, logFailure, pragma, transact } from './file/sqlite';
+import { walWatch } from './file/wal-watch';
 import { type Ownership, ownership } from './ownership';
 import { retention } from './retention';
-import { attempt, type Connection, connect, pragma, transact } from './sqlite';
-import { walWatch } from './wal-watch';
 
 /** The one connection of this process that writes. Everything that it throws about the file is a HighwaterError LOG_*. */
 export interface Writer {
-  claimFolder(instance: string): void;
+  /** @param lockFile by which this process holds the folder */
+  claimFolder(instance: string, lockFile: string): void;
   claimFeed(topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic>;
   /** One transaction: the check that the feed is still owned, and all records. */
   commit(batch: TransactionBatch, ownerEpoch: string, topics: ReadonlyMap<string, OwnedTopic>): void;
@@ -52,22 +54,43 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
   const own: Ownership = ownership(db);
   const expire = retention(db);
   const watchWal = walWatch(file, logger);
+  const assertFile = inPlaceGuard(file, `${file}-wal`);
+  let assertLock = (): void => undefined;
   let isPublisher = false;
+  const inPlace = <T>(work: () => T): T =>
+    attempt(file, () => {
+      const result = work();
+      assertInPlace();
+      return result;
+    });
   const named =
     <A extends unknown[], R>(work: (...args: A) => R) =>
     (...args: A): R =>
-      attempt(file, () => work(...args));
+      inPlace(() => work(...args));
+  /** Writes nothing if the files are not in their place before the commit. */
+  const transaction = <T>(work: () => T): T =>
+    transact(db, 'IMMEDIATE', () => {
+      const result = work();
+      assertInPlace();
+      return result;
+    });
+
+  function assertInPlace(): void {
+    assertFile();
+    assertLock();
+  }
 
   return {
-    claimFolder: named((instance) => {
+    claimFolder: named((instance, lockFile) => {
       isPublisher = true;
+      assertLock = inPlaceGuard(lockFile);
       own.claimFolder(instance);
     }),
     claimFeed: named(own.claimFeed),
     releaseFeed: named(own.releaseFeed),
     releaseFolder: named(own.releaseFolder),
     commit: named((batch, ownerEpoch, topics) => {
-      const appended: Appended = transact(db, 'IMMEDIATE', () => {
+      const appended: Appended = transaction(() => {
         own.assertOwned(batch.feed, ownerEpoch);
         return append(topics, recordsOf(batch));
       });
@@ -76,7 +99,7 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
       watchWal();
     }),
     append: named((spec, records) => {
-      transact(db, 'IMMEDIATE', () => {
+      transaction(() => {
         const topic = own.sharedTopic(spec);
         // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
         expire(topic, Date.now() - spec.retentionMs);
@@ -84,13 +107,19 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
       });
       watchWal();
     }),
-    transact: (work) => attempt(file, () => transact(db, 'IMMEDIATE', () => work(db))),
+    transact: (work) => inPlace(() => transaction(() => work(db))),
     close() {
       // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing: nobody is
       // waited for. Who only wrote a command must not keep a publisher waiting for it.
-      pragma(db, 'busy_timeout = 0');
-      pragma(db, isPublisher ? 'wal_checkpoint(TRUNCATE)' : 'wal_checkpoint(PASSIVE)');
-      db.close();
+      try {
+        pragma(db, 'busy_timeout = 0');
+        pragma(db, isPublisher ? 'wal_checkpoint(TRUNCATE)' : 'wal_checkpoint(PASSIVE)');
+      } catch (error) {
+        // What was committed stays in the WAL. Thrown here, this error would hide the one that the log is closed for.
+        logger?.debug('the write-ahead log could not be emptied', { file, error: logFailure(error, file) });
+      } finally {
+        db.close();
+      }
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { FeedName } from '../endpoints';
 import type { Universe } from '../generator/universe';
 import type { Random } from '../random';
-import type { FeedStore } from '../store';
+import type { FeedStore } from '../store/store';
 
 /** What an event may look at and change. */
 export interface MarketScene {

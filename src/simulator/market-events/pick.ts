@@ -1,6 +1,6 @@
 import type { JsonRecord } from '../endpoints';
 import type { Random } from '../random';
-import type { FeedStore } from '../store';
+import type { FeedStore } from '../store/store';
 
 const tries = 200;
 

@@ -1,12 +1,12 @@
-import { retryDeadLetters } from '../../../src/pipeline/retry-dead-letters';
-import { commandLine } from '../../support/cli';
+import { retryDeadLetters } from '../../../src/pipeline/rounds/retry-dead-letters';
+import { commandLineHere } from '../../support/cli';
 import { leaveDeadLetters, sha256 } from '../../support/dead-letters';
 import { testFeed } from '../../support/feeds';
 import { ipo } from '../../support/records';
 import { scriptedVendor } from '../../support/scripted-vendor';
 import { type TestPublisher, testPublisher } from '../../support/test-publisher';
 
-const cli = commandLine();
+const cli = commandLineHere();
 const feed = testFeed('ipos', { pageSize: 100 });
 const vendor = scriptedVendor();
 let publisher: TestPublisher;
@@ -50,6 +50,7 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
     published: 1,
     still: 2,
     tooOld: 0,
+    superseded: 0,
   });
   const json = (await list('--json')).stdout
     .split('\n')
@@ -58,7 +59,7 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
   expect(json.map(({ raw }) => raw)).toEqual([cut, bad]);
   expect(Object.keys(json[0])).toEqual(['feed', 'reason', 'sha256', 'bytes', 'cut', 'ts_ms', 'raw']);
   expect(json.map((letter) => letter.cut)).toEqual([true, false]);
-}, 30_000);
+});
 
 it('says when there is nothing, no such feed, or no log', async () => {
   expect(await list()).toMatchObject({ code: 0, stdout: 'No dead letters of insights, analysts, ipos.\n' });
@@ -69,4 +70,4 @@ it('says when there is nothing, no such feed, or no log', async () => {
   const process = cli(['dead-letters', 'list', '--data-dir', `${publisher.dataDir}/none`]);
   expect(await process.ended()).toMatchObject({ code: 1 });
   expect(process.stderr()).toContain('LOG_MISSING');
-}, 30_000);
+});

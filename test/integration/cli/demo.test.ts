@@ -1,11 +1,12 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../../../tools/servers/ports';
-import { commandLine } from '../../support/cli';
+import { commandLine, commandLineHere } from '../../support/cli';
 import { eventsOf } from '../../support/event-stream';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLine();
+const here = commandLineHere();
 const folder = tempFolder();
 
 function demo(...args: string[]) {
@@ -34,12 +35,12 @@ it('shows the snapshot, changes and transitions, then what it published, and lea
   await process.sees(/~ ipos +\S+ +.* deal_status .* → Withdrawn/);
   await process.sees(/⚠ WITHDRAWN +.* → WITHDRAWN\n/);
   process.signal('SIGINT');
-  expect(await process.ended(3_000)).toEqual({ code: 0, signal: null });
+  expect(await process.ended()).toEqual({ code: 0, signal: null });
   expect(process.stdout()).toMatch(
     /\n {2}2,4\d\d events published: 1,2\d\d insights, 40\d analysts, 80\d ipos, \d+ transitions\n$/,
   );
   expect(process.stderr()).toBe('');
-  expect(readdirSync(temporary)).toEqual([]);
+  expect(readdirSync(temporary)).toStrictEqual([]);
   expect(await isGone(url)).toBe(true);
 });
 
@@ -47,7 +48,7 @@ it('says what to try in a second terminal, and that works', async () => {
   const { process } = demo();
   const command = /npx highwater (tail ipos --json .*)\n/;
   const [, args = ''] = await process.sees(command);
-  const second = cli(args.split(' '));
+  const second = here(args.split(' '));
   expect(await second.ended()).toEqual({ code: 0, signal: null });
   expect(JSON.parse(second.stdout())).toMatchObject({ topic: 'ipos', type: 'marketdata.ipos.Envelope' });
 });
@@ -58,7 +59,7 @@ it('ends by itself and keeps the log where it was told to', async () => {
   expect(await process.ended()).toEqual({ code: 0, signal: null });
   expect(process.stdout()).toContain(`The log stays in ${kept}.`);
   expect(readdirSync(kept)).toContain('highwater.db');
-  expect(readdirSync(temporary)).toEqual([]);
+  expect(readdirSync(temporary)).toStrictEqual([]);
 });
 
 it('names a temporary folder that cannot be used, and what else to name', async () => {
@@ -83,5 +84,5 @@ it('has a dashboard that shows what the terminal shows, on a port that may be ch
   expect(await taken.ended()).toEqual({ code: 1, signal: null });
   expect(taken.stderr()).toContain('PORT_UNAVAILABLE');
   process.signal('SIGINT');
-  expect(await process.ended(3_000)).toEqual({ code: 0, signal: null });
+  expect(await process.ended()).toEqual({ code: 0, signal: null });
 });

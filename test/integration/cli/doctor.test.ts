@@ -1,13 +1,26 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
+import { connect } from '../../../src/log/local/file/sqlite';
 import type { BehaviourChange } from '../../../src/simulator/behaviour';
-import type { FaultRule } from '../../../src/simulator/faults';
+import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
-import { commandLine, until } from '../../support/cli';
+import { commandLine, commandLineHere, until } from '../../support/cli';
 import { askDoctor, type DoctorLine } from '../../support/doctor';
+import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
 import { tempFolder } from '../../support/temp-folder';
+import { until as eventually } from '../../support/until';
 
 const cli = commandLine();
+const here = commandLineHere();
 const folder = tempFolder();
 const token = 'tok-EnFRvMd5hX8s';
 let simulator: Simulator;
@@ -24,18 +37,19 @@ const environment = () => ({
 });
 
 const doctor = (args: readonly string[] = [], env: Readonly<Record<string, string>> = environment()) =>
-  askDoctor(cli, args, { cwd: folder(), env });
+  askDoctor(here, args, { cwd: folder(), env });
 
 it('finds nothing wrong where nothing is, with one line a check, and leaves no trace', async () => {
-  const running = cli(['doctor'], { cwd: folder(), env: environment() });
-  expect(await running.ended(30_000)).toEqual({ code: 0, signal: null });
+  const running = here(['doctor'], { cwd: folder(), env: environment() });
+  expect(await running.ended()).toEqual({ code: 0, signal: null });
   const lines = running.stdout().trim().split('\n');
-  expect(lines.at(-1)).toBe('15 fine.');
+  expect(lines.at(-1)).toBe('18 fine.');
   const checks = lines.slice(0, -2).filter((line) => line !== '');
-  expect(checks.filter((line) => !line.startsWith('✓ '))).toEqual(['Settings', 'API', 'Log', 'Schemas']);
-  expect(checks).toHaveLength(15 + 4);
+  const titles = ['Settings', 'API', 'Log', 'Schemas', 'Feeds'];
+  expect(checks.filter((line) => !line.startsWith('✓ '))).toEqual(titles);
+  expect(checks).toHaveLength(18 + titles.length);
   expect(running.stderr()).toBe('');
-  expect(readdirSync(folder())).toEqual([]);
+  expect(readdirSync(folder())).toStrictEqual([]);
 });
 
 it('says how each feed is served', async () => {
@@ -172,9 +186,10 @@ it('names the publisher that owns the log, while it runs and when it is dead, an
   expect(beside.of('log-file').found).toContain('14 topics');
   expect(beside.of('schemas', 'ipos').found).toContain('registered: ipos-value 1');
   expect(beside.of('command-schema')).toMatchObject({
-    ...{ state: 'ok', found: 'new, the first command registers them: highwater.commands-value' },
+    state: 'ok',
+    found: 'new, the first command registers them: highwater.commands-value',
   });
-  await cli(['pause', 'ipos'], { cwd: folder(), env: environment() }).ended(30_000);
+  await here(['pause', 'ipos'], { cwd: folder(), env: environment() }).ended();
   const { found } = (await doctor()).of('command-schema');
   expect(found).toBe('registered: highwater.commands-value 1');
   const asked = simulator.requests().length;
@@ -184,6 +199,33 @@ it('names the publisher that owns the log, while it runs and when it is dead, an
   publisher.signal('SIGKILL');
   await publisher.ended();
   expect((await doctor()).of('owner').found).toMatch(/^nobody: .* ended without a word$/);
+});
+
+it('fails for a feed that is parked, warns of one that is paused, and has nothing against the others', async () => {
+  const publisher = cli(['run', '--poll-interval', '1s'], { cwd: folder(), env: environment() });
+  await publisher.sees(/ipos: first snapshot complete/, 'stderr');
+  await publisher.sees(/analysts: first snapshot complete/, 'stderr');
+  await here(['pause', 'ipos'], { cwd: folder(), env: environment() }).ended();
+  simulator.fault({ fault: { kind: 'status', status: 403 }, feed: 'analysts', probability: 1 } as FaultRule);
+  const isParked = async () => {
+    const status = here(['status', '--json', '--feeds', 'analysts'], { cwd: folder(), env: environment() });
+    await status.ended();
+    return (JSON.parse(status.stdout()) as { parked: string | null }).parked !== null;
+  };
+  await eventually(isParked);
+  simulator.clearFaults();
+
+  const { code, of } = await doctor();
+  expect(code).toBe(1);
+  expect(of('feed', 'analysts').state).toBe('ok');
+  expect(of('status', 'analysts')).toMatchObject({
+    state: 'failed',
+    code: 'SOURCE_FORBIDDEN',
+    do: expect.stringContaining('token'),
+    found: expect.stringMatching(/^parked by SOURCE_FORBIDDEN, tried again slowly: .*403/),
+  });
+  expect(of('status', 'ipos')).toMatchObject({ state: 'warning', do: '`highwater resume ipos`' });
+  expect(of('status', 'insights').found).toMatch(/^(completely read|last completely|not completely)/);
 });
 
 it('names a log that cannot be written or read', async () => {
@@ -200,4 +242,77 @@ it('names a log that cannot be written or read', async () => {
   expect(corrupt.code).toBe(1);
   expect(corrupt.of('log-file')).toMatchObject({ state: 'failed', code: 'LOG_CORRUPT' });
   expect(existsSync(path.join(other, 'publisher.lock'))).toBe(false);
+});
+
+describe('a log that no publisher can use fails', () => {
+  const data = (...names: string[]) => path.join(folder(), 'data', ...names);
+  beforeEach(async () => {
+    const once = here(['run', '--once'], { cwd: folder(), env: environment() });
+    expect(await once.ended()).toEqual({ code: 0, signal: null });
+  });
+
+  (hasSmallDisks ? it : it.skip)('when its disk is full', async () => {
+    const options = { cwd: folder(), env: environment(), under: onSmallDisk(data(), 4, fillDisk) };
+    const { code, of } = await askDoctor(cli, [], options);
+    expect(of('data-folder')).toMatchObject({ state: 'failed', code: 'LOG_FULL' });
+    expect(code).toBe(1);
+  });
+
+  it('when the database is cut in half while the newest pages are in its write-ahead log', async () => {
+    const publisher = cli(['run', '--poll-interval', '100ms'], { cwd: folder(), env: environment() });
+    simulator.marketDay.step();
+    await until(() => (statSync(data('highwater.db-wal'), { throwIfNoEntry: false })?.size ?? 0) > 40_000);
+    publisher.signal('SIGKILL');
+    await publisher.ended();
+    truncateSync(data('highwater.db'), statSync(data('highwater.db')).size / 2);
+    const { code, of } = await doctor();
+    expect(of('log-file')).toMatchObject({ state: 'failed', code: 'LOG_CORRUPT' });
+    expect(code).toBe(1);
+  });
+
+  it('when a page behind those that every command reads is damaged', async () => {
+    const bytes = readFileSync(data('highwater.db'));
+    const page = bytes.readUInt16BE(16);
+    bytes.fill(0xaa, bytes.length - page);
+    writeFileSync(data('highwater.db'), bytes);
+    const { code, of } = await doctor();
+    expect(of('log-file')).toMatchObject({ state: 'failed', code: 'LOG_CORRUPT' });
+    expect(code).toBe(1);
+  });
+
+  it('when an image cannot be decoded', async () => {
+    const db = connect(data('highwater.db'), 5_000);
+    // The id of its schema stays as it is.
+    db.exec(
+      `UPDATE records SET value = substr(value, 1, 5) || x'ffffffffffff' WHERE rowid IN
+         (SELECT rowid FROM records WHERE topic = 'ipos.current' LIMIT 1)`,
+    );
+    db.close();
+    const { code, of } = await doctor();
+    expect(of('log-file').state).toBe('ok');
+    expect(of('status', 'ipos')).toMatchObject({
+      state: 'failed',
+      code: 'STATE_DAMAGED',
+      found: expect.stringMatching(/^1 of 400 images cannot be decoded: .*ipos\.current/),
+    });
+    expect(of('status', 'insights').state).not.toBe('failed');
+    expect(code).toBe(1);
+  });
+
+  it('when publisher.lock holds something, and says that the log itself is not concerned', async () => {
+    writeFileSync(data('publisher.lock'), 'garbage '.repeat(200));
+    const { code, of } = await doctor();
+    expect(of('log-file').state).toBe('ok');
+    expect(of('owner')).toMatchObject({ state: 'failed', code: 'LOG_CORRUPT' });
+    expect(code).toBe(1);
+
+    const once = here(['run', '--once'], { cwd: folder(), env: environment() });
+    expect(await once.ended()).toEqual({ code: 1, signal: null });
+    expect(once.stderr()).toMatch(/LOG_CORRUPT.*publisher\.lock(.|\n)*do: .*delete publisher\.lock/);
+    expect(once.stderr()).not.toContain('empty folder');
+    rmSync(data('publisher.lock'));
+    const again = here(['run', '--once'], { cwd: folder(), env: environment() });
+    expect(await again.ended()).toEqual({ code: 0, signal: null });
+    expect(again.stderr()).not.toContain('first snapshot');
+  });
 });

@@ -1,8 +1,8 @@
 import { errorKinds } from '../../../src/errors';
-import { commandLine } from '../../support/cli';
+import { commandLineHere } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
 
-const cli = commandLine();
+const cli = commandLineHere();
 const folder = tempFolder();
 
 async function explain(...args: string[]) {

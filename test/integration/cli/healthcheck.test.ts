@@ -2,17 +2,18 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { freePort } from '../../../tools/servers/ports';
-import { type CliProcess, commandLine } from '../../support/cli';
+import { type CliProcess, commandLine, commandLineHere } from '../../support/cli';
 import { startHttpServer } from '../../support/http-server';
 import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
 const cli = commandLine();
+const here = commandLineHere();
 const folder = tempFolder();
 
 /** Exit code and what it printed. */
 async function check(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
-  const one = cli(['healthcheck', ...args], { cwd: folder(), env });
+  const one = here(['healthcheck', ...args], { cwd: folder(), env });
   const { code } = await one.ended();
   return { code, said: one.stdout() + one.stderr() };
 }

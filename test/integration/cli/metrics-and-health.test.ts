@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { FaultRule } from '../../../src/simulator/faults';
+import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
-import { type CliProcess, commandLine } from '../../support/cli';
+import { type CliProcess, commandLine, commandLineHere } from '../../support/cli';
 import { samplesOf } from '../../support/metrics-text';
 import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
 const cli = commandLine();
+const here = commandLineHere();
 const folder = tempFolder();
 const token = 'tok~en+MARKED/9f8e7d6c';
 const httpToken = 'http-MARKED-1a2b3c4d';
@@ -114,8 +115,8 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
   await until(async () => (await metric(url, 'highwater_drifted_values_total')) === 1);
 
   simulator.stores.ipos.remove('new-ipo');
-  const reconcile = cli(['reconcile', 'ipos', '--allow-deletes', '1'], { cwd: folder(), env: apiOf() });
-  expect((await reconcile.ended(30_000)).code).toBe(0);
+  const reconcile = here(['reconcile', 'ipos', '--allow-deletes', '1'], { cwd: folder(), env: apiOf() });
+  expect((await reconcile.ended()).code).toBe(0);
   expect(await metric(url, 'highwater_changes_total', { op: 'd' })).toBe(1);
 
   // Nothing changes from here on.
@@ -183,7 +184,7 @@ it('does not listen where other machines reach it without a token, and names the
   const refused = run([], { HIGHWATER_HTTP_HOST: '0.0.0.0' });
   expect(await refused.ended()).toEqual({ code: 2, signal: null });
   expect(refused.stderr()).toMatch(/CONFIG_INVALID[\s\S]*httpToken: is not set.*HIGHWATER_HTTP_TOKEN_FILE/);
-  expect(simulator.requests()).toEqual([]);
+  expect(simulator.requests()).toStrictEqual([]);
 });
 
 it('names a port that another program has, and starts nothing', async () => {
@@ -198,7 +199,7 @@ it('names a port that another program has, and starts nothing', async () => {
         `PORT_UNAVAILABLE[\\s\\S]*port ${port} of 127.0.0.1 cannot be used: another program listens`,
       ),
     );
-    expect(simulator.requests()).toEqual([]);
+    expect(simulator.requests()).toStrictEqual([]);
   } finally {
     taken.close();
   }
@@ -214,7 +215,7 @@ it('ends at a signal though somebody does not end a request', async () => {
   // What comes later on another connection was taken up later too.
   expect((await get(`${url}/livez`)).status).toBe(200);
   publisher.signal('SIGTERM');
-  expect(await publisher.ended(5_000)).toEqual({ code: 0, signal: null });
+  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
 });
 
@@ -234,7 +235,9 @@ it('never shows a token, whatever the API answers (I10)', async () => {
   await until(() => isReady(url));
   const authorization = `Bearer ${httpToken}`;
   const spellings = [token, httpToken].flatMap((secret) => [
-    ...[secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').slice(0, -4)],
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString('base64').slice(0, -4),
     Buffer.from(`x${secret}`).toString('base64').slice(4, -4),
   ]);
   const pages = ['/metrics', '/readyz', '/livez', '/nothing', `/${httpToken}`, `/metrics?token=${token}`];

@@ -123,7 +123,7 @@ describe('without a publisher', () => {
     await done(['run', '--once']);
     await done(['pause', 'ipos']);
     const { commitLog } = openLocalLog({ dataDir: path.join(folder(), 'data') });
-    expect(await readAll(commitLog, ['highwater.commands'])).toEqual([]);
+    expect(await readAll(commitLog, ['highwater.commands'])).toStrictEqual([]);
     expect(await commitLog.topicNames()).not.toContain('highwater.commands');
     await commitLog.close();
   });

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { FaultRule } from '../../../src/simulator/faults';
+import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { commandLine, until } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
@@ -15,9 +15,14 @@ beforeEach(async () => {
 });
 afterEach(() => simulator.stop());
 
-function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  under: readonly string[] = [],
+) {
   return cli(['run', ...args], {
     cwd: folder(),
+    under,
     env: {
       HIGHWATER_API_URL: simulator.url,
       HIGHWATER_API_TOKEN: token,
@@ -52,7 +57,7 @@ it('reads the feeds that are chosen and no other', async () => {
 
 it('ends with 1 within seconds when the token is refused, and names it', async () => {
   const once = run(['--once', '--log-level', 'debug'], { HIGHWATER_API_TOKEN: 'tok-refused-0815' });
-  expect(await once.ended(10_000)).toEqual({ code: 1, signal: null });
+  expect(await once.ended()).toEqual({ code: 1, signal: null });
   expect(once.stderr()).toContain('SOURCE_UNAUTHORIZED');
   expect(once.stderr()).toContain('HIGHWATER_API_TOKEN');
   expect(once.stderr()).not.toContain('tok-refused-0815');
@@ -62,7 +67,7 @@ it('ends with 1 when the server is dead, as soon as the time for retries is over
   const dead = await startSimulator();
   await dead.stop();
   const once = run(['--once', '--retry-time', '700ms'], { HIGHWATER_API_URL: dead.url });
-  expect(await once.ended(10_000)).toEqual({ code: 1, signal: null });
+  expect(await once.ended()).toEqual({ code: 1, signal: null });
   expect(once.stderr()).toContain('SOURCE_UNREACHABLE');
 });
 
@@ -95,8 +100,18 @@ it.each(['SIGINT', 'SIGTERM'] as const)('ends after the page at %s, with 0', asy
   const publisher = run([]);
   await publisher.sees(begun, 'stderr');
   publisher.signal(name);
-  expect(await publisher.ended(5_000)).toEqual({ code: 0, signal: null });
+  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
   expect(publisher.stderr()).toContain('everything that was read is committed');
+});
+
+it('a publisher that was started by nohup goes on when its terminal closes, and ends at SIGTERM', async () => {
+  const publisher = run([], {}, ['nohup']);
+  await publisher.sees(begun, 'stderr');
+  publisher.signal('SIGHUP');
+  const asked = simulator.requests().length;
+  await until(() => simulator.requests().length > asked + 10);
+  publisher.signal('SIGTERM');
+  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
 });
 
 it('goes on when nobody reads its log any more', async () => {
@@ -111,11 +126,17 @@ it('goes on when nobody reads its log any more', async () => {
 
 it('says of a fault of its own where it was, without the token, and ends with 1', async () => {
   const fault = path.join(folder(), 'fault.cjs');
+  const moment = path.join(folder(), 'moment');
   writeFileSync(
     fault,
-    `setTimeout(() => { throw new TypeError('cannot read ' + process.env.HIGHWATER_API_TOKEN); }, 500);`,
+    `setInterval(() => {
+       if (!require('node:fs').existsSync(process.env.FAULT_MOMENT)) return;
+       throw new TypeError('cannot read ' + process.env.HIGHWATER_API_TOKEN);
+     }, 10);`,
   );
-  const publisher = run([], { NODE_OPTIONS: `--require ${fault}` });
+  const publisher = run([], { NODE_OPTIONS: `--require ${fault}`, FAULT_MOMENT: moment });
+  await publisher.sees(begun, 'stderr');
+  writeFileSync(moment, '');
   expect(await publisher.ended()).toEqual({ code: 1, signal: null });
   expect(publisher.stderr()).toMatch(/a fault in highwater itself .*TypeError: cannot read \[redacted\]/);
   expect(publisher.stderr()).toContain(`at Timeout._onTimeout (${fault}`);
@@ -127,5 +148,5 @@ it('ends at a signal though the server never answers', async () => {
   const publisher = run([]);
   await until(() => simulator.requests('ipos').length > 0);
   publisher.signal('SIGINT');
-  expect(await publisher.ended(3_000)).toEqual({ code: 0, signal: null });
+  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
 });

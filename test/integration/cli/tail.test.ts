@@ -1,8 +1,9 @@
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
-import { type CliProcess, commandLine } from '../../support/cli';
+import { type CliProcess, type CommandRun, commandLine, commandLineHere } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLine();
+const here = commandLineHere();
 const folder = tempFolder();
 let simulator: Simulator;
 
@@ -11,19 +12,27 @@ beforeEach(async () => {
 });
 afterEach(() => simulator.stop());
 
+const publishing = () => ({
+  cwd: folder(),
+  env: {
+    HIGHWATER_API_URL: simulator.url,
+    HIGHWATER_API_TOKEN: simulator.token,
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_POLL_INTERVAL: '100ms',
+  },
+});
+
 function publish(...args: string[]): CliProcess {
-  const { url, token } = simulator;
-  const env = { HIGHWATER_API_URL: url, HIGHWATER_API_TOKEN: token, HIGHWATER_REQUESTS_PER_SECOND: '1000' };
-  return cli(['run', '--poll-interval', '100ms', ...args], { cwd: folder(), env });
+  return cli(['run', ...args], publishing());
 }
 
 async function published(...args: string[]): Promise<void> {
-  const once = publish('--once', ...args);
+  const once = here(['run', '--once', ...args], publishing());
   expect(await once.ended()).toEqual({ code: 0, signal: null });
 }
 
-function tail(...args: string[]): CliProcess {
-  return cli(['tail', ...args], { cwd: folder() });
+function tail(...args: string[]): CommandRun {
+  return here(['tail', ...args], { cwd: folder() });
 }
 
 async function lines(...args: string[]): Promise<string[]> {
@@ -80,7 +89,7 @@ it('shows every record once, and of a compacted topic the latest of each key', a
 
 it('filters by op and key and ends after exactly so many', async () => {
   await published('--feeds', 'ipos');
-  expect(await json('ipos', '--no-follow', '--op', 'c,u')).toEqual([]);
+  expect(await json('ipos', '--no-follow', '--op', 'c,u')).toStrictEqual([]);
   const all = await json('ipos', '--no-follow', '--op', 'r');
   expect(all).toHaveLength(60);
   const [{ key } = { key: '' }] = all;
@@ -97,9 +106,9 @@ it('begins with the last records of several topics, or with those since a time, 
   const newest = Math.max(...every.map(({ timestamp }) => Number(timestamp)));
   expect(last.at(-1)).toMatchObject({ timestamp: newest });
   expect(await json('ipos', '--no-follow', '-n', '100')).toHaveLength(60);
-  expect(await json('ipos', '--no-follow', '-n', '3', '--op', 'c')).toEqual([]);
+  expect(await json('ipos', '--no-follow', '-n', '3', '--op', 'c')).toStrictEqual([]);
   expect(await json('ipos', '--no-follow', '--since', '1h')).toHaveLength(60);
-  expect(await json('ipos', '--no-follow', '--since', '10ms')).toEqual([]);
+  expect(await json('ipos', '--no-follow', '--since', '10ms')).toStrictEqual([]);
   expect((await lines('ipos', 'analysts', '--no-follow', '-n', '1'))[0]).toMatch(
     /^\d\d:\d\d:\d\d {2}(ipos|analysts) +· read /,
   );
@@ -152,7 +161,7 @@ it('follows a publisher in another process, live, for people without a terminal:
   }
   expect(transitions.stdout() + changes.stdout()).not.toContain('\u001b');
   changes.signal('SIGINT');
-  expect(await changes.ended(2_000)).toEqual({ code: 0, signal: null });
+  expect(await changes.ended()).toEqual({ code: 0, signal: null });
 });
 
 it('waits for a folder, a topic and a publisher that are not there yet', async () => {
@@ -184,14 +193,14 @@ it('puts the prefix before a name that lacks it', async () => {
 it('puts it before a name that only begins alike, and whatever else is set wrong', async () => {
   await published('--feeds', 'ipos', '--topic-prefix', 'i');
   const args = ['tail', 'ipos', '--topic-prefix', 'i', '--no-follow', '--limit', '1', '--json'];
-  const reader = cli(args, { cwd: folder(), env: { HIGHWATER_POLL_INTERVAL: 'often' } });
+  const reader = here(args, { cwd: folder(), env: { HIGHWATER_POLL_INTERVAL: 'often' } });
   expect(await reader.ended()).toEqual({ code: 0, signal: null });
   expect(JSON.parse(reader.stdout())).toMatchObject({ topic: 'iipos' });
 });
 
 it('ends quietly when nobody reads on', async () => {
   await published('--feeds', 'analysts');
-  const piped = tail('analysts', '--from-beginning', '--json');
+  const piped = cli(['tail', 'analysts', '--from-beginning', '--json'], { cwd: folder() });
   await piped.sees(/\n/);
   piped.close('stdout');
   // What follows meets a closed pipe at the latest now.
@@ -223,8 +232,8 @@ it.each([
     hurried.signal(name);
     const again = setInterval(() => hurried.signal(name), 150);
     try {
-      expect(await hurried.ended(5_000)).toEqual({ code, signal: null });
-      expect(await patient.ended(5_000)).toEqual({ code: 0, signal: null });
+      expect(await hurried.ended()).toEqual({ code, signal: null });
+      expect(await patient.ended()).toEqual({ code: 0, signal: null });
     } finally {
       clearInterval(again);
     }

@@ -1,4 +1,6 @@
-import { cellsOf } from '../../../src/cli/format/cells';
+import path from 'node:path';
+import { cellsOf } from '../../../src/cli/terminal/cells';
+import { examineLocalLog } from '../../../src/log/local/examine';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type CliProcess, commandLine, until } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
@@ -20,7 +22,9 @@ const CTRL_C = '\u0003';
 function environment(requestsPerSecond: number): Record<string, string> {
   const { url, token } = simulator;
   return {
-    ...{ HIGHWATER_API_URL: url, HIGHWATER_API_TOKEN: token, HIGHWATER_FEEDS: 'ipos' },
+    HIGHWATER_API_URL: url,
+    HIGHWATER_API_TOKEN: token,
+    HIGHWATER_FEEDS: 'ipos',
     HIGHWATER_REQUESTS_PER_SECOND: String(requestsPerSecond),
   };
 }
@@ -32,7 +36,7 @@ function inPages(): void {
 
 const published = async (): Promise<void> => {
   const once = cli(['run', '--once'], { cwd: folder(), env: environment(1_000) });
-  expect(await once.ended(30_000)).toEqual({ code: 0, signal: null });
+  expect(await once.ended()).toEqual({ code: 0, signal: null });
 };
 
 function publisher(requestsPerSecond: number): CliProcess {
@@ -70,6 +74,15 @@ it('Ctrl-C in the middle of a snapshot leaves the log and a cursor', async () =>
   expect(session.screen()).not.toMatch(/^ipos +snapshot /m);
 });
 
+it('a publisher ends in order when its terminal closes', async () => {
+  const session = terminal(['run'], { cwd: folder(), env: environment(1_000) });
+  await session.sees(/first snapshot complete/);
+  const owner = () => examineLocalLog(path.join(folder(), 'data')).owner;
+  expect(owner()).not.toBeNull();
+  session.hangUp();
+  await until(() => owner() === null);
+});
+
 it.each<[string, Record<string, string>]>([
   ['JSON is logged', { HIGHWATER_LOG_FORMAT: 'json' }],
   ['the terminal is dumb', { TERM: 'dumb' }],
@@ -78,7 +91,8 @@ it.each<[string, Record<string, string>]>([
 ])('nothing is drawn over where %s', async (_, env) => {
   inPages();
   const session = terminal(['run', '--once'], {
-    ...{ cwd: folder(), columns: 400 },
+    cwd: folder(),
+    columns: 400,
     env: { ...environment(8), NO_COLOR: '1', ...env },
   });
   expect(await session.ended()).toBe(0);
@@ -111,7 +125,7 @@ it('reconcile and backfill show a bar, and at the end what it came to', async ()
 it('without a terminal an answer is all on stdout, and nothing is drawn', async () => {
   await published();
   const done = cli(['reconcile', 'ipos', '--dry-run'], { cwd: folder(), env: environment(1_000) });
-  expect(await done.ended(30_000)).toEqual({ code: 0, signal: null });
+  expect(await done.ended()).toEqual({ code: 0, signal: null });
   expect(done.stdout()).toMatch(/^Feed ipos was compared with the API: .*\n$/);
   expect(done.stderr()).toMatch(/^No publisher has accepted .*\n$/);
 });
@@ -132,7 +146,7 @@ it('status --watch keeps its table in one place, and leaves it there at Ctrl-C',
   session.type(CTRL_C);
   expect(await session.ended()).toBe(0);
   expect(session.isCursorShown()).toBe(true);
-  expect(session.screen().match(/FEED/g)).toHaveLength(1);
+  expect(session.screen().match(/^FEED/gm)).toHaveLength(1);
   expect(session.screen()).toMatch(/✗ No publisher runs on this log/);
 });
 

@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type CliProcess, commandLine } from '../../support/cli';
+import { type CommandRun, commandLine, commandLineHere, nodePrograms } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLine();
+const here = commandLineHere();
+const program = nodePrograms();
 const folder = tempFolder();
 
-async function run(...args: string[]): Promise<CliProcess & { code: number | null }> {
-  const started = cli(args, { cwd: folder() });
+async function run(...args: string[]): Promise<CommandRun & { code: number | null }> {
+  const started = here(args, { cwd: folder() });
   const { code } = await started.ended();
   return { ...started, code };
 }
@@ -16,6 +18,23 @@ it('prints its version', async () => {
   const { version } = JSON.parse(readFileSync(path.join(__dirname, '../../../package.json'), 'utf8'));
   const { code, stdout } = await run('--version');
   expect([code, stdout()]).toEqual([0, `${version}\n`]);
+});
+
+it('lists each command as the command itself says how it is used', async () => {
+  const listed = (await run('--help')).stdout().matchAll(/^ {2}([a-z-]+)((?: [[<][a-z.]+[\]>])*) {2,}\S/gm);
+  const usages = [...listed]
+    .map(([, name = '', usage = '']) => [name, usage])
+    .filter(([name]) => name !== 'help');
+  expect(usages.length).toBeGreaterThan(12);
+  for (const [name = '', usage = ''] of usages) {
+    const own = (await run(name, '--help')).stdout().split('\n')[0];
+    const withParts = `Usage: highwater ${name} [options] [command]`;
+    expect([
+      `Usage: highwater ${name}${usage}`,
+      withParts,
+      `Usage: highwater ${name} [options]${usage}`,
+    ]).toContain(own);
+  }
 });
 
 it('explains a command with its settings, their variables and examples', async () => {
@@ -47,7 +66,31 @@ it('names all mistakes of the configuration at once and starts nothing', async (
   expect(code).toBe(2);
   for (const key of ['pollInterval', 'enabledFeeds', 'apiUrl', 'apiToken']) expect(stderr()).toContain(key);
   expect(stderr()).toContain('4 settings are wrong');
-  expect(readdirSync(folder())).toEqual([]);
+  expect(readdirSync(folder())).toStrictEqual([]);
+});
+
+/** Runs a command in its working directory, and removes that before. */
+const removed = ['sh', '-c', 'rmdir "$PWD" && exec "$0" "$@"'];
+
+it.each([[['status']], [['run']], [['demo']], [['--help']]])(
+  '%j in a working directory that was removed ends with exit 2 and what to do',
+  async (args) => {
+    const started = cli(args, { cwd: folder(), under: removed });
+    expect((await started.ended()).code).toBe(2);
+    expect(
+      started.stderr(),
+    ).toBe(`error USAGE_INVALID  the working directory has been removed, or this user may not read it (ENOENT)
+  now:  Nothing was started.
+  do:   Change to a folder that exists (\`cd\`), and start again.
+`);
+  },
+);
+
+it('a consumer in a working directory that was removed is told so by an error with a code', async () => {
+  const code = "require(process.env.DIST + '/consumer').connect()";
+  const started = program(['-e', code], { cwd: folder(), under: removed });
+  await started.ended();
+  expect(started.stderr()).toContain("code: 'USAGE_INVALID'");
 });
 
 it('lists the scenarios of the simulated API', async () => {

@@ -26,7 +26,10 @@ export const hostileTexts: readonly string[] = [
 export function hostileChanges(): ChangeView[] {
   const changes = hostileTexts.map((text, at) =>
     aChange({
-      ...{ key: text, symbol: text, title: text, op: (['c', 'u', 'd', 'r'] as const)[at % 4]! },
+      key: text,
+      symbol: text,
+      title: text,
+      op: (['c', 'u', 'd', 'r'] as const)[at % 4]!,
       fields: [
         { field: text, before: text, after: `${text} ` },
         { field: 'name', before: null, after: text },

@@ -32,7 +32,9 @@ export async function startPublisher(folder: string, token?: string): Promise<Pu
   const url = `http://127.0.0.1:${port}/`;
   const { PATH, HOME, TMPDIR } = process.env;
   const env = {
-    ...{ PATH, HOME, TMPDIR },
+    PATH,
+    HOME,
+    TMPDIR,
     HIGHWATER_API_URL: api.url,
     HIGHWATER_API_TOKEN: api.token,
     HIGHWATER_POLL_INTERVAL: '1s',

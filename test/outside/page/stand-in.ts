@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import helmet from '@fastify/helmet';
 import fastify from 'fastify';
 import type { ChangesView, FeedView, PublisherView } from '../../../src/admin/dashboard/view';
-import { servePage } from '../../../src/admin/page-files';
-import { securityHeaders } from '../../../src/admin/security-headers';
+import { servePage } from '../../../src/admin/http/page-files';
+import { securityHeaders } from '../../../src/admin/http/security-headers';
 import { aPublisher } from '../../support/views';
 
 /** In the publisher's place at the HTTP port: it serves the page as the publisher does, and says whatever it is told to. */

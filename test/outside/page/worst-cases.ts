@@ -18,15 +18,29 @@ export async function lookAtWorstCases(
   picture: (open: OpenPage, name: string) => Promise<void>,
 ): Promise<void> {
   const standIn = await startStandIn();
-  const problem = { code: 'SOURCE_WRONG_SHAPE', what: hostileTexts[0]!, remedy: hostileTexts[1]! };
+  const problem = {
+    ...({ code: 'SOURCE_WRONG_SHAPE', severity: 'warning' } as const),
+    cause: hostileTexts[0]!,
+    what: hostileTexts[0]!,
+    remedy: hostileTexts[1]!,
+  };
   standIn.feeds([
     aFeed('ipos', { condition: 'behind', problem, reason: hostileTexts[2]!, owner: hostileTexts[8]! }),
     aFeed('insights', {
       errors: hostileTexts.slice(0, 5).map((what, at) => ({
-        ...{ code: hostileTexts[8]!, what, times: Number.MAX_SAFE_INTEGER, lastAtMs: at, lasts: at === 0 },
+        code: hostileTexts[8]!,
+        what,
+        times: Number.MAX_SAFE_INTEGER,
+        lastAtMs: at,
+        lasts: at === 0,
       })),
-      ...{ records: Number.MAX_SAFE_INTEGER, deadLetters: Number.MAX_SAFE_INTEGER, driftedPaths: 100 },
-      ...{ mark: -1, lastCompleteScanMs: 0, pollIntervalMs: 86_400_000, changesPerMinute: [] },
+      records: Number.MAX_SAFE_INTEGER,
+      deadLetters: Number.MAX_SAFE_INTEGER,
+      driftedPaths: 100,
+      mark: -1,
+      lastCompleteScanMs: 0,
+      pollIntervalMs: 86_400_000,
+      changesPerMinute: [],
       requests: { lastMinute: 1e15, allowedPerMinute: 1e15, retriesLastMinute: 1e15 },
     }),
     aFeed('a-feed-of-a-very-long-name-that-somebody-thought-of', {

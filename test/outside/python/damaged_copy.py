@@ -40,10 +40,6 @@ class Copy:
                 return at, value
         raise LookupError(f"{topic} has no record that could be made wrong")
 
-    def last_seq(self, topic):
-        changes = (record.value for record in self.records if record.topic == topic and record.value is not None)
-        return max(self._registry.decode(change)[2]["source"]["seq"] for change in changes)
-
     def last_seq(self, feed):
         values = (self._registry.decode(record.value)[2] for record in self.records if record.topic == feed)
         return max(value["source"]["seq"] for value in values)
@@ -146,7 +142,14 @@ def main():
     topics = [NewTopic(copy_prefix + name, count, -1) for name, count in partitions.items()]
     for created in admin.create_topics(topics).values():
         created.result(30)
-    producer = Producer({"bootstrap.servers": brokers, "queue.buffering.max.messages": len(copy.records) + 1})
+    producer = Producer(
+        {
+            "bootstrap.servers": brokers,
+            # Else a batch that is sent again comes after those behind it.
+            "enable.idempotence": True,
+            "queue.buffering.max.messages": len(copy.records) + 1,
+        }
+    )
     failures = []
     for record in copy.records:
         producer.produce(

@@ -1,4 +1,4 @@
-import { canonical, type Image } from './expected-image';
+import { canonical, type Image, idOf, updatedMs, updatedSeconds } from './expected-image';
 import type { JudgedLog, LogRow } from './log';
 import type { Findings } from './verdict';
 
@@ -72,8 +72,8 @@ function checkItself(event: ChangeEvent, feed: string, found: Findings): void {
     event_id: `${feed}:${source.incarnation}:${source.seq}`,
     feed,
     id: row.key,
-    updated: record?.updated,
-    source_ts_ms: source.updated * 1000,
+    updated: record === null ? undefined : updatedSeconds(feed, record),
+    source_ts_ms: record === null ? undefined : updatedMs(feed, record),
     timestamp: ts_ms,
     snapshot: source.origin === 'snapshot' ? 'true' : 'false',
     ...ceHeaders(feed, event_id, `marketdata.${feed}.${opNames[op]}`, row.key, ts_ms, op),
@@ -83,7 +83,7 @@ function checkItself(event: ChangeEvent, feed: string, found: Findings): void {
   const actual: Record<string, unknown> = {
     event_id,
     feed: source.feed,
-    id: record?.id,
+    id: record === null ? undefined : idOf(feed, record),
     updated: source.updated,
     source_ts_ms: source.ts_ms,
     timestamp: row.timestamp,
@@ -101,8 +101,8 @@ function checkItself(event: ChangeEvent, feed: string, found: Findings): void {
   const sides = `${before === null ? '-' : 'before'} ${after === null ? '-' : 'after'}`;
   const wanted = { c: '- after', r: '- after', u: 'before after', d: 'before -' }[op];
   if (sides !== wanted) found.add('I3', 'wrong', `${where(row)}: op ${op} with ${sides}`);
-  if (before !== null && after !== null && before.id !== after.id)
-    found.add('I3', 'wrong', `${where(row)}: before of ${String(before.id)}`);
+  if (before !== null && after !== null && idOf(feed, before) !== idOf(feed, after))
+    found.add('I3', 'wrong', `${where(row)}: before of ${idOf(feed, before)}`);
   if (op !== 'u' && changed_fields.length > 0)
     found.add('I3', 'wrong', `${where(row)}: op ${op} names changed fields`);
 }

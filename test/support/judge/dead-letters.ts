@@ -19,7 +19,7 @@ export function checkDeadLetters(
 ): number {
   const rows = log.rows(`${feed}.dead-letters`);
   const unusable = new Set(
-    history.flatMap(({ record }) => (record === null || isUsable(record) ? [] : [canonical(record)])),
+    history.flatMap(({ record }) => (record === null || isUsable(feed, record) ? [] : [canonical(record)])),
   );
   const kept = new Set<string>();
   const texts = new Set<string>();

@@ -9,12 +9,13 @@ const PROOF_MS = 10_000;
 
 /** I7 as far as a log can show it: the API did not show a deleted record, and that for a while. */
 export function checkDeletes(
+  feed: string,
   lives: readonly Life[],
   history: readonly ApiVersion[],
   { goneForMs = 0 }: Knowledge,
   found: Findings,
 ): void {
-  const versions = byId(history);
+  const versions = byId(feed, history);
   for (const { row, id, envelope } of lives.flatMap(({ events }) => events)) {
     if (envelope.op !== 'd') continue;
     const at = envelope.ts_ms;

@@ -1,4 +1,4 @@
-import { type Kind, type Members, type RecordRules, recordRules } from './vendor-record';
+import { type Kind, type Members, namedMembers, type RecordRules, recordRules } from './vendor-record';
 
 export type Image = Readonly<Record<string, unknown>>;
 type Json = Readonly<Record<string, unknown>>;
@@ -9,12 +9,41 @@ const drifted = Symbol('drifted');
 export function expectedImage(feed: string, record: Json): Image {
   const rules = recordRules[feed]!;
   const extra: Record<string, string> = {};
-  const { id, updated, ...rest } = record;
+  const named = namedMembers(feed);
+  const { [named.id]: id, [named.updated]: updated, ...rest } = record;
   const image = mapMembers(rules.members, rest, '', rules, extra);
   for (const [name, companion] of Object.entries(rules.zeroIsUnknownWithout)) {
     if (image[name] === 0 && image[companion] === null) image[name] = null;
   }
-  return { ...image, id: wellFormed(id as string), updated: seconds(updated as number), extra };
+  return {
+    ...image,
+    [named.id]: typeof id === 'string' ? wellFormed(id) : id,
+    // The field stays as the vendor writes it, except that seconds are whole and digits are a number.
+    [named.updated]:
+      named.format === 'iso8601'
+        ? updated
+        : named.format === 'seconds'
+          ? seconds(updated as number)
+          : Number(updated),
+    extra,
+  };
+}
+
+/** When the record was updated, Unix ms, as far as the vendor tells them. @param record as the vendor or an image has it */
+export function updatedMs(feed: string, record: Json): number {
+  const { updated, format } = namedMembers(feed);
+  const value = record[updated];
+  if (format === 'iso8601') return Date.parse(value as string);
+  return format === 'seconds' ? seconds(value as number) * 1000 : Number(value);
+}
+
+export function updatedSeconds(feed: string, record: Json): number {
+  return Math.floor(updatedMs(feed, record) / 1000);
+}
+
+/** The record's key. */
+export function idOf(feed: string, record: Json): string {
+  return String(record[namedMembers(feed).id]);
 }
 
 export function seconds(updated: number): number {

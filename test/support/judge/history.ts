@@ -1,4 +1,5 @@
-import { seconds } from './expected-image';
+import { idOf, updatedSeconds } from './expected-image';
+import { namedMembers } from './vendor-record';
 
 /** What the API showed under one id, or that it showed it no more. */
 export interface ApiVersion {
@@ -11,16 +12,23 @@ export interface ApiVersion {
   readonly serverSecond: number;
 }
 
-export function isUsable(record: Readonly<Record<string, unknown>>): boolean {
-  return typeof record.id === 'string' && record.id !== '' && typeof record.updated === 'number';
+export function isUsable(feed: string, record: Readonly<Record<string, unknown>>): boolean {
+  const { id, updated, format } = namedMembers(feed);
+  const hasId = typeof record[id] === 'string' ? record[id] !== '' : typeof record[id] === 'number';
+  return (
+    hasId && (format === 'seconds' ? typeof record[updated] === 'number' : record[updated] !== undefined)
+  );
 }
 
 /** By id, oldest first. */
-export function byId(history: readonly ApiVersion[]): ReadonlyMap<string, readonly ApiVersion[]> {
+export function byId(
+  feed: string,
+  history: readonly ApiVersion[],
+): ReadonlyMap<string, readonly ApiVersion[]> {
   const versions = new Map<string, ApiVersion[]>();
   for (const version of history) {
     const { record } = version;
-    const id = record !== null && isUsable(record) ? (record.id as string) : version.id;
+    const id = record !== null && isUsable(feed, record) ? idOf(feed, record) : version.id;
     const known = versions.get(id);
     if (known === undefined) versions.set(id, [version]);
     else known.push(version);
@@ -51,7 +59,11 @@ export function absences(versions: readonly ApiVersion[]): Absence[] {
 }
 
 /** No poll has to look where this came up: it is a removal, or its `updated` was too old by then. */
-export function isHidden({ record, serverSecond }: ApiVersion, overlapSeconds: number): boolean {
+export function isHidden(
+  feed: string,
+  { record, serverSecond }: ApiVersion,
+  overlapSeconds: number,
+): boolean {
   if (record === null) return true;
-  return typeof record.updated === 'number' && serverSecond - seconds(record.updated) > overlapSeconds;
+  return isUsable(feed, record) && serverSecond - updatedSeconds(feed, record) > overlapSeconds;
 }

@@ -49,7 +49,7 @@ export function judge(
       return { ...life, live: replay(feed, life, known.snapshots?.[feed] ?? 0, found) };
     });
     checkVersions(feed, lives, history, found);
-    checkDeletes(lives, history, known, found);
+    checkDeletes(feed, lives, history, known, found);
     // A reset may just have been: then nothing is live.
     const current = lives.find(({ incarnation }) => incarnation === stored?.offset.incarnation);
     const live: Live = (stored === null ? lives.at(-1) : current)?.live ?? new Map();

@@ -34,9 +34,9 @@ async function get(url: string): Promise<unknown> {
   return answer.json();
 }
 
-/** Topics into which a new owner writes its fence: a tombstone of a key that no record has. */
+/** Topics into which a new owner writes its fence: a tombstone with a header that no delete has. */
 const fenced = /\.(current|source-offset|dead-letters)$/;
-const fenceKey = '__highwater_fence';
+const isFence = ({ value, headers }: ForeignRecord) => value === null && headers.owner_epoch !== undefined;
 
 /**
  * A log on Kafka, of which every record is still there: the brokers must not have compacted it yet.
@@ -48,10 +48,11 @@ export async function kafkaRecords(
 ): Promise<JudgedLog> {
   const topics = new Map<string, LogRow[]>();
   const ids = new Set<number>();
-  for (const { topic: fullName, key, ...record } of records) {
+  for (const found of records) {
+    const { topic: fullName, key, ...record } = found;
     if (!fullName.startsWith(prefix)) throw new Error(`${fullName} does not begin with ${prefix}`);
     const topic = fullName.slice(prefix.length);
-    if (key === fenceKey && record.value === null && fenced.test(topic)) continue;
+    if (isFence(found) && fenced.test(topic)) continue;
     const row = { ...record, topic, key: key ?? '' };
     const rows = topics.get(topic);
     if (rows === undefined) topics.set(topic, [row]);

@@ -1,6 +1,6 @@
 import { type ChangeEvent, sameImage, where } from './change-log';
 import { noticeable } from './difference';
-import { canonical, expectedImage, type Image } from './expected-image';
+import { canonical, expectedImage, type Image, updatedSeconds } from './expected-image';
 import { type ApiVersion, byId, isHidden, isUsable } from './history';
 import type { Life, Live } from './lives';
 import type { Findings } from './verdict';
@@ -132,8 +132,8 @@ function nearest(versions: readonly (string | null)[], from: number): Image | nu
 /** As they must be published; null: it was removed. */
 function imagesById(feed: string, history: readonly ApiVersion[]): Map<string, (string | null)[]> {
   const shown = new Map<string, (string | null)[]>();
-  for (const [id, versions] of byId(history)) {
-    const usable = versions.filter(({ record }) => record === null || isUsable(record));
+  for (const [id, versions] of byId(feed, history)) {
+    const usable = versions.filter(({ record }) => record === null || isUsable(feed, record));
     shown.set(
       id,
       usable.map(({ record }) => (record === null ? null : canonical(expectedImage(feed, record)))),
@@ -158,16 +158,16 @@ export function checkTruth(
   }: { readonly overlapSeconds?: number | undefined; readonly readUntilMs: number },
   found: Findings,
 ): void {
-  const versions = byId(history);
+  const versions = byId(feed, history);
   const isExcused = (id: string): boolean => {
     const last = versions.get(id)?.at(-1);
-    return last !== undefined && isHidden(last, overlapSeconds) && last.shownFromMs > readUntilMs;
+    return last !== undefined && isHidden(feed, last, overlapSeconds) && last.shownFromMs > readUntilMs;
   };
   for (const [id, record] of truth) {
     if (isExcused(id)) continue;
     const image = live.get(id)?.envelope.after;
     if (image === undefined || image === null) {
-      found.add('I1', 'lost', `${id} is missing, updated ${String(record.updated)}`);
+      found.add('I1', 'lost', `${id} is missing, updated ${updatedSeconds(feed, record)}`);
       continue;
     }
     const differing = noticeable(feed, image, expectedImage(feed, record));
@@ -175,7 +175,7 @@ export function checkTruth(
       found.add(
         'I1',
         'lost',
-        `${id} is behind in [${differing}]: published updated ${String(image.updated)}, the API shows ${String(record.updated)}`,
+        `${id} is behind in [${differing}]: published updated ${updatedSeconds(feed, image)}, the API shows ${updatedSeconds(feed, record)}`,
       );
   }
   for (const id of live.keys()) {

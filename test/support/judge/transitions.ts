@@ -183,7 +183,16 @@ function ratingChanged(cause: ChangeEvent, former: Image | null, after: Image): 
   const { id, rating_id, firm_id, firm, analyst_id, action, rating, pt, date, updated } = after;
   return {
     ...causeOf(cause, ':rating'),
-    ...{ id, rating_id, firm_id, firm, analyst_id, action, rating, pt, date, updated },
+    id,
+    rating_id,
+    firm_id,
+    firm,
+    analyst_id,
+    action,
+    rating,
+    pt,
+    date,
+    updated,
     symbol: security.symbol,
     security_name: security.name,
     exchange: security.exchange,

@@ -1,3 +1,5 @@
+import { apiRecordRules } from './api-records';
+
 /**
  * What the specification says of the three records, written down once more: the judge must not learn it from the
  * publisher. Sources: `market-data-api.md` section 2 for names and types, DESIGN section 3 for what is published of them.
@@ -6,6 +8,8 @@ export type Kind = 'text' | 'decimal' | 'integer' | 'number' | 'boolean' | 'text
 export type Members = { readonly [vendorName: string]: Kind | Members };
 
 export interface RecordRules {
+  /** How the vendor names and writes the two members that every record has. Default: as the mission's API. */
+  readonly named?: NamedMembers;
   readonly members: Members;
   /** `""` is unknown. */
   readonly emptyIsUnknown: boolean;
@@ -13,6 +17,16 @@ export interface RecordRules {
   readonly zeroIsUnknown: readonly string[];
   /** 0 is unknown while the other member is. */
   readonly zeroIsUnknownWithout: Readonly<Record<string, string>>;
+}
+
+export interface NamedMembers {
+  readonly id: string;
+  readonly updated: string;
+  readonly format: 'seconds' | 'milliseconds' | 'iso8601';
+}
+
+export function namedMembers(feed: string): NamedMembers {
+  return recordRules[feed]?.named ?? { id: 'id', updated: 'updated', format: 'seconds' };
 }
 
 function all(kind: Kind, names: string): Record<string, Kind> {
@@ -39,6 +53,7 @@ function accuracy(): Members {
 const given = { emptyIsUnknown: false, zeroIsUnknown: [], zeroIsUnknownWithout: {} } as const;
 
 export const recordRules: Readonly<Record<string, RecordRules>> = {
+  ...apiRecordRules,
   insights: {
     ...given,
     members: {
@@ -57,8 +72,14 @@ export const recordRules: Readonly<Record<string, RecordRules>> = {
   ipos: {
     emptyIsUnknown: true,
     zeroIsUnknown: [
-      ...['sic', 'last_yr_income_year', 'last_yr_revenue_year', 'offering_shares', 'offering_value'],
-      ...['market_cap_at_offer', 'shares_outstanding', 'ord_shares_out_after_offer'],
+      'sic',
+      'last_yr_income_year',
+      'last_yr_revenue_year',
+      'offering_shares',
+      'offering_value',
+      'market_cap_at_offer',
+      'shares_outstanding',
+      'ord_shares_out_after_offer',
     ],
     zeroIsUnknownWithout: { last_yr_income: 'last_yr_income_year', last_yr_revenue: 'last_yr_revenue_year' },
     members: {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
-import { serveEvents } from '../../../src/admin/event-stream';
+import { serveEvents } from '../../../src/admin/http/event-stream';
 import { until } from '../../support/until';
 
 let app: FastifyInstance;
@@ -60,6 +60,19 @@ it('refuses one too many, and takes another when one has gone', async () => {
     if (answer.status === 503) await answer.text();
     return answer.status === 200;
   });
+});
+
+it('a request that is pipelined behind a stream takes no slot', async () => {
+  const port = await serve('data: 1\n\n', 20, { connections: 2 });
+  const looking = connect(port, '127.0.0.1').on('error', () => {});
+  looking.resume().write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5));
+  await until(() => count.open === 1);
+  // An answer on another connection shows that all five requests were taken up before.
+  const other = await fetch(`http://127.0.0.1:${port}/events`);
+  expect([other.status, count.open]).toEqual([200, 2]);
+  await other.body!.cancel();
+  looking.destroy();
+  await until(() => count.open === 0);
 });
 
 it('ends with the server', async () => {

@@ -1,5 +1,6 @@
+import { knowledgeOf } from '../../../src/admin/board-verdicts';
 import { type FeedBoard, feedBoard } from '../../../src/admin/feed-board';
-import { readiness } from '../../../src/admin/readiness';
+import { verdictOf } from '../../../src/feed-status/verdict';
 import type { PublisherEvent } from '../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../src/state/feed-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
@@ -44,7 +45,7 @@ it('follows a feed from waiting to owned', () => {
 
 it('keeps a failure through every try, until a poll succeeds', () => {
   tell(acquired, failed, { kind: 'retried', reason: 'SOURCE_TIMEOUT' });
-  expect(ipos().failure).toEqual({ code: 'SOURCE_TIMEOUT', parks: false });
+  expect(ipos().failure).toEqual({ code: 'SOURCE_TIMEOUT', parks: false, what: 'late' });
   tell(polled);
   expect(ipos().failure).toBeNull();
 });
@@ -54,12 +55,13 @@ it('waits without a failure of its own once another instance has the feed', () =
   expect(ipos()).toMatchObject({ phase: 'restoring', failure: { parks: true } });
   tell({ kind: 'waiting' });
   expect(ipos()).toMatchObject({ phase: 'waiting', failure: null });
-  expect(readiness(ipos(), 'another instance', 0).condition).toBe('standby');
+  const owners = new Map([['ipos', 'host:1']]);
+  expect(verdictOf(knowledgeOf(ipos(), owners, null), 0).condition).toBe('standby');
 });
 
 it('keeps why the others cannot be asked while it waits for their word', () => {
   tell({ kind: 'waiting' }, { ...failed, code: 'KAFKA_UNREACHABLE' }, { kind: 'waiting' });
-  expect(readiness(ipos(), 'unknown', 0).reason).toContain('KAFKA_UNREACHABLE');
+  expect(verdictOf(knowledgeOf(ipos(), null, null), 0).reason).toContain('KAFKA_UNREACHABLE');
 });
 
 it('takes back a feed that it has lost by a failure, and waits for one that was taken from it', () => {

@@ -1,8 +1,13 @@
 import { feedBoard } from '../../../src/admin/feed-board';
-import { type MetricName, type MetricSpec, metricsPage, metricTable } from '../../../src/admin/metric-table';
-import { createMetrics, type Metrics } from '../../../src/admin/metrics';
+import {
+  type MetricName,
+  type MetricSpec,
+  metricsPage,
+  metricTable,
+} from '../../../src/admin/metrics/metric-table';
+import { createMetrics, type Metrics } from '../../../src/admin/metrics/metrics';
+import type { PublishedChanges } from '../../../src/pipeline/changes/published-changes';
 import type { PageReport } from '../../../src/pipeline/poll';
-import type { PublishedChanges } from '../../../src/pipeline/published-changes';
 import type { PublisherEvent } from '../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../src/state/feed-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
@@ -12,11 +17,13 @@ import { samplesOf } from '../../support/metrics-text';
 
 const feeds = [testFeed('ipos', { pollIntervalMs: 30_000 }), testFeed('insights', {})];
 let metrics: Metrics;
+let owners: Map<string, string>;
 let tell: (event: PublisherEvent) => void;
 
 beforeEach(() => {
   const board = feedBoard(feeds);
-  metrics = createMetrics(board, { version: '1.2.3', log: 'embedded' });
+  owners = new Map();
+  metrics = createMetrics(board, async () => owners, { version: '1.2.3', log: 'embedded' });
   tell = (event) => {
     board.tell(event);
     metrics.tell(event);
@@ -49,8 +56,11 @@ function page(change: Partial<PageReport>): PublisherEvent {
   return { kind: 'page', feed: 'ipos', report: report as unknown as PageReport };
 }
 const none: PublishedChanges = {
-  ...{ count: 0, ops: { c: 0, u: 0, d: 0, r: 0 } },
-  ...{ transitions: [0], polledUpdated: [], extras: [] },
+  count: 0,
+  ops: { c: 0, u: 0, d: 0, r: 0 },
+  transitions: [0],
+  polledUpdated: [],
+  extras: [],
 };
 
 it('docs/metrics.md is what the code has (UPDATE_DOCS=1 writes it)', () => {
@@ -80,7 +90,10 @@ it('has every metric of the table, and of its own no other', async () => {
 
 it('counts what pages bring', async () => {
   const changes: PublishedChanges = {
-    ...{ count: 4, ops: { c: 1, u: 2, d: 0, r: 1 }, transitions: [1], extras: [] },
+    count: 4,
+    ops: { c: 1, u: 2, d: 0, r: 1 },
+    transitions: [1],
+    extras: [],
     polledUpdated: [1_790_000_000, 1_790_000_004, 1_790_000_099],
   };
   tell(page({ rows: 10, changes, letters: [{}] as never, observedAtMs: 1_790_000_008_500 }));
@@ -101,7 +114,10 @@ it('counts what pages bring', async () => {
 
 it('counts what is committed beside pages, as no answer of a poll', async () => {
   const changes: PublishedChanges = {
-    ...{ count: 2, ops: { c: 0, u: 1, d: 1, r: 0 }, transitions: [1], extras: [] },
+    count: 2,
+    ops: { c: 0, u: 1, d: 1, r: 0 },
+    transitions: [1],
+    extras: [],
     polledUpdated: [1_790_000_000],
   };
   tell({ kind: 'otherChanges', feed: 'ipos', changes, observedAtMs: 1_790_000_009_000 });
@@ -160,8 +176,12 @@ it('shows of a feed what its owner knows, and nothing of one that another instan
   tell({ kind: 'released', feed: 'ipos' });
   const text = await metrics.text();
   expect(await value('highwater_feed_owned')).toBe(0);
-  for (const name of ['highwater_tracked_records', 'highwater_heartbeat_timestamp_seconds'])
-    expect(samplesOf(text, name)).toEqual([]);
+  for (const name of [
+    'highwater_tracked_records',
+    'highwater_heartbeat_timestamp_seconds',
+    'highwater_poll_interval_seconds',
+  ])
+    expect(samplesOf(text, name)).toStrictEqual([]);
   // Counted once, however often it is looked at.
   expect(await value('highwater_drifted_values_total')).toBe(5);
 });
@@ -172,6 +192,25 @@ it('is parked until a poll succeeds, through every try in between', async () => 
   tell({ kind: 'retried', feed: 'ipos', reason: 'SOURCE_TIMEOUT' });
   expect(await value('highwater_feed_parked')).toBe(1);
   tell({ kind: 'polled', feed: 'ipos', seconds: 1, result: { complete: true } as never });
+  expect(await value('highwater_feed_parked')).toBe(0);
+});
+
+it('a paused feed is not parked, nor is one that another instance has', async () => {
+  const parked = {
+    kind: 'failed',
+    feed: 'ipos',
+    code: 'SOURCE_UNAUTHORIZED',
+    parks: true,
+    what: '',
+  } as const;
+  tell({ ...owned, state: { ...state, offset: { ...state.offset, paused: true } } });
+  tell(parked);
+  expect([await value('highwater_feed_parked'), await value('highwater_feed_paused')]).toEqual([0, 1]);
+  tell({ kind: 'released', feed: 'ipos' });
+  tell({ kind: 'waiting', feed: 'ipos' });
+  tell(parked);
+  expect(await value('highwater_feed_parked')).toBe(1);
+  owners.set('ipos', 'host:1');
   expect(await value('highwater_feed_parked')).toBe(0);
 });
 

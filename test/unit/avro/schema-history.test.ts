@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Subject } from '../../../src/avro/feed-subjects';
-import { changelogOf, historyFolder, historyStanding } from '../../../src/avro/schema-history';
+import { changelogOf, historyFolder, historyStanding } from '../../../src/avro/registry/schema-history';
 import { type FieldSchema, feedSchemas, readSchema } from '../../../src/avro/schemas';
 import { ipos } from '../../../src/feeds/ipos';
 import { historyGaps, keptSubjects, newSchemaVersions } from '../../../tools/generate/schema-versions';
@@ -52,7 +52,7 @@ it('a new field with a default asks for a version, and for no other of the same 
   ]);
 
   write(newSchemaVersions('the sector', history(), subjects));
-  expect(historyGaps(history(), subjects)).toEqual([]);
+  expect(historyGaps(history(), subjects)).toStrictEqual([]);
   expect(newSchemaVersions('the sector', history(), subjects).size).toBe(0);
   expect(readFileSync(changelogOf(history()), 'utf8')).toContain(
     '## marketdata.ipos.Ipo\n\n- 2 – the sector\n- 1 – first version\n',

@@ -1,8 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import type { Check } from '../../../src/cli/doctor/check';
-import { cellsOf } from '../../../src/cli/format/cells';
-import { checkLine } from '../../../src/cli/format/check-line';
+import { checkLine } from '../../../src/cli/lines/check-line';
+import { cellsOf } from '../../../src/cli/terminal/cells';
+import { anyCharacter } from '../../support/any-character';
+import { runs } from '../../support/runs';
 
 const failed: Check = {
   check: 'token',
@@ -40,7 +42,7 @@ it('is folded under itself, and under its name in a narrow terminal', () => {
 
 it('has no line that is wider than the terminal, whatever was found', () => {
   const text = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.string({ unit: anyCharacter, maxLength: 200 }),
     fc.constant('東京市場株式会社 '.repeat(20)),
   );
   const state = fc.constantFrom('ok', 'warning', 'failed', 'skipped');
@@ -57,5 +59,6 @@ it('has no line that is wider than the terminal, whatever was found', () => {
       for (const line of stripVTControlCharacters(checkLine(one as Check, { width, color })).split('\n'))
         expect(cellsOf(line)).toBeLessThanOrEqual(width);
     }),
+    { numRuns: runs(20) },
   );
 });

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { confirmReset } from '../../../src/cli/confirm-reset';
+import { confirmReset } from '../../../src/cli/operators/confirm-reset';
 
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
 
@@ -37,7 +37,8 @@ it('does not ask where nobody could answer', async () => {
     [terminal(), piped],
   ] as const) {
     await expect(confirmReset('ipos', { input, output }, signal)).rejects.toMatchObject({
-      ...{ code: 'USAGE_INVALID', remedy: 'Say --yes when it is meant.' },
+      code: 'USAGE_INVALID',
+      remedy: 'Say --yes when it is meant.',
     });
   }
 });

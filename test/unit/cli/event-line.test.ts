@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { DecodedRecord } from '../../../src/avro/record-decoder';
-import { cellsOf } from '../../../src/cli/format/cells';
-import { eventLine } from '../../../src/cli/format/event-line';
+import type { DecodedRecord } from '../../../src/avro/codec/record-decoder';
+import { eventLine } from '../../../src/cli/lines/event-line';
+import { cellsOf } from '../../../src/cli/terminal/cells';
 
 const base = { topic: 't', partition: 0, logOffset: 0, timestamp: 1_700_000_000_000, key: 'k', headers: {} };
 

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
-import { cellsOf } from '../../../src/cli/format/cells';
-import { type ProgressText, progressLines } from '../../../src/cli/format/progress-line';
-import { painted } from '../../../src/cli/format/spans';
-import { operationText } from '../../../src/cli/operation-progress';
+import { progressLines } from '../../../src/cli/progress/progress-line';
+import { operationText, type ProgressText } from '../../../src/cli/progress/progress-text';
+import { cellsOf } from '../../../src/cli/terminal/cells';
+import { painted } from '../../../src/cli/terminal/spans';
+import { anyCharacter } from '../../support/any-character';
+import { runs } from '../../support/runs';
 
 const shown = (texts: readonly ProgressText[], width = 120, tick = 0): string[] =>
   progressLines(texts, width, tick).map((line) => painted(line, width, false));
@@ -32,19 +34,31 @@ it('puts the figures of several works under each other, and says what stands sti
 });
 
 const facts = {
-  ...{ scan: 1, phase: 'scan', pages: 4, rows: 400, scanRows: 400, tracked: 900 },
-  ...{ created: 1, updated: 0, missing: 0, probed: 0, pauseMs: 0 },
+  scan: 1,
+  phase: 'scan',
+  pages: 4,
+  rows: 400,
+  scanRows: 400,
+  tracked: 900,
+  created: 1,
+  updated: 0,
+  missing: 0,
+  probed: 0,
+  pauseMs: 0,
 };
 const reconcile = (more: object, sinceMs = 0) =>
   operationText('reconcile', 'ipos', { summary: 's', facts: { ...facts, ...more } }, sinceMs);
 
 it('shows a reconcile as far as its scan is, claims no percentage, and counts down to the second scan', () => {
   expect(reconcile({})).toEqual({
-    ...{ label: 'ipos', work: 'reconcile', share: 400 / 900 },
+    label: 'ipos',
+    work: 'reconcile',
+    share: 400 / 900,
     facts: ['scan 1: 400 of about 900 rows', '1 late record'],
   });
   expect(reconcile({ phase: 'pause', missing: 3, pauseMs: 60_000 }, 20_000)).toMatchObject({
-    ...{ share: null, facts: ['second scan in 40 s', '3 records not shown', '1 late record'] },
+    share: null,
+    facts: ['second scan in 40 s', '3 records not shown', '1 late record'],
   });
   expect(reconcile({ phase: 'probe', missing: 4, probed: 1 })).toMatchObject({ share: 0.25 });
 });
@@ -71,10 +85,13 @@ it('repeats the words of an owner whose figures it does not know', () => {
 });
 
 it('has no line that is wider than the terminal', () => {
-  const text = fc.string({ unit: 'binary', maxLength: 80 });
+  const text = fc.string({ unit: anyCharacter, maxLength: 80 });
   const work = fc.record({
-    ...{ label: text, work: text, share: fc.option(fc.double({ min: -1, max: 2, noNaN: true })) },
-    ...{ facts: fc.array(text, { maxLength: 5 }), trouble: text },
+    label: text,
+    work: text,
+    share: fc.option(fc.double({ min: -1, max: 2, noNaN: true })),
+    facts: fc.array(text, { maxLength: 5 }),
+    trouble: text,
   });
   fc.assert(
     fc.property(
@@ -84,5 +101,6 @@ it('has no line that is wider than the terminal', () => {
         for (const line of shown(works, width)) expect(cellsOf(line)).toBeLessThanOrEqual(width);
       },
     ),
+    { numRuns: runs(20) },
   );
 });

@@ -1,16 +1,26 @@
+import '../../support/runs';
 import fc from 'fast-check';
 import { outcomeOf, saidOutcome } from '../../../src/commands/answers';
 import type { Command } from '../../../src/commands/command';
 import { commandOf, factsOf, factTexts, namedCommand } from '../../../src/commands/command-arguments';
 import { type CommandRecord, commandCodec, commandSchema } from '../../../src/commands/command-record';
-import { HighwaterError } from '../../../src/errors';
+import { type ErrorCode, HighwaterError } from '../../../src/errors';
 import { commandsTopic } from '../../../src/log/topics';
 import { memoryRegistry } from '../../support/registry';
 
 const topic = commandsTopic('highwater', 'staging.');
 const record: CommandRecord = {
-  ...{ request_id: 'r', kind: 'failed', feed: 'ipos', ...namedCommand({ name: 'pause' }), asked_by: 'box:1' },
-  ...{ expires_ms: 2, owner: 'box:2', owner_id: 'o', summary: null, facts: { rows: '1' }, ts_ms: 3 },
+  request_id: 'r',
+  kind: 'failed',
+  feed: 'ipos',
+  ...namedCommand({ name: 'pause' }),
+  asked_by: 'box:1',
+  expires_ms: 2,
+  owner: 'box:2',
+  owner_id: 'o',
+  summary: null,
+  facts: { rows: '1' },
+  ts_ms: 3,
   error: { code: 'LOG_BUSY', message: 'm', now: 'n', remedy: 'r' },
 };
 
@@ -22,7 +32,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     name: fc.constantFrom(...(['pause', 'resume', 'reset', 'snapshot', 'retry-dead-letters'] as const)),
   }),
   fc.record({
-    ...{ name: fc.constant('reconcile' as const), dryRun: fc.boolean() },
+    name: fc.constant('reconcile' as const),
+    dryRun: fc.boolean(),
     allowDeletes: fc.option(fc.nat()),
   }),
   fc.record({ name: fc.constant('backfill' as const), from: day, to: day }),
@@ -41,7 +52,10 @@ it('brings every command through the topic as it was asked', async () => {
 
 it('carries the topic’s name with prefix and app id', () => {
   expect(topic).toEqual({
-    ...{ name: 'staging.highwater.commands', partitions: 1, cleanup: 'delete', retentionMs: 86_400_000 },
+    name: 'staging.highwater.commands',
+    partitions: 1,
+    cleanup: 'delete',
+    retentionMs: 86_400_000,
   });
 });
 
@@ -68,22 +82,64 @@ it('passes over values that are none of a command', async () => {
   expect(await codec.decode(Buffer.alloc(5))).toBeNull();
   const ours = await codec.encode(record);
   expect(await codec.decode(ours.subarray(0, ours.length - 3))).toBeNull();
-  const unknown = {
-    ...registry,
-    schemaById: () => Promise.reject(new HighwaterError('SCHEMA_UNKNOWN', 'no such id')),
-  };
-  expect(await commandCodec(topic, unknown).decode(ours)).toBeNull();
+  expect(await codec.decode(ours)).toEqual(record);
 });
 
-it('does not take a registry that is down for a value that is none', async () => {
-  const registry = memoryRegistry();
-  const wire = await commandCodec(topic, registry).encode(record);
-  const down = {
-    ...registry,
-    schemaById: () => Promise.reject(new HighwaterError('REGISTRY_UNREACHABLE', '')),
-  };
-  await expect(commandCodec(topic, down).decode(wire)).rejects.toMatchObject({
-    code: 'REGISTRY_UNREACHABLE',
+describe('a registry that does not tell what a schema id is', () => {
+  /** Answers with an error until it is told otherwise. */
+  function failing(code: ErrorCode) {
+    const registry = memoryRegistry();
+    const told: number[] = [];
+    let error: HighwaterError | null = new HighwaterError(code, 'GET /schemas/ids/1 answered so');
+    const asked: number[] = [];
+    let now = 0;
+    const codec = commandCodec(
+      topic,
+      {
+        ...registry,
+        schemaById(id) {
+          asked.push(id);
+          return error === null ? registry.schemaById(id) : Promise.reject(error);
+        },
+      },
+      { passesOver: (id) => void told.push(id), now: () => now },
+    );
+    return {
+      codec,
+      asked,
+      told,
+      later(ms: number) {
+        now += ms;
+      },
+      mend() {
+        error = null;
+      },
+    };
+  }
+
+  it.each(['REGISTRY_REFUSED', 'REGISTRY_UNAUTHORIZED', 'SCHEMA_UNKNOWN'] as const)(
+    'is asked seldom when it answers %s, and its records are passed over until it tells',
+    async (code) => {
+      const { codec, asked, told, later, mend } = failing(code);
+      const wire = await codec.encode(record);
+      for (let i = 0; i < 10; i++) expect(await codec.decode(wire)).toBeNull();
+      expect([asked, told]).toEqual([[1], [1]]);
+      later(10_000);
+      expect(await codec.decode(wire)).toBeNull();
+      expect([asked, told]).toEqual([[1, 1], [1]]);
+      mend();
+      later(10_000);
+      expect(await codec.decode(wire)).toEqual(record);
+    },
+  );
+
+  it('is asked again at once when it cannot be reached: the record may be a command', async () => {
+    const { codec, told, mend } = failing('REGISTRY_UNREACHABLE');
+    const wire = await codec.encode(record);
+    await expect(codec.decode(wire)).rejects.toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    mend();
+    expect(await codec.decode(wire)).toEqual(record);
+    expect(told).toStrictEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
-import { tryOften } from '../../../src/consumer/attempts';
-import { messageOf } from '../../../src/consumer/dead-letters';
+import { tryOften } from '../../../src/consumer/handling/attempts';
+import { messageOf } from '../../../src/consumer/handling/dead-letters';
 
 it('tries as often as by default where the number is given as undefined', async () => {
   let tries = 0;
@@ -30,17 +30,15 @@ it('whatever is thrown has a message, of bounded length', () => {
     new Error('said'),
   ];
   expect(thrown.map(messageOf)).toEqual([
-    ...[
-      'undefined',
-      'null',
-      'text',
-      '7',
-      '{ a: 1 }',
-      '[Object: null prototype] {}',
-      'Symbol(s)',
-      'undefined',
-      'said',
-    ],
+    'undefined',
+    'null',
+    'text',
+    '7',
+    '{ a: 1 }',
+    '[Object: null prototype] {}',
+    'Symbol(s)',
+    'undefined',
+    'said',
   ]);
   expect(messageOf(new Error('x'.repeat(2_000_000))).length).toBeLessThan(3_000);
 });

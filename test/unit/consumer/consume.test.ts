@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { takePart } from '../../../src/consumer/consume';
 import type { Decoder } from '../../../src/consumer/decoder';
-import { eventJob } from '../../../src/consumer/handlers';
+import { takePart } from '../../../src/consumer/handling/consume';
+import { eventJob } from '../../../src/consumer/handling/handlers';
 import type { ConsumeOptions } from '../../../src/consumer/options';
 import { HighwaterError } from '../../../src/errors';
 import type { LogRecord, ProducerRecord } from '../../../src/log/commit-log';
@@ -29,7 +29,12 @@ function scriptedLog() {
     give(from: number | null) {
       const revoking = new AbortController();
       const place: AssignedPartition = {
-        ...{ topic: 't', partition: 0, committed: from, range: { first: 0, end: 10 } },
+        topic: 't',
+        topicId: null,
+        isRecreated: false,
+        partition: 0,
+        committed: from,
+        range: { first: 0, end: 10, sinceJoined: 10 },
         revoked: revoking.signal,
         async *records(next) {
           const records = Array.from({ length: 10 - next }, (_, i) => record(next + i));
@@ -44,7 +49,7 @@ function scriptedLog() {
       return { done: options!.work(place), revoke: () => revoking.abort() };
     },
     port: {
-      ends: async () => new Map([[0, 10]]),
+      endsWithId: async () => ({ topicId: null, ends: new Map([[0, 10]]) }),
       joinGroup(given) {
         options = given;
         return { over: new Promise<void>(() => undefined), leave: async () => undefined };
@@ -53,7 +58,7 @@ function scriptedLog() {
         if (log.appendFails !== null) throw log.appendFails;
         appended.push(...records);
       },
-    } as Pick<ConsumerLog, 'ends' | 'joinGroup' | 'append'> as ConsumerLog,
+    } as Pick<ConsumerLog, 'endsWithId' | 'joinGroup' | 'append'> as ConsumerLog,
     isJoined: () => options !== null,
     joined: () => until(() => options !== null),
   };
@@ -207,7 +212,7 @@ it('rejects also when what fails it is nothing', async () => {
 
 it('tells of a topic that is not there', async () => {
   const log = scriptedLog();
-  log.port.ends = async () => new Map();
+  log.port.endsWithId = async () => ({ topicId: null, ends: new Map() });
   const logger = quietLogger();
   const { ended, stop } = consume(log, () => undefined, {}, logger);
   await log.joined();

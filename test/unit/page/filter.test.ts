@@ -28,14 +28,14 @@ it('finds by symbol, title, value and transition, whatever the case', () => {
 
 it('wants every word', () => {
   expect(found({ text: ' zelinnix  huxio ' })).toEqual([0]);
-  expect(found({ text: 'zelinnix lgz' })).toEqual([]);
+  expect(found({ text: 'zelinnix lgz' })).toStrictEqual([]);
 });
 
 it('finds by feed, type and op, all of them together', () => {
   expect(found({ feed: 'insights' })).toEqual([1]);
   expect(found({ type: '*' })).toEqual([0]);
   expect(found({ type: 'DealStatusChanged' })).toEqual([0]);
-  expect(found({ type: 'RatingChanged' })).toEqual([]);
+  expect(found({ type: 'RatingChanged' })).toStrictEqual([]);
   expect(found({ ops: ['c', 'r'] })).toEqual([1, 2]);
   expect(found({ ops: ['c', 'r'], feed: 'analysts' })).toEqual([2]);
 });

@@ -43,7 +43,7 @@ it('counts what the server did not send, until the list is cleared', () => {
   const flooded = told(changes({ left: 300 }), changes({ left: 200, changes: [aChange()] }));
   expect(flooded.left).toBe(500);
   const cleared = reduce(flooded, { kind: 'cleared' });
-  expect([cleared.left, cleared.rows]).toEqual([0, []]);
+  expect([cleared.left, cleared.rows]).toStrictEqual([0, []]);
 });
 
 it('keeps the newest 2000 rows', () => {

@@ -1,5 +1,5 @@
-import { describeProgress } from '../../../src/pipeline/backfill';
-import { dateOf, dayOf, isDate } from '../../../src/pipeline/calendar';
+import { describeProgress } from '../../../src/pipeline/rounds/backfill';
+import { dateOf, dayOf, firstSecondOf, isDate, lastSecondOf } from '../../../src/pipeline/scan/calendar';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 
 describe('the progress of a backfill', () => {
@@ -17,7 +17,9 @@ describe('the progress of a backfill', () => {
     const offset = { ...firstSourceOffset('insights', 'abcd1234', 'scope'), backfill };
     const now = Date.parse('2026-06-01');
     expect(describeProgress(offset, now)).toEqual({
-      ...{ done: 0.2, rows: 50, secondsLeft: 80 },
+      done: 0.2,
+      rows: 50,
+      secondsLeft: 80,
       reached: '2026-01-03',
     });
     const half = { ...backfill, next_date: null, next_second: Date.parse('2026-01-06') / 1000 };
@@ -34,13 +36,19 @@ describe('calendar dates', () => {
     expect(dateOf(dayOf(date))).toBe(date);
   });
 
-  it.each(['2026-02-30', '2026-13-01', '2026-1-1', '2026', '', '2026-01-31T00:00:00Z'])(
+  it.each(['2026-02-30', '2026-13-01', '2026-1-1', '2026', '', '2026-01-31T00:00:00Z', '-000001-01'])(
     '%s is none',
     (text) => {
       expect(isDate(text)).toBe(false);
       expect(() => dayOf(text)).toThrow(RangeError);
     },
   );
+
+  it('begin and end by seconds in UTC', () => {
+    const day = dayOf('2026-01-31');
+    expect(firstSecondOf(day)).toBe(Date.parse('2026-01-31T00:00:00Z') / 1000);
+    expect(lastSecondOf(day)).toBe(Date.parse('2026-01-31T23:59:59Z') / 1000);
+  });
 
   it('end with the year 9999', () => {
     expect(dateOf(dayOf('9999-12-31') + 1)).toBe('9999-12-31');

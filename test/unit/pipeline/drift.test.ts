@@ -1,6 +1,6 @@
 import { readSchema } from '../../../src/avro/schemas';
-import type { LogFacts, Logger } from '../../../src/logger';
-import { createDrift } from '../../../src/pipeline/drift';
+import type { LogFacts, Logger } from '../../../src/logging/logger';
+import { createDrift } from '../../../src/pipeline/records/drift';
 import { testFeed } from '../../support/feeds';
 import { analyst } from '../../support/records';
 import { scriptedVendor } from '../../support/scripted-vendor';
@@ -20,7 +20,7 @@ const withExtra = (extra: Record<string, string>) => ({ id: 'a', updated: 1, ext
 
 it('names each path once, with what was found and what becomes of it, and counts the rest', () => {
   const { said, logger } = listener();
-  const drift = createDrift('analysts', logger);
+  const drift = createDrift({ name: 'analysts', updatedField: 'updated' }, logger);
   const accuracy = 'ratings_accuracy.1m_stdev';
   for (let i = 0; i < 3; i++) {
     drift.note(withExtra({ cusip: `"${'x'.repeat(1000)}"`, [accuracy]: '{"a":1}' }), schema);
@@ -59,7 +59,7 @@ it('names each path once, with what was found and what becomes of it, and counts
 
 it('does not grow with the names that a vendor thinks of', () => {
   const { said, logger } = listener();
-  const drift = createDrift('analysts', logger);
+  const drift = createDrift({ name: 'analysts', updatedField: 'updated' }, logger);
   for (let i = 0; i < 5000; i++) drift.note(withExtra({ [`id_${i}`]: '1' }), schema);
   drift.note(withExtra({ id_7: '1', ['y'.repeat(10_000)]: '1' }), schema);
   const { paths, others } = drift.found();
@@ -73,7 +73,7 @@ it('does not grow with the names that a vendor thinks of', () => {
 
 it('cuts a name that is very long', () => {
   const { said, logger } = listener();
-  const drift = createDrift('analysts', logger);
+  const drift = createDrift({ name: 'analysts', updatedField: 'updated' }, logger);
   drift.note(withExtra({ ['y'.repeat(10_000)]: '1' }), schema);
   expect(said[0]!.message.length).toBeLessThan(300);
   expect(drift.found().paths[0]!.path).toBe(`${'y'.repeat(200)}…`);

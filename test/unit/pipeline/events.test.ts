@@ -1,5 +1,6 @@
-import { eventHeaders, transitionHeaders } from '../../../src/pipeline/headers';
-import type { ChangeEvents } from '../../../src/types';
+import { eventHeaders, transitionHeaders } from '../../../src/pipeline/transaction/headers';
+import type { ChangeEvents, TooLarge } from '../../../src/types';
+import { version } from '../../../src/version';
 import { testFeed } from '../../support/feeds';
 import { OBSERVED_AT_MS, type TestPipeline, testPipeline } from '../../support/pipeline';
 import { analyst, insight, ipo } from '../../support/records';
@@ -7,7 +8,7 @@ import { analyst, insight, ipo } from '../../support/records';
 const fields = (events: ChangeEvents[]) => events.map(({ change }) => change.changedFields);
 const ops = (events: ChangeEvents[]) => events.map(({ change }) => change.op).join('');
 const transitions = (events: ChangeEvents[]) =>
-  events.flatMap((event) => event.transitions.map(({ value }) => value));
+  events.flatMap((event) => event.transitions.map(({ value }) => ({ ...value })));
 
 describe('the diff', () => {
   let ipos: TestPipeline;
@@ -47,7 +48,7 @@ describe('the diff', () => {
     ['a 0 left out', { offering_shares_ord_adr: undefined }],
     ['an empty list left out', { other_underwriters: undefined }],
   ])('is silent: %s', (_name, overrides) => {
-    expect(next(overrides)).toEqual([]);
+    expect(next(overrides)).toStrictEqual([]);
     expect(ipos.state.offset.seq).toBe(1);
   });
 
@@ -56,13 +57,13 @@ describe('the diff', () => {
     const accuracy = analyst().ratings_accuracy as Record<string, unknown>;
     const { '9m_loss_count': _left, ...without } = accuracy;
     analysts.page([analyst({ ratings_accuracy: { ...accuracy, '9m_loss_count': 0 } })]);
-    expect(analysts.page([analyst({ ratings_accuracy: without })])).toEqual([]);
+    expect(analysts.page([analyst({ ratings_accuracy: without })])).toStrictEqual([]);
     expect(ops(analysts.page([analyst()]))).toBe('u');
   });
 
   it('keeps the image as published over a touch: the next before is the last after', () => {
     const [created] = ipos.page([ipo({ id: 'a', updated: 1 })]);
-    expect(ipos.page([ipo({ id: 'a', updated: 50, price_public_offering: '10.00' })])).toEqual([]);
+    expect(ipos.page([ipo({ id: 'a', updated: 50, price_public_offering: '10.00' })])).toStrictEqual([]);
     const [moved] = ipos.page([ipo({ id: 'a', updated: 60, deal_status: 'Priced' })]);
     expect(moved!.change.before).toEqual(created!.change.after);
     expect(ipos.images(moved!).before).toMatchObject({ updated: 1, price_public_offering: '10.000' });
@@ -80,20 +81,122 @@ describe('the diff', () => {
 
   it('publishes what appears in extra, what changes there and what leaves it', () => {
     expect(fields(next({ cusip: { a: 1, b: 2 } }))).toEqual([['extra.cusip']]);
-    expect(next({ cusip: { b: 2, a: 1 } })).toEqual([]);
+    expect(next({ cusip: { b: 2, a: 1 } })).toStrictEqual([]);
     expect(fields(next({ cusip: { a: 1, b: 3 } }))).toEqual([['extra.cusip']]);
     expect(fields(next({ insider_lockup_days: '180 days' }))).toEqual([
       ['insider_lockup_days', 'extra.cusip', 'extra.insider_lockup_days'],
     ]);
   });
 
-  it('numbers changes without a gap and over restarts', () => {
+  it('numbers changes without a gap and over restarts', async () => {
     const first = ipos.page([ipo({ id: 'x' }), ipo({ id: 'y' })]);
-    ipos.restart();
+    await ipos.restart();
     const second = ipos.page([ipo({ id: 'x' }), ipo({ id: 'y', name: 'Other' }), ipo({ id: 'z' })]);
     expect([...first, ...second].map(({ tail }) => tail.event_id)).toEqual(
       [2, 3, 4, 5].map((seq) => `ipos:abcd1234:${seq}`),
     );
+  });
+});
+
+describe('an event', () => {
+  it('says where it comes from', async () => {
+    const ipos = await testPipeline(testFeed('ipos'));
+    const [read] = ipos.page([ipo({ id: 'a', updated: 100 })], { snapshot: true });
+    const [created] = ipos.page([ipo({ id: 'b', updated: 101 })]);
+    const source = {
+      connector: 'highwater',
+      version,
+      name: 'test',
+      feed: 'ipos',
+      endpoint: testFeed('ipos').path,
+      incarnation: 'abcd1234',
+    };
+    expect(read!.tail).toEqual({
+      op: 'r',
+      changed_fields: [],
+      source: { ...source, updated: 100, ts_ms: 100_000, snapshot: 'true', origin: 'snapshot', seq: 1 },
+      ts_ms: OBSERVED_AT_MS,
+      event_id: 'ipos:abcd1234:1',
+    });
+    expect(created!.tail).toMatchObject({
+      op: 'c',
+      source: { ...source, updated: 101, ts_ms: 101_000, snapshot: 'false', origin: 'poll', seq: 2 },
+    });
+  });
+
+  it('has the symbol of its record, whichever way the row was read', async () => {
+    const odd = { unheard_of: { a: 1 } };
+    const symbols = async (feed: 'ipos' | 'analysts' | 'insights', rows: unknown[]) =>
+      (await testPipeline(testFeed(feed))).page(rows).map(({ symbol }) => symbol);
+    expect(await symbols('ipos', [ipo({ id: 'a' }), ipo({ id: 'b', ...odd })])).toEqual(['SEPGU', 'SEPGU']);
+    expect(await symbols('insights', [insight({ id: 'a' }), insight({ id: 'b', ...odd })])).toEqual([
+      'INOD',
+      'INOD',
+    ]);
+    expect(await symbols('analysts', [analyst({ id: 'a' }), analyst({ id: 'b', ...odd })])).toEqual([
+      null,
+      null,
+    ]);
+  });
+});
+
+describe('a log that takes records up to a size', () => {
+  /** Whether the events of a page are measured, when the log takes records of `maxBytes`. */
+  const isMeasured = (pipeline: TestPipeline, maxBytes: number, row: unknown): boolean => {
+    let measured = 0;
+    pipeline.page([row], { limit: { maxBytes, bytesOf: () => ++measured } });
+    return measured > 0;
+  };
+  const leastUnmeasured = (imageBytes: number) => imageBytes * 8 + 64 * 1024;
+  const imageBytes = ({ change }: ChangeEvents) => change.after!.length;
+
+  it('has none measured that surely fit: eight times their images, and 64 KB', async () => {
+    const [created, updated] = [
+      ipo({ id: 'a', deal_status: '' }),
+      ipo({ id: 'a', deal_status: '', name: 'Other' }),
+    ];
+    const one = await testPipeline(testFeed('ipos'));
+    const [first, second] = [...one.page([created]), ...one.page([updated])].map(imageBytes) as [
+      number,
+      number,
+    ];
+    for (const [enough, isBelow] of [
+      [0, false],
+      [-1, true],
+    ] as const) {
+      const ipos = await testPipeline(testFeed('ipos'));
+      expect(isMeasured(ipos, leastUnmeasured(first) + enough, created)).toBe(isBelow);
+      // Its transition moves from the record as it was.
+      expect(isMeasured(ipos, leastUnmeasured(first + second + first) + enough, updated)).toBe(isBelow);
+    }
+    expect(isMeasured(await testPipeline(testFeed('ipos')), Number.POSITIVE_INFINITY, created)).toBe(false);
+  });
+
+  it('counts the record that a transition moves from', async () => {
+    const old = insight({ id: 'old', date: '2026-01-01', notes: 'x'.repeat(500) });
+    const next = insight({ id: 'new', date: '2026-01-02' });
+    const one = await testPipeline(testFeed('insights'));
+    const both = [...one.page([old]), ...one.page([next])].map(imageBytes);
+    for (const [enough, isBelow] of [
+      [0, false],
+      [-1, true],
+    ] as const) {
+      const insights = await testPipeline(testFeed('insights'));
+      insights.page([old]);
+      expect(isMeasured(insights, leastUnmeasured(both[0]! + both[1]!) + enough, next)).toBe(isBelow);
+    }
+  });
+
+  it('is not given what is larger, and the numbers have no gap', async () => {
+    const ipos = await testPipeline(testFeed('ipos'));
+    const sizes: Readonly<Record<string, number>> = { a: 100, b: 101, c: 99 };
+    const tooLarge: TooLarge[] = [];
+    const limit = { maxBytes: 100, bytesOf: ({ change }: ChangeEvents) => sizes[change.id]! };
+    const events = ipos.page([ipo({ id: 'a' }), ipo({ id: 'b' }), ipo({ id: 'c' })], { limit, tooLarge });
+    expect(events.map(({ change, tail }) => `${tail.source.seq} ${change.id}`)).toEqual(['1 a', '2 c']);
+    expect(tooLarge).toEqual([{ change: expect.objectContaining({ op: 'c', id: 'b' }), bytes: 101 }]);
+    expect(['a', 'b', 'c'].map((id) => ipos.state.image(id) !== undefined)).toEqual([true, false, true]);
+    expect(ipos.state.offset.seq).toBe(2);
   });
 });
 
@@ -135,13 +238,13 @@ describe('DealStatusChanged', () => {
       ...ipos.page([ipo({ id: 'a', name: 'Other' }), ipo({ id: 'b', deal_status: '' })]),
     ];
     expect(ops(events)).toBe('ruc');
-    expect(transitions(events)).toEqual([]);
+    expect(transitions(events)).toStrictEqual([]);
   });
 
-  it('is published for an update while a snapshot runs, and after a restart', () => {
+  it('is published for an update while a snapshot runs, and after a restart', async () => {
     ipos.page([ipo({ id: 'a', deal_status: 'Priced' })], { snapshot: true });
     const during = ipos.page([ipo({ id: 'a', deal_status: 'Postponed' })], { snapshot: true });
-    ipos.restart();
+    await ipos.restart();
     const after = ipos.page([ipo({ id: 'a', deal_status: '' })]);
     expect(transitions([...during, ...after])).toMatchObject([
       { origin: 'snapshot', previous_status: 'Priced', status: 'Postponed' },
@@ -189,11 +292,20 @@ describe('RatingChanged', () => {
     ]);
   });
 
-  it('compares the newest with the one it replaces, also when that was read by a snapshot, before a restart', () => {
+  it('is an initiation, and no correction, of which nothing more is known, too', () => {
+    const events = insights.page([call('a', '2026-01-01', { pt: '', rating: '', rating_id: '' })]);
+    expect(transitions(events)).toMatchObject([{ id: 'a', previous_rating: null, correction: false }]);
+    insights.page([call('b', '2026-01-02', { rating_id: null })]);
+    expect(
+      transitions(insights.page([call('c', '2026-01-03', { pt: '9.00', rating_id: null })])),
+    ).toMatchObject([{ id: 'c', previous_rating_id: null, rating_id: null, correction: false }]);
+  });
+
+  it('compares the newest with the one it replaces, also when that was read by a snapshot, before a restart', async () => {
     insights.page([call('old', '2026-01-01', { pt: '5.00', rating: 'Buy' }), call('older', '2025-01-01')], {
       snapshot: true,
     });
-    insights.restart();
+    await insights.restart();
     const events = insights.page([call('new', '2026-02-01', { pt: '4.00', rating: 'Sell' })]);
     expect(transitions(events)).toMatchObject([
       {
@@ -212,7 +324,7 @@ describe('RatingChanged', () => {
     expect(transitions(insights.page([call('late', '2026-01-04', { pt: '9.00', rating: 'Sell' })]))).toEqual(
       [],
     );
-    expect(transitions(insights.page([call('same', '2026-01-06', { pt: '5.00' })]))).toEqual([]);
+    expect(transitions(insights.page([call('same', '2026-01-06', { pt: '5.00' })]))).toStrictEqual([]);
   });
 
   it('follows an update of the newest, and tells a correction by its rating id', () => {
@@ -230,7 +342,7 @@ describe('RatingChanged', () => {
 
   it('breaks ties by updated, then by id', () => {
     insights.page([call('m', '2026-01-05', { pt: '1.00' })]);
-    expect(transitions(insights.page([call('l', '2026-01-05', { pt: '2.00' })]))).toEqual([]);
+    expect(transitions(insights.page([call('l', '2026-01-05', { pt: '2.00' })]))).toStrictEqual([]);
     expect(transitions(insights.page([call('n', '2026-01-05', { pt: '3.00' })]))).toMatchObject([
       { previous_pt: '1.00' },
     ]);
@@ -245,7 +357,9 @@ describe('RatingChanged', () => {
       call('b', '2026-01-02', { pt: '2.00' }),
       call('c', '2026-01-03', { pt: '3.00' }),
     ]);
-    expect(transitions(insights.page([call('c', '2025-12-01', { pt: '3.00', updated: 101 })]))).toEqual([]);
+    expect(transitions(insights.page([call('c', '2025-12-01', { pt: '3.00', updated: 101 })]))).toStrictEqual(
+      [],
+    );
     expect(transitions(insights.page([call('d', '2026-01-04', { pt: '4.00' })]))).toMatchObject([
       { previous_pt: '2.00' },
     ]);
@@ -265,7 +379,7 @@ describe('RatingChanged', () => {
   it.each([{ security: null }, { firm_id: '' }, { firm_id: null }])(
     'is silent without a group: %j',
     (overrides) => {
-      expect(transitions(insights.page([call('a', '2026-01-01', overrides)]))).toEqual([]);
+      expect(transitions(insights.page([call('a', '2026-01-01', overrides)]))).toStrictEqual([]);
     },
   );
 
@@ -308,6 +422,36 @@ it('headers are CloudEvents, and enough to filter by without decoding', async ()
     ce_id: 'ipos:abcd1234:2:deal_status',
     ce_type: 'marketdata.ipos.deal-status-changed',
   });
+});
+
+it('headers name what happened, and hold nothing that is not known', async () => {
+  const feed = testFeed('ipos');
+  const ipos = await testPipeline(feed);
+  const [read] = ipos.page([ipo({ id: 'a' })], { snapshot: true });
+  const [created] = ipos.page([ipo({ id: 'b' })]);
+  const types = [read!, created!].map((event) => eventHeaders(feed, event).ce_type);
+  expect(types).toEqual(['marketdata.ipos.read', 'marketdata.ipos.created']);
+  const deleted = { ...created!, tail: { ...created!.tail, op: 'd' as const } };
+  expect(eventHeaders(feed, deleted)).toMatchObject({ ce_type: 'marketdata.ipos.deleted', op: 'd' });
+  expect(eventHeaders(feed, created!)).not.toHaveProperty('changed-fields');
+  for (const symbol of [null, ''])
+    expect(eventHeaders(feed, { ...created!, symbol })).not.toHaveProperty('symbol');
+});
+
+it('two transitions of one feed each have groups of their own', async () => {
+  const { transitions: own } = testFeed('insights');
+  const byAnalyst = { ...own[0]!, idSuffix: ':analyst', group: ['analyst_id'] } as (typeof own)[number];
+  const insights = await testPipeline(testFeed('insights', { transitions: [...own, byAnalyst] }));
+  insights.page([insight({ id: 'a', date: '2026-01-01', firm_id: 'f1', pt: '1.00' })]);
+  const [event] = insights.page([insight({ id: 'b', date: '2026-01-02', firm_id: 'f2', pt: '2.00' })]);
+  expect(event!.transitions).toMatchObject([
+    { index: 0, key: 'INOD|f2', value: { event_id: 'insights:abcd1234:2:rating', previous_pt: null } },
+    {
+      index: 1,
+      key: insight().analyst_id,
+      value: { event_id: 'insights:abcd1234:2:analyst', previous_pt: '1.00' },
+    },
+  ]);
 });
 
 it('a further transition on any feed is a declaration', async () => {

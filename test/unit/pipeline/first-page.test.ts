@@ -1,9 +1,12 @@
-import { behindFirstPage } from '../../../src/pipeline/first-page';
-import { pageReader } from '../../../src/pipeline/page-reader';
-import { unknownPaging } from '../../../src/pipeline/paging';
+import { HighwaterError } from '../../../src/errors';
+import { behindFirstPage } from '../../../src/pipeline/scan/first-page';
+import { pageReader } from '../../../src/pipeline/scan/page-reader';
+import { unknownPaging } from '../../../src/pipeline/scan/paging';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import type { ClosableSource } from '../../../src/source/client';
+import type { Paging } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
+import { pagedSource } from '../../support/paged-source';
 import { testSource } from '../../support/source';
 
 let api: Simulator;
@@ -22,7 +25,7 @@ async function lookBehind() {
   const reader = pageReader(feed, source, byIndex, new AbortController().signal);
   const page = await reader.read(0, 0);
   if (page === 'page-size-changed') throw new Error('the first page is small enough');
-  return { end: await behindFirstPage(feed, reader, 0, page.facts), learned: reader.learned() };
+  return { end: await behindFirstPage(feed, reader, 0, page), learned: reader.learned() };
 }
 
 describe('rows behind a short first page', () => {
@@ -32,7 +35,7 @@ describe('rows behind a short first page', () => {
       if (number === 2) api.stores.ipos.upsert({ id: 'new' });
     });
     const { end, learned } = await lookBehind();
-    expect(end).toBe('page-size-changed');
+    expect(end).toBe('begin-again');
     expect(learned.pageSize).toBe(1000);
   });
 
@@ -41,5 +44,110 @@ describe('rows behind a short first page', () => {
     const { end, learned } = await lookBehind();
     expect(end).toBe('more');
     expect(learned.pageSize).toBe(20);
+  });
+});
+
+describe('behind a first page', () => {
+  const known = { ...unknownPaging(30), unit: 'page' } as const;
+  const rows = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, i) => ({ id: `r${from + i}`, updated: 1000 + from + i }));
+
+  /** Looks behind the first page of a server that answers by this, and tells what it was asked for. */
+  async function look(
+    show: (offset: number, size: number, request: number) => readonly unknown[],
+    paging: Paging = known,
+  ) {
+    let before = 0;
+    const source = pagedSource(({ pageOffset, pageSize }, request) =>
+      show(pageOffset, pageSize, request - before),
+    );
+    const feed = { ...testFeed('ipos'), pageSize: 30 };
+    const reader = pageReader(feed, source, paging, new AbortController().signal);
+    const first = await reader.readFirst(0);
+    before = source.asked.length;
+    const end = await behindFirstPage(feed, reader, 0, first);
+    const asked = source.asked.slice(before).map(({ pageOffset, pageSize }) => [pageOffset, pageSize]);
+    return { end: typeof end === 'string' ? end : end.rows, asked, paging: reader.paging() };
+  }
+  const pages = (all: readonly unknown[]) => (offset: number, size: number) =>
+    all.slice(offset * size, (offset + 1) * size);
+  const tooLarge = () => {
+    throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'large');
+  };
+
+  it('that is full there are more, told by one request', async () => {
+    expect(await look(pages(rows(60)))).toMatchObject({ end: 'more', asked: [[1, 30]] });
+  });
+
+  it('that is short an empty one proves the end when it came twice, and the size stays', async () => {
+    const { end, asked, paging } = await look(pages(rows(25)));
+    expect([end, asked, paging.pageSize]).toEqual([
+      [],
+      [
+        [1, 25],
+        [1, 25],
+      ],
+      30,
+    ]);
+  });
+
+  it('that is full an empty one is only believed after a look at how the server pages', async () => {
+    const { end, asked } = await look(pages(rows(30)));
+    expect([end, asked.map(([offset]) => offset)]).toEqual([[], [1, 1, 0, 1, 2, 1, 1]]);
+  });
+
+  it('of few rows it is learned how the server pages only when something is behind it', async () => {
+    const unknown = unknownPaging(30);
+    expect((await look(pages(rows(19)), unknown)).asked.map(([offset]) => offset)).toEqual([1, 1]);
+    expect((await look(pages(rows(20)), unknown)).asked.map(([offset]) => offset)).toEqual([0, 1, 2, 1, 1]);
+    const capped = (offset: number, size: number) => pages(rows(25))(offset, Math.min(size, 10));
+    const { end, paging, asked } = await look(capped, unknown);
+    expect([end, paging.pageSize]).toEqual(['more', 10]);
+    expect(asked.map(([offset]) => offset)).toEqual([1, 0, 1, 2, 0, 1, 2, 0, 1, 2, 1, 0]);
+    const told = await look(capped);
+    expect([told.end, told.asked]).toEqual([
+      'more',
+      [
+        [1, 10],
+        [0, 30],
+      ],
+    ]);
+  });
+
+  it('that comes again the server counts from 1, as it may have come to do', async () => {
+    const fromOne = (offset: number, size: number) => pages(rows(60))(Math.max(0, offset - 1), size);
+    const { end, paging } = await look(fromOne);
+    expect([end, paging.unit, paging.firstPage]).toEqual(['more', 'page', 1]);
+    const small = (offset: number, size: number) => pages(rows(5))(Math.max(0, offset - 1), size);
+    const short = await look(small, unknownPaging(30));
+    expect([short.end, short.paging.pageSize]).toEqual([[], 30]);
+  });
+
+  it('of few rows that comes again there are more where a third one says so', async () => {
+    const unknown = unknownPaging(30);
+    const fromOne = (size: number) => (offset: number) => pages(rows(15))(Math.max(0, offset - 1), size);
+    const short = await look(fromOne(5), unknown);
+    expect([short.end, short.paging.pageSize]).toEqual(['more', 5]);
+    expect((await look(fromOne(5), { ...unknown, pageSize: 5 })).end).toBe('more');
+  });
+
+  it('that comes again and again, full, cannot be looked: the server ignores paging', async () => {
+    await expect(look(() => rows(30))).rejects.toMatchObject({
+      code: 'SCAN_PAGING_IGNORED',
+      message: expect.stringContaining('pages 0, 1 and 2 from 0 on show the same 30 records'),
+    });
+  });
+
+  it('that is short and comes again and again is nothing, unless it is a part of what the feed asks for', async () => {
+    const { end, paging } = await look(() => rows(5));
+    expect([end, paging.pageSize]).toEqual([rows(5), 30]);
+    await expect(look(() => rows(5), { ...known, pageSize: 10 })).rejects.toThrow('ignores');
+  });
+
+  it('nothing is told when fewer records have to be asked for', async () => {
+    for (const at of [1, 2])
+      expect(
+        (await look((o, s, n) => (n === at ? tooLarge() : pages(rows(45))(o, Math.min(s, 25))))).end,
+      ).toBe('page-size-changed');
   });
 });

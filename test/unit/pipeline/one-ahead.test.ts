@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { oneAhead } from '../../../src/pipeline/one-ahead';
+import { oneAhead } from '../../../src/async/one-ahead';
 
 /** Pages of a server: each is asked for some microtasks after it is wanted, as HTTP clients do, and answered at once. */
 function server(pages: number) {

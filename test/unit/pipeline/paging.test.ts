@@ -1,6 +1,22 @@
 import fc from 'fast-check';
-import { type PageFacts, pageFacts } from '../../../src/pipeline/page-facts';
-import { inferPaging, showOrder } from '../../../src/pipeline/paging';
+import { usualShape } from '../../../src/feeds/definition';
+import { rowKeys } from '../../../src/feeds/row-keys';
+import {
+  bringsNothingNew,
+  pageFacts as factsOf,
+  type PageFacts,
+  repeats,
+} from '../../../src/pipeline/scan/page-facts';
+import {
+  inferPaging,
+  pageOffset,
+  showOrder,
+  unknownPaging,
+  withPageSize,
+} from '../../../src/pipeline/scan/paging';
+import { runs } from '../../support/runs';
+
+const pageFacts = (rows: readonly unknown[]) => factsOf(rows, rowKeys(usualShape));
 
 type Row = { id: string; updated: number };
 const rows = (count: number, perSecond = 1): Row[] =>
@@ -18,6 +34,20 @@ function show(
   const from = unit === 'page' ? counted * size : counted;
   return pageFacts(all.slice(from, from + size));
 }
+
+it('pages are asked for by index from 0 until the paging is known, then by what was learned', () => {
+  const unknown = unknownPaging(50);
+  expect(unknown).toEqual({ unit: null, firstPage: 0, pageSize: 50, longestPage: null, ordered: true });
+  const offsets = (paging: typeof unknown) => [0, 1, 2].map((n) => pageOffset(paging, n));
+  expect(offsets(unknown)).toEqual([0, 1, 2]);
+  expect(offsets({ ...unknown, unit: 'page', firstPage: 1 })).toEqual([0, 2, 3]);
+  expect(offsets({ ...unknown, unit: 'record', firstPage: 1 })).toEqual([0, 51, 101]);
+});
+
+it('another page size says nothing about the length of pages, and leaves the rest as known', () => {
+  const known = { unit: 'record', firstPage: 1, pageSize: 50, longestPage: 40, ordered: false } as const;
+  expect(withPageSize(known, 20)).toEqual({ ...known, pageSize: 20, longestPage: null });
+});
 
 describe('what three pages tell of the paging', () => {
   it.each([
@@ -51,6 +81,45 @@ describe('what three pages tell of the paging', () => {
     expect(inferPaging(zero!, one!, two!)).toBeNull();
   });
 
+  it('something from 20 rows on', () => {
+    const [zero, one, two] = [0, 1, 2].map((value) => show(rows(20), 'record', 0, 30, value));
+    expect(inferPaging(zero!, one!, two!)).toEqual({ unit: 'record', firstPage: 0 });
+  });
+
+  it('as much when rows of the page’s last second change places, and rows without an id lie between', () => {
+    const tied = [20, 21, 22].map((i) => ({ id: `r${i}`, updated: 2000 }));
+    const nameless = (updated: number) => ({ id: null, updated });
+    const zero = pageFacts([...rows(20), nameless(1500), ...tied]);
+    const one = pageFacts([nameless(2000), tied[1]!, { id: 's', updated: 2001 }]);
+    const two = pageFacts([{ id: 't', updated: 2002 }]);
+    expect(inferPaging(zero, one, two)).toEqual({ unit: 'page', firstPage: 0 });
+    const oneSecond = pageFacts([...rows(20, 20), nameless(1000)]);
+    expect(inferPaging(oneSecond, one, two)).toEqual({ unit: 'page', firstPage: 0 });
+  });
+
+  it('nothing, when they fit no way of counting', () => {
+    const all = rows(60);
+    const zero = pageFacts(all.slice(0, 30));
+    const from = (first: number) => pageFacts(all.slice(first, first + 30));
+    const unclear = [
+      [30, 0],
+      [0, 0],
+      [3, 2],
+      [2, 1],
+      [1, 1],
+      [0, 2],
+    ] as const;
+    for (const [one, two] of unclear) expect(inferPaging(zero, from(one), from(two))).toBeNull();
+  });
+
+  it('nothing, when a row was updated between two of them', () => {
+    const all = rows(30);
+    const [zero, two] = [pageFacts(all), pageFacts(all.slice(2))];
+    const moved = all.slice(1).map((row) => (row.id === 'r7' ? { ...row, updated: 9999 } : row));
+    expect(inferPaging(zero, pageFacts(all.slice(1)), two)).toEqual({ unit: 'record', firstPage: 0 });
+    expect(inferPaging(zero, pageFacts(moved), two)).toBeNull();
+  });
+
   it('never what would skip records, whatever moves meanwhile (property)', () => {
     const world = fc.record({
       count: fc.integer({ min: 1, max: 150 }),
@@ -77,7 +146,7 @@ describe('what three pages tell of the paging', () => {
         if (inferred.unit === 'page' && inferred.firstPage === 0) return;
         expect(inferred).toEqual({ unit, firstPage: inferred.firstPage === 0 ? 0 : base });
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(600) },
     );
   });
 });
@@ -90,8 +159,45 @@ describe('order', () => {
     expect(showOrder([0, 1, 2].map((value) => show(rows(4), 'page', 0, 10, value)))).toBe(true);
   });
 
+  it('is shown by pages that meet within a second, and not by one that is not in order itself', () => {
+    const all = rows(30, 2);
+    expect(showOrder([0, 1, 2].map((value) => show(all, 'page', 0, 5, value)))).toBe(true);
+    expect(showOrder([pageFacts(all.slice(0, 5).reverse())])).toBe(false);
+  });
+
   it('is not shown by a later page with older rows', () => {
     const all = rows(30, 10).reverse();
     expect(showOrder([0, 1, 2].map((value) => show(all, 'page', 0, 10, value)))).toBe(false);
+  });
+});
+
+describe('what a page shows', () => {
+  const odd = { updated: 7, name: 'x' };
+  const page = pageFacts([{ id: 'a', updated: 5 }, odd, { id: 'b' }, { id: 'c', updated: 3 }]);
+
+  it('rows without an id or a time stamp among others', () => {
+    expect(page).toEqual({
+      length: 4,
+      ids: ['a', null, 'b', 'c'],
+      keys: ['a', '\0{"name":"x","updated":7}', 'b', 'c'],
+      updated: [5, 7, null, 3],
+      least: 3,
+      greatest: 7,
+      last: 3,
+      ascending: false,
+    });
+    expect(pageFacts([{ id: 'a' }])).toMatchObject({
+      ...{ least: null, greatest: null, last: null, ascending: true },
+    });
+    expect(pageFacts(rows(4, 2)).ascending).toBe(true);
+  });
+
+  it('nothing new, when it has some rows of an earlier one; the same again, when it has all', () => {
+    const part = pageFacts([odd, { id: 'a', updated: 9 }]);
+    const other = pageFacts([{ ...odd, name: 'y' }, { id: 'a' }, { id: 'b' }, { id: 'c' }]);
+    expect([part, other, page].map((later) => bringsNothingNew(later, page))).toEqual([true, false, true]);
+    expect([part, other, page].map((later) => repeats(later, page))).toEqual([false, false, true]);
+    const empty = pageFacts([]);
+    expect(repeats(empty, empty)).toBe(false);
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { HighwaterError } from '../../../src/errors';
 import type { ProducerRecord } from '../../../src/log/commit-log';
 import { insight, ipo } from '../../support/records';
+import { runs } from '../../support/runs';
 import {
   type ScriptedPublisher as Publisher,
   passing,
@@ -182,7 +183,7 @@ describe('pages while a scan catches up', () => {
     );
     publisher.session.failNext(new HighwaterError('LOG_FAILED', 'no'));
     await expect(publisher.poll()).rejects.toMatchObject({ code: 'LOG_FAILED' });
-    expect(publisher.reports).toEqual([]);
+    expect(publisher.reports).toStrictEqual([]);
     expect(publisher.session.transactions).toHaveLength(1);
     expect(state.offset).toEqual(offset);
     expect(state.recordCount).toBe(0);
@@ -228,7 +229,7 @@ describe('pages while a scan catches up', () => {
     session.beforeCommit = () => passing(1_000);
     await expect(publisher.poll()).rejects.toMatchObject({ code: 'LOG_FAILED' });
     expect(session.transactions).toHaveLength(1);
-    expect(publisher.reports).toEqual([]);
+    expect(publisher.reports).toStrictEqual([]);
     expect(owned.deps.state.offset).toEqual(offset);
     expect(owned.deps.state.recordCount).toBe(0);
     expect(await publisher.poll()).toMatchObject({ changes: 100, complete: true });
@@ -241,7 +242,7 @@ describe('pages while a scan catches up', () => {
     const { drift } = owned.deps;
     session.failNext(new HighwaterError('LOG_FAILED', 'no'));
     await expect(poll()).rejects.toMatchObject({ code: 'LOG_FAILED' });
-    expect(drift.found().paths).toEqual([]);
+    expect(drift.found().paths).toStrictEqual([]);
     await poll();
     expect(drift.found().paths).toMatchObject([{ path: 'cusip', count: 30 }]);
   });
@@ -289,7 +290,7 @@ describe('pages while a scan catches up', () => {
     expect(updated).toMatchObject({ op: 'u', changed_fields: ['name'] });
     expect(updated!.before).toEqual(created!.after);
     const { state, codec } = publisher.owned.deps;
-    expect(codec.image.decode(state.image('ipo-3')!)).toEqual(updated!.after);
+    expect(codec.image.decode(state.image('ipo-3')!).values).toEqual(updated!.after);
   });
 
   it('keep a row that is no record once, on however many of them it comes', async () => {
@@ -339,12 +340,12 @@ describe('pages while a scan catches up', () => {
   it('put a mark that goes back into the log before anything else is waited for', async () => {
     const publisher = await publisherOf('ipos');
     const shown = ipos(40);
-    // From the third page on, the vendor gives up its order.
+    // From the third page on, the vendor gives up its order. That page is asked for twice.
     publisher.vendor.rows = [...shown.slice(0, 22), ...shown.slice(22).reverse()];
     const first = publisher.vendor.requests.length;
     const stored: Values[] = [];
     publisher.vendor.beforeAnswer = async (request) => {
-      if (request < first + 4) return;
+      if (request < first + 5) return;
       await passing(LINGER_MS - 50);
       stored.push(publisher.topic('ipos.source-offset').at(-1)!);
     };
@@ -466,15 +467,16 @@ describe('what is published', () => {
               value: value!.toString('latin1').replaceAll(incarnation, 'i'),
               headers: JSON.stringify(headers).replaceAll(incarnation, 'i'),
             }));
-          return { records, offset, commits: publisher.session.transactions.length };
+          // The beginning is a commit of its own; after it no page takes more than one.
+          expect(publisher.session.transactions.length).toBeLessThanOrEqual(1 + publisher.reports.length);
+          return { records, offset };
         };
         const together = await published(delays);
         const oneByOne = await published([2000]);
         expect(together.records).toEqual(oneByOne.records);
         expect(together.offset).toEqual(oneByOne.offset);
-        expect(together.commits).toBeLessThanOrEqual(oneByOne.commits);
       },
     );
-    await fc.assert(property, { numRuns: 40 });
+    await fc.assert(property, { numRuns: runs(6) });
   });
 });

@@ -1,4 +1,4 @@
-import { publishedChanges } from '../../../src/pipeline/published-changes';
+import { publishedChanges } from '../../../src/pipeline/changes/published-changes';
 import { testFeed } from '../../support/feeds';
 import { testPipeline } from '../../support/pipeline';
 import { insight } from '../../support/records';
@@ -17,7 +17,9 @@ it('says how many of each kind there are, and since when a poll could have seen 
     call('a', 5, 'Sell'),
   ]);
   expect(publishedChanges(feed, events)).toEqual({
-    ...{ count: 4, ops: { c: 3, u: 1, d: 0, r: 0 }, extras: [] },
+    count: 4,
+    ops: { c: 3, u: 1, d: 0, r: 0 },
+    extras: [],
     transitions: [2],
     polledUpdated: [2, 3, 4, 5],
   });
@@ -27,8 +29,11 @@ it('counts no answer of a snapshot among those of polls', async () => {
   const insights = await testPipeline(feed);
   const events = insights.page([call('a', 1, 'Buy')], { snapshot: true });
   expect(publishedChanges(feed, events)).toEqual({
-    ...{ count: 1, ops: { c: 0, u: 0, d: 0, r: 1 }, transitions: [0] },
-    ...{ polledUpdated: [], extras: [] },
+    count: 1,
+    ops: { c: 0, u: 0, d: 0, r: 1 },
+    transitions: [0],
+    polledUpdated: [],
+    extras: [],
   });
 });
 

@@ -1,10 +1,10 @@
 import { feedTopics } from '../../../src/log/topics';
-import type { Decoder } from '../../../src/pipeline/decode';
 import type { PollDeps } from '../../../src/pipeline/poll';
 import { poll } from '../../../src/pipeline/poll';
-import { movePosition } from '../../../src/pipeline/reposition';
-import { retryDeadLetters } from '../../../src/pipeline/retry-dead-letters';
+import type { Decoder } from '../../../src/pipeline/records/decode';
 import { pollRound } from '../../../src/pipeline/round';
+import { retryDeadLetters } from '../../../src/pipeline/rounds/retry-dead-letters';
+import { movePosition } from '../../../src/pipeline/transaction/transact';
 import { acquireFeed } from '../../../src/runtime/owned-feed';
 import { testFeed } from '../../support/feeds';
 import { memorySession } from '../../support/memory-session';
@@ -58,11 +58,18 @@ it('a letter that is a record now is published and removed, in one transaction',
   await reject(ipo({ id: 'a', updated: 5, name: 'A' }), ipo({ id: 'b', updated: 6, name: 'B' }));
   expect(await letters()).toHaveLength(2);
   const { commit } = await publisher.sourceOffset();
-  expect(await retry()).toEqual({ retried: 2, published: 2, still: 0, tooOld: 0 });
-  expect(await letters()).toEqual([]);
+  expect(await retry()).toEqual({ retried: 2, published: 2, still: 0, tooOld: 0, superseded: 0 });
+  expect(await letters()).toStrictEqual([]);
   expect(await events()).toEqual(['1 c a A', '2 c b B']);
   expect(await publisher.sourceOffset()).toMatchObject({ commit: commit + 1, seq: 2, record_count: 2 });
-  expect(await retry()).toEqual({ retried: 0, published: 0, still: 0, tooOld: 0 });
+  expect(await retry()).toEqual({ retried: 0, published: 0, still: 0, tooOld: 0, superseded: 0 });
+});
+
+it('a letter of more values than a row may hold stays, as such a row would become one', async () => {
+  const list = Array(700_000).fill([]);
+  await reject(ipo({ id: 'a', updated: 5, list }), ipo({ id: 'b', updated: 6, name: 'B' }));
+  expect(await retry()).toEqual({ retried: 1, published: 1, still: 1, tooOld: 0, superseded: 0 });
+  expect(await events()).toEqual(['1 c b B']);
 });
 
 it('what is published is told, once it is committed', async () => {
@@ -83,10 +90,51 @@ it('versions of one record come in their order, and chained to what is published
     ipo({ id: 'a', updated: 11, name: 'Third' }),
     ipo({ id: 'a', updated: 10, name: 'Not the second' }),
   );
-  expect(await retry()).toEqual({ retried: 4, published: 2, still: 0, tooOld: 0 });
+  expect(await retry()).toEqual({ retried: 4, published: 2, still: 0, tooOld: 0, superseded: 0 });
   expect(await events()).toEqual(['1 c a Second', '2 u a Third', '3 u a Fourth']);
   const [, third, fourth] = (await publisher.topic('ipos')).map(({ decoded }) => decoded!);
   expect(fourth!.before).toEqual(third!.after);
+});
+
+describe('a version that is older than what the API has shown since,', () => {
+  const first = ipo({ id: 'a', updated: 10, name: 'First' });
+  const letter = ipo({ id: 'a', updated: 20, name: 'Second' });
+  /** As the first: only `updated` has moved, so the image stays as it was. */
+  const third = { ...first, updated: 30 };
+
+  beforeEach(async () => {
+    await show(first);
+    await reject(letter);
+    await show(third);
+  });
+
+  it('is no news to the owner that has seen it', async () => {
+    expect(await retry()).toEqual({ retried: 1, published: 0, still: 0, tooOld: 0, superseded: 0 });
+    expect(await letters()).toStrictEqual([]);
+    expect(await events()).toEqual(['1 c a First']);
+  });
+
+  it('is kept by an owner that has not, as long as the API does not show that very version', async () => {
+    await publisher.restart();
+    for (const rows of [[third], [], [{ ...letter, id: 'b' }]]) {
+      vendor.rows = rows;
+      expect(await retry()).toEqual({ retried: 0, published: 0, still: 1, tooOld: 0, superseded: 1 });
+    }
+    expect(await letters()).toHaveLength(1);
+    expect(await events()).toEqual(['1 c a First']);
+
+    vendor.rows = [letter];
+    expect(await retry()).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0, superseded: 0 });
+    expect(await events()).toEqual(['1 c a First', '2 u a Second']);
+  });
+
+  it('is published before the version that the API shows, when both are letters', async () => {
+    await reject({ ...letter, updated: 40, name: 'Fourth' });
+    await publisher.restart();
+    vendor.rows = [{ ...letter, updated: 40, name: 'Fourth' }];
+    expect(await retry()).toMatchObject({ retried: 2, published: 2, still: 0 });
+    expect(await events()).toEqual(['1 c a First', '2 u a Second', '3 u a Fourth']);
+  });
 });
 
 it('what is no record today stays', async () => {
@@ -94,7 +142,7 @@ it('what is no record today stays', async () => {
   await publisher.poll();
   const before = await letters();
   expect(before).toHaveLength(1);
-  expect(await retry()).toEqual({ retried: 0, published: 0, still: 1, tooOld: 0 });
+  expect(await retry()).toEqual({ retried: 0, published: 0, still: 1, tooOld: 0, superseded: 0 });
   expect(await letters()).toEqual(before);
 });
 
@@ -108,13 +156,13 @@ it('a feed that began without a snapshot keeps what is older and unknown, until 
     ipo({ id: 'known', updated: 60, name: 'Known' }),
   );
   // A version that is newer makes the older one no news.
-  expect(await retry()).toEqual({ retried: 3, published: 2, still: 1, tooOld: 1 });
+  expect(await retry()).toEqual({ retried: 3, published: 2, still: 1, tooOld: 1, superseded: 0 });
   expect((await events()).slice(1)).toEqual(['2 u known Known', '3 c moved After']);
   expect(await letters()).toMatchObject([{ decoded: { raw: expect.stringContaining('"Old"') } }]);
 
   await movePosition(feed, publisher.owned().deps, { begins_at: 0 });
-  expect(await retry()).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0 });
-  expect(await letters()).toEqual([]);
+  expect(await retry()).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0, superseded: 0 });
+  expect(await letters()).toStrictEqual([]);
 });
 
 it('the same content is kept again when it comes again, also after a restart', async () => {
@@ -125,7 +173,7 @@ it('the same content is kept again when it comes again, also after a restart', a
   await retry();
   await reject(row);
   expect(await letters()).toHaveLength(1);
-  expect(await retry()).toEqual({ retried: 1, published: 0, still: 0, tooOld: 0 });
+  expect(await retry()).toEqual({ retried: 1, published: 0, still: 0, tooOld: 0, superseded: 0 });
   await publisher.restart();
   expect(
     publisher.owned().deps.state.hasDeadLetter((await publisher.topic('ipos.dead-letters'))[0]?.key ?? ''),
@@ -139,13 +187,14 @@ describe('over a log that takes small records only', () => {
     const { deps } = await acquireFeed(
       feed,
       {
-        ...{ source: vendor, registry, logger: quietLogger(), topics: feedTopics(feed, '') },
-        ...{
-          log: { acquire: async () => session } as never,
-          scope: 'scope',
-          appId: 'test',
-          instance: 'test',
-        },
+        source: vendor,
+        registry,
+        logger: quietLogger(),
+        topics: feedTopics(feed, ''),
+        log: { acquire: async () => session } as never,
+        scope: 'scope',
+        appId: 'test',
+        instance: 'test',
       },
       signal,
     );
@@ -164,16 +213,28 @@ describe('over a log that takes small records only', () => {
       .flatMap(({ records }) => records)
       .filter(({ topic }) => topic === 'ipos.dead-letters');
     expect(kept).toHaveLength(1);
-    expect(await retryDeadLetters(feed, small)).toEqual({ retried: 0, published: 0, still: 1, tooOld: 0 });
+    expect(await retryDeadLetters(feed, small)).toEqual({
+      retried: 0,
+      published: 0,
+      still: 1,
+      tooOld: 0,
+      superseded: 0,
+    });
 
     const roomy = await owner({ ...session, maxRecordBytes: 100_000 });
     session.failNext(new Error('cut'));
     await expect(retryDeadLetters(feed, roomy)).rejects.toThrow('cut');
     expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(true);
     expect(roomy.state.deadLetterCount).toBe(1);
-    expect(roomy.images.decode(roomy.state.image('a')!).notes).toBe(versions[0]!.notes);
-    expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0 });
-    expect(roomy.images.decode(roomy.state.image('a')!).notes).toBe(versions[1]!.notes);
+    expect(roomy.images.decode(roomy.state.image('a')!).values.notes).toBe(versions[0]!.notes);
+    expect(await retryDeadLetters(feed, roomy)).toEqual({
+      retried: 1,
+      published: 1,
+      still: 0,
+      tooOld: 0,
+      superseded: 0,
+    });
+    expect(roomy.images.decode(roomy.state.image('a')!).values.notes).toBe(versions[1]!.notes);
     expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(false);
     expect(roomy.state.deadLetterCount).toBe(0);
     expect((await owner(session)).state.hasDeadLetter(kept[0]!.key)).toBe(false);
@@ -185,6 +246,12 @@ describe('over a log that takes small records only', () => {
     vendor.rows = [ipo({ id: 'a', updated: 5, notes: 'x'.repeat(50_000) })];
     await poll(feed, small, pollRound(feed, small.state.offset, false, small), signal);
     const roomy = await owner({ ...session, maxRecordBytes: 1_000_000 });
-    expect(await retryDeadLetters(feed, roomy)).toEqual({ retried: 0, published: 0, still: 1, tooOld: 0 });
+    expect(await retryDeadLetters(feed, roomy)).toEqual({
+      retried: 0,
+      published: 0,
+      still: 1,
+      tooOld: 0,
+      superseded: 0,
+    });
   });
 });

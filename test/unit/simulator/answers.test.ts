@@ -72,7 +72,7 @@ describe('an answer', () => {
 
   it('is a bare array by switch', () =>
     withSimulator({ behaviours: { ipos: { bodyAs: 'bare' } } }, async (simulator) => {
-      expect(await json(await ask(simulator, 'ipos'))).toEqual([]);
+      expect(await json(await ask(simulator, 'ipos'))).toStrictEqual([]);
       fill(simulator, [1000]);
       expect(await json(await ask(simulator, 'ipos'))).toEqual([
         { id: 'r1', date: '2026-01-05', updated: 1000 },
@@ -256,7 +256,7 @@ describe('requests seen', () => {
       // fetch() keeps its connections alive, so nine requests in a row need fewer sockets.
       expect(simulator.counters.sockets).toBeLessThan(9);
       simulator.clearRequests();
-      expect(simulator.requests()).toEqual([]);
+      expect(simulator.requests()).toStrictEqual([]);
       expect(simulator.counters.requests).toBe(0);
     }));
 

@@ -127,6 +127,14 @@ describe('drift', () => {
       for (const row of await rows(simulator, 'ipos')) expect(row.description).toMatch(/[^\ud83d]\ud83d$/);
     }));
 
+  it('nests a member deeply', () =>
+    withSimulator({ records: { ipos: 3 }, behaviour: { drift: { deep: 1 } } }, async (simulator) => {
+      for (const row of await rows(simulator, 'ipos'))
+        expect(JSON.stringify(row.tree)).toBe('['.repeat(600) + ']'.repeat(600));
+      expect([...simulator.stores.ipos.truth()]).toStrictEqual([]);
+      expect(simulator.stores.ipos.unusable()).toHaveLength(3);
+    }));
+
   it('changes records silently by a rewrite', () =>
     withSimulator({ records: { ipos: 10 } }, async (simulator) => {
       const before = await rows(simulator, 'ipos');

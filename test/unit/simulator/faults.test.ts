@@ -1,4 +1,4 @@
-import type { Fault, FaultRule } from '../../../src/simulator/faults';
+import type { Fault, FaultRule } from '../../../src/simulator/http/faults';
 import type { Simulator } from '../../../src/simulator/simulator';
 import { ask, fill, ids, page, withSimulator } from './ask';
 
@@ -187,7 +187,7 @@ describe('a fault', () => {
       simulator.fault({ fault: { kind: 'short', rows: 1 } });
       simulator.fault({ fault: { kind: 'short' } });
       expect(ids(await page(simulator, 'ipos', 0, 10))).toEqual(['r1']);
-      expect(ids(await page(simulator, 'ipos', 0, 10))).toEqual([]);
+      expect(ids(await page(simulator, 'ipos', 0, 10))).toStrictEqual([]);
       expect(ids(await page(simulator, 'ipos', 0, 10))).toHaveLength(3);
     }));
 });

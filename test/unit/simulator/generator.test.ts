@@ -122,6 +122,7 @@ describe('generated records', () => {
   it('agree with each other: an insight is by an analyst of the roster and of that firm', async () => {
     const { insights, analysts } = await generated();
     const roster = new Map(analysts.map((record) => [record.id, record]));
+    expect(insights).not.toEqual([]);
     for (const insight of insights) {
       expect(roster.get(insight.analyst_id)).toMatchObject({
         firm_id: insight.firm_id,

@@ -10,7 +10,7 @@ describe('paging', () => {
       expect(ids(await page(simulator, 'ipos', 0, 4))).toEqual(r(1, 2, 3, 4));
       expect(ids(await page(simulator, 'ipos', 1, 4))).toEqual(r(5, 6, 7, 8));
       expect(ids(await page(simulator, 'ipos', 2, 4))).toEqual(r(9, 10));
-      expect(ids(await page(simulator, 'ipos', 3, 4))).toEqual([]);
+      expect(ids(await page(simulator, 'ipos', 3, 4))).toStrictEqual([]);
     }));
 
   it('answers page 0 like page 1 when the first page is 1', () =>
@@ -62,7 +62,7 @@ describe('paging', () => {
   it('refuses a page above 100000, a position above its limit, and what is no number', () =>
     withSimulator({}, async (simulator) => {
       fill(simulator, ten);
-      expect(await page(simulator, 'analysts', 100_000, 10)).toEqual([]);
+      expect(await page(simulator, 'analysts', 100_000, 10)).toStrictEqual([]);
       await expect(page(simulator, 'analysts', 100_001, 10)).rejects.toThrow('400');
       await expect(page(simulator, 'analysts', 0, 0)).rejects.toThrow('Invalid page size');
       await expect(page(simulator, 'analysts', -1, 10)).rejects.toThrow('400');
@@ -79,7 +79,7 @@ describe('updated since', () => {
         fill(simulator, [1003, 1001, 1002, 1002, 1001], feed);
         expect(ids(await page(simulator, feed, 0, 10))).toEqual(r(2, 5, 3, 4, 1));
         expect(ids(await page(simulator, feed, 0, 10, 1002))).toEqual(r(3, 4, 1));
-        expect(ids(await page(simulator, feed, 0, 10, 1004))).toEqual([]);
+        expect(ids(await page(simulator, feed, 0, 10, 1004))).toStrictEqual([]);
       }
     }));
 

@@ -112,8 +112,8 @@ describe('the store', () => {
       expect(['r3', 'r4']).toContain(moved!.id);
     }));
 
-  it('holds up with 20,000 records, in order and complete', () =>
-    withSimulator({ records: { ipos: 20_000 }, perSecond: 3 }, async (simulator) => {
+  it('holds up with 5,000 records, in order and complete', () =>
+    withSimulator({ records: { ipos: 5_000 }, perSecond: 3 }, async (simulator) => {
       const seen = new Set<string>();
       let last = 0;
       for (let number = 0; ; number++) {
@@ -125,6 +125,6 @@ describe('the store', () => {
           seen.add(row.id);
         }
       }
-      expect(seen.size).toBe(20_000);
+      expect(seen.size).toBe(5_000);
     }));
 });

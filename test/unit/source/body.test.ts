@@ -1,3 +1,4 @@
+import '../../support/runs';
 import fc from 'fast-check';
 import { Body } from '../../../src/source/body';
 

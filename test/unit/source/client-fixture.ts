@@ -1,12 +1,13 @@
 import { inspect } from 'node:util';
 import { HighwaterError } from '../../../src/errors';
-import type { FeedDefinition } from '../../../src/feeds/definition';
-import type { Logger } from '../../../src/logger';
+import { type FeedDefinition, usualShape } from '../../../src/feeds/definition';
+import type { Logger } from '../../../src/logging/logger';
 import { type ClosableSource, createSource, type SourceOptions } from '../../../src/source/client';
 import { createRequestBudget, type RequestBudget } from '../../../src/source/request-budget';
 import { type HttpServer, startHttpServer } from '../../support/http-server';
 
 export const feed: FeedDefinition = {
+  ...usualShape,
   name: 'ipos',
   path: '/api/v2.1/calendar/ipos',
   responseKey: 'ipos',

@@ -59,7 +59,7 @@ it.each([15, 25, 35, 45, 55])(
       timers.mockRestore();
     }
     expect(delays.length).toBeGreaterThan(2);
-    expect(delays.filter((ms) => (ms as number) < 0)).toEqual([]);
+    expect(delays.filter((ms) => (ms as number) < 0)).toStrictEqual([]);
   },
 );
 

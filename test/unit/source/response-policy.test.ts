@@ -1,20 +1,38 @@
-import { interpretResponse, type RawResponse } from '../../../src/source/response-policy';
+import { answerLimits } from '../../../src/json/limits';
+import { usualAuth } from '../../../src/source/api-access';
+import { interpretResponse, type PolicyContext, type RawResponse } from '../../../src/source/response-policy';
 import { bodyOf } from '../../support/body';
 
 const nowMs = Date.parse('2026-03-01T00:00:00Z');
 
 const keep = (text: string) => text;
 const echoedToken = { remove: keep, isIn: () => false };
+const limits = answerLimits(64 * 2 ** 20);
 
-function interpret(body: string | Buffer, status = 200, headers: RawResponse['headers'] = {}) {
+function interpret(
+  body: string | Buffer,
+  status = 200,
+  headers: RawResponse['headers'] = {},
+  context: Partial<PolicyContext> = {},
+) {
   return interpretResponse(
-    { status, headers: { 'content-type': 'application/json', ...headers }, body: bodyOf(body, 10) },
+    {
+      status,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: bodyOf(body, body.length > 10_000 ? undefined : 10),
+    },
     {
       responseKey: 'ipos',
+      paging: { style: 'page' },
+      auth: usualAuth,
+      url: 'https://api.example.com/ipos',
       request: 'GET https://api.example.com/ipos',
       redact: keep,
       echoedToken,
+      limits,
+      signal: new AbortController().signal,
       nowMs,
+      ...context,
     },
   );
 }
@@ -26,17 +44,53 @@ describe('an answer is a page', () => {
     ['a bare array', '[1,{"id":"a"}]', [1, { id: 'a' }]],
     ['null under the key', '{"ipos":null}', []],
     ['an empty object', '{}', []],
+    [
+      'a long member beside it',
+      `{"of":"${'x'.repeat(99_999)}","ipos":[1],"sum":{"a":[${'1,'.repeat(99_999)}2]}}`,
+      [1],
+    ],
+    ['the later of two', '{"ipos":[1],"ipos":[2]}', [2]],
     ['a byte order mark before it', '\uFEFF{"ipos":[]}', []],
-  ])('when it is %s', (_, body, rows) => {
-    expect(interpret(body)).toEqual({ kind: 'page', rows });
+  ])('when it is %s', async (_, body, rows) => {
+    expect(await interpret(body)).toEqual({ kind: 'page', rows, next: null });
   });
 
   it.each([
     '{"code":"no_data_found","id":"not_found"}',
     '{"ok":false,"errors":[{"code":"no_data_found","id":"not_found","value":""}]}',
-  ])('when it is the 404 that means empty: %s', (body) => {
-    expect(interpret(body, 404)).toEqual({ kind: 'page', rows: [] });
-    expect(interpret(body, 500)).toMatchObject({ kind: 'failure' });
+  ])('when it is the 404 that means empty: %s', async (body) => {
+    expect(await interpret(body, 404)).toEqual({ kind: 'page', rows: [], next: null });
+    expect(await interpret(body, 500)).toMatchObject({ kind: 'failure' });
+  });
+});
+
+describe('the rows of an answer', () => {
+  const large = ' '.repeat(2 ** 20);
+  const shapes: [key: string, body: string, rows: unknown[] | string][] = [
+    ['data.orders', '{"data":{"orders":[1]},"meta":{}}', [1]],
+    ['data.orders', '{"data.orders":[2],"data":{"orders":[1]}}', [2]],
+    ['data.list.orders', '{"data":{"count":1,"list":{"orders":[{"id":"a"}]}}}', [{ id: 'a' }]],
+    ['data.orders', '{"data":{"orders":null}}', []],
+    ['data.orders', '{}', []],
+    ['', '[1,2]', [1, 2]],
+    ['', '{"":[1]}', 'an object, not an array; its keys are ""'],
+    ['', '{}', 'an object, not an array; it has none'],
+    ['data.orders', '{"data":{"items":[],"count":0}}', 'the keys of "data" are "items", "count"'],
+    ['data.orders', '{"result":[]}', 'without "data.orders"; its keys are "result"'],
+    ['data.orders', '{"data":[]}', 'its keys are "data"'],
+    ['data.orders', '{"data":null,"message":"try later"}', 'try later'],
+    ['data.orders', '{"data":{"orders":{}}}', 'a object under "data.orders"'],
+    ['constructor', '{"a":1}', 'without "constructor"; its keys are "a"'],
+    ['data.toString', '{"data":{}}', 'without "data.toString"; it has none'],
+    ['__proto__.x', '{"a":1}', 'without "__proto__.x"; its keys are "a"'],
+  ];
+
+  it.each(shapes)('at "%s" of %s, be it small or large', async (responseKey, body, expected) => {
+    for (const more of ['', large]) {
+      const read = await interpret(`${body}${more}`, 200, {}, { responseKey });
+      if (typeof expected !== 'string') expect(read).toEqual({ kind: 'page', rows: expected, next: null });
+      else expect(read).toMatchObject({ kind: 'failure', what: expect.stringContaining(expected) });
+    }
   });
 });
 
@@ -77,16 +131,54 @@ describe('an answer with status 200 is a failure', () => {
     ['HTML', '<html>Sign in</html>', 'SOURCE_NOT_JSON', 'application/json: <html>Sign in</html>'],
     ['XML', '<?xml version="1.0"?><ipos/>', 'SOURCE_NOT_JSON', '<?xml'],
     ['a truncated body', '{"ipos":[{"id":"a"', 'SOURCE_BODY_TRUNCATED', '(18 bytes)'],
+    ['a damaged body', '{"ipos":[{"id":"a"},{"id":}]}', 'SOURCE_BODY_DAMAGED', 'is damaged (29 bytes)'],
+    ['JSON with something behind it', '{"ipos":[]}}', 'SOURCE_BODY_DAMAGED', 'is damaged (12 bytes)'],
+    [
+      'lists that lie within each other and do not end',
+      '['.repeat(100_000),
+      'SOURCE_BODY_TRUNCATED',
+      '100000 bytes',
+    ],
+    [
+      'objects that lie within each other',
+      `${'{"a":'.repeat(9_999)}{}${'}'.repeat(9_999)}`,
+      'SOURCE_WRONG_SHAPE',
+      '"a"',
+    ],
+    [
+      'errors that lie within each other',
+      `{"errors":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
+      'SOURCE_REPORTED_ERROR',
+      '[[',
+    ],
+    [
+      'more rows than are taken',
+      `{"ipos":[${'1,'.repeat(262_144)}1]}`,
+      'SOURCE_TOO_MANY_ROWS',
+      'more than 262144 rows',
+    ],
+    [
+      'more lists and objects than are taken',
+      `{"ipos":[${`[${'[],'.repeat(49_000)}[]],`.repeat(50)}1]}`,
+      'SOURCE_BODY_TOO_LARGE',
+      'more than 2097152 lists and objects',
+    ],
+    ['members without end', `{${'"a":1,'.repeat(200_000)}"b":1}`, 'SOURCE_WRONG_SHAPE', 'beside "ipos"'],
+    ['a text that is too long for a message', `"${'x'.repeat(1_100_000)}"`, 'SOURCE_NOT_JSON', 'xxx…'],
     ['an empty body', '', 'SOURCE_BODY_EMPTY', 'an empty body'],
     ['a blank body', ' \r\n', 'SOURCE_BODY_EMPTY', 'an empty body'],
     ['an inherited name only', '{"constructor":1}', 'SOURCE_WRONG_SHAPE', '"constructor"'],
-  ])('when it is %s', (_, body, code, what) => {
-    expect(interpret(body)).toMatchObject({ kind: 'failure', code, what: expect.stringContaining(what) });
+  ])('when it is %s', async (_, body, code, what) => {
+    expect(await interpret(body)).toMatchObject({
+      kind: 'failure',
+      code,
+      what: expect.stringContaining(what),
+    });
   });
 
-  it('names the status and the first keys only', () => {
+  it('names the status and the first keys only', async () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`k${index}`, index]));
-    expect(interpret(JSON.stringify(many))).toMatchObject({
+    expect(await interpret(JSON.stringify(many))).toMatchObject({
       what: expect.stringMatching(/200.*"k9" and 20 more$/),
     });
   });
@@ -94,8 +186,12 @@ describe('an answer with status 200 is a failure', () => {
 
 describe('a status', () => {
   it.each([
+    [100, 'SOURCE_UNEXPECTED_STATUS'],
+    [201, 'SOURCE_UNEXPECTED_STATUS'],
     [204, 'SOURCE_BODY_EMPTY'],
+    [205, 'SOURCE_BODY_EMPTY'],
     [206, 'SOURCE_UNEXPECTED_STATUS'],
+    [300, 'SOURCE_REDIRECTED'],
     [301, 'SOURCE_REDIRECTED'],
     [304, 'SOURCE_UNEXPECTED_STATUS'],
     [308, 'SOURCE_REDIRECTED'],
@@ -107,49 +203,171 @@ describe('a status', () => {
     [408, 'SOURCE_UNAVAILABLE'],
     [422, 'SOURCE_REQUEST_REFUSED'],
     [424, 'SOURCE_UNAVAILABLE'],
+    [425, 'SOURCE_UNAVAILABLE'],
     [429, 'SOURCE_RATE_LIMITED'],
     [499, 'SOURCE_UNAVAILABLE'],
     [500, 'SOURCE_UNAVAILABLE'],
     [502, 'SOURCE_UNAVAILABLE'],
     [503, 'SOURCE_UNAVAILABLE'],
-  ])('%d means %s, even with a page in its body', (status, code) => {
-    expect(interpret('{"ipos":[]}', status)).toMatchObject({ kind: 'failure', code });
+  ])('%d means %s, even with a page in its body', async (status, code) => {
+    expect(await interpret('{"ipos":[]}', status)).toMatchObject({ kind: 'failure', code });
   });
 
-  it('404 of a gateway is a wrong address, with its message', () => {
-    expect(interpret('{"message":"no Route matched with those values"}', 404)).toMatchObject({
+  it('203 may hold a page: a proxy touched it', async () => {
+    expect(await interpret('{"ipos":[1]}', 203)).toEqual({ kind: 'page', rows: [1], next: null });
+  });
+
+  it.each([
+    '{"errors":[]}',
+    '{"errors":[{"code":"no_data_found"},{"code":"not_allowed"}]}',
+    '{"errors":[null]}',
+    '[{"code":"no_data_found"}]',
+    'null',
+    'no_data_found',
+  ])('404 with %s is not an empty page', async (body) => {
+    expect(await interpret(body, 404)).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+  });
+
+  it.each([
+    [undefined, 'nowhere (no Location)'],
+    ['http://', 'something that is no address'],
+    ['/sign-in?token=abc', 'https://api.example.com/sign-in'],
+    ['http://other.example/a?b=c#d', 'http://other.example/a'],
+  ])('a redirect to %s names the place without its query', async (location, place) => {
+    const { what } = (await interpret('', 302, { location })) as { what: string };
+    expect(what).toBe(`GET https://api.example.com/ipos answered 302 with a redirect to ${place}`);
+  });
+
+  it.each([
+    ['', 'application/json', 'an empty body'],
+    [' \n', 'application/json', 'an empty body'],
+    ['busy', undefined, 'no content type: busy'],
+    ['busy', 'text/plain', 'text/plain: busy'],
+  ])('the body %j of type %s is described', async (body, type, said) => {
+    expect(await interpret(body, 503, { 'content-type': type })).toMatchObject({
+      what: `GET https://api.example.com/ipos answered 503 with ${said}`,
+    });
+  });
+
+  it('404 of a gateway is a wrong address, with its message', async () => {
+    expect(await interpret('{"message":"no Route matched with those values"}', 404)).toMatchObject({
       code: 'SOURCE_NOT_FOUND',
       what: 'GET https://api.example.com/ipos answered 404 with no Route matched with those values',
     });
   });
 
-  it('carries the pause that the API asks for', () => {
-    expect(interpret('', 429, { 'retry-after': '7' })).toMatchObject({ retryAfterMs: 7_000 });
-    expect(interpret('', 503, { 'retry-after': '0' })).toMatchObject({ retryAfterMs: 0 });
-    expect(interpret('', 429)).not.toHaveProperty('retryAfterMs');
+  it('carries the pause that the API asks for', async () => {
+    expect(await interpret('', 429, { 'retry-after': '7' })).toMatchObject({
+      retryAfterMs: 7_000,
+      what: expect.stringContaining(' an empty body (Retry-After: 7 s)'),
+    });
+    const inTwoMinutes = { 'retry-after': new Date(nowMs + 120_000).toUTCString() };
+    expect(await interpret('', 429, inTwoMinutes)).toMatchObject({ retryAfterMs: 120_000 });
+    expect(await interpret('', 503, { 'retry-after': '0' })).toMatchObject({ retryAfterMs: 0 });
+    expect(await interpret('', 429)).not.toHaveProperty('retryAfterMs');
+  });
+});
+
+it('the answer of a large page is what it is of a small one', async () => {
+  const text = `{"ok":true,"ipos":[${'{"id":"a"},'.repeat(200_000)}{"id":"b"}],"errors":[]}`;
+  const { rows } = (await interpret(text)) as { rows: readonly unknown[] };
+  expect(rows).toHaveLength(200_001);
+  expect([rows[0], rows.at(-1)]).toEqual([{ id: 'a' }, { id: 'b' }]);
+  expect(await interpret(text.replace('[]}', '[1]}'))).toMatchObject({ code: 'SOURCE_REPORTED_ERROR' });
+  expect(await interpret(text.replace('"ipos"', '"others"'))).toMatchObject({ code: 'SOURCE_WRONG_SHAPE' });
+  expect(await interpret(text.slice(0, -1))).toMatchObject({ code: 'SOURCE_BODY_TRUNCATED' });
+  expect(await interpret(`${text}]`)).toMatchObject({ code: 'SOURCE_BODY_DAMAGED' });
+});
+
+describe('a reader of rows', () => {
+  const rows = [{ id: 'read' }];
+  const asked: unknown[] = [];
+  const readRows: PolicyContext['readRows'] = (body, mayRead, mostRows) => {
+    asked.push([body.length, mayRead(Buffer.from('x')), mostRows]);
+    return body.length > 5 ? rows : null;
+  };
+  afterEach(() => void asked.splice(0));
+
+  it('is asked first, about an answer that may hold a page, and whether the token is in it', async () => {
+    const small = { ...limits, rows: 3 };
+    expect(await interpret('[1,2,3]', 200, {}, { readRows, limits: small })).toEqual({
+      kind: 'page',
+      rows,
+      next: null,
+    });
+    const echoed = { ...echoedToken, isIn: () => true };
+    await interpret('[1,2,3]', 203, {}, { readRows, echoedToken: echoed });
+    expect(asked).toEqual([
+      [7, true, 3],
+      [7, false, limits.rows],
+    ]);
+    expect(await interpret('[1,2,3]', 500, {}, { readRows })).toMatchObject({ kind: 'failure' });
+    expect(asked).toHaveLength(2);
+  });
+
+  it('that cannot read it leaves it to the parser', async () => {
+    expect(await interpret('[1]', 200, {}, { readRows })).toEqual({ kind: 'page', rows: [1], next: null });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+it('the token is removed before an answer is read, be it small or large', async () => {
+  const remove = (text: string) => text.replaceAll('TOKEN', '');
+  const context = { echoedToken: { ...echoedToken, remove } };
+  for (const more of ['', ' '.repeat(2 ** 20)])
+    expect(await interpret(`{"ipos":["aTOKENb"]}${more}`, 200, {}, context)).toEqual({
+      kind: 'page',
+      rows: ['ab'],
+      next: null,
+    });
+});
+
+it.each([2 ** 20 - 9, 2 ** 20, 2 ** 20 + 1])(
+  'an answer of %d bytes has as many rows as are taken, and not one more',
+  async (bytes) => {
+    const two = { limits: { ...limits, rows: 2 } };
+    const answer = (rows: string) => rows.padEnd(bytes);
+    expect(await interpret(answer('[1,2]'), 200, {}, two)).toEqual({
+      kind: 'page',
+      rows: [1, 2],
+      next: null,
+    });
+    expect(await interpret(answer('{"ipos":[1,2,3]}'), 200, {}, two)).toMatchObject({
+      code: 'SOURCE_TOO_MANY_ROWS',
+    });
+  },
+);
+
+it('ten keys are all named', async () => {
+  const ten = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`k${index}`, index]));
+  expect(await interpret(JSON.stringify(ten))).toMatchObject({ what: expect.stringMatching(/"k9"$/) });
+});
+
+it('reading a large answer ends when the signal aborts', async () => {
+  const controller = new AbortController();
+  const rows = Array(200_000).fill(`{"id":"${'x'.repeat(100)}"}`);
+  const reading = interpret(`[${rows.join()}]`, 200, {}, { signal: controller.signal });
+  controller.abort(new Error('stop'));
+  await expect(reading).rejects.toThrow('stop');
+});
+
+it('an error answer of any depth has its status', async () => {
+  expect(await interpret(`{"errors":${'['.repeat(30_000)}1${']'.repeat(30_000)}}`, 500)).toMatchObject({
+    code: 'SOURCE_UNAVAILABLE',
   });
 });
 
 describe('the excerpt of a body', () => {
-  it('is short and without control characters', () => {
-    const { what } = interpret(`<b>\u001b[31m\r\n\u202e${'x'.repeat(500)}`) as { what: string };
+  it('is short and without control characters', async () => {
+    const { what } = (await interpret(`<b>\u001b[31m\r\n\u202e${'x'.repeat(500)}`)) as { what: string };
     expect(what).toContain('<b> [31m x');
     expect(what).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(what.length).toBeLessThan(250);
   });
 
-  it('has secrets removed before it is cut', () => {
-    const text = `${'x'.repeat(110)}SECRETTOKEN`;
-    const result = interpretResponse(
-      { status: 500, headers: {}, body: bodyOf(text) },
-      {
-        responseKey: 'ipos',
-        request: 'GET /',
-        redact: (all) => all.replaceAll('SECRETTOKEN', '***'),
-        echoedToken,
-        nowMs,
-      },
-    );
+  it('has secrets removed before it is cut', async () => {
+    const redact = (all: string) => all.replaceAll('SECRETTOKEN', '***');
+    const result = await interpret(`${'x'.repeat(110)}SECRETTOKEN`, 500, {}, { redact });
     expect(result).toMatchObject({ what: expect.not.stringContaining('SEC') });
   });
 });

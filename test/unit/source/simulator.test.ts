@@ -1,5 +1,5 @@
 import { feedDefinitions } from '../../../src/feeds';
-import type { FaultRule } from '../../../src/simulator/faults';
+import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { everyPrintedForm, failureOf, never, source, stopAll } from './client-fixture';
 
@@ -36,7 +36,7 @@ it.each(['array', 'not-found', 'null', 'object', 'bare'] as const)(
       { ...all, pageOffset: 50 },
       never,
     );
-    expect(rows).toEqual([]);
+    expect(rows).toStrictEqual([]);
   },
 );
 

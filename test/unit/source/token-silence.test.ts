@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
+import type { AuthScheme } from '../../../src/feeds/definition';
 import { createSource } from '../../../src/source/client';
 import { sendJson } from '../../support/http-server';
 import {
@@ -65,6 +66,52 @@ describe('the token stays out of errors and logs (I10)', () => {
     expectSilence(everyPrintedForm(error));
     expectSilence(inspect(client.lines, { depth: 10 }));
     expect(new URL(api.requests[0]!.url, api.url).searchParams.get('token')).toBe(token);
+  });
+
+  const schemes: AuthScheme[] = [
+    { scheme: 'query', name: 'api_key' },
+    { scheme: 'query', name: 'auth[key]' },
+    { scheme: 'bearer' },
+    { scheme: 'basic', user: 'me' },
+    { scheme: 'basic', user: null },
+    { scheme: 'header', name: 'X-Api-Key' },
+  ];
+  it.each(schemes)('by the scheme %j, however the API repeats the request', async (auth) => {
+    const repeated = ({ url = '', headers }: IncomingMessage) => {
+      const value = headers.authorization ?? headers['x-api-key'] ?? '';
+      const [, inBase64 = ''] = String(value).split(' ');
+      return [url, encodeURIComponent(url), JSON.stringify(headers), value, inBase64, url.slice(0, -6)].join(
+        ' ',
+      );
+    };
+    const answers: ((request: IncomingMessage, response: ServerResponse) => void)[] = [
+      (request, response) => sendJson(response, { message: repeated(request) }, 401),
+      ({ url }, response) => sendJson(response, { message: url!.slice(0, -6) }, 500),
+      (request, response) => response.writeHead(500).end(`<h1>${repeated(request)}</h1>`),
+      (request, response) => sendJson(response, { [repeated(request)]: 1 }),
+      (request, response) =>
+        sendJson(response, { ipos: [], next: `http://other.invalid/${repeated(request)}` }),
+      (request, response) =>
+        response.writeHead(307, { location: `/login/${encodeURIComponent(repeated(request))}` }).end(),
+    ];
+    for (const answer of answers) {
+      const api = await server(answer);
+      const client = source(api.url, { auth, limits: { retry: { attempts: 2 } } });
+      const paged = { ...feed, paging: { style: 'link', from: 'next' } } as const;
+      const error = await failureOf(client.fetchPage(paged, page, never));
+      expectSilence(everyPrintedForm(error));
+      expectSilence(inspect(client.lines, { depth: 10 }));
+    }
+  });
+
+  it('by basic authentication, when the token is too short to be told from chance in base64', async () => {
+    const api = await server(({ headers }, response) =>
+      sendJson(response, { message: headers.authorization }, 500),
+    );
+    const auth = { scheme: 'basic', user: 'me' } as const;
+    const client = source(api.url, { auth, token: 'abcd', limits: { retry: { attempts: 1 } } });
+    const error = await failureOf(client.fetchPage(feed, page, never));
+    expect(error.message).toContain('Basic [redacted]');
   });
 
   it('at success', async () => {

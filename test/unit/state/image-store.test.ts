@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { imageStore } from '../../../src/state/image-store';
+import { runs } from '../../support/runs';
 
 const SLAB_BYTES = 1024;
 
@@ -23,32 +24,44 @@ describe('image store', () => {
       fc.property(random, (next) => {
         const store = imageStore(SLAB_BYTES);
         const model = new Map<string, Buffer>();
+        const seen = new Map<string, number | null>();
+        const seqs = new Map<string, number>();
         const held: { readonly bytes: Buffer; readonly copy: Buffer }[] = [];
         for (let i = 0; i < 3_000; i++) {
           const key = `id-${next(60)}`;
           if (next(6) > 0) {
             const given = image(next);
             model.set(key, Buffer.from(given));
-            store.set(key, given);
+            store.set(key, given, i);
+            seen.set(key, null);
+            seqs.set(key, i);
             given.fill(0xee); // it was copied
           } else {
             model.delete(key);
             store.delete(key);
           }
+          const shown = `id-${next(60)}`;
+          const second = next(5);
+          if (model.has(shown)) seen.set(shown, second < (seen.get(shown) ?? 0) ? null : second);
+          store.see(shown, second);
           const other = `id-${next(60)}`;
+          if (store.seenAt(other) !== (model.has(other) ? seen.get(other) : null))
+            throw new Error(`step ${i}: ${other} is seen at ${store.seenAt(other)}`);
+          if (store.seqOf(other) !== (model.has(other) ? seqs.get(other) : Number.POSITIVE_INFINITY))
+            throw new Error(`step ${i}: ${other} was written by ${store.seqOf(other)}`);
           const bytes = store.get(other);
           const isSame = bytes === undefined ? !model.has(other) : bytes.equals(model.get(other) ?? MISSING);
           if (!isSame) throw new Error(`step ${i}: ${other}`);
           if (bytes !== undefined && next(20) === 0) held.push({ bytes, copy: Buffer.from(bytes) });
         }
         expect([...store.ids()].sort()).toEqual([...model.keys()].sort());
-        expect([...store.ids()].filter((id) => !store.has(id))).toEqual([]);
+        expect([...store.ids()].filter((id) => !store.has(id))).toStrictEqual([]);
         expect([...store.values()].map(String).sort()).toEqual([...model.values()].map(String).sort());
         expect(store.size).toBe(model.size);
         expect(store.bytes).toBe([...model.values()].reduce((sum, { length }) => sum + length, 0));
-        expect(held.filter(({ bytes, copy }) => !bytes.equals(copy))).toEqual([]);
+        expect(held.filter(({ bytes, copy }) => !bytes.equals(copy))).toStrictEqual([]);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(10) },
     );
   });
 
@@ -59,21 +72,21 @@ describe('image store', () => {
         for (let i = 0; i < 2_000; i++) {
           const key = `id-${next(100)}`;
           if (next(4) === 0) store.delete(key);
-          else store.set(key, Buffer.alloc(next(10) === 0 ? 400 : 50));
-          const overhead = 8 * store.size; // lengths, and where the next one may begin
+          else store.set(key, Buffer.alloc(next(10) === 0 ? 400 : 50), i);
+          const overhead = 24 * store.size; // what stands before each, and where the next one may begin
           // Three quarters of what is used; of these slabs, of which an image takes up to a quarter, three quarters are used.
           const most = (store.bytes + overhead) / 0.75 / 0.75 + 2 * SLAB_BYTES;
           if (store.slabBytes > most) throw new Error(`step ${i}: ${store.slabBytes} of at most ${most}`);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runs(5) },
     );
   });
 
   it('gives all memory back when nothing is left but the slab in use', () => {
     const store = imageStore(SLAB_BYTES);
     // More slabs than those that V8 does not count.
-    for (let i = 0; i < 2_000; i++) store.set(`id-${i}`, Buffer.alloc(60, i));
+    for (let i = 0; i < 2_000; i++) store.set(`id-${i}`, Buffer.alloc(60, i), i);
     expect(store.slabBytes).toBeGreaterThan(100 * SLAB_BYTES);
     for (let i = 0; i < 2_000; i++) expect(store.get(`id-${i}`)).toEqual(Buffer.alloc(60, i));
     for (let i = 0; i < 2_000; i++) store.delete(`id-${i}`);

@@ -26,6 +26,14 @@ const written: Readonly<Record<string, string | Buffer>> = {
   'of JSON in JSON': JSON.stringify(JSON.stringify({ value })),
   'as Node prints it': inspect({ value }),
   'of HTML': value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;'),
+  'of HTML with names': value.replaceAll('/', '&sol;').replaceAll("'", '&apos;').replaceAll('=', '&equals;'),
+  'as a web server logs it': value
+    .replaceAll("'", '\\x27')
+    .replaceAll('"', '\\x22')
+    .replaceAll('\\', '\\x5C'),
+  'broken into lines': value.replace(/.{4}/g, '$&\r\n '),
+  'base64 broken into lines': Buffer.from(`me:${value}`).toString('base64').replace(/.{5}/g, '$&\n'),
+  'base64 broken into lines in JSON': JSON.stringify(bytes.toString('base64').replace(/.{5}/g, '$&\r\n')),
   'with slashes reversed': value.replaceAll('/', '\\'),
   base64: bytes.toString('base64'),
   'base64 behind a user': Buffer.from(`me:${value}`).toString('base64'),
@@ -49,7 +57,7 @@ it.each(Object.entries(written))('finds a secret %s, and no other', (_, content)
 });
 
 it('finds nothing where there is nothing, and each of several secrets', () => {
-  expect(found(`token=[redacted] ${JSON.stringify({ password: '…' })} QUJDREVG`)).toEqual([]);
+  expect(found(`token=[redacted] ${JSON.stringify({ password: '…' })} QUJDREVG`)).toStrictEqual([]);
   expect(found(`${password.value} ${value}`)).toEqual(['token', 'password']);
 });
 

@@ -1,7 +1,6 @@
 import type { FeedView } from '../../dashboard/view';
-import { causeOf } from './cause';
 import { lostSince, type Model } from './model';
-import { counted, duration, timeOfDay } from './text';
+import { asClause, counted, duration, timeOfDay } from './text';
 
 /** `unknown`: of a publisher that is not heard; `busy`: as it should be, but not up to date. */
 export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'unknown';
@@ -27,14 +26,14 @@ interface Judgement {
 
 /** How one feed stands, in words. @param nowMs the publisher's clock */
 export function judge(feed: FeedView, nowMs: number): Judgement {
-  const { condition, problem, snapshot, lastCompleteScanMs } = feed;
+  const { condition, problem, lastCompleteScanMs } = feed;
   switch (condition) {
     case 'parked':
       return { tone: 'bad', rank: 7, short: 'parked', what: `parked: ${causeOf(feed)}` };
     case 'no-owner':
       return { tone: 'bad', rank: 6, short: 'no owner', what: 'read by nobody' };
     case 'behind': {
-      if (snapshot !== 'complete' && lastCompleteScanMs === null && problem === null)
+      if (feed.isBeingRead && lastCompleteScanMs === null)
         return { tone: 'busy', rank: 2, short: 'first read', what: 'being read for the first time' };
       const behind =
         lastCompleteScanMs === null
@@ -57,6 +56,14 @@ export function judge(feed: FeedView, nowMs: number): Judgement {
     case 'up-to-date':
       return upToDate;
   }
+}
+
+const MOST_CHARACTERS = 100;
+
+/** Why a feed is not as it should be, as a part of a sentence. */
+function causeOf({ problem, reason }: FeedView): string {
+  const text = asClause(problem?.cause ?? reason);
+  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS).trimEnd()}…`;
 }
 
 const upToDate: Judgement = { tone: 'good', rank: -1, short: 'up to date', what: 'up to date' };

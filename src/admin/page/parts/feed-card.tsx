@@ -1,5 +1,4 @@
 import type { FeedView } from '../../dashboard/view';
-import { whatOf } from '../model/cause';
 import { judge } from '../model/headline';
 import { ago, counted, dateAndTime, duration, number, shortNumber, timeOfDay } from '../model/text';
 import { Chart } from './chart';
@@ -158,7 +157,7 @@ function Figure({ name, value, title, isOdd = false }: FigureProps) {
   );
 }
 
-function Errors({ feed: { feed, errors }, when }: { readonly feed: FeedView; readonly when: When }) {
+function Errors({ feed: { errors }, when }: { readonly feed: FeedView; readonly when: When }) {
   if (errors.length === 0) return null;
   return (
     <div class="errors">
@@ -175,7 +174,7 @@ function Errors({ feed: { feed, errors }, when }: { readonly feed: FeedView; rea
               </span>
             </span>
             <bdi class="what" title={what}>
-              {whatOf(feed, { what })}
+              {what}
             </bdi>
           </li>
         ))}

@@ -1,14 +1,15 @@
 import { HighwaterError } from '../../../errors';
 import type { GroupMember, GroupOptions } from '../../consumer-log';
+import { kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import type { GroupProtocol, JoinedMember } from '../group/group-protocol';
 import { joinGroup } from '../group/member';
 import { hasEnded, ownIdentity } from '../group/process-identity';
 import { type Remedies, refusalOf } from '../group/refusals';
-import { kafkaFailure } from '../kafka-failure';
+import { leaderlessNotes } from '../reader/leaderless';
 import { groupOffsets } from './group-offsets';
 import { assignPartitions, type Subscriber, type TopicPartitions } from './partition-assignment';
 import { type Placement, takeUp } from './placement';
-import { passesByItself, type ReadingDeps, readFailure } from './reading';
+import { type ReadingDeps, readFailure } from './reading';
 import {
   CONSUMER_PROTOCOL,
   decodePartitions,
@@ -36,7 +37,12 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
   const { groupId, sessionTimeoutMs, work } = options;
   const { kafka, target, logger } = deps;
   const topics = [...new Set(options.topics)];
-  const look = topicLook(kafka);
+  const [notes, joinedAt] = [leaderlessNotes(logger), Date.now()];
+  const look = topicLook(kafka, topics, (topic, error) => {
+    const { message, remedy } = readFailure(error, [topic], target) as HighwaterError;
+    const what = `Another member of the group ${groupId} asks for ${topic}, which this one, its leader, may not see. Nobody gets its partitions meanwhile.`;
+    logger.warn(what, { why: message, remedy });
+  });
   const working = new Map<string, Promise<void>>();
   let placement: Placement | null = null;
   /** What this member divided as the leader of the present generation. */
@@ -76,7 +82,22 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
     placed(place) {
       const partitions = decodePartitions(place.assignment);
       logger.debug('the group has settled', { groupId, generation: place.generation, partitions });
-      placement = takeUp(place, partitions, { ...deps, groupId, offsets, work, working, failed: end });
+      placement = takeUp(place, partitions, {
+        ...deps,
+        groupId,
+        offsets,
+        work,
+        working,
+        notes,
+        joinedAt,
+        failed: end,
+        recreated(topic) {
+          logger.warn(
+            `The topic ${topic} was deleted and created again. The group ${groupId} reads it from its beginning.`,
+          );
+          member.rejoin();
+        },
+      });
     },
     isGhost({ memberId, memberMetadata }) {
       try {
@@ -92,7 +113,11 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
     },
   };
   const member = joinGroup({
-    ...{ kafka, groupId, sessionTimeoutMs, logger, protocol },
+    kafka,
+    groupId,
+    sessionTimeoutMs,
+    logger,
+    protocol,
     confirmed() {
       if (isTold) logger.info(`The group ${groupId} can be reached again.`);
       silentSince = null;

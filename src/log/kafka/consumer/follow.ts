@@ -1,10 +1,17 @@
-import { pause, unlessAborted } from '../../../wait';
+import { pause, unlessAborted } from '../../../async/wait';
 import type { LogRecord } from '../../commit-log';
-import { type Cluster, readingCluster } from '../cluster';
-import { isFence } from '../fence';
-import { protocolType } from '../kafka-failure';
-import { fetchRound, type PartitionPosition, partitionOffsets } from '../partition-reader';
-import { knowTopic, passesByItself, positionLost, type ReadingDeps, readFailure } from './reading';
+import { type Cluster, readingCluster } from '../connection/cluster';
+import { acceptLeaderless } from '../connection/guards/cluster-questions';
+import { passesByItself, protocolType } from '../connection/kafka-failure';
+import { isFence } from '../reader/fence';
+import { leaderlessNotes, leaderlessSince } from '../reader/leaderless';
+import {
+  fetchRound,
+  offsetsSince,
+  type PartitionPosition,
+  partitionOffsets,
+} from '../reader/partition-reader';
+import { knowTopic, positionLost, type ReadingDeps, readFailure } from './reading';
 
 /** How long a broker holds a question where nothing is new, in ms. */
 const MAX_WAIT_MS = 250;
@@ -14,11 +21,13 @@ const LOOK_INTERVAL_MS = 1_000;
 /** As `ConsumerLog.follow`. */
 export async function* follow(
   topic: string,
-  from: ReadonlyMap<number, number>,
+  from: ReadonlyMap<number, number | null>,
   signal: AbortSignal,
   { kafka, target, logger }: ReadingDeps,
 ): AsyncGenerator<LogRecord> {
-  const cluster = readingCluster(kafka);
+  const cluster = acceptLeaderless(readingCluster(kafka));
+  const notes = leaderlessNotes(logger);
+  const calledAt = Date.now();
   const positions: PartitionPosition[] = [];
   /** That their position is there nobody has said: it is where the partition began when it was looked up. */
   const unread = new Set<PartitionPosition>();
@@ -30,11 +39,22 @@ export async function* follow(
     isConnected = true;
     if (!(await knowTopic(cluster, topic))) return;
     await cluster.refreshMetadata();
-    for (const position of await partitionOffsets(cluster, [topic], 'beginning')) {
-      if (positions.some(({ partition }) => partition === position.partition)) continue;
+    notes.look(cluster, [topic]);
+    const isNew = ({ partition }: PartitionPosition) =>
+      !positions.some((position) => position.partition === partition);
+    const added = (await partitionOffsets(cluster, [topic], 'beginning', 'skip')).filter(isNew);
+    const hasLate = added.some(({ partition }) => from.get(partition) === null);
+    const late = hasLate ? await offsetsSince(cluster, [topic], leaderlessSince(calledAt)) : [];
+    for (const position of added) {
       const next = from.get(position.partition);
-      if (next === undefined) unread.add(position);
-      positions.push(next === undefined ? position : { ...position, next: BigInt(next) });
+      if (typeof next === 'number') {
+        positions.push({ ...position, next: BigInt(next) });
+        continue;
+      }
+      const since = late.find(({ partition }) => partition === position.partition);
+      if (next === null && since !== undefined) position.next = since.next;
+      unread.add(position);
+      positions.push(position);
     }
   }
 
@@ -49,7 +69,7 @@ export async function* follow(
   }
 
   /** Throws what will not pass by waiting. */
-  async function mend(error: unknown): Promise<void> {
+  async function recover(error: unknown): Promise<void> {
     const failure = readFailure(error, [topic], target);
     if (!passesByItself(failure)) throw failure;
     logger.debug('reading is tried again', { topic, error: failure });
@@ -64,7 +84,7 @@ export async function* follow(
       if (lost === null) continue;
       if (!unread.has(position)) throw lost;
       // Retention passed its beginning before it was read: it begins elsewhere now.
-      const beginnings = await partitionOffsets(asked, [topic], 'beginning');
+      const beginnings = await partitionOffsets(asked, [topic], 'beginning', 'skip');
       const begin = beginnings.find(({ partition }) => partition === position.partition);
       if (begin !== undefined) position.next = begin.next;
     }
@@ -77,7 +97,7 @@ export async function* follow(
         found = await unlessAborted(round(), signal);
       } catch (error) {
         if (signal.aborted) return;
-        await mend(error).catch((failure: unknown) => {
+        await recover(error).catch((failure: unknown) => {
           const named = readFailure(failure, [topic], target);
           if (!passesByItself(named)) throw named;
         });

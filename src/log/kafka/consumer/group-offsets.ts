@@ -1,11 +1,11 @@
+import { retrying } from '../../../async/retrying';
+import { unlessLate } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { pause, unlessLate } from '../../../wait';
-import type { CommandTarget } from '../admin-commands';
+import type { CommandTarget } from '../connection/admin-commands';
+import { kafkaFailure, passesByItself, protocolType } from '../connection/kafka-failure';
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
-import { kafkaFailure, protocolType } from '../kafka-failure';
 import type { TopicPartitions } from './partition-assignment';
-import { passesByItself } from './reading';
 
 const AGAIN_MS = 100;
 const ANSWER_MS = 10_000;
@@ -18,15 +18,28 @@ export interface Holder {
 
 /** How far a group is, asked of its coordinator over the connection on which the member gives its signs of life. */
 export interface GroupOffsets {
-  /** `topic partition` → offset of the record to come; not there where the group never committed. @throws HighwaterError KAFKA_*, LOG_*; the signal's reason */
-  fetch(partitions: TopicPartitions, signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
+  /** By `topic partition`; not there where the group never committed. @throws HighwaterError KAFKA_*, LOG_*; the signal's reason */
+  fetch(partitions: TopicPartitions, signal: AbortSignal): Promise<ReadonlyMap<string, CommittedOffset>>;
   /** @throws HighwaterError GROUP_LOST, KAFKA_*, LOG_*; the signal's reason */
   commit(
     holder: Holder,
-    place: { readonly topic: string; readonly partition: number; readonly next: number },
+    place: CommittedOffset & { readonly topic: string; readonly partition: number },
     signal: AbortSignal,
   ): Promise<void>;
 }
+
+export interface CommittedOffset {
+  /** Offset of the record to come. */
+  readonly next: number;
+  /** The id of the topic that was read. Null when the brokers know no ids, or when another program or an older version committed. */
+  readonly topicId: string | null;
+}
+
+/**
+ * The id stands in the metadata of the offset, which is text that other programs show, or ignore. Brokers remove offsets with
+ * their topic, but not one that was committed when the topic was gone already, and a coordinator that moves just then keeps them.
+ */
+const METADATA = /^topic-id=([\w-]{22})$/;
 
 /** @param patienceMs how long a commit may take while the coordinator is away; where a group is, is asked as long as it takes */
 export function groupOffsets(
@@ -34,30 +47,28 @@ export function groupOffsets(
   member: Pick<GroupMember, 'coordinator' | 'ask'>,
   { target, patienceMs }: { readonly target: CommandTarget; readonly patienceMs: number },
 ): GroupOffsets {
-  async function persistently<T>(
+  function askGroup<T>(
     work: (coordinator: Coordinator) => Promise<T>,
     { doing, topics, forMs }: { doing: string; topics: readonly string[]; forMs: number },
     signal: AbortSignal,
   ): Promise<T> {
-    const away = `Connection timeout: the coordinator of group ${groupId} is away`;
-    const giveUpAt = performance.now() + forMs;
-    for (;;) {
+    const away = () => new Error(`Connection timeout: the coordinator of group ${groupId} is away`);
+    const tried = async () => {
       signal.throwIfAborted();
-      let failure: unknown;
       try {
         const coordinator = member.coordinator();
-        if (coordinator === null) throw new Error(away);
-        return await unlessLate(work(coordinator), ANSWER_MS, signal, () => new Error(away));
+        if (coordinator === null) throw away();
+        return await unlessLate(work(coordinator), ANSWER_MS, signal, away);
       } catch (error) {
         signal.throwIfAborted();
         if (lost.has(protocolType(error) ?? '')) throw groupLost(groupId, error);
-        failure = kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: target });
+        // A sign of life finds out that another broker keeps the group by now.
+        member.ask();
+        throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: target });
       }
-      if (!passesByItself(failure) || performance.now() >= giveUpAt) throw failure;
-      // A sign of life finds out that another broker keeps the group by now.
-      member.ask();
-      await pause(AGAIN_MS, signal);
-    }
+    };
+    const isWorthIt = (failure: unknown) => passesByItself(failure) && failure.code !== 'GROUP_LOST';
+    return retrying(tried, { signal, isWorthIt, pauseMs: AGAIN_MS, forMs });
   }
 
   return {
@@ -66,7 +77,7 @@ export function groupOffsets(
         topic,
         partitions: numbers.map((partition) => ({ partition })),
       }));
-      const { responses } = await persistently(
+      const { responses } = await askGroup(
         (coordinator) => coordinator.offsetFetch({ groupId, topics }),
         {
           doing: `asking where the group ${groupId} stands`,
@@ -76,13 +87,17 @@ export function groupOffsets(
         signal,
       );
       const found = responses.flatMap(({ topic, partitions: own }) =>
-        own.map(({ partition, offset }) => [`${topic} ${partition}`, Number(offset)] as const),
+        own.map(({ partition, offset, metadata }) => {
+          const topicId = METADATA.exec(metadata ?? '')?.[1] ?? null;
+          return [`${topic} ${partition}`, { next: Number(offset), topicId }] as const;
+        }),
       );
-      return new Map(found.filter(([, offset]) => offset >= 0));
+      return new Map(found.filter(([, { next }]) => next >= 0));
     },
-    async commit({ memberId, generation }, { topic, partition, next }, signal) {
-      const topics = [{ topic, partitions: [{ partition, offset: String(next) }] }];
-      await persistently(
+    async commit({ memberId, generation }, { topic, topicId, partition, next }, signal) {
+      const metadata = topicId === null ? null : `topic-id=${topicId}`;
+      const topics = [{ topic, partitions: [{ partition, offset: String(next), metadata }] }];
+      await askGroup(
         (coordinator) =>
           coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
         { doing: `committing for the group ${groupId}`, topics: [topic], forMs: patienceMs },

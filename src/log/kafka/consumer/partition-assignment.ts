@@ -33,8 +33,10 @@ export function assignPartitions(
   members: readonly Subscriber[],
   partitions: TopicPartitions,
 ): ReadonlyMap<string, TopicPartitions> {
+  // Sorting is stable: this order decides wherever members are alike.
+  // Stryker disable next-line EqualityOperator: any order will do that is the same for all
   const sorted = [...members].sort((a, b) => (a.memberId < b.memberId ? -1 : 1));
-  const subscribers = (topic: string) => sorted.filter(({ topics }) => topics.includes(topic));
+  const subscribers = (topic: string): Subscriber[] => sorted.filter(({ topics }) => topics.includes(topic));
   const counts = new Map(sorted.map(({ memberId }) => [memberId, 0]));
   const given: Taken[] = [];
   const rest: { readonly topic: string; readonly partition: number }[] = [];
@@ -46,22 +48,26 @@ export function assignPartitions(
   // Those that few can have come first: the others fit in around them.
   const topics = Object.keys(partitions)
     .filter((topic) => subscribers(topic).length > 0)
+    // Stryker disable next-line EqualityOperator: any order will do that is the same for all
     .sort((a, b) => subscribers(a).length - subscribers(b).length || (a < b ? -1 : 1));
   const isAlike = topics.every((topic) => subscribers(topic).length === sorted.length);
   const total = topics.reduce((sum, topic) => sum + partitions[topic]!.length, 0);
   const most = isAlike ? Math.ceil(total / Math.max(1, sorted.length)) : Number.POSITIVE_INFINITY;
   // Where the partitions do not come out even, so many members have the larger share.
   let larger = isAlike ? total - (most - 1) * sorted.length : Number.POSITIVE_INFINITY;
+  const isSated = ({ memberId }: Subscriber): boolean => {
+    const has = counts.get(memberId)!;
+    return has >= most || (has === most - 1 && larger === 0);
+  };
   for (const topic of topics) {
     for (const partition of [...partitions[topic]!].sort((a, b) => a - b)) {
       const claimant = lastClaimant(subscribers(topic), topic, partition);
-      const has = claimant === undefined ? most : counts.get(claimant.memberId)!;
-      if (claimant === undefined || has >= most || (has === most - 1 && larger === 0)) {
+      if (claimant === undefined || isSated(claimant)) {
         rest.push({ topic, partition });
         continue;
       }
-      if (has === most - 1) larger--;
-      give({ ...{ memberId: claimant.memberId, topic, partition } });
+      give({ memberId: claimant.memberId, topic, partition });
+      if (counts.get(claimant.memberId) === most) larger--;
     }
   }
   for (const { topic, partition } of rest) {
@@ -69,13 +75,11 @@ export function assignPartitions(
       given.filter((one) => one.memberId === memberId && one.topic === topic).length;
     const [least] = subscribers(topic).sort(
       (a, b) =>
-        counts.get(a.memberId)! - counts.get(b.memberId)! ||
-        ofTopic(a.memberId) - ofTopic(b.memberId) ||
-        (a.memberId < b.memberId ? -1 : 1),
+        counts.get(a.memberId)! - counts.get(b.memberId)! || ofTopic(a.memberId) - ofTopic(b.memberId),
     );
     give({ memberId: least!.memberId, topic, partition });
   }
-  if (!isAlike) balance(given, counts, subscribers);
+  balance(given, counts, subscribers);
   return new Map(sorted.map(({ memberId }) => [memberId, byTopic(given, memberId)]));
 }
 
@@ -83,15 +87,13 @@ export function assignPartitions(
 function balance(
   given: Taken[],
   counts: Map<string, number>,
-  subscribers: (topic: string) => readonly Subscriber[],
+  subscribers: (topic: string) => Subscriber[],
 ): void {
   for (let isMoving = true; isMoving; ) {
     isMoving = false;
     for (let i = given.length - 1; i >= 0; i--) {
       const { memberId, topic, partition } = given[i]!;
-      const [least] = [...subscribers(topic)].sort(
-        (a, b) => counts.get(a.memberId)! - counts.get(b.memberId)! || (a.memberId < b.memberId ? -1 : 1),
-      );
+      const [least] = subscribers(topic).sort((a, b) => counts.get(a.memberId)! - counts.get(b.memberId)!);
       if (counts.get(memberId)! - counts.get(least!.memberId)! < 2) continue;
       counts.set(memberId, counts.get(memberId)! - 1);
       counts.set(least!.memberId, counts.get(least!.memberId)! + 1);
@@ -108,7 +110,7 @@ function lastClaimant(
 ): Subscriber | undefined {
   return members
     .filter(({ claims }) => claims.partitions[topic]?.includes(partition))
-    .sort((a, b) => b.claims.generation - a.claims.generation || (a.memberId < b.memberId ? -1 : 1))[0];
+    .sort((a, b) => b.claims.generation - a.claims.generation)[0];
 }
 
 function byTopic(given: readonly Taken[], memberId: string): TopicPartitions {

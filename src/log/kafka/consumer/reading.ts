@@ -1,14 +1,15 @@
 import type { Kafka } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
-import type { Logger } from '../../../logger';
-import type { CommandTarget } from '../admin-commands';
-import type { Cluster } from '../cluster';
-import { kafkaFailure, protocolType } from '../kafka-failure';
-import { type PartitionPosition, partitionOffsets } from '../partition-reader';
+import type { Logger } from '../../../logging/logger';
+import type { CommandTarget } from '../connection/admin-commands';
+import type { Cluster } from '../connection/cluster';
+import { kafkaFailure, protocolType } from '../connection/kafka-failure';
+import { isLeaderless } from '../reader/fetch-partitions';
+import { type PartitionPosition, partitionOffsets } from '../reader/partition-reader';
 
 export interface ReadingDeps {
   readonly kafka: Kafka;
-  /** For the commands that mend things. */
+  /** For the commands in remedies. */
   readonly target: CommandTarget;
   readonly logger: Logger;
 }
@@ -18,11 +19,6 @@ export function readFailure(error: unknown, topics: readonly string[], target: C
   const names = [...new Set(topics)];
   const asked = { operation: 'READ', topics: names, cluster: target } as const;
   return kafkaFailure(error, `reading ${names.join(', ')}`, asked);
-}
-
-/** Whether another try may bring what this one did not. */
-export function passesByItself(failure: unknown): failure is HighwaterError {
-  return failure instanceof HighwaterError && failure.kind.retriable;
 }
 
 /** Has a cluster know a topic. @returns false: there is no such topic */
@@ -38,7 +34,7 @@ export async function knowTopic(cluster: Cluster, topic: string): Promise<boolea
 
 /**
  * Why a position is out of its partition.
- * @returns LOG_POSITION_LOST; null: it is not, by now
+ * @returns LOG_POSITION_LOST; null: it is not, by now, or nobody can be asked: the partition has no leader
  * @throws errors of kafkajs
  */
 export async function positionLost(
@@ -46,9 +42,10 @@ export async function positionLost(
   { topic, partition, next }: Pick<PartitionPosition, 'topic' | 'partition' | 'next'>,
 ): Promise<HighwaterError | null> {
   const [firsts, ends] = await Promise.all([
-    partitionOffsets(cluster, [topic], 'beginning'),
-    partitionOffsets(cluster, [topic], 'written'),
+    partitionOffsets(cluster, [topic], 'beginning', 'skip'),
+    partitionOffsets(cluster, [topic], 'written', 'skip'),
   ]);
+  if (isLeaderless(cluster, { topic, partition })) return null;
   const of = (positions: readonly PartitionPosition[]) =>
     positions.find((one) => one.partition === partition)?.next ?? 0n;
   const [first, end] = [of(firsts), of(ends)];

@@ -1,10 +1,13 @@
-import { pause } from '../../../wait';
+import { pause } from '../../../async/wait';
 import type { LogRecord } from '../../commit-log';
-import type { Cluster } from '../cluster';
-import { isFence } from '../fence';
-import { protocolType } from '../kafka-failure';
-import { fetchDecoded, type PartitionPosition } from '../partition-reader';
-import { passesByItself, positionLost, type ReadingDeps, readFailure } from './reading';
+import type { Cluster } from '../connection/cluster';
+import { passesByItself, protocolType } from '../connection/kafka-failure';
+import { topicIds } from '../protocol/topic-ids';
+import { isFence } from '../reader/fence';
+import { NO_LEADER } from '../reader/fetch-partitions';
+import type { LeaderlessNotes } from '../reader/leaderless';
+import { fetchDecoded, type PartitionPosition } from '../reader/partition-reader';
+import { positionLost, type ReadingDeps, readFailure } from './reading';
 
 /** How long a broker holds a question where nothing is new, in ms: while other partitions are read, and else. */
 const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];
@@ -24,6 +27,17 @@ export interface SharedFetch {
   settled(topic: string, partition: number, next: number): number;
 }
 
+export interface SharedFetchDeps extends Pick<ReadingDeps, 'target' | 'logger'> {
+  /** Ends all reading. */
+  readonly signal: AbortSignal;
+  /** Tells of partitions that have no leader. */
+  readonly notes: LeaderlessNotes;
+  /** By topic: only the topic of this id is read, and not another one that was created under its name. */
+  readonly topicIds: ReadonlyMap<string, string>;
+  /** Another topic has the name of one that is read. */
+  recreated(topic: string): void;
+}
+
 interface Reader {
   readonly position: PartitionPosition;
   readonly waiting: (readonly LogRecord[])[];
@@ -34,6 +48,10 @@ interface Reader {
   isAsked: boolean;
   /** Asked for by itself: of several at once brokers do not say which one they refuse. */
   isAlone: boolean;
+  /** In how many answers in a row its topic was not there. */
+  missed: number;
+  /** Not asked for until a pause is over: its topic was not there. */
+  isResting: boolean;
   wake(): void;
 }
 
@@ -41,17 +59,16 @@ interface Reader {
  * One request at a time to each broker, for all partitions of which nothing waits to be read: a broker answers the requests of
  * a connection one after the other, so that with one for each partition those without news would hold up the others.
  * @param cluster that knows the topics
- * @param signal ends all reading
  */
-export function sharedFetch(
-  cluster: Cluster,
-  { target, logger, signal }: Pick<ReadingDeps, 'target' | 'logger'> & { readonly signal: AbortSignal },
-): SharedFetch {
+export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetch {
+  const { target, logger, notes, signal } = deps;
   const readers = new Set<Reader>();
   /** Brokers that have a request to answer. */
   const asked = new Set<string>();
   /** Broker → how often in succession it could not be asked. */
   const failures = new Map<string, number>();
+  /** Topics of which that was told: each has several partitions. */
+  const recreated = new Set<string>();
   signal.addEventListener('abort', () => {
     for (const { wake } of readers) wake();
   });
@@ -69,6 +86,10 @@ export function sharedFetch(
     const isBusy = own.length < readers.size;
     asked.add(leader);
     for (const reader of own) reader.isAsked = true;
+    for (const { position } of own) {
+      if (leader === NO_LEADER) notes.without(position);
+      else notes.led(position);
+    }
     try {
       const positions = own.map(({ position }) => position);
       const maxWaitMs = isBusy ? BUSY_WAIT_MS : IDLE_WAIT_MS;
@@ -87,6 +108,7 @@ export function sharedFetch(
   function hand(own: readonly Reader[], records: readonly LogRecord[]): void {
     for (const reader of own) {
       reader.isAlone = false;
+      reader.missed = 0;
       // Only now: with the position alone, a commit in between would count what is not handed over yet.
       reader.reached = reader.position.next;
       const { topic, partition } = reader.position;
@@ -103,17 +125,41 @@ export function sharedFetch(
   async function settle(error: unknown, own: readonly Reader[], leader: string): Promise<void> {
     const topics = own.map(({ position }) => position.topic);
     const failure = readFailure(error, topics, target);
-    const isOut = protocolType(error) === 'OFFSET_OUT_OF_RANGE';
-    if (!isOut && passesByItself(failure)) return again(failure, leader);
+    const type = protocolType(error);
+    const [isOut, isMissing] = [type === 'OFFSET_OUT_OF_RANGE', type === 'UNKNOWN_TOPIC_OR_PARTITION'];
+    if (!isOut && !isMissing && passesByItself(failure)) return again(failure, leader);
     if (own.length > 1) {
       for (const reader of own) reader.isAlone = true;
       return;
     }
     const [reader] = own as [Reader];
+    if (isMissing) {
+      rest(reader);
+      return;
+    }
     const lost = isOut ? await positionLost(cluster, reader.position) : null;
     if (isOut && lost === null) return again(failure, leader);
     reader.failure = { error: lost ?? failure };
     reader.wake();
+  }
+
+  /** The topic was deleted, or the broker has not heard of it yet. The other partitions on that broker are read meanwhile. */
+  async function rest(reader: Reader): Promise<void> {
+    const { topic } = reader.position;
+    reader.isResting = true;
+    logger.debug('a topic that is read is not there', { topic, missed: reader.missed });
+    await pause(Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** reader.missed++), signal);
+    if (signal.aborted) return;
+    const found = await topicIds(cluster, [topic]).catch(() => new Map<string, string>());
+    if (signal.aborted) return;
+    const [known, now] = [deps.topicIds.get(topic), found.get(topic)];
+    if (known !== undefined && now !== undefined && now !== known && !recreated.has(topic)) {
+      recreated.add(topic);
+      deps.recreated(topic);
+    }
+    await cluster.refreshMetadata().catch(() => undefined);
+    reader.isResting = false;
+    askAll();
   }
 
   async function again(failure: unknown, leader: string): Promise<void> {
@@ -124,8 +170,8 @@ export function sharedFetch(
     if (!signal.aborted) await cluster.refreshMetadata().catch(() => undefined);
   }
 
-  function isHungry({ waiting, isAsked, failure }: Reader): boolean {
-    return waiting.length === 0 && !isAsked && failure === null;
+  function isHungry({ waiting, isAsked, isResting, failure }: Reader): boolean {
+    return waiting.length === 0 && !isAsked && !isResting && failure === null;
   }
 
   /** Empty while there is none. */
@@ -140,9 +186,21 @@ export function sharedFetch(
   return {
     async *records(topic, partition, from) {
       const reader: Reader = {
-        position: { topic, partition, next: BigInt(from), end: null },
-        ...{ waiting: [], behindLast: null, reached: BigInt(from), failure: null },
-        ...{ isAsked: false, isAlone: false },
+        position: {
+          topic,
+          topicId: deps.topicIds.get(topic) ?? null,
+          partition,
+          next: BigInt(from),
+          end: null,
+        },
+        waiting: [],
+        behindLast: null,
+        reached: BigInt(from),
+        failure: null,
+        isAsked: false,
+        isAlone: false,
+        missed: 0,
+        isResting: false,
         wake: () => undefined,
       };
       readers.add(reader);

@@ -1,8 +1,13 @@
-import { joinSignals } from '../../../wait';
+import { joinSignals } from '../../../async/wait';
 import type { LogRecord } from '../../commit-log';
-import { type Cluster, readingCluster } from '../cluster';
-import { type PartitionPosition, partitionOffsets } from '../partition-reader';
-import { persistently, readThrough } from '../restore';
+import type { TopicEnds } from '../../consumer-log';
+import { type Cluster, readingCluster } from '../connection/cluster';
+import { acceptLeaderless } from '../connection/guards/cluster-questions';
+import { persistently } from '../connection/persistently';
+import { topicIds } from '../protocol/topic-ids';
+import { leaderlessOf } from '../reader/leaderless';
+import { type PartitionPosition, partitionOffsets } from '../reader/partition-reader';
+import { readThrough } from '../reader/restore';
 import { knowTopic, type ReadingDeps, readFailure } from './reading';
 
 /** How long brokers may be away, or a transaction open, in ms. */
@@ -22,6 +27,59 @@ export async function topicEnds(
   } finally {
     cluster.disconnect().catch(() => undefined);
   }
+}
+
+/** As `ConsumerLog.presentEnds`. */
+export async function presentEnds(
+  topic: string,
+  signal: AbortSignal,
+  { kafka, target }: ReadingDeps,
+): Promise<ReadonlyMap<number, number | null>> {
+  const cluster = acceptLeaderless(readingCluster(kafka));
+  try {
+    return await presentEndsOf(cluster, topic, signal, target);
+  } finally {
+    cluster.disconnect().catch(() => undefined);
+  }
+}
+
+/** As `ConsumerLog.endsWithId`. */
+export async function endsWithId(
+  topic: string,
+  signal: AbortSignal,
+  { kafka, target }: ReadingDeps,
+): Promise<TopicEnds> {
+  const cluster = acceptLeaderless(readingCluster(kafka));
+  const askId = async () => {
+    try {
+      await cluster.connect();
+      return (await topicIds(cluster, [topic])).get(topic) ?? null;
+    } catch (error) {
+      throw readFailure(error, [topic], target);
+    }
+  };
+  try {
+    // Before the ends: those of a topic that is recreated in between are then not taken for those of the new one.
+    const asking = { cluster, doing: `reading ${topic}`, forMs: PATIENCE_MS, signal };
+    const topicId = await persistently(askId, asking);
+    return { topicId, ends: await presentEndsOf(cluster, topic, signal, target) };
+  } finally {
+    cluster.disconnect().catch(() => undefined);
+  }
+}
+
+async function presentEndsOf(
+  cluster: Cluster,
+  topic: string,
+  signal: AbortSignal,
+  target: ReadingDeps['target'],
+): Promise<ReadonlyMap<number, number | null>> {
+  const found = await endsOf(cluster, topic, 'end', signal, target, 'skip');
+  const ends = new Map<number, number | null>();
+  if (found === null) return ends;
+  for (const { partition } of leaderlessOf(cluster, [topic])) ends.set(partition, null);
+  for (const { partition, next } of found) ends.set(partition, Number(next));
+  return ends;
 }
 
 /** As `ConsumerLog.load`. */
@@ -56,12 +114,13 @@ async function endsOf(
   at: 'end' | 'written',
   signal: AbortSignal,
   target: ReadingDeps['target'],
+  leaderless: 'fail' | 'skip' = 'fail',
 ): Promise<readonly PartitionPosition[] | null> {
   const ask = async () => {
     try {
       await cluster.connect();
       if (!(await knowTopic(cluster, topic))) return null;
-      return await partitionOffsets(cluster, [topic], at);
+      return await partitionOffsets(cluster, [topic], at, leaderless);
     } catch (error) {
       throw readFailure(error, [topic], target);
     }

@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
-import { readingCluster } from '../cluster';
-import { protocolType } from '../kafka-failure';
+import { readingCluster } from '../connection/cluster';
+import { protocolType } from '../connection/kafka-failure';
 
 /**
  * The requests by which one keeps a place in a group, as kafkajs has them inside. Its consumer is not used for that: its
@@ -45,7 +45,11 @@ export interface Coordinator {
     readonly memberId: string;
     readonly topics: readonly {
       readonly topic: string;
-      readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
+      readonly partitions: readonly {
+        readonly partition: number;
+        readonly offset: string;
+        readonly metadata: string | null;
+      }[];
     }[];
   }): Promise<unknown>;
   offsetFetch(request: {
@@ -58,7 +62,11 @@ export interface Coordinator {
     readonly responses: readonly {
       readonly topic: string;
       /** -1: nothing was committed. */
-      readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
+      readonly partitions: readonly {
+        readonly partition: number;
+        readonly offset: string;
+        readonly metadata: string | null;
+      }[];
     }[];
   }>;
 }

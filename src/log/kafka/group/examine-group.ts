@@ -1,9 +1,9 @@
 import type { Kafka } from 'kafkajs';
+import { unlessAborted } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { unlessAborted } from '../../../wait';
-import type { CommandTarget } from '../admin-commands';
-import { readingCluster } from '../cluster';
-import { kafkaFailure, protocolType } from '../kafka-failure';
+import type { CommandTarget } from '../connection/admin-commands';
+import { readingCluster } from '../connection/cluster';
+import { kafkaFailure, protocolType } from '../connection/kafka-failure';
 import type { Coordinator } from './coordinator';
 import { assignmentOf } from './owners';
 import { decodeMember, PROTOCOL } from './protocol';
@@ -93,7 +93,10 @@ const NOBODY = 'highwater-doctor';
 
 function nobody(groupId: string, timeoutMs: number): Parameters<Coordinator['joinGroup']>[0] {
   return {
-    ...{ groupId, memberId: NOBODY, sessionTimeout: timeoutMs, rebalanceTimeout: timeoutMs },
+    groupId,
+    memberId: NOBODY,
+    sessionTimeout: timeoutMs,
+    rebalanceTimeout: timeoutMs,
     groupProtocols: [{ name: PROTOCOL, metadata: Buffer.alloc(0) }],
   };
 }

@@ -1,7 +1,7 @@
 import type { Kafka } from 'kafkajs';
-import type { Logger } from '../../../logger';
-import { joinSignals, pause, unlessAborted, unlessLate } from '../../../wait';
-import { protocolType } from '../kafka-failure';
+import { joinSignals, pause, unlessAborted, unlessLate } from '../../../async/wait';
+import type { Logger } from '../../../logging/logger';
+import { protocolType } from '../connection/kafka-failure';
 import { type Coordinator, connectGroup, type GroupConnection, type Joined } from './coordinator';
 import type { GroupProtocol } from './group-protocol';
 
@@ -14,7 +14,7 @@ export interface MemberDeps {
   readonly protocol: GroupProtocol;
   /** The place was confirmed by an answer to something asked after `marked`. */
   confirmed(marked: number): void;
-  /** The group cannot be reached, and is asked again. @returns whether only a person can mend that */
+  /** The group cannot be reached, and is asked again. @returns whether only a person can fix that */
   failed(error: unknown): boolean;
 }
 
@@ -46,30 +46,24 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   /** A coordinator that came back still knows who comes by then. */
   const mostPauseMs = Math.min(MOST_PAUSE_MS, sessionTimeoutMs / 4);
   const leaving = new AbortController();
-  let connection: GroupConnection | null = null;
-  let current: Coordinator | null = null;
+  const link = new CoordinatorLink(kafka, groupId);
+  const signs = new SignsOfLife();
   let memberId = '';
   /** Of the place that holds, as far as is known. */
   let generation: number | null = null;
   let failures = 0;
   let isEnding = false;
-  /** A broker that holds back the answer to a join answers nothing else on that connection. */
-  let isJoining = false;
-  /** Of a member that has no id yet: it is told only with the answer. */
-  let firstJoin: Promise<string> | null = null;
-  let asked = 0;
-  let confirmed = 0;
+  /** A join without an answer: its connection brings no other answer. The first answer of all tells this member its id. */
+  let joining: { readonly memberId: Promise<string> } | null = null;
   let isToRejoin = false;
-  let wake = new AbortController();
 
   const living = live();
 
   async function live(): Promise<void> {
     while (!leaving.signal.aborted) {
       try {
-        connection ??= connectGroup(kafka, groupId);
-        const coordinator = await inTime(connection.coordinator(), CONNECT_MS);
-        current = coordinator;
+        const coordinator = await inTime(link.connect(), CONNECT_MS);
+        link.coordinator = coordinator;
         if (generation === null) {
           // A coordinator that hangs is found out by a question that is answered soon; a join may take its time.
           await removeGhosts(coordinator);
@@ -88,9 +82,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
           failures++;
           continue;
         }
-        current = null;
-        connection?.drop();
-        connection = null;
+        link.drop();
         failures++;
         // Brokers lock out who comes again and again with a wrong password.
         const [first, most] = deps.failed(error) ? [1_000, MOST_REFUSED_PAUSE_MS] : [50, mostPauseMs];
@@ -122,13 +114,15 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   async function takePlace(coordinator: Coordinator): Promise<number> {
     // What was in hand is finished: there is nothing more to come for it.
     if (isEnding) await unlessAborted(new Promise<never>(() => undefined), leaving.signal);
-    const mark = asked;
+    const mark = signs.asked;
     const joined = await join(coordinator);
     const { generationId } = joined;
     memberId = joined.memberId;
     const isLeader = joined.leaderId === memberId;
     const given = coordinator.syncGroup({
-      ...{ groupId, generationId, memberId },
+      groupId,
+      generationId,
+      memberId,
       groupAssignment: isLeader ? await inTime(protocol.divide(joined.members), sessionTimeoutMs) : [],
     });
     // The leader may have died over its division: the coordinator then tells everybody to join again.
@@ -143,32 +137,31 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     isToRejoin = false;
     const { name, rebalanceTimeoutMs } = protocol;
     const metadata = protocol.introduction();
-    isJoining = true;
-    const joining = coordinator.joinGroup({
-      ...{ groupId, memberId, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: rebalanceTimeoutMs },
+    const answer = coordinator.joinGroup({
+      groupId,
+      memberId,
+      sessionTimeout: sessionTimeoutMs,
+      rebalanceTimeout: rebalanceTimeoutMs,
       groupProtocols: [{ name, metadata }],
     });
-    if (memberId === '') {
-      firstJoin = joining.then((answer) => answer.memberId);
-      firstJoin.catch(() => undefined);
-    }
+    joining = { memberId: answer.then((joined) => joined.memberId) };
+    joining.memberId.catch(() => undefined);
     // Answered when all have joined, or are given up; an empty group waits for others first, as long as its brokers like.
     const longest = sessionTimeoutMs + rebalanceTimeoutMs + 10_000;
-    const joined = await inTime(joining, longest).catch((error: unknown) => {
-      isJoining = leaving.signal.aborted;
-      throw error;
-    });
-    isJoining = false;
-    firstJoin = null;
-    return joined;
+    try {
+      return await inTime(answer, longest);
+    } finally {
+      // One that leaves meanwhile still has to know which member it is.
+      if (!leaving.signal.aborted) joining = null;
+    }
   }
 
   async function keepPlace(coordinator: Coordinator, held: number): Promise<void> {
     for (;;) {
-      wake = new AbortController();
+      const wake = signs.wakeForNext();
       // What was asked since the last answer does not wait.
-      if (asked === confirmed) {
-        const either = joinSignals([leaving.signal, wake.signal]);
+      if (signs.asked === signs.confirmed) {
+        const either = joinSignals([leaving.signal, wake]);
         await pause(heartbeatMs, either.signal);
         either.leave();
       }
@@ -184,7 +177,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   }
 
   async function giveSign(coordinator: Coordinator, held: number): Promise<void> {
-    const mark = asked;
+    const mark = signs.asked;
     await inTime(coordinator.heartbeat({ groupId, groupGenerationId: held, memberId }), answerMs);
     confirm(mark);
   }
@@ -212,7 +205,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   function confirm(mark: number): void {
     failures = 0;
-    confirmed = mark;
+    signs.confirmed = mark;
     deps.confirmed(mark);
   }
 
@@ -223,16 +216,12 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   }
 
   return {
-    ask() {
-      asked++;
-      wake.abort();
-      return asked;
-    },
+    ask: () => signs.ask(),
     rejoin() {
       isToRejoin = true;
-      wake.abort();
+      signs.wake();
     },
-    coordinator: () => current,
+    coordinator: () => link.coordinator,
     async leave() {
       isEnding = true;
       // Signs of life go on meanwhile.
@@ -244,16 +233,13 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       await living;
       const bounded = AbortSignal.timeout(LEAVE_MS);
       // A member that the group waits for would be given feeds.
-      if (isJoining && firstJoin !== null)
-        memberId = await unlessAborted(firstJoin, bounded).catch(() => memberId);
-      if (isJoining) {
-        connection?.drop();
-        connection = null;
+      if (joining !== null) {
+        if (memberId === '') memberId = await unlessAborted(joining.memberId, bounded).catch(() => '');
+        link.drop();
       }
       try {
         if (memberId === '') return;
-        connection ??= connectGroup(kafka, groupId);
-        const coordinator = await unlessAborted(connection.coordinator(), bounded);
+        const coordinator = await unlessAborted(link.connect(), bounded);
         await unlessAborted(coordinator.leaveGroup({ groupId, memberId }), bounded);
         if (protocol.isPassing()) await unlessAborted(coordinator.deleteGroups([groupId]), bounded);
       } catch (error) {
@@ -261,11 +247,58 @@ export function joinGroup(deps: MemberDeps): GroupMember {
         logger.debug('the group was not left in order', { groupId, memberId, error });
       } finally {
         protocol.work?.lost();
-        current = null;
-        connection?.drop();
+        link.drop();
       }
     },
   };
+}
+
+/** The connection to the group's coordinator; a new one after each `drop`. */
+class CoordinatorLink {
+  /** The broker that keeps the group; null while it is looked for. */
+  coordinator: Coordinator | null = null;
+  private connection: GroupConnection | null = null;
+
+  constructor(
+    private readonly kafka: Kafka,
+    private readonly groupId: string,
+  ) {}
+
+  connect(): Promise<Coordinator> {
+    this.connection ??= connectGroup(this.kafka, this.groupId);
+    return this.connection.coordinator();
+  }
+
+  drop(): void {
+    this.connection?.drop();
+    this.connection = null;
+    this.coordinator = null;
+  }
+}
+
+/** Which questions whether the place holds have been asked, by number, and which of them is answered. */
+class SignsOfLife {
+  asked = 0;
+  confirmed = 0;
+  private next = new AbortController();
+
+  /** @returns the number of the question */
+  ask(): number {
+    this.asked++;
+    this.wake();
+    return this.asked;
+  }
+
+  /** The next sign of life does not wait. */
+  wake(): void {
+    this.next.abort();
+  }
+
+  /** @returns aborted when the next sign of life is not to wait */
+  wakeForNext(): AbortSignal {
+    this.next = new AbortController();
+    return this.next.signal;
+  }
 }
 
 function isRebalancing(error: unknown): boolean {

@@ -1,12 +1,12 @@
 import type { Kafka } from 'kafkajs';
+import { joinSignals, unlessAborted, unlessLate } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import type { Logger } from '../../../logger';
-import { joinSignals, unlessAborted, unlessLate } from '../../../wait';
+import type { Logger } from '../../../logging/logger';
 import type { Grant, JoinOptions, Membership } from '../../membership';
-import type { CommandTarget } from '../admin-commands';
-import { kafkaFailure } from '../kafka-failure';
+import type { CommandTarget } from '../connection/admin-commands';
+import { kafkaFailure } from '../connection/kafka-failure';
 import { joinGroup } from './member';
-import { ownersProtocol, type Place } from './owners-protocol';
+import { type OwnersAssignment, ownersProtocol } from './owners-protocol';
 import { ownIdentity } from './process-identity';
 import type { TopicOf } from './protocol';
 import { refusalOf } from './refusals';
@@ -17,7 +17,7 @@ export interface GroupDeps {
   readonly sessionTimeoutMs: number;
   readonly logger: Logger;
   readonly topicOf: TopicOf;
-  /** For the commands that mend things. */
+  /** For the commands in remedies. */
   readonly target: CommandTarget;
   /** How long who waits for a feed is kept waiting while the group cannot be reached, in ms. */
   readonly patienceMs: number;
@@ -60,7 +60,7 @@ export function groupMembership(
   const held = new Map<string, Held>();
   const waiting = new Set<Waiting>();
   const confirming = new Set<Confirming>();
-  let place: Place | null = null;
+  let place: OwnersAssignment | null = null;
   /** Since when the group cannot be reached, own clock; null while it can. It has not been reached yet. */
   let failingSince: number | null = performance.now();
   let isOver = false;
@@ -72,7 +72,11 @@ export function groupMembership(
   const protocol = ownersProtocol({
     ...deps,
     introduction: () => ({
-      ...{ instance, isGuest, feeds, process: ownIdentity(), declined: declinedNow() },
+      instance,
+      isGuest,
+      feeds,
+      process: ownIdentity(),
+      declined: declinedNow(),
       claims: {
         memberId: place?.memberId ?? '',
         feeds: Object.fromEntries((place?.feeds ?? []).map((feed) => [feed, place!.generation])),
@@ -81,7 +85,11 @@ export function groupMembership(
     placed,
   });
   const member = joinGroup({
-    ...{ kafka: deps.kafka, groupId, sessionTimeoutMs, logger, protocol },
+    kafka: deps.kafka,
+    groupId,
+    sessionTimeoutMs,
+    logger,
+    protocol,
     confirmed(mark) {
       isReached();
       for (const one of [...confirming]) {
@@ -93,7 +101,7 @@ export function groupMembership(
     failed,
   });
 
-  function placed(next: Place): void {
+  function placed(next: OwnersAssignment): void {
     place = next;
     isReached();
     for (const [feed, { revoke }] of [...held]) {
@@ -109,7 +117,7 @@ export function groupMembership(
   }
 
   /** Who has what, for people. */
-  function sharing({ feeds: own, owners }: Place): string {
+  function sharing({ feeds: own, owners }: OwnersAssignment): string {
     const others = Object.entries(owners)
       .filter(([feed]) => !own.includes(feed))
       .map(([feed, owner]) => `${owner} has ${feed}`);
@@ -117,7 +125,7 @@ export function groupMembership(
     return `${[mine, ...others.sort()].join('; ')}.`;
   }
 
-  function settle(one: Waiting, { feeds: given, owners }: Place): void {
+  function settle(one: Waiting, { feeds: given, owners }: OwnersAssignment): void {
     if (given.includes(one.feed)) one.resolve(grantOf(one.feed));
     else if (isGuest && owners[one.feed] !== undefined) one.reject(ownedBy(one.feed, owners[one.feed]!));
   }

@@ -1,4 +1,4 @@
-import type { Logger } from '../../../logger';
+import type { Logger } from '../../../logging/logger';
 import { assignFeeds, type Member } from './assignment';
 import type { GroupProtocol, JoinedMember } from './group-protocol';
 import { hasEnded } from './process-identity';
@@ -12,7 +12,7 @@ import {
 } from './protocol';
 
 /** What an instance was given. It holds until the next one. */
-export interface Place {
+export interface OwnersAssignment {
   readonly memberId: string;
   readonly generation: number;
   readonly feeds: readonly string[];
@@ -28,7 +28,7 @@ export interface OwnersProtocolDeps {
   /** Asked at every join. */
   introduction(): Omit<Member, 'memberId'>;
   /** The group has settled. */
-  placed(place: Place): void;
+  placed(place: OwnersAssignment): void;
 }
 
 /** How instances share feeds. Nothing waits for what they have in hand: the fence of the log ends it. */

@@ -1,5 +1,5 @@
 import { type ErrorCode, HighwaterError } from '../../../errors';
-import { protocolType } from '../kafka-failure';
+import { protocolType } from '../connection/kafka-failure';
 
 /** What to do about a refusal. */
 export interface Remedies {

@@ -1,7 +1,7 @@
 import type { Kafka } from 'kafkajs';
+import { joinSignals, pause, unlessAborted } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { joinSignals, pause, unlessAborted } from '../../../wait';
-import { kafkaFailure, protocolType } from '../kafka-failure';
+import { kafkaFailure, protocolType } from '../connection/kafka-failure';
 import { connectGroup } from './coordinator';
 
 /** How long a group may take to settle, and its coordinator to be found, in ms. */

@@ -1,6 +1,6 @@
 import { type FeedFacts, feedView } from '../../../../src/admin/dashboard/feed-view';
 import type { FeedStanding } from '../../../../src/admin/feed-board';
-import { createRedactor } from '../../../../src/redaction';
+import { createRedactor } from '../../../../src/secrets/redaction';
 import type { FeedState } from '../../../../src/state/feed-state';
 import { firstSourceOffset, type SourceOffset } from '../../../../src/state/source-offset';
 import { testFeed } from '../../../support/feeds';
@@ -11,12 +11,10 @@ const feed = testFeed('ipos', { pollIntervalMs: INTERVAL });
 
 const offset = (change: Partial<SourceOffset> = {}): SourceOffset => ({
   ...firstSourceOffset('ipos', 'a', 's'),
-  ...{
-    snapshot: 'complete',
-    last_complete_scan_ms: NOW - INTERVAL,
-    high_water_mark: 1_790_000,
-    record_count: 7,
-  },
+  snapshot: 'complete',
+  last_complete_scan_ms: NOW - INTERVAL,
+  high_water_mark: 1_790_000,
+  record_count: 7,
   ...change,
 });
 
@@ -25,22 +23,33 @@ const stateOf = (change: Partial<SourceOffset>, more: Partial<FeedState> = {}) =
 
 function standing(change: Partial<FeedStanding> = {}): FeedStanding {
   return {
-    ...{ feed, phase: 'owned', failure: null, drift: null, lastChangeMs: null, lastSignMs: 0 },
+    feed,
+    phase: 'owned',
+    failure: null,
+    drift: null,
+    lastChangeMs: null,
+    lastSignMs: 0,
     state: stateOf({}),
     ...change,
   };
 }
 const waiting = { phase: 'waiting', state: null } as const;
 const failing = (code: 'SOURCE_TIMEOUT' | 'SOURCE_UNAUTHORIZED', parks: boolean) => ({
-  failure: { code, parks },
+  failure: { code, parks, what: 'answered 401' },
 });
 
 function view(change: Partial<FeedStanding>, facts: Partial<FeedFacts> = {}) {
   const error = { code: 'SOURCE_UNAUTHORIZED', what: 'answered 401', times: 3, lastAtMs: 1, lasts: true };
   const counts = { changesPerMinute: [1], requestsLastMinute: 2, retriesLastMinute: 1, errors: [error] };
   return feedView({
-    ...{ standing: standing(change), counts, owners: new Map([['ipos', 'other:1']]), stored: null },
-    ...{ storedLetters: null, instance: 'own:2', allowedPerMinute: 60, nowMs: NOW },
+    standing: standing(change),
+    counts,
+    owners: new Map([['ipos', 'other:1']]),
+    stored: null,
+    storedLetters: null,
+    instance: 'own:2',
+    allowedPerMinute: 60,
+    nowMs: NOW,
     redact: createRedactor(['s3cret-token']),
     ...facts,
   });
@@ -48,15 +57,28 @@ function view(change: Partial<FeedStanding>, facts: Partial<FeedFacts> = {}) {
 
 it('shows an own feed as its owner knows it', () => {
   expect(view({})).toMatchObject({
-    ...{ feed: 'ipos', condition: 'up-to-date', problem: null, owner: 'own:2', isOwn: true, records: 8 },
-    ...{ mark: 1_790_000, lastCompleteScanMs: NOW - INTERVAL, deadLetters: 0, snapshot: 'complete' },
+    feed: 'ipos',
+    condition: 'up-to-date',
+    problem: null,
+    owner: 'own:2',
+    isOwn: true,
+    records: 8,
+    mark: 1_790_000,
+    lastCompleteScanMs: NOW - INTERVAL,
+    deadLetters: 0,
+    snapshot: 'complete',
     requests: { lastMinute: 2, allowedPerMinute: 60, retriesLastMinute: 1 },
   });
 });
 
 it("shows another's feed as the log has it, and who has it", () => {
   expect(view(waiting, { stored: offset(), storedLetters: 2 })).toMatchObject({
-    ...{ condition: 'standby', owner: 'other:1', isOwn: false, records: 7, mark: 1_790_000, deadLetters: 2 },
+    condition: 'standby',
+    owner: 'other:1',
+    isOwn: false,
+    records: 7,
+    mark: 1_790_000,
+    deadLetters: 2,
     lastCompleteScanMs: NOW - INTERVAL,
   });
   expect(view(waiting)).toMatchObject({ condition: 'standby', problem: null, mark: null, deadLetters: null });
@@ -91,13 +113,13 @@ it.each([
   [
     'is behind for no reason that is known',
     view({ state: stateOf({ last_complete_scan_ms: NOW - 600_000 }) }),
-    ...(['BEHIND', /^Last completely read 600 s ago\.$/, /highwater doctor/] as const),
+    ...(['BEHIND', /^The last complete scan was 10 min ago/, /highwater doctor/] as const),
   ],
   ['nobody has', view(waiting, { owners: new Map() }), 'NO_OWNER', /No live instance/, /HIGHWATER_FEEDS/],
   [
     'nobody can take',
     view({ ...waiting, ...failing('SOURCE_UNAUTHORIZED', false) }, { owners: new Map() }),
-    ...(['NO_OWNER', /401/, /./] as const),
+    ...(['SOURCE_UNAUTHORIZED', /401/, /./] as const),
   ],
   ['cannot be asked about', view(waiting, { owners: null }), 'OWNER_UNKNOWN', /cannot be asked/, /doctor/],
   [
@@ -109,6 +131,12 @@ it.each([
   expect(problem!.code).toBe(code);
   expect(problem!.what).toMatch(what);
   expect(problem!.remedy).toMatch(remedy);
+});
+
+it('gives the cause of a problem in one sentence', () => {
+  expect(view(failing('SOURCE_UNAUTHORIZED', true)).problem!.cause).toBe('The API refused the token.');
+  const { cause, what } = view({ state: stateOf({}, { deadLetterCount: 3 }) }).problem!;
+  expect(cause).toBe(what);
 });
 
 it.each([

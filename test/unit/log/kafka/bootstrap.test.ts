@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { ISocketFactoryArgs } from 'kafkajs';
-import { bootstrap } from '../../../../src/log/kafka/bootstrap';
+import { bootstrap } from '../../../../src/log/kafka/connection/bootstrap';
 
 /** Three addresses, and a clock that goes on by one with each look. */
 function three() {

@@ -1,6 +1,6 @@
-import { committedBatches, nextOffset } from '../../../../src/log/kafka/committed';
-import type { FetchedPartition } from '../../../../src/log/kafka/fetch';
-import type { RecordBatch } from '../../../../src/log/kafka/record-batch';
+import type { FetchedPartition } from '../../../../src/log/kafka/protocol/fetch';
+import type { RecordBatch } from '../../../../src/log/kafka/protocol/record-batch';
+import { committedBatches, nextOffset } from '../../../../src/log/kafka/reader/committed';
 import { fetchedBatch, fetchedPartition } from '../../../support/fetched';
 
 const [A, B, C] = [1n, 2n, 3n] as const;
@@ -53,7 +53,7 @@ it('knows several aborted transactions that began before the first batch', () =>
 it('does not take a record for a marker, whatever its key is', () => {
   const marked = fetchedBatch(0, { keys: ['\0\0\0\0'], producerId: A, inTransaction: true });
 
-  expect(offsets([marked, batch(1, A, 'transactional')], [A, 0n])).toEqual([]);
+  expect(offsets([marked, batch(1, A, 'transactional')], [A, 0n])).toStrictEqual([]);
 });
 
 it('goes on behind the whole batch, also where compaction has left a part of it or nothing', () => {

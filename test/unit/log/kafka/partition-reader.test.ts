@@ -1,6 +1,11 @@
-import type { Cluster } from '../../../../src/log/kafka/cluster';
-import type { FetchedPartition } from '../../../../src/log/kafka/fetch';
-import { fetchDecoded, fetchRound, type PartitionPosition } from '../../../../src/log/kafka/partition-reader';
+import { KafkaJSProtocolError } from 'kafkajs';
+import type { Cluster } from '../../../../src/log/kafka/connection/cluster';
+import type { FetchedPartition } from '../../../../src/log/kafka/protocol/fetch';
+import {
+  fetchDecoded,
+  fetchRound,
+  type PartitionPosition,
+} from '../../../../src/log/kafka/reader/partition-reader';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../support/fetched';
 
 /** A topic `t` of which each partition has its own leader, and three records in one batch. */
@@ -68,6 +73,27 @@ it.each(['before', 'after'] as const)(
   },
 );
 
+it('leaves out a partition without a leader while another has one, and fails when none has', async () => {
+  const [led, leaderless] = positions();
+  const healthy = cluster(async () => undefined);
+  const halved: Cluster = {
+    ...healthy,
+    findLeaderForPartitions: (topic, numbers) =>
+      numbers[0] === 1 ? { '-1': [1] } : healthy.findLeaderForPartitions(topic, numbers),
+  };
+  const records = [...(await fetchRound(halved, [led!, leaderless!], 0))];
+  expect(records.map(({ partition, logOffset }) => `${partition}/${logOffset}`)).toEqual([
+    '0/0',
+    '0/1',
+    '0/2',
+  ]);
+  expect([led!.next, leaderless!.next, leaderless!.isHeldBack]).toEqual([3n, 0n, true]);
+  await expect(fetchRound(halved, [{ ...led!, end: 3n }, leaderless!], 0)).rejects.toMatchObject({
+    code: 'LOG_FAILED',
+    message: expect.stringContaining('partition 1 of topic t has no leader'),
+  });
+});
+
 it('begins within a batch, and ends within one', async () => {
   const [first, second] = positions();
   const places = [
@@ -108,15 +134,29 @@ describe('where nothing comes though something stable ought to be there', () => 
   it('it waits for what is there and only did not come', async () => {
     const position = { ...place, end: 20n };
     await fetchRound(single({ 1: nothing, 0: fetchedPartition([fetchedBatch(5)]) }), [position], 0);
-    expect(position.next).toBe(5n);
+    expect(position).toMatchObject({ next: 5n, isHeldBack: true });
   });
 
   it.each([
-    ['it waits for what is to come', null, 5n],
-    ['who has an end comes to it all the same', 20n, 6n],
-  ])('and nothing else either, %s', async (_, end, next) => {
+    ['a reader without an end waits for what is to come', null, 'compact', 5n],
+    ['who has an end comes to it over the gap that compaction left', 20n, 'compact,delete', 6n],
+    ['who has an end waits where no compaction is', 20n, 'delete', 5n],
+    ['who has an end waits where the topic does not tell', 20n, null, 5n],
+  ])('and nothing else either, %s', async (_, end, policy, next) => {
     const position = { ...place, end };
-    await fetchRound(single({ 1: nothing, 0: fetchedPartition([]) }), [position], 0);
+    const cluster = single({ 1: nothing, 0: fetchedPartition([]) });
+    const findBroker = cluster.findBroker.bind(cluster);
+    cluster.findBroker = async (node) => ({
+      ...(await findBroker(node)),
+      async describeConfigs() {
+        if (policy === null)
+          throw new KafkaJSProtocolError({ type: 'TOPIC_AUTHORIZATION_FAILED' } as unknown as Error);
+        return {
+          resources: [{ configEntries: [{ configName: 'cleanup.policy', configValue: policy }] }],
+        };
+      },
+    });
+    await fetchRound(cluster, [position], 0);
     expect(position.next).toBe(next);
   });
 
@@ -124,10 +164,8 @@ describe('where nothing comes though something stable ought to be there', () => 
     const position = { ...place, end: 20n };
     const part = fetchedPartition([], { recordBytes: 70 });
     await expect(fetchRound(single({ 1: part, 0: part }), [position], 0)).rejects.toMatchObject({
-      ...{
-        code: 'LOG_UNREADABLE',
-        message: 'of t/0 from offset 5 on came 70 bytes, which are no whole batch',
-      },
+      code: 'LOG_UNREADABLE',
+      message: 'of t/0 from offset 5 on came 70 bytes, which are no whole batch',
     });
     expect(position.next).toBe(5n);
   });
@@ -139,7 +177,8 @@ it('of a round that cannot be decoded nothing is lost', async () => {
   const answer = fetchedPartition([fetchedBatch(0), broken]);
   const both = single({ 1: answer, 0: answer });
   await expect(fetchDecoded(both, [place!], 0, 1)).rejects.toMatchObject({
-    ...{ code: 'LOG_UNREADABLE', message: expect.stringContaining('the batch of t/0 at offset 1 cannot be') },
+    code: 'LOG_UNREADABLE',
+    message: expect.stringContaining('the batch of t/0 at offset 1 cannot be'),
   });
   expect(place!.next).toBe(0n);
 });

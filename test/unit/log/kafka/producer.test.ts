@@ -1,11 +1,17 @@
 import fc from 'fast-check';
 import { CompressionTypes, KafkaJSConnectionError, KafkaJSProtocolError } from 'kafkajs';
-import type { Broker, Cluster, ProduceRequest } from '../../../../src/log/kafka/cluster';
-import type { PartitionRecords } from '../../../../src/log/kafka/produce';
-import { producerOver } from '../../../../src/log/kafka/producer';
+import type {
+  Broker,
+  Cluster,
+  ProduceAnswer,
+  ProduceRequest,
+} from '../../../../src/log/kafka/connection/cluster';
+import type { PartitionRecords } from '../../../../src/log/kafka/producer/produce';
+import { producerOver } from '../../../../src/log/kafka/producer/producer';
+import { runs } from '../../../support/runs';
 
 type Asked = ProduceRequest<unknown>;
-type Produced = Awaited<ReturnType<Broker['produce']>>['topics'];
+type Produced = ProduceAnswer['topics'];
 
 /** kafkajs inside: three brokers, of which any may refuse anything, once for each error that it is given. */
 function brokers(leaders: Record<string, string> = {}) {
@@ -18,6 +24,7 @@ function brokers(leaders: Record<string, string> = {}) {
     isAway: new Set<string>(),
     /** What a broker answers to a produce request; that it took everything at offset 100 by default. */
     answer: taken as (request: Asked, node: string) => Produced | Promise<Produced>,
+    heldBackMs: 0,
   };
 
   function called(call: string): void {
@@ -26,6 +33,16 @@ function brokers(leaders: Record<string, string> = {}) {
     if (refusal !== undefined) throw refusal;
   }
 
+  /** Where one has to log in first: then kafkajs itself sends. */
+  const connection = (nodeId: string) => ({
+    sasl: {},
+    isAuthenticated: () => false,
+    async send({ request }: { readonly request: Asked }) {
+      produced.push({ node: nodeId, request });
+      called(`produce ${nodeId}`);
+      return { topics: await at.answer(request, nodeId), clientSideThrottleTime: at.heldBackMs };
+    },
+  });
   const broker = (nodeId: string) => ({
     nodeId,
     async initProducerId() {
@@ -38,11 +55,9 @@ function brokers(leaders: Record<string, string> = {}) {
     async endTxn({ transactionResult }: Parameters<Broker['endTxn']>[0]) {
       called(`${transactionResult ? 'commit' : 'abort'} ${nodeId}`);
     },
-    async produce(request: Asked) {
-      produced.push({ node: nodeId, request });
-      called(`produce ${nodeId}`);
-      return { topics: await at.answer(request, nodeId) };
-    },
+    lookupRequest: () => (request: Asked) => ({ request, response: {} }),
+    async disconnect() {},
+    connectionPool: { getConnection: async () => connection(nodeId) },
   });
 
   const cluster = {
@@ -89,8 +104,9 @@ function refusal(type: string, retriable: boolean): Error {
 }
 
 const to = (topic: string, partition: number, count = 1): PartitionRecords => ({
-  ...{ topic, partition },
-  records: { count, messages: Array.from({ length: count }, (_, i) => ({ key: `${i}`, value: 'x' })) },
+  topic,
+  partition,
+  records: { count, bytes: Buffer.alloc(count), firstTimestamp: 0, maxTimestamp: 0 },
 });
 const everywhere = [to('ipos', 0), to('ipos', 1, 2), to('ipos.current', 0, 3)];
 
@@ -127,6 +143,45 @@ it('asks once for the coordinator, adds all partitions at once, and writes to ea
   expect(calls).toEqual(['topics ipos ipos.current', 'find', 'init 1', ...transaction, ...transaction]);
 });
 
+it('commits at once under a quota, and begins the next transaction when the quota allows writing again', async () => {
+  const { at, calls, connect } = brokers();
+  const producer = await connect();
+  at.heldBackMs = 200;
+  const wroteAt = performance.now();
+  await producer.begin(everywhere);
+  await producer.send(everywhere, CompressionTypes.None);
+  await producer.commit();
+  await producer.begin(everywhere);
+  expect(performance.now() - wroteAt).toBeGreaterThanOrEqual(199);
+  expect(calls.at(-1)).toMatch(/^add /);
+});
+
+it('sends no more of a transaction that would be timed out before a quota allows it', async () => {
+  const { at, calls, connect } = brokers();
+  const producer = await connect();
+  at.heldBackMs = 30_000;
+  await producer.begin(everywhere);
+  await producer.send(everywhere, CompressionTypes.None);
+  await expect(producer.send(everywhere, CompressionTypes.None)).rejects.toMatchObject({
+    code: 'LOG_FAILED',
+    message: expect.stringContaining('for 30 s, and a transaction may be open for 10 s'),
+  });
+  await producer.abort();
+  expect(calls.at(-1)).toBe('abort 1');
+});
+
+it('a producer that is disconnected does not wait for a quota', async () => {
+  const { at, connect } = brokers();
+  const producer = await connect();
+  at.heldBackMs = 3_600_000;
+  await producer.begin(everywhere);
+  await producer.send(everywhere, CompressionTypes.None);
+  await producer.commit();
+  const next = producer.begin(everywhere);
+  await producer.disconnect();
+  await next.catch(() => undefined);
+});
+
 it('numbers the records of a partition without a gap, over transactions', async () => {
   const counts = fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 2, maxLength: 2 }));
   await fc.assert(
@@ -145,14 +200,14 @@ it('numbers the records of a partition without a gap, over transactions', async 
       const found = sequencesOf(produced);
       expect([found['ipos/0'] ?? [], found['ipos/1'] ?? []]).toEqual(expected);
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });
 
 it('begins again at 0 behind the last number of 32 bits', async () => {
   const { produced, connect } = brokers();
   const producer = await connect();
-  const many = { ...to('ipos', 0), records: { count: 2 ** 31 - 2, messages: [] } };
+  const many = { ...to('ipos', 0), records: { ...to('ipos', 0).records, count: 2 ** 31 - 2 } };
   await producer.send([many], CompressionTypes.None);
   await producer.send([to('ipos', 0, 3)], CompressionTypes.None);
   await producer.send([to('ipos', 0)], CompressionTypes.None);
@@ -225,7 +280,7 @@ it('gives up what does not pass in time, and at once when it is let go of', asyn
   while (!calls.includes('produce 1')) await new Promise(setImmediate);
   const { length } = calls;
   await patient.disconnect();
-  await expect(sending).rejects.toMatchObject({ type: 'NOT_LEADER_FOR_PARTITION' });
+  await expect(sending).rejects.toMatchObject({ name: 'AbortError' });
   expect(calls.slice(length)).not.toContain('produce 1');
 });
 

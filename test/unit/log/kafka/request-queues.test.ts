@@ -1,8 +1,10 @@
-import { type KafkajsInside, restRequestQueues } from '../../../../src/log/kafka/request-queues';
+import { CompressionCodecs } from 'kafkajs';
+import { kafkaClient } from '../../../../src/log/kafka/connection/client';
+import { type RequestQueue, restWhenEmpty } from '../../../../src/log/kafka/connection/guards/request-queues';
 import { quietLogger } from '../../../support/source';
 
 /** As the connections of kafkajs use it. */
-interface Queue {
+interface Queue extends RequestQueue {
   push(request: { entry: object; expectResponse: boolean; sendRequest: () => void }): void;
   fulfillRequest(answer: { correlationId: number; payload: Buffer; size: number }): void;
   maybeThrottle(ms: number): void;
@@ -14,15 +16,15 @@ let sent: number[];
 
 beforeEach(() => {
   jest.useFakeTimers();
-  restRequestQueues(quietLogger());
-  const RequestQueue = require('kafkajs/src/network/requestQueue') as new (options: object) => Queue;
-  queue = new RequestQueue({
+  const KafkajsQueue = require('kafkajs/src/network/requestQueue') as new (options: object) => Queue;
+  queue = new KafkajsQueue({
     maxInFlightRequests: 1,
     requestTimeout: 1_000,
     logger: quietLogger(),
     clientId: 'a client',
     broker: 'a broker',
   });
+  restWhenEmpty(queue);
   sent = [];
 });
 afterEach(() => {
@@ -63,7 +65,7 @@ it('a quota that grows meanwhile is kept to', () => {
   ask(1);
   queue.maybeThrottle(900);
   jest.advanceTimersByTime(899);
-  expect(sent).toEqual([]);
+  expect(sent).toStrictEqual([]);
   jest.advanceTimersByTime(2);
   expect(sent).toEqual([1]);
 });
@@ -79,14 +81,11 @@ it('a request that waits for another one is sent when that is answered', () => {
   expect(jest.getTimerCount()).toBe(0);
 });
 
-it.each([
-  ['of another version', '2.3.0', {}],
-  ['of another shape', '2.2.4', {}],
-])('a kafkajs %s is left as it is, and said once', (_, version, prototype) => {
-  const logger = quietLogger();
-  const other: KafkajsInside = { version, requestQueue: () => ({ prototype: prototype as never }) };
-  restRequestQueues(logger, other);
-  restRequestQueues(logger, other);
-  expect(prototype).toEqual({});
-  expect(logger.warnings).toEqual([expect.stringContaining(`kafkajs ${version} is not the 2.2.4 that`)]);
+it('the kafkajs of an application that imports highwater stays as it is', () => {
+  const { prototype } = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
+  const before = { schedule: prototype.scheduleCheckPendingRequests, codecs: { ...CompressionCodecs } };
+  const settings = { brokers: ['127.0.0.1:1'], ssl: null, sasl: null, compression: 'zstd' } as const;
+  kafkaClient(settings, 'test', quietLogger()).producer();
+  expect(prototype.scheduleCheckPendingRequests).toBe(before.schedule);
+  expect({ ...CompressionCodecs }).toEqual(before.codecs);
 });

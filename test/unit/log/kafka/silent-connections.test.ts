@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { ISocketFactory, ISocketFactoryArgs } from 'kafkajs';
-import { endingSilent } from '../../../../src/log/kafka/silent-connections';
+import { endingSilent } from '../../../../src/log/kafka/connection/guards/silent-connections';
 import { until } from '../../../support/until';
 
 const patience = { firstMs: 60, otherMs: 180 };
@@ -48,7 +48,7 @@ async function answer(): Promise<void> {
 
 async function endsAfter(): Promise<number> {
   const began = performance.now();
-  await until(() => ended !== null, 2_000);
+  await until(() => ended !== null);
   return performance.now() - began;
 }
 
@@ -114,7 +114,7 @@ describe('another connection to an address that does not answer', () => {
     opened.push(connection);
     return connection;
   }
-  const closes = (connection: Connection) => until(() => connection.isClosed, 2_000);
+  const closes = (connection: Connection) => until(() => connection.isClosed);
   const stays = (connection: Connection) =>
     expect(until(() => connection.isClosed, patience.otherMs)).rejects.toThrow('still not so');
 

@@ -1,4 +1,4 @@
-import { tlsFailure } from '../../../../src/log/kafka/tls-failure';
+import { tlsFailure } from '../../../../src/log/kafka/connection/tls-failure';
 
 it.each([
   ['Node 20', 'ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN'],

@@ -1,9 +1,9 @@
 import { CompressionTypes } from 'kafkajs';
 import { HighwaterError } from '../../../../src/errors';
-import type { PartitionSends } from '../../../../src/log/kafka/messages';
-import type { Appended, PartitionRecords } from '../../../../src/log/kafka/produce';
-import type { TransactionalProducer } from '../../../../src/log/kafka/producer';
-import { type WrittenOffsets, writeTransaction } from '../../../../src/log/kafka/transaction';
+import type { PartitionSends } from '../../../../src/log/kafka/producer/partitioned-records';
+import type { Appended, PartitionRecords } from '../../../../src/log/kafka/producer/produce';
+import type { TransactionalProducer } from '../../../../src/log/kafka/producer/producer';
+import { type WrittenOffsets, writeTransaction } from '../../../../src/log/kafka/producer/transaction';
 
 interface Answers {
   /** What the brokers say to the messages of a partition; by default they take everything. */
@@ -47,11 +47,15 @@ function accept(sent: PartitionRecords): Appended {
 }
 
 const records = (count: number) => ({
-  ...{ count, messages: Array.from({ length: count }, (_, i) => ({ key: `key ${i}`, value: 'x' })) },
+  count,
+  bytes: Buffer.alloc(count),
+  firstTimestamp: 0,
+  maxTimestamp: 0,
 });
 
 const sends = (topic: string, partition: number, ...counts: number[]): PartitionSends => ({
-  ...{ topic, partition },
+  topic,
+  partition,
   sends: counts.map(records),
 });
 

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ipos } from '../../../../src/feeds/ipos';
-import { prepareFile } from '../../../../src/log/local/file-format';
+import { prepareFile } from '../../../../src/log/local/file/file-format';
+import { connect, pragma, prepare } from '../../../../src/log/local/file/sqlite';
 import { openLocalLog } from '../../../../src/log/local/local-log';
-import { connect, pragma, prepare } from '../../../../src/log/local/sqlite';
 import { writer } from '../../../../src/log/local/writer';
 import { feedTopics } from '../../../../src/log/topics';
 import { batch, deadline, readAll, record, restored } from '../../../support/log-records';
@@ -137,14 +137,14 @@ describe('file of the embedded log', () => {
     reader.exec('COMMIT');
     expect(prepare(reader, 'SELECT count(*) FROM records').all()).toEqual([[4]]);
     reader.close();
-  }, 30_000);
+  });
 
   it('is not made by readers, nor is its folder', async () => {
     const log = open(path.join(folder(), 'data'));
 
-    expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
+    expect(await readAll(log.commitLog, ['ipos'])).toStrictEqual([]);
     await log.commitLog.close();
-    expect(readdirSync(folder())).toEqual([]);
+    expect(readdirSync(folder())).toStrictEqual([]);
   });
 
   it('is refused when a later program wrote it', async () => {
@@ -171,6 +171,85 @@ describe('file of the embedded log', () => {
       code: 'LOG_CORRUPT',
       message: expect.stringContaining('highwater.db: file is not a database'),
     });
+  });
+
+  // The database library ends the process over a text that is not UTF-8.
+  it.each([
+    ['headers that are not UTF-8', `UPDATE records SET headers = CAST(x'7b22ff227d' AS TEXT)`],
+    ['headers that are not JSON', `UPDATE records SET headers = '{"a'`],
+    ['keys that are not UTF-8', `UPDATE records SET key = CAST(x'6bff' AS TEXT)`],
+    ['times that are text', `UPDATE records SET timestamp = CAST(x'ff00ff' AS TEXT)`],
+    ['schemas that are not UTF-8', `UPDATE schemas SET schema = CAST(x'22ff22' AS TEXT)`],
+    ['schemas that are not JSON', `UPDATE schemas SET schema = '{"a'`],
+    ['subjects that are not UTF-8', `UPDATE schemas SET subject = CAST(x'ff' AS TEXT)`],
+    ['topics that are not UTF-8', `INSERT INTO topics VALUES (99, CAST(x'ff' AS TEXT), 1, 'delete')`],
+    ['cleanups that are not UTF-8', `UPDATE topics SET cleanup = CAST(x'ff' AS TEXT)`],
+    ['an owner that is not UTF-8', `UPDATE publisher SET host = CAST(x'ff' AS TEXT)`],
+    ['an epoch that is not UTF-8', `UPDATE feeds SET owner_epoch = CAST(x'ff' AS TEXT)`],
+  ])('names itself when a damaged disk shows %s', async (_, sql) => {
+    const log = open();
+    const session = await acquire(log);
+    await log.registry.register('a-value', 'string');
+    await session.commit(batch(session, topics, page(3)));
+    const db = outside();
+    expect(prepare(db, sql).run().changes).toBeGreaterThan(0);
+    db.close();
+
+    const { commitLog, registry } = open();
+    const asked: (() => Promise<unknown>)[] = [
+      () => readAll(commitLog, [topics.changes.name]),
+      () => commitLog.topicNames(),
+      () => commitLog.owners(['ipos'], deadline()),
+      () => registry.inspect('a-value', 'string'),
+      () => session.commit(batch(session, topics, page(3), 2)),
+    ];
+    const answers = await Promise.allSettled(asked.map(async (ask) => ask()));
+
+    const failed = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+    expect(failed).not.toEqual([]);
+    for (const error of failed) {
+      expect(error).toMatchObject({
+        code: 'LOG_CORRUPT',
+        message: expect.stringContaining(file()),
+      });
+    }
+    await log.commitLog.close();
+    await commitLog.close();
+  });
+
+  it('names itself when a damaged disk shows offsets that do not ascend, instead of being read for ever', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const { name } = topics.current;
+    const images = Array.from({ length: 9 }, (_, i) => record(name, `${i}`, 'image'));
+    await session.commit(batch(session, topics, images));
+    await log.commitLog.close();
+    const db = outside();
+    db.exec(
+      `UPDATE records SET offset = 0x41424344 WHERE rowid IN
+         (SELECT rowid FROM records WHERE topic = '${name}' AND partition = 0 ORDER BY offset DESC LIMIT 1)`,
+    );
+    pragma(db, 'wal_checkpoint(TRUNCATE)');
+    db.close();
+    const bytes = readFileSync(file());
+    for (let at = bytes.indexOf('ABCD'); at >= 0; at = bytes.indexOf('ABCD', at)) bytes.writeUInt32BE(0, at);
+    writeFileSync(file(), bytes);
+
+    const { commitLog } = open();
+    await expect(readAll(commitLog, [name])).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
+    await commitLog.close();
+  });
+
+  it('shows a value as its bytes when a damaged disk calls it a text', async () => {
+    const log = open();
+    const session = await acquire(log);
+    await session.commit(batch(session, topics, page(1)));
+    const db = outside();
+    db.exec(`UPDATE records SET value = CAST(x'ff00ff' AS TEXT)`);
+    db.close();
+
+    expect(await readAll(log.commitLog, ['ipos'])).toMatchObject([{ value: Buffer.from('ff00ff', 'hex') }]);
+    await log.commitLog.close();
   });
 
   it('names a folder that cannot be made', async () => {
@@ -226,7 +305,7 @@ describe('file of the embedded log', () => {
       expect(() => full.commit(large, 'epoch 1', owned)).toThrow(
         expect.objectContaining({ code: 'LOG_FULL' }),
       );
-      expect(await readAll(open().commitLog, ['ipos', 'ipos.source-offset'])).toEqual([]);
+      expect(await readAll(open().commitLog, ['ipos', 'ipos.source-offset'])).toStrictEqual([]);
       pragma(db, 'max_page_count = 1000000');
       full.commit(large, 'epoch 1', owned);
 

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { ipos } from '../../../../src/feeds/ipos';
 import type { FeedSession } from '../../../../src/log/commit-log';
+import { connect, prepare } from '../../../../src/log/local/file/sqlite';
 import { type LocalLog, openLocalLog } from '../../../../src/log/local/local-log';
-import { connect, prepare } from '../../../../src/log/local/sqlite';
 import { feedTopics } from '../../../../src/log/topics';
 import { batch, deadline, readAll, record } from '../../../support/log-records';
 import { tempFolder } from '../../../support/temp-folder';

@@ -4,6 +4,7 @@ import {
   type Subscriber,
   type TopicPartitions,
 } from '../../../../../src/log/kafka/consumer/partition-assignment';
+import { runs } from '../../../../support/runs';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
@@ -47,6 +48,33 @@ it('the partitions of each topic are spread, not one topic here and one there', 
     u: [0, 1],
   });
   for (const partitions of given.values()) expect(Object.keys(partitions).sort()).toEqual(['t', 'u']);
+});
+
+it('of equal members, one takes the partition that has fewer of its topic', () => {
+  const b = { ...subscriber('b', ['t', 'u']), claims: { generation: 1, partitions: { t: [0] } } };
+  const given = assignPartitions([subscriber('a', ['t', 'u']), b], { t: [0], u: [0, 1] });
+  expect(Object.fromEntries(given)).toEqual({ a: { u: [0] }, b: { t: [0], u: [1] } });
+});
+
+it('who comes and subscribes to fewer topics gets its share of those from who has them', () => {
+  const topics = { t: numbers(2), u: numbers(4) };
+  const alone = afterwards([subscriber('a', ['t', 'u'])], topics, 1);
+  const given = assignPartitions([...alone, subscriber('b', ['u'])], topics);
+  expect(Object.fromEntries(given)).toEqual({ a: { t: [0, 1], u: [0] }, b: { u: [1, 2, 3] } });
+  const two = { t: [], u: numbers(2) };
+  const both = assignPartitions([...afterwards(alone, two, 2), subscriber('b', ['u'])], two);
+  expect(Object.fromEntries(both)).toEqual({ a: { u: [0] }, b: { u: [1] } });
+});
+
+it('what one gives away makes room for what another one has too much of', () => {
+  const claims = (topic: string) => ({ generation: 1, partitions: { [topic]: numbers(4) } });
+  const members = [
+    { ...subscriber('a', ['w']), claims: claims('w') },
+    { ...subscriber('b', ['v', 'w']), claims: claims('v') },
+    subscriber('c', ['v']),
+  ];
+  const given = assignPartitions(members, { v: numbers(4), w: numbers(4) });
+  expect([...given.values()].map(count)).toEqual([3, 3, 2]);
 });
 
 it('who subscribes to fewer topics gets its share of those', () => {
@@ -95,7 +123,7 @@ describe('whatever the members', () => {
         for (const { memberId, topics: own } of members)
           expect(own).toEqual(expect.arrayContaining(Object.keys(given.get(memberId)!)));
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -109,7 +137,19 @@ describe('whatever the members', () => {
           first.map(({ claims }) => claims.partitions),
         );
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(150) },
+    );
+  });
+
+  it('nothing moves when they join again, whatever they want', () => {
+    fc.assert(
+      fc.property(anyMembers(false), anyTopics, (members, topics) => {
+        const first = afterwards(members, topics, 9);
+        expect(afterwards(first, topics, 10)).toEqual(
+          first.map(({ claims, ...one }) => ({ ...one, claims: { ...claims, generation: 10 } })),
+        );
+      }),
+      { numRuns: 500 },
     );
   });
 
@@ -128,17 +168,20 @@ describe('whatever the members', () => {
             expect.arrayContaining(placesOf(more[i]!.claims.partitions)),
           );
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(150) },
     );
   });
 
   it('the order in which they come changes nothing', () => {
     fc.assert(
       fc.property(anyMembers(false), anyTopics, (members, topics) => {
-        const sorted = (some: readonly Subscriber[]) => [...assignPartitions(some, topics)].sort();
-        expect(sorted([...members].reverse())).toEqual(sorted(members));
+        const sorted = (some: readonly Subscriber[], all: TopicPartitions) =>
+          [...assignPartitions(some, all)].sort();
+        const backward = Object.entries(topics).reverse();
+        const turned = Object.fromEntries(backward.map(([topic, own]) => [topic, [...own].reverse()]));
+        expect(sorted([...members].reverse(), turned)).toEqual(sorted(members, topics));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(100) },
     );
   });
 });

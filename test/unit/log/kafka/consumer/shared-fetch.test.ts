@@ -1,6 +1,7 @@
-import type { Cluster } from '../../../../../src/log/kafka/cluster';
+import type { Cluster } from '../../../../../src/log/kafka/connection/cluster';
 import type { ReadingDeps } from '../../../../../src/log/kafka/consumer/reading';
 import { sharedFetch } from '../../../../../src/log/kafka/consumer/shared-fetch';
+import { leaderlessNotes } from '../../../../../src/log/kafka/reader/leaderless';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../../support/fetched';
 import { quietLogger } from '../../../../support/source';
 
@@ -24,7 +25,12 @@ it('never takes what was fetched and not handed over yet for done, at no moment 
   const { port, answers } = cluster();
   const over = new AbortController();
   const fetching = sharedFetch(port, {
-    ...{ target: {} as ReadingDeps['target'], logger: quietLogger(), signal: over.signal },
+    target: {} as ReadingDeps['target'],
+    logger: quietLogger(),
+    signal: over.signal,
+    topicIds: new Map(),
+    recreated: () => undefined,
+    notes: leaderlessNotes(quietLogger()),
   });
   const records = fetching.records('t', 0, 0)[Symbol.asyncIterator]();
   const first = records.next();
@@ -70,7 +76,12 @@ it('a partition that cannot be decoded is named, and costs the others nothing', 
   } as unknown as Cluster;
   const over = new AbortController();
   const fetching = sharedFetch(port, {
-    ...{ target: {} as ReadingDeps['target'], logger: quietLogger(), signal: over.signal },
+    target: {} as ReadingDeps['target'],
+    logger: quietLogger(),
+    signal: over.signal,
+    topicIds: new Map(),
+    recreated: () => undefined,
+    notes: leaderlessNotes(quietLogger()),
   });
   const [whole, damaged] = [0, 1].map((partition) =>
     fetching.records('t', partition, 0)[Symbol.asyncIterator](),

@@ -1,0 +1,58 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import type { Dashboard } from '../dashboard/dashboard';
+
+export interface EventStreamLimits {
+  /** So many may look at once: pages that nobody closed must not pile up. */
+  readonly connections: number;
+  /** Who takes nothing for so long, of what is sent every few seconds, has gone. */
+  readonly stalledMs: number;
+}
+
+const defaultLimits: EventStreamLimits = { connections: 32, stalledMs: 30_000 };
+/** Of text that waits for a slow reader. More is made only when this is taken. */
+const AHEAD_BYTES = 64 * 1024;
+
+/**
+ * Serves `GET /events`. Each connection asks for the next event when its reader has taken the one before, so that one that is
+ * slow is shown less, and holds no memory.
+ */
+export function serveEvents(
+  app: FastifyInstance,
+  { events }: Pick<Dashboard, 'events'>,
+  limits: Partial<EventStreamLimits> = {},
+): void {
+  const most = { ...defaultLimits, ...limits };
+  let connections = 0;
+
+  /**
+   * A response that waits behind another on its connection has no socket. It is never told that the connection has closed,
+   * so that its request would keep its slot for ever.
+   */
+  function refusal(hasSocket: boolean): string | null {
+    if (!hasSocket) return 'another answer is still being sent on this connection';
+    return connections < most.connections ? null : `${most.connections} pages look already`;
+  }
+
+  app.get('/events', { exposeHeadRoute: false }, async (request, reply) => {
+    const error = refusal(reply.raw.socket !== null);
+    if (error !== null) return reply.code(503).header('retry-after', '5').send({ error });
+    connections++;
+    const gone = new AbortController();
+    reply.raw.once('close', () => {
+      connections--;
+      gone.abort();
+    });
+    reply.raw.setTimeout(most.stalledMs, () => reply.raw.destroy());
+    const lastEventId = request.headers['last-event-id'];
+    const id = typeof lastEventId === 'string' ? lastEventId : null;
+    const text = Readable.from(events(id, gone.signal), { objectMode: false, highWaterMark: AHEAD_BYTES });
+    return (
+      reply
+        .type('text/event-stream; charset=utf-8')
+        // Of nginx: what is held back to be sent together comes late.
+        .header('x-accel-buffering', 'no')
+        .send(text)
+    );
+  });
+}

@@ -1,0 +1,18 @@
+import { isLoopback } from '../../config/http';
+
+/**
+ * Whether a request that names this host may be answered by a server that asks nobody for a token. A page of another site,
+ * whose name somebody has made to point at this machine (DNS rebinding), reaches the server, but by the name of that site.
+ * @param header `Host` as it came: `127.0.0.1:9464`, `[::1]:9464`, `localhost`
+ * @param bound what the server listens on
+ */
+export function isOwnHost(header: string | undefined, bound: string): boolean {
+  const host = hostOf(header ?? '');
+  return host !== null && (isLoopback(host) || host.toLowerCase() === bound.toLowerCase());
+}
+
+/** Without port and brackets; null for what is no host. */
+function hostOf(header: string): string | null {
+  const [, inBrackets, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d*)?$/.exec(header) ?? [];
+  return inBrackets ?? plain ?? null;
+}

@@ -1,0 +1,108 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import helmet from '@fastify/helmet';
+import fastify, { type FastifyError, type FastifyReply } from 'fastify';
+import type { HttpConfig } from '../../config/http';
+import type { Logger } from '../../logging/logger';
+import { portUnavailable } from '../../net/port-unavailable';
+import type { Dashboard } from '../dashboard/dashboard';
+import type { FeedBoard } from '../feed-board';
+import { live, ready } from '../health';
+import type { Metrics } from '../metrics/metrics';
+import type { Owners } from '../owners';
+import { serveEvents } from './event-stream';
+import { isOwnHost } from './host-check';
+import { pageRoutes, servePage } from './page-files';
+import { securityHeaders } from './security-headers';
+import { wrongTokens } from './wrong-tokens';
+
+export interface AdminServer {
+  /** `http://127.0.0.1:9464` */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface AdminDeps {
+  readonly board: FeedBoard;
+  readonly metrics: Metrics;
+  readonly dashboard: Pick<Dashboard, 'events' | 'close'>;
+  readonly owners: () => Promise<Owners>;
+  readonly logger: Logger;
+}
+
+/**
+ * Open to whoever reaches the port: probes have no token, and their answers hold names of feeds and codes of errors alone; the
+ * page holds no data, and asks for the token.
+ */
+const open = ['/livez', '/readyz', ...pageRoutes];
+
+/**
+ * Serves the dashboard (`/`, `/events`), `/metrics`, `/livez` and `/readyz`.
+ * @throws HighwaterError PORT_UNAVAILABLE
+ */
+export async function startAdminServer(
+  { host, port, token }: HttpConfig,
+  { board, metrics, dashboard, owners, logger }: AdminDeps,
+): Promise<AdminServer> {
+  const app = fastify({
+    forceCloseConnections: true,
+    // Its own answer repeats what was asked for.
+    frameworkErrors: (_, __, reply: FastifyReply) => void reply.code(400).send({ error: 'not an address' }),
+  });
+  const refused = wrongTokens(logger);
+  await app.register(helmet, securityHeaders);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    if (token === null && !isOwnHost(request.headers.host, host)) {
+      const error = `asked for by another name than that of this machine; open http://${place(host)}:${request.socket.localPort}/`;
+      return reply.code(403).send({ error });
+    }
+    const isOpen = open.includes(request.routeOptions.url ?? '');
+    const { authorization } = request.headers;
+    if (token === null || isOpen || carries(authorization, token)) return;
+    if (authorization !== undefined) refused.count(request.ip);
+    return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'a Bearer token is needed' });
+  });
+  // Streams that never end by themselves would hold up the end of the server.
+  app.addHook('preClose', () => dashboard.close());
+  app.addHook('onClose', async () => refused.close());
+  servePage(app);
+  serveEvents(app, dashboard);
+  app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  app.get('/livez', async (_, reply) => {
+    const health = live(board);
+    return reply.code(health.ok ? 200 : 503).send(health);
+  });
+  app.get('/readyz', async (_, reply) => {
+    const health = await ready(board, owners);
+    return reply.code(health.ok ? 200 : 503).send(health);
+  });
+  app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'not found' }));
+  // The client is told the status, and not the library's words. A 4xx is its own fault, such as a body that is too large.
+  app.setErrorHandler<FastifyError>(({ statusCode = 500 }, _, reply) =>
+    statusCode >= 400 && statusCode < 500
+      ? reply.code(statusCode).send({ error: 'this request is refused' })
+      : reply.code(500).send({ error: 'this page could not be made' }),
+  );
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    throw portUnavailable(error, host, port) ?? error;
+  }
+  const { port: bound } = app.server.address() as AddressInfo;
+  return {
+    url: `http://${place(host)}:${bound}`,
+    close: () => app.close(),
+  };
+}
+
+/** Of an address. */
+function place(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function carries(header: string | undefined, token: string): boolean {
+  const [, given] = /^Bearer +(\S+) *$/i.exec(header ?? '') ?? [];
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+}

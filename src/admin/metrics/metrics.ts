@@ -1,0 +1,143 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { PublishedChanges } from '../../pipeline/changes/published-changes';
+import type { PageReport } from '../../pipeline/poll';
+import type { PublisherEvent } from '../../runtime/publisher-events';
+import type { Op } from '../../types';
+import { boardVerdicts } from '../board-verdicts';
+import type { FeedBoard } from '../feed-board';
+import type { Owners } from '../owners';
+import { feedGauges } from './feed-gauges';
+import { type MetricName, type MetricSpec, metricTable } from './metric-table';
+
+export interface Metrics {
+  readonly contentType: string;
+  tell(event: PublisherEvent): void;
+  /** In the text format of Prometheus. */
+  text(): Promise<string>;
+}
+
+export interface BuildInfo {
+  readonly version: string;
+  readonly log: 'embedded' | 'kafka';
+}
+
+type NamesOf<Type extends MetricSpec['type']> = {
+  [Name in MetricName]: (typeof metricTable)[Name]['type'] extends Type ? Name : never;
+}[MetricName];
+
+/** The metrics of one publisher, in a registry of their own. */
+export function createMetrics(board: FeedBoard, owners: () => Promise<Owners>, build: BuildInfo): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = new Map<string, Counter | Gauge | Histogram>(
+    Object.entries<MetricSpec>(metricTable).map(([name, { type, labels, help, buckets }]) => {
+      const options = { name, help: `${help}.`, labelNames: [...labels], registers: [registry] };
+      if (type === 'counter') return [name, new Counter(options)];
+      if (type === 'gauge') return [name, new Gauge(options)];
+      return [name, new Histogram({ ...options, buckets: [...(buckets ?? [])] })];
+    }),
+  );
+  type Labels = Readonly<Record<string, string>>;
+  const add = (name: NamesOf<'counter'>, labels: Labels, count = 1) =>
+    (metrics.get(name) as Counter).inc(labels, count);
+  const observe = (name: NamesOf<'histogram'>, labels: Labels, value: number) =>
+    (metrics.get(name) as Histogram).observe(labels, value);
+
+  const transitionsOf = new Map(board.feeds.map(({ feed }) => [feed.name, feed.transitions]));
+
+  function countChanges(feed: string, changes: PublishedChanges) {
+    for (const op of ops) add('highwater_changes_total', { feed, op }, changes.ops[op]);
+    for (const [index, count] of changes.transitions.entries())
+      add('highwater_transitions_total', { feed, type: transitionsOf.get(feed)![index]!.type }, count);
+  }
+  function countPage(feed: string, { rows, letters, changes, observedAtMs }: PageReport) {
+    add('highwater_pages_total', { feed });
+    add('highwater_records_read_total', { feed }, rows);
+    add('highwater_dead_letters_total', { feed }, letters.length);
+    countChanges(feed, changes);
+    for (const updated of changes.polledUpdated) {
+      // The vendor's clock may be ahead.
+      const seconds = Math.max(0, observedAtMs / 1_000 - updated);
+      observe('highwater_observation_latency_seconds', { feed }, seconds);
+    }
+  }
+
+  // A counter that appears with its first count hides that count from rate().
+  for (const { feed } of board.feeds) {
+    const of = { feed: feed.name };
+    for (const op of ops) add('highwater_changes_total', { ...of, op }, 0);
+    for (const { type } of feed.transitions) add('highwater_transitions_total', { ...of, type }, 0);
+    for (const result of ['complete', 'incomplete']) add('highwater_polls_total', { ...of, result }, 0);
+    for (const status of ['2xx', '4xx', '5xx', 'none'])
+      add('highwater_api_requests_total', { ...of, status }, 0);
+    for (const metric of metrics.values()) if (metric instanceof Histogram) metric.zero(of);
+    for (const name of zeroed) add(name, of, 0);
+  }
+  (metrics.get('highwater_build_info') as Gauge).set({ ...build }, 1);
+
+  async function collect(): Promise<void> {
+    const gauges = feedGauges(board.feeds, await boardVerdicts(board, owners), Date.now());
+    for (const [name, values] of Object.entries(gauges)) {
+      const gauge = metrics.get(name) as Gauge;
+      // A feed that has gone to another instance leaves nothing behind.
+      gauge.reset();
+      for (const { feed, value } of values) gauge.set({ feed }, value);
+    }
+    const drifted = metrics.get('highwater_drifted_values_total') as Counter;
+    drifted.reset();
+    for (const { feed, drift } of board.feeds) {
+      const { paths, others } = drift?.found() ?? { paths: [], others: 0 };
+      drifted.inc(
+        { feed: feed.name },
+        paths.reduce((sum, { count }) => sum + count, others),
+      );
+    }
+  }
+
+  return {
+    contentType: registry.contentType,
+    tell(event) {
+      const { feed } = event;
+      switch (event.kind) {
+        case 'page':
+          return countPage(feed, event.report);
+        case 'otherChanges':
+          return countChanges(feed, event.changes);
+        case 'touched':
+          return add('highwater_touches_total', { feed });
+        case 'polled': {
+          const result = event.result.complete ? 'complete' : 'incomplete';
+          add('highwater_polls_total', { feed, result });
+          return observe('highwater_poll_duration_seconds', { feed }, event.seconds);
+        }
+        case 'failed':
+          if (event.code === 'LOG_FENCED') add('highwater_fenced_total', { feed });
+          return add('highwater_failures_total', { feed, reason: event.code });
+        case 'transaction':
+          if (event.failure !== null)
+            return add('highwater_transaction_failures_total', { feed, reason: event.failure });
+          return observe('highwater_transaction_duration_seconds', { feed }, event.seconds);
+        case 'requested': {
+          const status = event.status === null ? 'none' : `${Math.floor(event.status / 100)}xx`;
+          add('highwater_api_requests_total', { feed, status });
+          return observe('highwater_api_request_duration_seconds', { feed }, event.seconds);
+        }
+        case 'retried':
+          return add('highwater_api_retries_total', { feed, reason: event.reason });
+      }
+    },
+    async text() {
+      await collect();
+      return registry.metrics();
+    },
+  };
+}
+
+const ops: readonly Op[] = ['c', 'u', 'd', 'r'];
+const zeroed = [
+  'highwater_pages_total',
+  'highwater_records_read_total',
+  'highwater_touches_total',
+  'highwater_dead_letters_total',
+  'highwater_fenced_total',
+] as const;

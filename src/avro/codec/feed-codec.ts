@@ -1,0 +1,160 @@
+import { arena } from '../../bytes/arena';
+import type { FeedDefinition } from '../../feeds/definition';
+import { hasUsualKeys } from '../../feeds/row-keys';
+import { timeReader } from '../../feeds/time-format';
+import type { FeedTopics } from '../../log/commit-log';
+import type { SourceOffset } from '../../state/source-offset';
+import { EncodedRecord } from '../../transcoder/encoded-record';
+import type { Change, EventTail, RecordValues, VendorRecord } from '../../types';
+import { feedSubjects, type Subject } from '../feed-subjects';
+import { fieldNamed } from '../record-shape';
+import type { SchemaRegistry } from '../registry/registry';
+import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from '../schemas';
+import { plainWriter } from './plain-writer';
+import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
+import { encodeBehind, forSchema, type WireType, wireType } from './wire-type';
+
+/** Everything of one feed that becomes Avro bytes, with the ids under which its schemas are registered. */
+export interface FeedCodec {
+  readonly schemas: FeedSchemas;
+  /** Values of `<feed>.current`; their bytes are also the `before` and `after` of events. */
+  readonly image: WireType<VendorRecord>;
+  readonly sourceOffset: WireType<SourceOffset>;
+  readonly deadLetter: WireType<DeadLetterValue>;
+  /** By type name. */
+  readonly transitions: ReadonlyMap<string, WireType<Readonly<Record<string, unknown>>>>;
+  /** The change event, its images taken over as bytes: into the memory of `WireType.encodeShared`. */
+  encodeEnvelope(change: Pick<Change, 'before' | 'after'>, tail: EventTail): Buffer;
+}
+
+export interface DeadLetterValue {
+  readonly feed: string;
+  readonly reason: string;
+  readonly raw: string;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly ts_ms: number;
+}
+
+/**
+ * Registers the feed's schemas, or looks them up, before anything is published.
+ * @param record schema to write records by; that of the feed's definition when left out
+ * @throws HighwaterError SCHEMA_INCOMPATIBLE, SCHEMA_UNREGISTERED, REGISTRY_*
+ */
+export async function createFeedCodec(
+  feed: FeedDefinition,
+  topics: FeedTopics,
+  registry: SchemaRegistry,
+  record?: RecordSchema,
+): Promise<FeedCodec> {
+  const schemas = feedSchemas(feed, record);
+  const subjects = feedSubjects(feed, topics, schemas);
+  const idOf = ({ subject, schema }: Subject): Promise<number> => registry.register(subject, schema);
+  const typeOf = async <T>(subject: Subject): Promise<WireType<T>> =>
+    wireType<T>(subject.schema, await idOf(subject));
+
+  const transitions = new Map<string, WireType<Readonly<Record<string, unknown>>>>();
+  for (const [type, subject] of subjects.transitions) transitions.set(type, await typeOf(subject));
+  const image = imageType(await typeOf<RecordValues>(subjects.image), feed, schemas.record);
+  return {
+    schemas,
+    image,
+    transitions,
+    sourceOffset: await typeOf<SourceOffset>(subjects.sourceOffset),
+    deadLetter: await typeOf<DeadLetterValue>(subjects.deadLetter),
+    encodeEnvelope: envelopeEncoder(schemas.envelope, await idOf(subjects.envelope), image),
+  };
+}
+
+/** A record that was encoded when its row was read has its image already. */
+function imageType(
+  wire: WireType<RecordValues>,
+  feed: FeedDefinition,
+  schema: RecordSchema,
+): WireType<VendorRecord> {
+  const asRecord = recordOfValues(feed, schema);
+  let made: Buffer | null = null;
+  const madeOf = (record: VendorRecord): Buffer | null => {
+    if (!(record instanceof EncodedRecord)) return null;
+    const image = EncodedRecord.imageOf(record);
+    return readSchemaId(image) === wire.schemaId ? image : null;
+  };
+  return {
+    ...wire,
+    decode: (image) => asRecord(wire.decode(image)),
+    encode(record) {
+      const image = madeOf(record);
+      // A copy: it would hold those of all rows around it, of which little else may be kept.
+      return image === null ? wire.encode(record.values) : Buffer.from(image);
+    },
+    encodeShared(record) {
+      made = madeOf(record);
+      return made ?? wire.encodeShared(record.values);
+    },
+    keep: (shared) => (shared === made ? shared : wire.keep(shared)),
+  };
+}
+
+/** Makes a record of its decoded fields, which include the id and the time stamp. */
+function recordOfValues(feed: FeedDefinition, schema: RecordSchema): (values: RecordValues) => VendorRecord {
+  if (hasUsualKeys(feed))
+    return (values) => ({ id: values.id as string, updated: values.updated as number, values });
+  const idName = fieldNamed(schema, feed.idField)!.name;
+  const updatedName = fieldNamed(schema, feed.updatedField)!.name;
+  const readTime = timeReader(feed.updatedFormat);
+  // An image from a time when the definition named another format may have none: then any version is newer.
+  return (values) => ({ id: String(values[idName]), updated: readTime(values[updatedName]) ?? 0, values });
+}
+
+/** Of a union with null: which branch follows. */
+const [NULL_BRANCH, RECORD_BRANCH] = [0, 2] as const;
+
+/**
+ * An Avro record is its fields one after the other, so an event is two unions around bytes that exist already, and the
+ * rest. A test holds this equal to encoding the whole envelope.
+ */
+function envelopeEncoder(
+  envelope: RecordSchema,
+  schemaId: number,
+  image: WireType<VendorRecord>,
+): FeedCodec['encodeEnvelope'] {
+  const rest: FieldSchema[] = envelope.fields.filter(
+    (field) => field.name !== 'before' && field.name !== 'after',
+  );
+  const tailSchema = { ...envelope, fields: rest };
+  const tailType = forSchema(tailSchema);
+  const writeTail = plainWriter(tailSchema);
+
+  return (change, tail) => {
+    const before = inOwnSchema(change.before, image);
+    const after = inOwnSchema(change.after, image);
+    const bytes = WIRE_HEADER_BYTES + unionBytes(before) + unionBytes(after);
+    arena.reserve(bytes);
+    const plainEnd = writeTail?.(tail, arena.piece, arena.at + bytes) ?? -1;
+    const end = plainEnd < 0 ? encodeBehind(tailType, tail, bytes) : plainEnd;
+    const { piece, at } = arena;
+    // From the last to the first: each is copied with its own header, which what stands before it is written over.
+    writeUnion(piece, at + WIRE_HEADER_BYTES + unionBytes(before), after);
+    writeUnion(piece, at + WIRE_HEADER_BYTES, before);
+    writeWireHeader(piece, at, schemaId);
+    return arena.written(end);
+  };
+}
+
+/**
+ * An image of another version of the schema is brought to the one that the envelope embeds by Avro's rules alone: what
+ * readers see is what they saw when it was published (I3).
+ */
+function inOwnSchema(wire: Buffer | null, image: WireType<VendorRecord>): Buffer | null {
+  return wire === null || wire.readUInt32BE(1) === image.schemaId ? wire : image.encode(image.decode(wire));
+}
+
+function unionBytes(wire: Buffer | null): number {
+  return wire === null ? 1 : 1 + wire.length - WIRE_HEADER_BYTES;
+}
+
+/** Writes over up to four bytes before it, too: to copy a part of a buffer, Node makes another one of that part. */
+function writeUnion(target: Buffer, at: number, wire: Buffer | null): void {
+  wire?.copy(target, at + 1 - WIRE_HEADER_BYTES);
+  target[at] = wire === null ? NULL_BRANCH : RECORD_BRANCH;
+}

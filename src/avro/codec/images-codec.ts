@@ -1,0 +1,60 @@
+import { inSlices } from '../../async/slices';
+import { HighwaterError } from '../../errors';
+import type { FeedDefinition } from '../../feeds/definition';
+import type { FeedTopics } from '../../log/commit-log';
+import type { Logger } from '../../logging/logger';
+import { covers } from '../record-shape';
+import type { SchemaRegistry } from '../registry/registry';
+import type { RecordSchema } from '../schemas';
+import { createFeedCodec, type FeedCodec } from './feed-codec';
+import { readSchemaId } from './wire';
+
+/**
+ * The codec by which a feed with images goes on: its own, or that of a schema that wrote some of them and has fields beside
+ * all of the own one's. So a publisher of an older version keeps to what a newer one has begun, and readers of either
+ * schema see each `before` as the `after` that it was (`docs/decisions/0010`).
+ *
+ * @param own knows all writers of the images
+ * @param images those that the feed has now
+ * @throws HighwaterError REGISTRY_*
+ */
+export async function codecForImages(
+  feed: FeedDefinition,
+  topics: FeedTopics,
+  registry: SchemaRegistry,
+  own: FeedCodec,
+  images: Iterable<Buffer>,
+  logger: Logger,
+): Promise<FeedCodec> {
+  const { image } = own;
+  const schemaOf = (id: number) => image.writerSchema(id) as RecordSchema;
+  const isWider = (id: number, than: number) =>
+    covers(schemaOf(id), schemaOf(than)) && !covers(schemaOf(than), schemaOf(id));
+  const ids = new Set<number>();
+  await inSlices(images, (wire) => ids.add(readSchemaId(wire)));
+  const widest = [...ids].reduce((best, id) => (isWider(id, best) ? id : best), image.schemaId);
+  if (widest === image.schemaId) return own;
+  const facts = { feed: feed.name, schemaId: widest, own: image.schemaId };
+  try {
+    const codec = await createFeedCodec(feed, topics, registry, schemaOf(widest));
+    for (const id of image.writers()) codec.image.addWriter(id, schemaOf(id));
+    logger.info(
+      `Feed ${feed.name} goes on by the schema of its images, which has more fields than this version's.`,
+      facts,
+    );
+    return codec;
+  } catch (error) {
+    if (!(error instanceof HighwaterError) || !/^SCHEMA_(UNREGISTERED|INCOMPATIBLE)$/.test(error.code))
+      throw error;
+    // This version's envelope around that record is new to the registry, and may not be registered.
+    logger.warn(
+      `Feed ${feed.name} goes on by this version's schema, which has fewer fields than its images'.`,
+      {
+        ...facts,
+        now: 'Values without a field are published in extra.',
+        why: error.message,
+      },
+    );
+    return own;
+  }
+}

@@ -1,0 +1,172 @@
+import { Type, types } from 'avsc';
+import { arena } from '../../bytes/arena';
+import { HighwaterError } from '../../errors';
+import type { AvroSchema } from '../registry/registry';
+import { type CompiledReader, compileReader } from './compiled-reader';
+import { typeName } from './foreign-value';
+import { compileCheck, type ValueCheck } from './value-check';
+import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
+
+/** One Avro type with its registered id: values to and from the wire format. */
+export interface WireType<T> {
+  readonly schemaId: number;
+  encode(value: T): Buffer;
+  /** Into memory that the next value of any type is written to, unless it is kept: for comparing. */
+  encodeShared(value: T): Buffer;
+  /** The bytes of the latest `encodeShared`, for good. @throws RangeError when another value was written since */
+  keep(shared: Buffer): Buffer;
+  /**
+   * Reads what any registered writer wrote, by Avro's schema resolution. Time and memory follow from the number of bytes.
+   * @throws HighwaterError VALUE_FOREIGN when the bytes are not a value of the writer's schema
+   */
+  decode(value: Buffer): T;
+  /** What the writer wrote, in the shape of its own schema. @throws as decode */
+  decodeAsWritten(value: Buffer): Readonly<Record<string, unknown>>;
+  /**
+   * Makes values of another writer schema readable; call it before `decode` meets them.
+   * @throws HighwaterError VALUE_FOREIGN when that is not an Avro schema, or not a schema that this type can read
+   */
+  addWriter(schemaId: number, schema: AvroSchema): void;
+  knowsWriter(schemaId: number): boolean;
+  /** Undefined when it is not known. */
+  writerSchema(schemaId: number): AvroSchema | undefined;
+  /** Ids of all that are known, the own among them. */
+  writers(): readonly number[];
+}
+
+export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
+  const type = usable(schema, schemaId, () => forSchema(schema));
+  const writers = new Map<number, Writer>([[schemaId, writerWith(schema, type)]]);
+
+  function encodeShared(value: T): Buffer {
+    const end = encodeBehind(type, value, WIRE_HEADER_BYTES);
+    writeWireHeader(arena.piece, arena.at, schemaId);
+    return arena.written(end);
+  }
+
+  function writerOfValue(value: Buffer): Writer {
+    const id = readSchemaId(value);
+    const writer = writers.get(id);
+    if (writer === undefined) throw new RangeError(`no writer schema loaded for id ${id}`);
+    return writer;
+  }
+
+  return {
+    schemaId,
+    encodeShared,
+    keep: (shared) => arena.keep(shared),
+    encode: (value) => arena.keep(encodeShared(value)),
+    decode(value) {
+      const writer = writerOfValue(value);
+      if (writer.resolver === undefined) return readAsWritten(value, writer) as T;
+      check(value, writer);
+      return type.fromBuffer(value.subarray(WIRE_HEADER_BYTES), writer.resolver) as T;
+    },
+    decodeAsWritten: (value) =>
+      readAsWritten(value, writerOfValue(value)) as Readonly<Record<string, unknown>>,
+    addWriter(id, written) {
+      const writer = usable(written, id, () => {
+        const writerType = forSchema(written);
+        const isSame = writerType.equals(type);
+        return isSame
+          ? writerWith(written, type)
+          : writerWith(written, writerType, type.createResolver(writerType));
+      });
+      writers.set(id, writer);
+    },
+    knowsWriter: (id) => writers.has(id),
+    writerSchema: (id) => writers.get(id)?.schema,
+    writers: () => [...writers.keys()],
+  };
+}
+
+interface Writer {
+  readonly schema: AvroSchema;
+  readonly type: Type;
+  /** Undefined for the own schema, and one that reads the same. */
+  readonly resolver: ReturnType<Type['createResolver']> | undefined;
+  /** Compiled when it is first needed, like the check. */
+  reader: CompiledReader | undefined;
+  check: ValueCheck | undefined;
+}
+
+function writerWith(schema: AvroSchema, type: Type, resolver?: Writer['resolver']): Writer {
+  return { schema, type, resolver, reader: undefined, check: undefined };
+}
+
+/** Runs what avsc does with the schema of a writer. @throws HighwaterError VALUE_FOREIGN */
+function usable<T>(schema: AvroSchema, id: number, use: () => T): T {
+  try {
+    return use();
+  } catch (cause) {
+    const what = `values of schema ${id} (${typeName(schema)}) cannot be read: ${(cause as Error).message}`;
+    throw new HighwaterError('VALUE_FOREIGN', what, { cause });
+  }
+}
+
+function readAsWritten(value: Buffer, writer: Writer): unknown {
+  writer.reader ??= compileReader(writer.type) ?? avscAlone;
+  const read = writer.reader(value);
+  if (read !== undefined) return read;
+  check(value, writer);
+  return writer.type.fromBuffer(value.subarray(WIRE_HEADER_BYTES));
+}
+
+/** Reads types that have no compiled reader. */
+const avscAlone: CompiledReader = () => undefined;
+
+/** Every value passes this check before avsc gets it. @throws HighwaterError VALUE_FOREIGN */
+function check(value: Buffer, writer: Writer): void {
+  writer.check ??= compileCheck(writer.type);
+  try {
+    writer.check(value, WIRE_HEADER_BYTES);
+  } catch (cause) {
+    const name = `${typeName(writer.schema)}, id ${readSchemaId(value)}`;
+    const what = `the value does not fit the schema that it names (${name}): ${(cause as Error).message}`;
+    throw new HighwaterError('VALUE_FOREIGN', what, { cause });
+  }
+}
+
+/**
+ * Writes a value into the arena, behind so many bytes, which are left to whoever calls.
+ * @returns where it ends
+ */
+export function encodeBehind(type: Type, value: unknown, bytes: number): number {
+  arena.reserve(bytes);
+  const end = type.encode(value, arena.piece, arena.at + bytes);
+  if (end >= 0) return end;
+  // avsc answers how many bytes are missing as a negative position.
+  arena.reserve(arena.piece.length - arena.at - end);
+  return encodeBehind(type, value, bytes);
+}
+
+export function forSchema(schema: AvroSchema): Type {
+  return Type.forSchema(schema as Parameters<typeof Type.forSchema>[0], {
+    registry: {},
+    typeHook: (given, options) => (isMap(given) ? new MapOfAnyNames(given, options) : undefined),
+  });
+}
+
+function isMap(schema: unknown): schema is ConstructorParameters<typeof types.MapType>[0] {
+  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'map';
+}
+
+/** Reads an entry named `__proto__` as well. avsc assigns to it, which makes no member. */
+class MapOfAnyNames extends types.MapType {
+  protected _read(tap: Tap): Record<string, unknown> {
+    const values = this.valuesType as unknown as { _read(tap: Tap): unknown };
+    const entries: [string, unknown][] = [];
+    for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
+      // A negative count comes with the size of its block.
+      if (count < 0) tap.readLong();
+      for (let i = Math.abs(count); i > 0; i--) entries.push([tap.readString(), values._read(tap)]);
+    }
+    return Object.fromEntries(entries);
+  }
+}
+
+/** The part of avsc's reader that a map needs; not in its published types. */
+interface Tap {
+  readLong(): number;
+  readString(): string;
+}

@@ -1,0 +1,141 @@
+import { type Schema, Type, types } from 'avsc';
+import { HighwaterError } from '../../errors';
+import type { AvroSchema, Incompatibility } from './registry';
+
+export interface SchemaVersion {
+  readonly version: number;
+  readonly schema: AvroSchema;
+}
+
+/**
+ * FULL_TRANSITIVE: every earlier version can be read with the new schema, and what the new one writes can be read with
+ * every earlier version.
+ * @throws HighwaterError SCHEMA_INCOMPATIBLE naming subject, version and field
+ */
+export function assertCompatible(
+  subject: string,
+  schema: AvroSchema,
+  earlier: readonly SchemaVersion[],
+): void {
+  const reason = incompatibility(schema, earlier);
+  if (reason !== null) throw incompatible(subject, reason);
+}
+
+/** Why a schema cannot follow these versions; null when it can. */
+export function incompatibility(
+  schema: AvroSchema,
+  earlier: readonly SchemaVersion[],
+): Incompatibility | null {
+  const next = parse(schema);
+  if (typeof next === 'string') {
+    return { version: null, field: '', problem: `it is no Avro schema: ${next}` };
+  }
+  for (const { version, schema: earlierSchema } of earlier) {
+    const previous = parse(earlierSchema);
+    if (typeof previous === 'string') {
+      return { version, field: '', problem: `version ${version} is no Avro schema: ${previous}` };
+    }
+    const forward = misread(previous, next);
+    if (forward !== null)
+      return broken(version, `readers of version ${version} cannot read what it writes`, forward);
+    const backward = misread(next, previous);
+    if (backward !== null) return broken(version, `it cannot read what version ${version} wrote`, backward);
+  }
+  return null;
+}
+
+function broken(version: number, what: string, { field, reason }: Misread): Incompatibility {
+  const place = field === '' ? 'the whole schema' : `field ${field}`;
+  return { version, field, problem: `${what}: ${place}: ${reason}` };
+}
+
+export function incompatible(subject: string, { field, problem }: Incompatibility): HighwaterError {
+  const details = field === '' ? { remedy: 'Correct the schema.' } : {};
+  return new HighwaterError('SCHEMA_INCOMPATIBLE', `new schema for ${subject}: ${problem}`, details);
+}
+
+/** What is wrong with it, when it is no schema. */
+function parse(schema: AvroSchema): Type | string {
+  try {
+    // A registry of names of its own: by default avsc would let one schema refer to another's types.
+    return Type.forSchema(schema as Schema, { registry: {} });
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+interface Misread {
+  /** Dotted path, empty at the top. */
+  readonly field: string;
+  readonly reason: string;
+}
+
+interface SchemaPath {
+  readonly field: string;
+  /** The records around it, so that a recursive type is gone through once. */
+  readonly within: readonly Type[];
+}
+
+/** Why `reader` cannot resolve `writer`, at the innermost field; null when it can. */
+function misread(reader: Type, writer: Type, at: SchemaPath = { field: '', within: [] }): Misread | null {
+  const reason = refusal(reader, writer);
+  return reason === null ? null : (innerMisread(reader, writer, at) ?? { field: at.field, reason });
+}
+
+/** Goes down wherever both schemas go the same way. avsc names the types that clash, but not the field they stand in. */
+function innerMisread(reader: Type, writer: Type, at: SchemaPath): Misread | null {
+  if (reader instanceof types.RecordType && writer instanceof types.RecordType) {
+    return reader.name === writer.name && !at.within.includes(reader)
+      ? fieldMisread(reader, writer, at)
+      : null;
+  }
+  if (reader instanceof types.ArrayType && writer instanceof types.ArrayType) {
+    return misread(reader.itemsType, writer.itemsType, { ...at, field: `${at.field}[]` });
+  }
+  if (reader instanceof types.MapType && writer instanceof types.MapType) {
+    return misread(reader.valuesType, writer.valuesType, { ...at, field: `${at.field}{}` });
+  }
+  if (!isUnion(reader) && !isUnion(writer)) return null;
+  const unread = branches(writer).find((branch) => refusal(reader, branch) !== null);
+  const namesake = unread && branches(reader).find((other) => isNamesake(other, unread));
+  return unread && namesake ? misread(namesake, unread, at) : null;
+}
+
+function fieldMisread(reader: types.RecordType, writer: types.RecordType, at: SchemaPath): Misread | null {
+  for (const wanted of reader.fields) {
+    const field = at.field === '' ? wanted.name : `${at.field}.${wanted.name}`;
+    const written = writer.fields.find(({ name }) => name === wanted.name || wanted.aliases.includes(name));
+    if (written === undefined) {
+      if (wanted.defaultValue() === undefined)
+        return { field, reason: 'it is not written and has no default' };
+      continue;
+    }
+    const found = misread(wanted.type, written.type, { field, within: [...at.within, reader] });
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** What avsc says; null when it can resolve. */
+function refusal(reader: Type, writer: Type): string | null {
+  try {
+    reader.createResolver(writer);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+type UnionType = types.UnwrappedUnionType | types.WrappedUnionType;
+
+function isUnion(type: Type): type is UnionType {
+  return type instanceof types.UnwrappedUnionType || type instanceof types.WrappedUnionType;
+}
+
+function branches(type: Type): readonly Type[] {
+  return isUnion(type) ? type.types : [type];
+}
+
+function isNamesake(a: Type, b: Type): boolean {
+  return a.typeName === b.typeName && a.name === b.name;
+}

@@ -1,0 +1,115 @@
+import { type COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
+import { HighwaterError } from '../../errors';
+import { incompatible } from './compatibility';
+import { answers, checked, refused } from './confluent-answers';
+import type { RegistryReply, RegistryRequest } from './confluent-registry-http';
+import type { AvroSchema } from './registry';
+
+export interface Registration {
+  readonly subject: string;
+  readonly schema: AvroSchema;
+  /** What the subject is held to, or is to be from its first version on: `FULL_TRANSITIVE`. */
+  readonly level: string;
+  readonly isFirstVersion: boolean;
+}
+
+/** The version was not taken, or not under the level that it was meant for; the subject may have changed meanwhile. */
+export interface Conflict {
+  /** Of the error, should the conflict last. */
+  readonly code: 'SCHEMA_INCOMPATIBLE' | 'REGISTRY_REFUSED';
+  readonly conflict: string;
+}
+
+export interface RegistrationCalls {
+  send(request: RegistryRequest): Promise<RegistryReply>;
+  /** Of the subject itself or by default. */
+  level(subject: string): Promise<string>;
+  setLevel(subject: string, level: string): Promise<boolean>;
+}
+
+/**
+ * Registers by the library, which asks once more for the subject's level, posts the schema, and sets the level of a first
+ * version where that was not possible before.
+ *
+ * Its requests go out over our own calls. In its own client a connection that breaks within an answer is waited for without
+ * end, an error with the body `null` is an unhandled rejection (the end of the process), and the options of one
+ * instance change all others.
+ */
+export async function registerByLibrary(
+  registration: Registration,
+  calls: RegistrationCalls,
+): Promise<{ readonly id: number } | Conflict> {
+  const { subject, schema, level } = registration;
+  // Without an address: no request goes out past the transport, and no password goes in.
+  const library = new SchemaRegistry({ host: '', middlewares: [transport(registration, calls)] });
+  try {
+    const { id } = await library.register(
+      { type: SchemaType.AVRO, schema: JSON.stringify(schema) },
+      { subject, compatibility: level as COMPATIBILITY },
+    );
+    return { id };
+  } catch (error) {
+    return conflictIn(error, subject);
+  }
+}
+
+type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number];
+type Exchange = NonNullable<ReturnType<Middleware>['response']>;
+type LibraryRequest = Parameters<Exchange>[2];
+type LibraryResponse = Awaited<ReturnType<Exchange>>;
+
+/** The outermost middleware: it answers by itself, so that the library's own client is never called. */
+function transport({ subject, level, isFirstVersion }: Registration, calls: RegistrationCalls): Middleware {
+  async function answer(call: string, request: LibraryRequest): Promise<unknown> {
+    // Another publisher may set it at the same moment, which is as good.
+    if (call === 'updateConfig') return calls.setLevel(subject, level);
+    // Without a level of its own the library would give the subject one, which is not asked for where it has versions.
+    if (call === 'config' && !isFirstVersion) return { compatibilityLevel: await calls.level(subject) };
+    const reply = await calls.send({
+      method: request.method().toUpperCase() as RegistryRequest['method'],
+      path: request.path(),
+      ...(request.body() === undefined ? {} : { body: String(request.body()) }),
+    });
+    if (reply.kind !== 'answer') throw new NoAnswer(reply);
+    return checked(call === 'config' ? answers.level : answers.registered, reply);
+  }
+
+  return ({ resourceMethod }) => ({
+    async response(_next, _renew, request) {
+      const value = await answer(resourceMethod, request);
+      // All that the library asks of a response.
+      return { data: () => value } as unknown as LibraryResponse;
+    },
+  });
+}
+
+class NoAnswer extends Error {
+  /** By 404 the library knows a subject that has no level yet. */
+  readonly status: number;
+
+  constructor(readonly reply: Exclude<RegistryReply, { kind: 'answer' }>) {
+    super(reply.request);
+    this.status = reply.kind === 'absent' ? 404 : 409;
+  }
+}
+
+/** @throws what is none, as a HighwaterError where the library itself refused */
+function conflictIn(error: unknown, subject: string): Conflict {
+  if (error instanceof NoAnswer) {
+    if (error.reply.kind === 'absent') throw refused(error.reply);
+    return { code: 'SCHEMA_INCOMPATIBLE', conflict: `refused it (409): ${error.reply.says}` };
+  }
+  // The library exports no class of its errors.
+  if (!(error instanceof Error) || error instanceof HighwaterError) throw error;
+  if (error.name === 'ConfluentSchemaRegistryCompatibilityError') {
+    return { code: 'REGISTRY_REFUSED', conflict: `holds the subject to another level: ${error.message}` };
+  }
+  if (error.name === 'ConfluentSchemaRegistryArgumentError') {
+    throw incompatible(subject, {
+      version: null,
+      field: '',
+      problem: `it cannot be registered: ${error.message}`,
+    });
+  }
+  throw error;
+}

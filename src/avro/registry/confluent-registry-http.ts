@@ -1,0 +1,139 @@
+import axios, { type AxiosResponse } from 'axios';
+import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
+import { HighwaterError } from '../../errors';
+import { networkReason } from '../../net/network-reason';
+import { excerpt } from '../../secrets/excerpt';
+import { addressPasswords, proxyPasswords } from '../../secrets/proxy-passwords';
+import { createRedactor } from '../../secrets/redaction';
+import { version } from '../../version';
+
+export interface RegistryHttpOptions {
+  /** Without a closing slash. */
+  readonly url: string;
+  readonly auth: { readonly username: string; readonly password: string } | null;
+  /** For one call with all its tries, ms. */
+  readonly timeoutMs: number;
+  /** Ends calls under way. */
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface RegistryRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** From the base on, with a slash. */
+  readonly path: string;
+  /** JSON. */
+  readonly body?: string;
+}
+
+export type RegistryReply = {
+  /** How the request is called in errors. */
+  readonly request: string;
+} & (
+  | { readonly kind: 'answer'; readonly value: unknown }
+  /** The registry itself says that it has no such subject, version or schema. */
+  | { readonly kind: 'absent' }
+  /** 409, with the words of the server. */
+  | { readonly kind: 'conflict'; readonly says: string }
+);
+
+const mediaType = 'application/vnd.schemaregistry.v1+json';
+const tries = 3;
+/** Schemas are some kilobytes. */
+const bodyLimitBytes = 16 * 2 ** 20;
+const messageCharacters = 400;
+
+/**
+ * One call of the registry's API. A connection that fails and an answer that asks for another try get one, within the
+ * call's time. Redirects are not followed, since they would carry the password elsewhere; no error of the library leaves
+ * from here, since it holds the password.
+ *
+ * The calls throw HighwaterError REGISTRY_UNREACHABLE, REGISTRY_UNAUTHORIZED or REGISTRY_REFUSED, or the signal's reason.
+ */
+export function registryHttp(
+  options: RegistryHttpOptions,
+): (request: RegistryRequest) => Promise<RegistryReply> {
+  const { url, auth, timeoutMs, signal } = options;
+  const passwords = auth === null ? addressPasswords(url) : [auth.password];
+  const redact = createRedactor([...passwords, ...proxyPasswords(process.env)]);
+
+  return async ({ method, path, body }) => {
+    signal?.throwIfAborted();
+    const request = redact(`${method} ${url}${path}`);
+    const stop = new AbortController();
+    const onAbort = () => stop.abort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const deadline = setTimeout(onAbort, timeoutMs);
+    const again = retry(
+      handleWhen((error) => error instanceof HighwaterError && error.kind.retriable && !stop.signal.aborted),
+      { maxAttempts: tries - 1, backoff: new ExponentialBackoff({ initialDelay: 100, maxDelay: 500 }) },
+    );
+
+    async function send(): Promise<RegistryReply> {
+      let answer: AxiosResponse<string>;
+      try {
+        answer = await axios.request<string>({
+          url: `${url}${path}`,
+          method,
+          ...(body === undefined ? {} : { data: body }),
+          ...(auth === null ? {} : { auth }),
+          headers: {
+            Accept: `${mediaType}, application/json`,
+            'Content-Type': mediaType,
+            'User-Agent': `highwater/${version}`,
+          },
+          responseType: 'text',
+          // Left to itself, axios parses what looks like JSON and hands on as text what does not.
+          transformResponse: (text: string) => text,
+          maxContentLength: bodyLimitBytes,
+          maxRedirects: 0,
+          validateStatus: () => true,
+          signal: stop.signal,
+        });
+      } catch (error) {
+        signal?.throwIfAborted();
+        const reason = stop.signal.aborted
+          ? `within ${timeoutMs} ms`
+          : `(${excerpt(networkReason(error), redact, messageCharacters)})`;
+        throw new HighwaterError('REGISTRY_UNREACHABLE', `${request} got no answer ${reason}`);
+      }
+      return replyOf(request, answer);
+    }
+
+    function replyOf(request: string, { status, data: text, headers }: AxiosResponse<string>): RegistryReply {
+      const value = parseJson(text);
+      if (status >= 200 && status < 300 && value !== undefined) return { kind: 'answer', value, request };
+      const { message, error_code: code } = (value ?? {}) as { message?: unknown; error_code?: unknown };
+      // What stands at another address says 404 as well, in words of its own.
+      if (status === 404 && typeof code === 'number' && code > 40400 && code < 40500)
+        return { kind: 'absent', request };
+      const said =
+        headers.location === undefined
+          ? `${headers['content-type'] ?? 'no content type'}: ${text}`
+          : `a redirect to ${headers.location}, which is not followed`;
+      const says = excerpt(typeof message === 'string' ? message : said, redact, messageCharacters);
+      if (status === 409) return { kind: 'conflict', says, request };
+      throw new HighwaterError(codeOf(status), `${request} answered ${status}: ${says}`);
+    }
+
+    try {
+      return await again.execute(send, stop.signal);
+    } finally {
+      clearTimeout(deadline);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  };
+}
+
+function codeOf(status: number) {
+  if (status === 401 || status === 403) return 'REGISTRY_UNAUTHORIZED';
+  // 408, 425 and 429 ask for the same request again by definition.
+  return status >= 500 || [408, 425, 429].includes(status) ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HighwaterError } from '../../errors';
+import type { Logger } from '../../logging/logger';
+import { incompatible } from './compatibility';
+import { confluentRegistryApi } from './confluent-registry-api';
+import { registryHttp } from './confluent-registry-http';
+import {
+  type AvroSchema,
+  FULL_TRANSITIVE,
+  type SchemaRegistry,
+  type SchemaStanding,
+  type SchemaStatus,
+} from './registry';
+import { rememberIds } from './remembered-ids';
+import { schemaStanding } from './schema-standing';
+
+export interface SchemaRegistryConfig {
+  /** Without a closing slash. */
+  readonly url: string;
+  readonly auth: { readonly username: string; readonly password: string } | null;
+  /** `lookup`: nothing is registered by a publisher. */
+  readonly registration: 'register' | 'lookup';
+}
+
+export interface ConfluentRegistryOptions {
+  readonly logger: Logger;
+  /** Ends calls under way. */
+  readonly signal?: AbortSignal;
+  /**
+   * What to do with a subject that is there already and held to less than FULL_TRANSITIVE: the publisher warns, since
+   * somebody may have lowered it on purpose; who registers by command means to raise it. Highwater's own check is the same.
+   */
+  readonly weakerLevel?: 'warn' | 'raise';
+  /** For one call of the server with all its tries, ms. */
+  readonly timeoutMs?: number;
+}
+
+/** Another publisher may register the same at the same time, which some servers answer with 409. */
+const triesOfRegistration = 5;
+
+/**
+ * A Confluent-compatible server. Whether a schema may follow is decided here, against all versions of the subject, and
+ * then once more by the server. Ids come from the server's answers alone.
+ */
+export function confluentRegistry(
+  config: SchemaRegistryConfig,
+  { logger, signal, weakerLevel = 'warn', timeoutMs = 10_000 }: ConfluentRegistryOptions,
+): SchemaRegistry {
+  const { url, auth, registration } = config;
+  const api = confluentRegistryApi(registryHttp({ url, auth, timeoutMs, signal }));
+  /** By id; ids never change their meaning. */
+  const known = new Map<number, Promise<AvroSchema>>();
+  const warned = new Set<string>();
+  /** Subjects met without a version and not registered yet: their level is ours to set, also when a failure came between. */
+  const begun = new Set<string>();
+
+  async function standing(subject: string, schema: AvroSchema): Promise<SchemaStanding> {
+    // First, since the server knows a schema again also where it stores it in another form.
+    const found = await api.lookUp(subject, schema);
+    if (found !== null) return { state: 'registered', ...found };
+    return schemaStanding(schema, await api.versions(subject));
+  }
+
+  async function register(subject: string, schema: AvroSchema): Promise<number> {
+    for (let attempt = 1; ; attempt++) {
+      const found = await standing(subject, schema);
+      if (registration === 'lookup') return onlyRegistered(subject, found);
+      if (found.state === 'incompatible') throw incompatible(subject, found.reason);
+      const isFirstVersion = found.state === 'new';
+      const level = isFirstVersion ? await begin(subject) : await holdToLevel(subject);
+      const registered =
+        found.state === 'registered' ? found : await api.register({ subject, schema, level, isFirstVersion });
+      if ('id' in registered) {
+        begun.delete(subject);
+        return registered.id;
+      }
+      if (attempt === triesOfRegistration) {
+        throw new HighwaterError(
+          registered.code,
+          `new schema for ${subject}: the registry at ${url} ${registered.conflict}`,
+        );
+      }
+      await sleep(Math.random() * 100 * attempt, undefined, { signal });
+    }
+  }
+
+  function onlyRegistered(subject: string, found: SchemaStanding): number {
+    if (found.state === 'registered') return found.id;
+    const what =
+      found.state === 'new'
+        ? `the registry at ${url} has no subject ${subject}`
+        : `none of the versions of ${subject} in the registry at ${url} is this schema`;
+    const why = found.state === 'incompatible' ? `, and it cannot follow them: ${found.reason.problem}` : '';
+    throw new HighwaterError('SCHEMA_UNREGISTERED', `${what}${why}`);
+  }
+
+  /** Before the first version, so that none is ever taken on a lower level; some servers refuse it until there is one. */
+  async function begin(subject: string): Promise<string> {
+    begun.add(subject);
+    await api.setLevel(subject, FULL_TRANSITIVE);
+    return FULL_TRANSITIVE;
+  }
+
+  /** For a subject that exists. @returns its level from now on */
+  async function holdToLevel(subject: string): Promise<string> {
+    const level = await api.level(subject);
+    if (level === FULL_TRANSITIVE) return level;
+    const isToBeRaised = weakerLevel === 'raise' || begun.has(subject);
+    if (isToBeRaised && (await api.setLevel(subject, FULL_TRANSITIVE))) {
+      logger.info('compatibility level of a subject raised', { subject, from: level, to: FULL_TRANSITIVE });
+      return FULL_TRANSITIVE;
+    }
+    if (warned.has(subject)) return level;
+    warned.add(subject);
+    logger.warn(`The registry holds ${subject} to ${level} only.`, {
+      now: 'Highwater itself lets nothing incompatible through; another program could.',
+      remedy: 'Set it to FULL_TRANSITIVE: `highwater schemas register` does.',
+    });
+    return level;
+  }
+
+  async function fetchSchema(id: number): Promise<AvroSchema> {
+    const schema = await api.schemaById(id);
+    if (schema !== null) return schema;
+    throw new HighwaterError('SCHEMA_UNKNOWN', `the registry at ${url} has no schema with id ${id}`);
+  }
+
+  return {
+    isPartOfLog: false,
+    register: rememberIds(register, logger),
+    async inspect(subject, schema): Promise<SchemaStatus> {
+      const found = await standing(subject, schema);
+      return { ...found, level: found.state === 'new' ? null : await api.level(subject) };
+    },
+    schemaById(id) {
+      const fetched = known.get(id) ?? fetchSchema(id);
+      known.set(id, fetched);
+      // What failed is asked for again.
+      fetched.catch(() => known.delete(id));
+      return fetched;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { HighwaterError } from '../../errors';
+import { incompatible } from './compatibility';
+import { type AvroSchema, FULL_TRANSITIVE, type SchemaRegistry } from './registry';
+import { isSameSchema, schemaStanding } from './schema-standing';
+
+/** One version of a subject, as it is stored. The same id may stand under several subjects. */
+export interface SchemaRow {
+  readonly id: number;
+  readonly subject: string;
+  /** From 1, +1 per version of the subject. */
+  readonly version: number;
+  readonly schema: AvroSchema;
+}
+
+/** What the registry needs of the file that it shares with the embedded log. */
+export interface SchemaTable {
+  schemaById(id: number): AvroSchema | null;
+  /** As committed, without waiting for anybody; none while there is no file. */
+  rows(): SchemaRow[];
+  /** Nobody else, in this or another process, registers anything while `work` runs. */
+  transact<T>(work: (rows: { all(): SchemaRow[]; add(row: SchemaRow): void }) => T): T;
+}
+
+/** The registry of the embedded log. */
+export function localRegistry(table: SchemaTable): SchemaRegistry {
+  /** Ids never change their meaning. */
+  const known = new Map<number, AvroSchema>();
+  return {
+    isPartOfLog: true,
+    async register(subject, schema) {
+      const id = table.transact((rows) => {
+        const all = rows.all();
+        const versions = ofSubject(all, subject);
+        const standing = schemaStanding(schema, versions);
+        if (standing.state === 'registered') return standing.id;
+        if (standing.state === 'incompatible') throw incompatible(subject, standing.reason);
+        const newId =
+          all.find((row) => isSameSchema(row.schema, schema))?.id ??
+          Math.max(0, ...all.map((row) => row.id)) + 1;
+        const version = (versions.at(-1)?.version ?? 0) + 1;
+        rows.add({ id: newId, subject, version, schema });
+        return newId;
+      });
+      known.set(id, schema);
+      return id;
+    },
+    async inspect(subject, schema) {
+      const versions = ofSubject(table.rows(), subject);
+      return { ...schemaStanding(schema, versions), level: versions.length === 0 ? null : FULL_TRANSITIVE };
+    },
+    async schemaById(id) {
+      const schema = known.get(id) ?? table.schemaById(id);
+      if (schema === null)
+        throw new HighwaterError('SCHEMA_UNKNOWN', `the local registry has no schema with id ${id}`);
+      known.set(id, schema);
+      return schema;
+    },
+  };
+}
+
+function ofSubject(rows: readonly SchemaRow[], subject: string): SchemaRow[] {
+  return rows.filter((row) => row.subject === subject).sort((a, b) => a.version - b.version);
+}

@@ -1,0 +1,84 @@
+import { unlessAborted } from '../../async/wait';
+import { isUnreadable } from '../../avro/codec/foreign-value';
+import { recordDecoder } from '../../avro/codec/record-decoder';
+import type { Config } from '../../config/load-config';
+import { errorKinds, type HighwaterError } from '../../errors';
+import { feedTopics } from '../../log/topics';
+import type { Logger } from '../../logging/logger';
+import { type OpenLog, openLog } from '../log/open-log';
+import type { FeedStatus } from '../status/feed-status';
+import { readStatus } from '../status/read-status';
+import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
+
+/** How each feed stands by what its publisher has committed. Only what stands still until somebody acts is a failure. */
+export async function* checkStatus(config: Config, logger: Logger, signal: AbortSignal): Checks {
+  const open = openLog(config, { logger, signal });
+  try {
+    // To ask who owns the feeds would make Kafka's topic of groups where no publisher has run.
+    if (!(await isAnyStored(config, open, signal)))
+      for (const { name } of config.feeds) yield ok(subjectOf(name), nothing);
+    else
+      for (const status of await readStatus(config, open, signal))
+        yield (await checkImages(status.feed, config, open, signal)) ?? statusCheck(status);
+  } catch (error) {
+    for (const { name } of config.feeds) yield failedBy(subjectOf(name), error);
+  } finally {
+    await open.commitLog.close();
+  }
+}
+
+async function isAnyStored(
+  { feeds, topicPrefix }: Config,
+  { commitLog }: OpenLog,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const names = new Set(await unlessAborted(commitLog.topicNames(), signal));
+  return feeds.some((feed) => names.has(feedTopics(feed, topicPrefix).sourceOffset.name));
+}
+
+/** @returns null when all images of the feed can be decoded; on Kafka, where they would have to be fetched, they are not looked at */
+async function checkImages(
+  name: string,
+  { feeds, kafka, topicPrefix }: Config,
+  { commitLog, registry }: OpenLog,
+  signal: AbortSignal,
+): Promise<Check | null> {
+  if (kafka !== null) return null;
+  const topic = feedTopics(feeds.find((feed) => feed.name === name)!, topicPrefix).current.name;
+  const decode = recordDecoder(registry);
+  const damaged: HighwaterError[] = [];
+  let images = 0;
+  for await (const record of commitLog.read([topic], { fromBeginning: true, follow: false, signal })) {
+    if (record.value === null) continue;
+    images++;
+    await decode(record).catch((error: unknown) => {
+      if (!isUnreadable(error)) throw error;
+      damaged.push(error);
+    });
+  }
+  if (damaged.length === 0) return null;
+  const found = `${damaged.length} of ${images} images cannot be decoded: ${damaged[0]!.message}`;
+  return failed(subjectOf(name), found, errorKinds.STATE_DAMAGED.remedy, 'STATE_DAMAGED');
+}
+
+export function skippedStatus({ feeds }: Config): Check[] {
+  return feeds.map(({ name }) => skipped(subjectOf(name), 'the log cannot be read'));
+}
+
+const nothing = 'nothing is committed yet';
+
+function subjectOf(feed: string): { readonly check: string; readonly feed: string } {
+  return { check: 'status', feed };
+}
+
+function statusCheck({ feed, condition, reason, commit, problems }: FeedStatus): Check {
+  const subject = subjectOf(feed);
+  if (commit === 0 && condition === 'no-owner') return ok(subject, nothing);
+  // That nobody publishes is no fault before a start, and the owner has a check of its own.
+  const [worst] = problems.filter(({ code }) => code !== 'NO_OWNER');
+  if (worst === undefined || (worst.severity === 'note' && condition !== 'paused'))
+    return ok(subject, reason);
+  const { what, remedy, code } = worst;
+  const found = `${reason}: ${what}`;
+  return condition === 'parked' ? failed(subject, found, remedy, code) : warning(subject, found, remedy);
+}

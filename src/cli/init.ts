@@ -1,0 +1,322 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Command } from 'commander';
+import { recordDecoder } from '../avro/codec/record-decoder';
+import { secretNames } from '../config/feeds/request-settings';
+import { parseConfig } from '../config/files/config-text';
+import { loadConfig } from '../config/load-config';
+import { configError } from '../config/mistake';
+import { HighwaterError } from '../errors';
+import { feedDefinitions } from '../feeds';
+import type { Auth, AuthScheme } from '../feeds/definition';
+import { openLocalLog } from '../log/local/local-log';
+import { feedTopics } from '../log/topics';
+import { createLogger } from '../logging/logger';
+import { wantsColor } from '../logging/wants-color';
+import { instanceName, runWorker } from '../runtime/worker';
+import { createRedactor } from '../secrets/redaction';
+import { openEndpoint } from './init/endpoint';
+import { type Examined, examine } from './init/examine';
+import { type FeedSection, withFeed } from './init/feed-files';
+import { eventLine } from './lines/event-line';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { widthOf } from './terminal/terminal';
+
+interface InitFlags {
+  readonly name?: string;
+  readonly auth?: string;
+  readonly tokenEnv?: string;
+  readonly header: Readonly<Record<string, string>>;
+  readonly rows?: string;
+  readonly id?: string;
+  readonly updated?: string;
+  readonly since?: string;
+  readonly config: string;
+  readonly force?: true;
+  readonly events: boolean;
+}
+
+export function initCommand(run: RunCommand): Command {
+  const header = (text: string, before: Readonly<Record<string, string>>) => {
+    const [name = '', ...value] = text.split(':');
+    return { ...before, [name.trim()]: value.join(':').trim() };
+  };
+  return new Command('init')
+    .argument('<url>', 'Address of the endpoint, with the query parameters that every request needs')
+    .option('--name <feed>', 'Name of the feed (default: the last part of the path)')
+    .option('--auth <scheme>', 'bearer, basic, basic:USER, header:NAME or query:NAME (default: no token)')
+    .option('--token-env <variable>', 'Variable that holds the token (default: <NAME>_TOKEN)')
+    .option('--header <name: value>', 'Another header that every request needs; may be repeated', header, {})
+    .option('--rows <path>', 'Dotted path of the rows in the answer')
+    .option('--id <member>', 'Member that names a record')
+    .option('--updated <member>', 'Member that says when a record was last updated')
+    .option('--since <parameter>', 'Query parameter that leaves out older rows; "" when there is none')
+    .option('--config <file>', 'File to write the feed to', 'highwater.yaml')
+    .option('--force', 'Replace the feed and its schema if they are there')
+    .option('--no-events', 'Do not publish a first page to show its events')
+    .addHelpText(
+      'after',
+      `
+The command sends only GET requests, at most ten a second. If something is not clear, it asks on the terminal.
+
+Examples:
+  $ npx highwater init https://shop.example/v1/orders
+  $ SHOP_TOKEN=... npx highwater init https://shop.example/v1/orders --auth bearer --token-env SHOP_TOKEN
+  $ npx highwater init "https://api.example/issues?state=all&sort=updated&direction=asc" --name issues --id number`,
+    )
+    .action((url: string, flags: InitFlags) => run((context) => init(url, flags, context)));
+}
+
+async function init(address: string, flags: InitFlags, context: CommandContext): Promise<number> {
+  const url = endpointAddress(address);
+  const name = checkedName(flags.name ?? feedName(url));
+  const auth = authOf(flags, name);
+  const token = auth.tokenEnv === undefined ? '' : tokenIn(auth.tokenEnv, context);
+  if (auth.scheme === 'query') url.searchParams.delete(auth.name);
+  refuseSecrets(url, flags.header);
+  const file = path.resolve(context.cwd, flags.config);
+  const schemaFile = path.join(path.dirname(file), `${name}.avsc`);
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  refuseToReplace(name, before, schemaFile, flags);
+
+  const access = { baseUrl: url.origin, token, auth };
+  const endpoint = openEndpoint({ url, access, headers: flags.header, signal: context.signal });
+  try {
+    context.note(`Reading ${url.origin}${url.pathname} ...\n`);
+    const found = await examine(endpoint, { ...flags, name }, context).catch((error: unknown) => {
+      if (context.signal.aborted) return null;
+      throw error;
+    });
+    if (found === null) {
+      context.note('Interrupted: nothing was written.\n');
+      return 1;
+    }
+    const section: FeedSection = {
+      ...found,
+      name,
+      apiUrl: url.origin,
+      auth,
+      headers: flags.header,
+      path: url.pathname,
+      query: fixedQuery(url, found),
+      schema: path.basename(schemaFile),
+    };
+    const schema = `${JSON.stringify(found.schema, null, 2)}\n`;
+    replaceFiles({ [schemaFile]: schema, [file]: withFeed(before, section) }, () =>
+      loadConfig({ flags: { config: flags.config, feeds: name }, env: context.env, cwd: context.cwd }),
+    );
+    await context.print(summary(section, found, flags.config));
+  } finally {
+    endpoint.close();
+  }
+  if (flags.events) await showFirstEvents(name, flags, context);
+  await context.print(`\nPublish it:  npx highwater run --config ${flags.config} --feeds ${name}\n`);
+  return 0;
+}
+
+/** Writes files and checks them. If the check fails, they are as they were. */
+function replaceFiles(texts: Readonly<Record<string, string>>, check: () => unknown): void {
+  const before = Object.keys(texts).map(
+    (file) => [file, existsSync(file) ? readFileSync(file) : null] as const,
+  );
+  try {
+    for (const [file, text] of Object.entries(texts)) writeFileSync(file, text);
+    check();
+  } catch (error) {
+    for (const [file, content] of before) {
+      if (content === null) rmSync(file, { force: true });
+      else writeFileSync(file, content);
+    }
+    throw error;
+  }
+}
+
+/** @throws HighwaterError USAGE_INVALID: what is written to the file must not be secret */
+function refuseSecrets(url: URL, headers: InitFlags['header']): void {
+  const found = [...url.searchParams.keys(), ...Object.keys(headers)].find((name) => secretNames.test(name));
+  if (found === undefined) return;
+  throw new HighwaterError('USAGE_INVALID', `${found} carries a secret, and would be written to the file`, {
+    now: 'Nothing was asked or written.',
+    remedy: `Put its value into a variable and say how it is carried: --auth query:${found} or --auth header:${found}.`,
+  });
+}
+
+function checkedName(name: string): string {
+  const isTaken = feedDefinitions.some((one) => one.name === name);
+  if (/^[a-z][a-z0-9_-]{0,49}$/.test(name) && !isTaken) return name;
+  const why = isTaken ? 'is a feed that comes with highwater' : 'cannot be the name of a feed';
+  throw new HighwaterError('USAGE_INVALID', `"${name}" ${why}`, {
+    now: 'Nothing was asked or written.',
+    remedy: 'Choose another one by --name: a letter, then letters, digits, - and _, in lower case.',
+  });
+}
+
+/** What the address says about pages and times is not fixed: each request says it anew. */
+function fixedQuery(url: URL, { parameters, paging }: Examined): Readonly<Record<string, string>> {
+  const changing = [...Object.values(parameters), paging.style === 'cursor' ? paging.parameter : null];
+  return Object.fromEntries([...url.searchParams].filter(([name]) => !changing.includes(name)));
+}
+
+function endpointAddress(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (
+    url !== null &&
+    ['http:', 'https:'].includes(url.protocol) &&
+    url.username === '' &&
+    url.password === ''
+  ) {
+    url.hash = '';
+    return url;
+  }
+  const shown = address.replace(/\/\/[^/]*@/, '//').split('?')[0];
+  throw new HighwaterError('USAGE_INVALID', `"${shown}" is not the address of an endpoint`, {
+    now: 'Nothing was asked or written.',
+    remedy:
+      'Give an address of http or https without user and password, such as https://shop.example/v1/orders.',
+  });
+}
+
+function feedName(url: URL): string {
+  const last =
+    url.pathname
+      .split('/')
+      .filter((part) => part !== '')
+      .at(-1) ?? url.hostname;
+  const name = last
+    .toLowerCase()
+    .replace(/\.json$/, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+  return name === '' ? 'records' : name;
+}
+
+function authOf({ auth, tokenEnv }: InitFlags, name: string): Auth {
+  if (auth === undefined) return { scheme: 'none' };
+  const [scheme, ...rest] = auth.split(':');
+  const detail = rest.join(':');
+  const env = { tokenEnv: tokenEnv ?? `${name.toUpperCase().replaceAll('-', '_')}_TOKEN` };
+  const schemes: Readonly<Record<string, AuthScheme | undefined>> = {
+    bearer: { scheme: 'bearer' },
+    basic: { scheme: 'basic', user: detail === '' ? null : detail },
+    query: { scheme: 'query', name: detail === '' ? 'token' : detail },
+    header: detail === '' ? undefined : { scheme: 'header', name: detail },
+  };
+  const found = Object.hasOwn(schemes, scheme!) ? schemes[scheme!] : undefined;
+  if (found !== undefined) return { ...found, ...env };
+  throw new HighwaterError('USAGE_INVALID', `--auth "${auth}" is not a way to carry a token`, {
+    now: 'Nothing was asked or written.',
+    remedy: 'Use bearer, basic, basic:USER, header:NAME or query:NAME.',
+  });
+}
+
+function tokenIn(variable: string, { env, hide }: CommandContext): string {
+  const token = env[variable]?.trim() ?? '';
+  if (token !== '') {
+    hide([token]);
+    return token;
+  }
+  throw new HighwaterError(
+    'USAGE_INVALID',
+    `the variable ${variable}, which is to hold the token, is not set`,
+    {
+      now: 'Nothing was asked or written.',
+      remedy: `Set it (\`${variable}=... npx highwater init ...\`), or name another one by --token-env.`,
+    },
+  );
+}
+
+function refuseToReplace(name: string, config: string, schemaFile: string, flags: InitFlags): void {
+  const { values, mistakes } = parseConfig(config, flags.config);
+  if (mistakes.length > 0) throw configError(mistakes, createRedactor([]));
+  const { feeds } = values;
+  const isThere = typeof feeds === 'object' && feeds !== null && Object.hasOwn(feeds, name);
+  const there = [
+    isThere && `${flags.config} has a feed ${name}`,
+    existsSync(schemaFile) && `${schemaFile} is there`,
+  ];
+  const found = there.filter((one) => one !== false);
+  if (found.length === 0 || flags.force) return;
+  throw new HighwaterError('USAGE_INVALID', `${found.join(', and ')} already`, {
+    now: 'Nothing was asked or written.',
+    remedy: 'Name the feed otherwise (--name), or replace what is there (--force).',
+  });
+}
+
+/** What was found, with what it means for the feed. */
+function summary(section: FeedSection, found: Examined, config: string): string {
+  const { paging, parameters, pageSize } = section;
+  const order = found.isAscending
+    ? 'rows come oldest first'
+    : 'rows do not come oldest first: each poll reads back to the mark';
+  const since =
+    parameters.updatedSince === null
+      ? 'none found: every poll reads everything (set parameters.updatedSince if there is one)'
+      : `${parameters.updatedSince}; ${order}`;
+  const styles = {
+    page: `by page number (${parameters.page})`,
+    offset: `by offset (${parameters.page})`,
+    cursor: paging.style === 'cursor' ? `by cursor: ${paging.parameter} from ${paging.from}` : '',
+    link: paging.style === 'link' ? `by link: ${paging.from ?? 'header Link'}` : '',
+    none: 'none: one answer holds all rows',
+  };
+  const size = parameters.pageSize === null ? '' : `, ${parameters.pageSize} up to ${pageSize}`;
+  const lines: [string, string][] = [
+    ['rows', section.responseKey === '' ? 'the answer itself' : section.responseKey],
+    ['id', section.idField],
+    ['updated', `${section.updatedField} (${section.updatedFormat})`],
+    ['filter', since],
+    ['paging', `${styles[paging.style]}${size}`],
+    ['schema', `${section.schema}: ${found.schema.fields.length} fields, from ${found.rows} rows`],
+    ...found.leftOut.map((one): [string, string] => ['', `not in it: ${one}`]),
+  ];
+  return `${lines.map(([head, text]) => `  ${head.padEnd(9)}${text}`).join('\n')}\nWritten to ${config}, section feeds.${section.name}.\n`;
+}
+
+/** How many events are shown. */
+const SHOWN = 5;
+
+/** Publishes the first page to a log that is thrown away, and shows its first events. */
+async function showFirstEvents(name: string, flags: InitFlags, context: CommandContext): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'highwater-init-'));
+  const discard = () => rmSync(folder, { recursive: true, force: true });
+  context.beforeExit(discard);
+  const { env, cwd } = context;
+  try {
+    const config = loadConfig({ flags: { config: flags.config, feeds: name, dataDir: folder }, env, cwd });
+    context.hide(config.secrets);
+    const logger = createLogger({
+      level: 'error',
+      format: 'pretty',
+      secrets: config.secrets,
+      ...context.logging,
+    });
+    const { commitLog, registry } = openLocalLog({ dataDir: folder, logger, instance: instanceName() });
+    const enough = new AbortController();
+    const signal = AbortSignal.any([context.signal, enough.signal]);
+    try {
+      const onPage = () => enough.abort();
+      await runWorker(config, { log: commitLog, registry, logger, onPage }, true, signal);
+      const [feed] = config.feeds;
+      const { changes, deadLetters } = feedTopics(feed!, config.topicPrefix);
+      const decode = recordDecoder(registry);
+      const color = wantsColor(context.stdout, env);
+      const width = widthOf(context.stdout) - 2;
+      await context.print('\nIts first events:\n');
+      let shown = 0;
+      const topics = [changes.name, deadLetters.name];
+      for await (const record of commitLog.read(topics, {
+        fromBeginning: true,
+        follow: false,
+        signal: context.signal,
+      })) {
+        if (shown++ === SHOWN) break;
+        await context.print(`  ${eventLine(await decode(record), { width, color, feedAsLabel: true })}\n`);
+      }
+    } finally {
+      await commitLog.close();
+    }
+  } finally {
+    discard();
+  }
+}

@@ -1,0 +1,146 @@
+import { HighwaterError } from '../../errors';
+import type { PagingStyle } from '../../feeds/definition';
+import type { CommandContext } from '../process/command-context';
+import { choose } from './choose';
+import type { Endpoint } from './endpoint';
+import {
+  type Answer,
+  type AskEndpoint,
+  findMostRows,
+  findPageSize,
+  findPaging,
+  findUpdatedSince,
+} from './infer-paging';
+import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
+import {
+  type Candidate,
+  idCandidates,
+  isClear,
+  type JsonObject,
+  rowsIn,
+  secondsOf,
+  timeCandidates,
+} from './row-members';
+
+/** The flags that answer a question in advance. */
+export interface Known {
+  readonly name: string;
+  readonly rows?: string | undefined;
+  readonly id?: string | undefined;
+  readonly updated?: string | undefined;
+  readonly since?: string | undefined;
+}
+
+export interface Examined extends FeedKeys, InferredSchema {
+  readonly responseKey: string;
+  readonly parameters: Readonly<Record<'page' | 'pageSize' | 'updatedSince', string | null>>;
+  readonly paging: PagingStyle;
+  readonly pageSize: number | null;
+  /** How many rows the schema was made of. */
+  readonly rows: number;
+  /** The rows of a page come oldest first. */
+  readonly isAscending: boolean;
+}
+
+/**
+ * Finds out by requests how an endpoint is read. If several answers are likely, it asks on the terminal.
+ * @throws HighwaterError SOURCE_* from the endpoint; USAGE_INVALID when something is not clear and there is no terminal
+ */
+export async function examine(endpoint: Endpoint, known: Known, context: CommandContext): Promise<Examined> {
+  const { body, linkHeader } = await endpoint.first();
+  const found = rowsIn(body);
+  const responseKey = await oneOf(
+    known.rows,
+    found.map(({ path, rows }) => ({ name: path, score: rows.length })),
+    {
+      question: 'Which member of the answer holds the rows?',
+      flag: '--rows PATH',
+      what: 'an array of objects',
+    },
+    context,
+  );
+  const { rows } = found.find(({ path }) => path === responseKey)!;
+  const idField = await oneOf(
+    known.id,
+    idCandidates(rows),
+    { question: 'Which member names a record?', flag: '--id MEMBER', what: 'a member that names every row' },
+    context,
+  );
+  const times = timeCandidates(rows);
+  const updatedField = await oneOf(
+    known.updated,
+    times,
+    {
+      question: 'Which member says when a record was last updated?',
+      flag: '--updated MEMBER',
+      what: 'a member that holds a time in every row (Unix seconds, milliseconds, or ISO 8601)',
+    },
+    context,
+  );
+  const { format: updatedFormat } = times.find(({ name }) => name === updatedField)!;
+  const keys = { idField, updatedField, updatedFormat };
+
+  const fields = { ...keys, responseKey };
+  const seen = new Map(rows.map((row) => [row[idField], row]));
+  const ask: AskEndpoint = async (query) => {
+    const answer = await endpoint.ask(query);
+    const page = pageOf(answer.body, answer.linkHeader, responseKey);
+    for (const row of page.rows) seen.set(row[idField], row);
+    return page;
+  };
+  const first = pageOf(body, linkHeader, responseKey);
+  const sizeName = await findPageSize(first, ask);
+  const { paging, parameter } = await findPaging(sizeName === null ? {} : { [sizeName]: '2' }, fields, ask);
+  const pageSize = sizeName === null ? null : await findMostRows(sizeName, ask);
+  const updatedSince =
+    known.since === undefined
+      ? await findUpdatedSince(first, fields, ask)
+      : known.since === ''
+        ? null
+        : known.since;
+  const updates = rows.map((row) => secondsOf(row[updatedField], updatedFormat));
+  return {
+    ...keys,
+    ...inferSchema(known.name, [...seen.values()], keys),
+    responseKey,
+    parameters: { page: parameter, pageSize: sizeName, updatedSince },
+    paging,
+    pageSize,
+    rows: seen.size,
+    isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
+  };
+}
+
+/** The rows of an answer, where rows are known to be. */
+function pageOf(body: unknown, linkHeader: string | undefined, responseKey: string): Answer {
+  const rows: readonly JsonObject[] = rowsIn(body).find(({ path }) => path === responseKey)?.rows ?? [];
+  return { isPage: rows.length > 0, rows, body, linkHeader };
+}
+
+interface Wanted {
+  readonly question: string;
+  readonly flag: string;
+  readonly what: string;
+}
+
+/** The one that was named, or is clearly meant, or is chosen. */
+async function oneOf(
+  named: string | undefined,
+  candidates: readonly Candidate[],
+  { question, flag, what }: Wanted,
+  context: CommandContext,
+): Promise<string> {
+  const names = candidates.map(({ name }) => name);
+  if (named !== undefined && names.includes(named)) return named;
+  if (named !== undefined || names.length === 0) {
+    const which = named === undefined ? 'The answer has none' : `"${named}" is not one`;
+    const others = names.length === 0 ? '' : `; these are: ${names.join(', ')}`;
+    throw new HighwaterError('USAGE_INVALID', `${question} ${which}: it takes ${what}${others}`, {
+      now: 'Nothing was written.',
+      remedy: `Name an endpoint or query whose answer has rows with it, or name another one by ${flag}.`,
+    });
+  }
+  if (names.length === 1 || isClear(candidates)) return names[0]!;
+  const shown = names.map((name) => (name === '' ? '(the answer itself)' : name));
+  return names[shown.indexOf(await choose({ question, options: shown, flag }, context))]!;
+}

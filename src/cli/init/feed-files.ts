@@ -1,0 +1,63 @@
+import { parseDocument, stringify } from 'yaml';
+import type { Auth, PagingStyle } from '../../feeds/definition';
+import type { FeedKeys } from './infer-schema';
+
+/** What was found out about an endpoint, as `highwater.yaml` says it. */
+export interface FeedSection extends FeedKeys {
+  readonly name: string;
+  readonly apiUrl: string;
+  readonly auth: Auth;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly responseKey: string;
+  readonly parameters: Readonly<Record<'page' | 'pageSize' | 'updatedSince', string | null>>;
+  readonly paging: PagingStyle;
+  readonly pageSize: number | null;
+  readonly schema: string;
+}
+
+/** The text of `highwater.yaml` with the feed's section in it; everything else stays as it was. */
+export function withFeed(text: string, section: FeedSection): string {
+  const document = parseDocument(text === '' ? '{}' : text);
+  if (text === '') document.contents = document.createNode({}) as typeof document.contents;
+  document.setIn(['feeds', section.name], parseDocument(sectionText(section)).contents);
+  return document.toString({ lineWidth: 120, flowCollectionPadding: true });
+}
+
+function sectionText(section: FeedSection): string {
+  const { apiUrl, auth, headers, path, query, responseKey, parameters, paging, pageSize, schema } = section;
+  const { page, pageSize: size, updatedSince } = parameters;
+  const hasPages = paging.style === 'page' || paging.style === 'offset';
+  const lines: [key: string, value: unknown, comment: string | null][] = [
+    ['apiUrl', apiUrl, null],
+    ['auth', auth, auth.scheme === 'none' ? null : 'the token itself never stands in this file'],
+    ...(Object.keys(headers).length > 0 ? [['headers', headers, null] as [string, unknown, null]] : []),
+    ['path', path, null],
+    ...(Object.keys(query).length > 0
+      ? [['query', query, 'sent with every request'] as [string, unknown, string]]
+      : []),
+    [
+      'responseKey',
+      responseKey,
+      responseKey === '' ? 'the answer is the array' : 'where an answer holds its rows',
+    ],
+    ['idField', section.idField, 'names a record; must never be given to another one'],
+    ['updatedField', section.updatedField, 'must move with every change'],
+    ['updatedFormat', section.updatedFormat, null],
+    [
+      'parameters',
+      { ...(hasPages && { page }), pageSize: size, updatedSince },
+      updatedSince === null ? 'no filter by time was found: every poll reads everything' : null,
+    ],
+    ['paging', paging, null],
+    ...(pageSize === null ? [] : [['pageSize', pageSize, null] as [string, unknown, null]]),
+    ['schema', schema, null],
+  ];
+  return lines
+    .map(([key, value, comment]) => {
+      const text = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
+      return `${key}: ${text}${comment === null ? '' : ` # ${comment}`}`;
+    })
+    .join('\n');
+}

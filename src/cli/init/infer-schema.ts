@@ -1,0 +1,142 @@
+import type { AvroSchema } from '../../avro/registry/registry';
+import type { FieldSchema, RecordSchema } from '../../avro/schemas';
+import type { TimeFormat } from '../../feeds/definition';
+import { isObject, type JsonObject } from './row-members';
+
+export interface FeedKeys {
+  readonly idField: string;
+  readonly updatedField: string;
+  readonly updatedFormat: TimeFormat;
+}
+
+export interface InferredSchema {
+  readonly schema: RecordSchema;
+  /** Members that the rows do not tell the type of, with the reason. They are kept in `extra`. */
+  readonly leftOut: readonly string[];
+}
+
+/** What the values of one member have in common. */
+type Kind =
+  | { readonly is: 'nothing' | 'mixed' }
+  | { readonly is: 'boolean' | 'long' | 'double' | 'string' }
+  | { readonly is: 'record'; readonly members: ReadonlyMap<string, Kind> }
+  | { readonly is: 'array'; readonly items: Kind };
+
+/** A schema that every one of these rows fits. All members may be missing in other rows, except for id and time. */
+export function inferSchema(feed: string, rows: readonly JsonObject[], keys: FeedKeys): InferredSchema {
+  const leftOut: string[] = [];
+  const typeNames = new Set<string>();
+  const { members } = rows.map(kindOf).reduce(joined) as Extract<Kind, { is: 'record' }>;
+  const schema = recordOf(pascalCase(feed), members, '');
+  const { idField, updatedField, updatedFormat } = keys;
+  const required = new Map<string, AvroSchema>([
+    [idField, members.get(idField)?.is === 'long' && idField !== 'id' ? 'long' : 'string'],
+    [updatedField, updatedFormat === 'iso8601' ? 'string' : 'long'],
+  ]);
+  const docs = new Map([
+    [idField, 'Names the record.'],
+    [updatedField, 'When the record was last updated. A change of this field alone publishes nothing.'],
+  ]);
+  const fields = schema.fields.map((field): FieldSchema => {
+    const vendorName = field.vendorName ?? field.name;
+    const type = required.get(vendorName);
+    if (type === undefined) return field;
+    const { default: _, ...rest } = field as FieldSchema & { readonly default?: null };
+    return { ...rest, type, doc: docs.get(vendorName)! };
+  });
+  const extra = {
+    name: 'extra',
+    type: { type: 'map', values: 'string' },
+    default: {},
+    doc: 'Members that this schema does not have, and values that do not fit it, as JSON text under their path.',
+  } as unknown as FieldSchema;
+  return {
+    schema: { ...schema, namespace: `marketdata.${feed.replaceAll('-', '_')}`, fields: [...fields, extra] },
+    leftOut,
+  };
+
+  function recordOf(name: string, of: ReadonlyMap<string, Kind>, prefix: string): RecordSchema {
+    const names = new Set<string>(prefix === '' ? ['extra'] : []);
+    const list = [...of].flatMap(([vendorName, kind]): FieldSchema[] => {
+      const path = prefix + vendorName;
+      const type = vendorName === '__proto__' ? null : typeOf(kind, name, path);
+      if (type === null) {
+        leftOut.push(
+          `${path}: ${kind.is === 'mixed' ? 'values of different types' : 'no value to tell its type by'}`,
+        );
+        return [];
+      }
+      const fieldName = unique(vendorName.replace(/[^A-Za-z0-9_]/g, '_').replace(/^(?=\d)/, '_'), names);
+      const field = { name: fieldName, type: ['null', type] as AvroSchema, default: null };
+      return [fieldName === vendorName ? field : { ...field, vendorName }];
+    });
+    return { type: 'record', name: unique(name, typeNames), fields: list };
+  }
+
+  function typeOf(kind: Kind, parent: string, path: string): AvroSchema | null {
+    switch (kind.is) {
+      case 'nothing':
+      case 'mixed':
+        return null;
+      case 'record':
+        return kind.members.size === 0
+          ? null
+          : (recordOf(
+              parent + pascalCase(path.split('.').at(-1)!),
+              kind.members,
+              `${path}.`,
+            ) as unknown as AvroSchema);
+      case 'array': {
+        const items = typeOf(kind.items, parent, path);
+        return items === null ? null : ({ type: 'array', items } as unknown as AvroSchema);
+      }
+      default:
+        return kind.is;
+    }
+  }
+}
+
+function kindOf(value: unknown): Kind {
+  if (value === null || value === undefined) return { is: 'nothing' };
+  if (typeof value === 'boolean' || typeof value === 'string')
+    return { is: typeof value as 'boolean' | 'string' };
+  if (typeof value === 'number') return { is: Number.isInteger(value) ? 'long' : 'double' };
+  if (Array.isArray(value))
+    return { is: 'array', items: value.map(kindOf).reduce(joined, { is: 'nothing' }) };
+  if (!isObject(value)) return { is: 'mixed' };
+  return { is: 'record', members: new Map(Object.entries(value).map(([name, of]) => [name, kindOf(of)])) };
+}
+
+/** What both values fit into without a loss. */
+function joined(one: Kind, other: Kind): Kind {
+  if (one.is === 'nothing') return other;
+  if (other.is === 'nothing') return one;
+  if (one.is === 'record' && other.is === 'record') {
+    const members = new Map(one.members);
+    for (const [name, kind] of other.members)
+      members.set(name, joined(members.get(name) ?? { is: 'nothing' }, kind));
+    return { is: 'record', members };
+  }
+  if (one.is === 'array' && other.is === 'array')
+    return { is: 'array', items: joined(one.items, other.items) };
+  if (one.is === other.is) return one;
+  const kinds = [one.is, other.is];
+  const areNumbers = kinds.every((is) => is === 'long' || is === 'double');
+  if (areNumbers) return { is: 'double' };
+  return kinds.every((is) => is === 'long' || is === 'double' || is === 'string')
+    ? { is: 'string' }
+    : { is: 'mixed' };
+}
+
+function pascalCase(name: string): string {
+  const words = name.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  const text = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
+  return /^[A-Za-z]/.test(text) ? text : `R${text}`;
+}
+
+function unique(wanted: string, taken: Set<string>): string {
+  let name = wanted;
+  for (let n = 2; taken.has(name); n++) name = `${wanted}${n}`;
+  taken.add(name);
+  return name;
+}

@@ -1,0 +1,78 @@
+import type { DecodedRecord } from '../../avro/codec/record-decoder';
+import { valueAt } from '../../avro/path';
+import { subjectOf } from '../../format/subjects';
+import { inTellingOrder } from '../../format/telling-order';
+import { column, harmless } from '../terminal/cells';
+import { cellsIn, type LineText, type Span, type Style, span } from '../terminal/spans';
+import { fieldText, valueText } from '../terminal/value-text';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Envelope {
+  readonly before: Fields | null;
+  readonly after: Fields | null;
+  readonly op: string;
+  readonly changed_fields: readonly string[];
+}
+
+const ops: Readonly<Record<string, { readonly mark: string; readonly word: string; readonly style: Style }>> =
+  {
+    c: { mark: '+', word: 'created', style: 'green' },
+    u: { mark: '~', word: 'updated', style: 'yellow' },
+    d: { mark: '-', word: 'deleted', style: 'red' },
+    r: { mark: '·', word: 'read', style: 'blue' },
+  };
+const MOST_CHANGES = 6;
+const NARROW_CELLS = 80;
+
+/** A change event: whose it is, and what moved from what to what. */
+export function changeLine(record: DecodedRecord, width: number, feedAsLabel: boolean): LineText {
+  const { before, after, op, changed_fields } = record.value as Envelope;
+  const { mark, word, style } = ops[op] ?? { mark: '?', word: op, style: 'plain' as const };
+  const feed = record.type!.split('.').at(-2) ?? '';
+  const label = span(`${mark} ${feedAsLabel ? feed : word}`, style);
+  const shown = after ?? before ?? {};
+  const subject = subjectOf(record.type!, shown, { key: record.key, symbol: record.headers.symbol });
+  const nameWidth = width < NARROW_CELLS ? 15 : 28;
+  const head = [
+    span(column(harmless(subject.symbol), 6), 'bold'),
+    span(`${column(harmless(subject.name), nameWidth)} `),
+  ];
+  const room = width - 6 - nameWidth - 1;
+  const rest =
+    op === 'u' && before !== null && after !== null
+      ? changes(inTellingOrder(changed_fields, subject.telling, before, after), before, after, room)
+      : [span(subject.facts.map(([, value]) => valueText(value)).join(' · '), 'dim')];
+  return { label, spans: [...head, ...rest] };
+}
+
+/** As many `field before → after` as there is room for, and how many more there are. */
+function changes(fields: readonly string[], before: Fields, after: Fields, room: number): Span[] {
+  const valueCells = room < 40 ? 10 : 28;
+  const spans: Span[] = [];
+  let left = room;
+  let shown = 0;
+  for (const field of fields.slice(0, MOST_CHANGES)) {
+    const from = valueText(valueAt(before, field), valueCells);
+    const to = valueText(valueAt(after, field), valueCells);
+    const next = [
+      ...(shown === 0 ? [] : [span(', ', 'dim')]),
+      span(`${fieldText(field)} `, 'dim'),
+      span(`${from} → `),
+      span(to, 'bold'),
+    ];
+    const cells = cellsIn(next);
+    const more = fields.length - shown - 1;
+    if (shown > 0 && cells + (more === 0 ? 0 : moreText(more).length) > left) break;
+    spans.push(...next);
+    left -= cells;
+    shown += 1;
+  }
+  const hidden = fields.length - shown;
+  const more = moreText(hidden);
+  return hidden === 0 || more.length > left ? spans : [...spans, span(more, 'dim')];
+}
+
+function moreText(count: number): string {
+  return ` +${count} more`;
+}

@@ -1,0 +1,56 @@
+import type { CommitLog, LogRecord, ReadStart } from '../../log/commit-log';
+
+/** Positions before the end that are looked through at first, and how much further each time, before all is. */
+const [FIRST_LOOK, FURTHER, LOOKS] = [2_048, 16, 3];
+
+/**
+ * The last records that are wanted, and then, with `follow`, those that come. Only the end of the topics is read where that is
+ * enough: a look that finds too few is repeated further back.
+ * @param isWanted by what can be seen before decoding
+ */
+export async function* recentRecords(
+  log: Pick<CommitLog, 'read'>,
+  topics: readonly string[],
+  {
+    count,
+    follow,
+    isWanted,
+    signal,
+  }: {
+    readonly count: number;
+    readonly follow: boolean;
+    readonly isWanted: (record: LogRecord) => boolean;
+    readonly signal: AbortSignal;
+  },
+): AsyncGenerator<LogRecord> {
+  const place = ({ topic, partition }: LogRecord): string => `${partition} ${topic}`;
+  let reach = Math.max(FIRST_LOOK, 2 * count);
+  for (let look = 0; ; look++) {
+    const start: { notBefore?: ReadStart } = look < LOOKS ? { notBefore: { positionsToEnd: reach } } : {};
+    const seen = new Map<string, number>();
+    let latest: LogRecord[] = [];
+    for await (const record of log.read(topics, { fromBeginning: true, follow: false, ...start, signal })) {
+      seen.set(place(record), record.logOffset);
+      if (!isWanted(record)) continue;
+      latest.push(record);
+      // As they come they are ordered in each partition alone.
+      if (latest.length >= 4 * count + 1_000) latest = lastOf(latest, count);
+    }
+    if (signal.aborted) return;
+    if (latest.length < count && look < LOOKS) {
+      reach *= FURTHER;
+      continue;
+    }
+    yield* lastOf(latest, count);
+    if (!follow) return;
+    // From the same place on: what has been looked at is known by its offset, and what came meanwhile is not lost.
+    for await (const record of log.read(topics, { fromBeginning: true, follow: true, ...start, signal }))
+      if (record.logOffset > (seen.get(place(record)) ?? -1) && isWanted(record)) yield record;
+    return;
+  }
+}
+
+/** Of equal times, the order in which they were read. */
+function lastOf(records: readonly LogRecord[], count: number): LogRecord[] {
+  return [...records].sort((a, b) => a.timestamp - b.timestamp).slice(-count);
+}

@@ -1,0 +1,43 @@
+import type { Config } from '../../config/load-config';
+import { HighwaterError } from '../../errors';
+import { allTopics, feedTopics } from '../../log/topics';
+
+/**
+ * The topic that a person means: of this very name where there is one, else with the prefix before it.
+ * @param inLog names of the topics that the log has; null while there is no log
+ */
+export function meantTopic(name: string, config: Config, inLog: readonly string[] | null): string {
+  return knownTopics(config, inLog).includes(name) ? name : `${config.topicPrefix}${name}`;
+}
+
+/**
+ * What to tell somebody who reads a topic that has no records yet; null when it is there.
+ * @param place of the log, for people
+ * @throws HighwaterError TOPIC_UNKNOWN, LOG_MISSING when the reader would not wait for it
+ */
+export function missingTopicNote(
+  topic: string,
+  config: Config,
+  { follow, inLog, place }: { follow: boolean; inLog: readonly string[] | null; place: string },
+): string | null {
+  if (inLog?.includes(topic)) return null;
+  const there = knownTopics(config, inLog);
+
+  if (!there.includes(topic)) {
+    const what = `there is no topic ${topic}; there are ${there.join(', ')}`;
+    if (!follow) throw new HighwaterError('TOPIC_UNKNOWN', what);
+    return `${what}. Waiting for it in ${place}; Ctrl-C ends.`;
+  }
+  if (inLog === null) {
+    const what = `there is no log in ${place} yet`;
+    if (!follow) throw new HighwaterError('LOG_MISSING', what);
+    return `${what}. Waiting for a publisher to begin one (highwater run); Ctrl-C ends.`;
+  }
+  return `the log in ${place} has no topic ${topic} yet${follow ? '. Waiting for it; Ctrl-C ends.' : '.'}`;
+}
+
+/** What the log has, and what the feeds will write. */
+function knownTopics({ feeds, topicPrefix }: Config, inLog: readonly string[] | null): readonly string[] {
+  const ofFeeds = feeds.flatMap((feed) => allTopics(feedTopics(feed, topicPrefix)).map(({ name }) => name));
+  return [...new Set([...ofFeeds, ...(inLog ?? [])])].sort();
+}

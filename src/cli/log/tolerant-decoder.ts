@@ -1,0 +1,50 @@
+import { isUnreadable } from '../../avro/codec/foreign-value';
+import { type DecodedRecord, recordDecoder } from '../../avro/codec/record-decoder';
+import { WIRE_HEADER_BYTES } from '../../avro/codec/wire';
+import type { SchemaRegistry } from '../../avro/registry/registry';
+import { HighwaterError } from '../../errors';
+import type { LogRecord } from '../../log/commit-log';
+import type { CommandContext } from '../process/command-context';
+
+/** Decodes the records that a command shows. Records that cannot be read are told of and left out. */
+export interface TolerantDecoder {
+  /** Null for a record that is left out. @throws HighwaterError REGISTRY_UNREACHABLE, LOG_* */
+  decode(record: LogRecord): Promise<DecodedRecord | null>;
+  /** Exit code of a command that has shown what it could: 1 when a record was left out. */
+  exitCode(): 0 | 1;
+}
+
+export function tolerantDecoder(
+  registry: SchemaRegistry,
+  { report }: Pick<CommandContext, 'report'>,
+): TolerantDecoder {
+  const decode = recordDecoder(registry);
+  /** Schema ids that the registry does not give out: it is asked once for each, and told of once. */
+  const refused = new Set<number | null>();
+  let code: 0 | 1 = 0;
+
+  return {
+    async decode(record) {
+      try {
+        if (record.value !== null && refused.has(idOf(record.value))) return null;
+        return await decode(record);
+      } catch (error) {
+        if (!isUnreadable(error)) throw error;
+        code = 1;
+        const isOfId = error.code !== 'VALUE_FOREIGN';
+        if (isOfId) refused.add(idOf(record.value!));
+        const now = isOfId
+          ? 'Records of this schema are left out. All others are shown.'
+          : 'This record is left out. All others are shown.';
+        report(new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy }));
+        return null;
+      }
+    },
+    exitCode: () => code,
+  };
+}
+
+/** Null for a value that is too short to name a schema. */
+function idOf(value: Buffer): number | null {
+  return value.length < WIRE_HEADER_BYTES ? null : value.readUInt32BE(1);
+}

@@ -1,0 +1,35 @@
+import { InvalidArgumentError } from 'commander';
+import { z } from 'zod';
+import { duration, wholeNumber } from '../../config/value-types';
+
+/** Values of options that are no settings, for commander: a wrong one is a usage error that says what was expected. */
+function checked<Schema extends z.ZodType>(schema: Schema): (text: string) => z.output<Schema> {
+  return (text) => {
+    const parsed = schema.safeParse(text);
+    if (!parsed.success) throw new InvalidArgumentError(`Expected ${parsed.error.issues[0]?.message}.`);
+    return parsed.data;
+  };
+}
+
+export const durationValue = checked(duration(10));
+
+export function wholeNumberValue(least: number, greatest: number): (text: string) => number {
+  return checked(wholeNumber(least, greatest));
+}
+
+/** A calendar date, as it is written. */
+export const dateValue = checked(z.iso.date({ error: 'a date such as 2026-03-31' }));
+
+const ops = ['c', 'u', 'd', 'r'];
+
+/** `c,u` as a set. */
+export function opsValue(text: string): ReadonlySet<string> {
+  const chosen = text.split(',').map((op) => op.trim());
+  const wrong = chosen.find((op) => !ops.includes(op));
+  if (wrong !== undefined) {
+    throw new InvalidArgumentError(
+      `Expected some of c (created), u (updated), d (deleted), r (read), found "${wrong}".`,
+    );
+  }
+  return new Set(chosen);
+}

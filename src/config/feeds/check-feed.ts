@@ -1,0 +1,198 @@
+import { types } from 'avsc';
+import { fieldNamed } from '../../avro/record-shape';
+import { envelopeOf, type RecordSchema } from '../../avro/schemas';
+import { type Shape, shapeOf } from '../../avro/value-shape';
+import type { FeedDefinition, TransitionDefinition } from '../../feeds/definition';
+import { hasUsualKeys } from '../../feeds/row-keys';
+import { didYouMean } from '../did-you-mean';
+import { shown } from '../mistake';
+import {
+  avroType,
+  type DeclaredSchema,
+  declaredSchema,
+  type RecordPaths,
+  recordPaths,
+} from './declared-schema';
+import { fits, neverNull, takesNull, typeAt, typeText } from './fits';
+import { checkRequests } from './request-settings';
+import type { FeedMistake } from './topic-clashes';
+
+type Add = (path: readonly PropertyKey[], problem: string) => void;
+
+/** What every event has without being declared. */
+const alwaysFilled = ['event_id', 'caused_by', 'origin', 'ts_ms'];
+
+/** Whether a definition holds together with its schemas, so that nothing of it fails in the middle of a poll. */
+export function checkFeed(feed: FeedDefinition): FeedMistake[] {
+  const mistakes: FeedMistake[] = [];
+  const add: Add = (path, problem) => mistakes.push({ feed: feed.name, path, problem });
+  const { dateFrom, dateTo } = feed.parameters;
+  if (!dateFrom !== !dateTo)
+    add(['parameters'], `has ${dateFrom ? 'dateFrom' : 'dateTo'} alone; dateFrom and dateTo go together`);
+  checkRequests(feed, add);
+  const record = declaredSchema(feed.schema);
+  const problem = 'problem' in record ? record.problem : recordProblem(feed, record);
+  if (problem !== null) add(['schema'], problem);
+  // Without a record there is nothing that a path could be looked up in.
+  const paths = 'problem' in record ? null : recordPaths(record.schema);
+  if (paths !== null) checkPaths(feed, paths, add);
+  for (const [index, transition] of feed.transitions.entries()) {
+    const at: Add = (path, what) => add(['transitions', index, ...path], what);
+    if (feed.transitions.findIndex(({ type }) => type === transition.type) < index)
+      at(['type'], `${shown(transition.type)} is declared twice`);
+    if (paths !== null) checkTransitionPaths(transition, paths, at);
+    checkEvent(transition, 'problem' in record ? null : record.type, at);
+  }
+  return mistakes;
+}
+
+function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredSchema, { problem: string }>) {
+  const typeOf = (name: string | undefined) => type.fields.find((field) => field.name === name)?.type;
+  const keyType = (vendorName: string) => typeOf(fieldNamed(schema, vendorName)?.name)?.typeName ?? '';
+  const extra = typeOf('extra');
+  const idTypes = hasUsualKeys(feed) ? ['string'] : ['string', 'long', 'int'];
+  const timeType = feed.updatedFormat === 'iso8601' ? 'string' : 'long';
+  const missing = [
+    ...(idTypes.includes(keyType(feed.idField)) ? [] : [`${feed.idField} (${idTypes.join(', ')})`]),
+    ...(keyType(feed.updatedField) === timeType ? [] : [`${feed.updatedField} (${timeType})`]),
+    ...(extra instanceof types.MapType && extra.valuesType.typeName === 'string'
+      ? []
+      : ['extra (map of string)']),
+  ];
+  const which = `the file ${shown(feed.schema)}`;
+  if (missing.length > 0) return `${which} lacks ${missing.join(', ')}`;
+  const impossible = impossibleTypes(schema);
+  if (impossible.length > 0)
+    return (
+      `${which} has ${impossible.join(', ')}; a field may be string, long, int, double, float, boolean, an enum, ` +
+      'a record, or an array or a map of these, each alone or in a union with null'
+    );
+  // What the vendor leaves out, or writes as something else (I8), is null.
+  const keyNames = [feed.idField, feed.updatedField].map((name) => fieldNamed(schema, name)?.name);
+  const needed = neverNull(type).filter((path) => path !== 'extra' && !keyNames.includes(path));
+  if (needed.length > 0)
+    return `${which} has no null among the types of ${needed.join(', ')}, and any value can be missing`;
+  const envelope = avroType(envelopeOf(feed.name, schema));
+  return typeof envelope === 'string' ? `${which} does not fit into a change event: ${envelope}` : null;
+}
+
+/** Each place of a schema that nothing of a row can be decoded to, with what stands there. */
+function impossibleTypes(schema: RecordSchema): string[] {
+  const found: string[] = [];
+  lookAt({ kind: 'record', fields: schema.fields }, '');
+  return found;
+
+  function lookAt(shape: Shape, path: string): void {
+    if (shape.kind === 'record')
+      for (const { name, type } of shape.fields)
+        lookAt(shapeOf(type), path === '' ? name : `${path}.${name}`);
+    else if (shape.kind === 'array') lookAt(shapeOf(shape.items), `${path}[]`);
+    else if (shape.kind === 'map') lookAt(shapeOf(shape.values), `${path}[]`);
+    else if (shape.kind === 'none') found.push(`${path} as ${shape.what}`);
+  }
+}
+
+function checkPaths(
+  { symbolField, unknowns }: FeedDefinition,
+  { avro, vendor }: RecordPaths,
+  add: Add,
+): void {
+  const vendorPaths = [...vendor.keys()];
+  if (symbolField !== null) expectOneOf(avro, symbolField, ['symbolField'], add);
+  for (const [index, path] of unknowns.zero.entries())
+    expectOneOf(vendorPaths, path, ['unknowns', 'zero', index], add);
+  for (const [path, companion] of Object.entries(unknowns.zeroWithout)) {
+    const at = ['unknowns', 'zeroWithout', path];
+    const siblings = vendor.get(path);
+    if (siblings === undefined) expectOneOf(vendorPaths, path, at, add);
+    else expectOneOf(siblings, companion, at, add);
+  }
+}
+
+function checkTransitionPaths(transition: TransitionDefinition, { avro }: RecordPaths, add: Add): void {
+  const ofBoth = ['before', 'after'].flatMap((side) => avro.map((path) => `${side}.${path}`));
+  for (const [field, from] of Object.entries(transition.fields))
+    expectOneOf(ofBoth, from, ['fields', field], add);
+  if (transition.kind === 'field') {
+    expectOneOf(avro, transition.field, ['field'], add);
+    return;
+  }
+  for (const list of ['group', 'newestBy', 'differs'] as const) {
+    for (const [index, path] of transition[list].entries()) expectOneOf(avro, path, [list, index], add);
+  }
+  for (const [field, path] of Object.entries(transition.same)) expectOneOf(avro, path, ['same', field], add);
+}
+
+/** The event's own schema: all that is filled is in it and fits, and all that it demands is filled. */
+function checkEvent(transition: TransitionDefinition, record: types.RecordType | null, add: Add): void {
+  const event = declaredSchema(transition.schema);
+  if ('problem' in event) {
+    add(['schema'], event.problem);
+    return;
+  }
+  const names = event.type.fields.map(({ name }) => name);
+  const same = transition.kind === 'latest-in-group' ? Object.keys(transition.same) : [];
+  const fields = Object.keys(transition.fields);
+  for (const name of fields) expectOneOf(names, name, ['fields', name], add, 'event');
+  for (const name of same) expectOneOf(names, name, ['same', name], add, 'event');
+  checkEventTypes(transition, event.type, record, add);
+  const filled = [...alwaysFilled, ...fields, ...same];
+  const empty = event.type.fields.filter(
+    (field) => !filled.includes(field.name) && field.defaultValue() === undefined,
+  );
+  if (empty.length > 0)
+    add(
+      ['fields'],
+      `nothing fills ${empty.map(({ name }) => name).join(', ')}, which ${shown(transition.schema)} has without default`,
+    );
+}
+
+/** Of paths that lead nowhere nothing is said here. */
+function checkEventTypes(
+  transition: TransitionDefinition,
+  event: types.RecordType,
+  record: types.RecordType | null,
+  add: Add,
+): void {
+  for (const [name, from] of Object.entries(transition.fields)) {
+    const [side, ...path] = from.split('.');
+    const given = record === null ? undefined : typeAt(record, path.join('.'));
+    const wanted = typeAt(event, name);
+    if (given === undefined || wanted === undefined) continue;
+    // There is no record before a created one, and all but what every record has can be null, also within one that is.
+    const ofEvery = path.length === 1 && !takesNull(given);
+    const isFilled = side === 'after' && (ofEvery || groupOf(transition).includes(path.join('.')));
+    if (!isFilled && !takesNull(wanted))
+      add(['fields', name], `${shown(from)} can be null, and ${name} of the event cannot`);
+    if (!fits(given, wanted))
+      add(
+        ['fields', name],
+        `${shown(from)} is of type ${typeText(given)}, and ${name} of the event of type ${typeText(wanted)}`,
+      );
+  }
+  if (transition.kind === 'field') return;
+  for (const name of Object.keys(transition.same)) {
+    const wanted = typeAt(event, name);
+    if (wanted !== undefined && !fits(boolean, wanted))
+      add(['same', name], `says true or false, and ${name} of the event is of type ${typeText(wanted)}`);
+  }
+}
+
+const boolean = new types.BooleanType();
+
+/** A record without one of these is in no group. */
+function groupOf(transition: TransitionDefinition): readonly string[] {
+  return transition.kind === 'latest-in-group' ? transition.group : [];
+}
+
+function expectOneOf(
+  known: readonly string[],
+  path: string,
+  at: readonly PropertyKey[],
+  add: Add,
+  of: 'record' | 'event' = 'record',
+): void {
+  if (known.includes(path)) return;
+  const near = didYouMean(path, known);
+  add(at, `${shown(path)} is no field of the ${of}${near === null ? '' : `; did you mean ${near}?`}`);
+}

@@ -1,0 +1,80 @@
+import { isAbsolute, join } from 'node:path';
+import { Type, types } from 'avsc';
+import { type FieldSchema, type RecordSchema, schemaFolder } from '../../avro/schemas';
+import { readText } from '../../bytes/read-text';
+import { shown } from '../mistake';
+
+/** A record schema as declared, and the type that avsc makes of it; or what is wrong with it. */
+export type DeclaredSchema =
+  | { readonly schema: RecordSchema; readonly type: types.RecordType }
+  | { readonly problem: string };
+
+/** @param file as in a definition: a name below `schemas/`, or an absolute path */
+export function declaredSchema(file: string): DeclaredSchema {
+  const which = `the file ${shown(file)}`;
+  const read = readText(isAbsolute(file) ? file : join(schemaFolder, file));
+  if ('failure' in read) {
+    const place = isAbsolute(file)
+      ? ''
+      : ', expected one beside the configuration file, or one that comes with highwater';
+    return { problem: `${which} cannot be read (${read.failure})${place}` };
+  }
+  let schema: unknown;
+  try {
+    schema = JSON.parse(read.text);
+  } catch {
+    return { problem: `${which} is not JSON` };
+  }
+  const type = avroType(schema);
+  if (typeof type === 'string') return { problem: `${which} is no valid Avro schema: ${type}` };
+  if (!(type instanceof types.RecordType) || type.name === undefined)
+    return { problem: `${which} holds no Avro record with a name` };
+  const record = schema as RecordSchema;
+  // Assigning to it changes an object's prototype instead of making a member.
+  if (recordPaths(record).avro.some((path) => path.split('.').includes('__proto__')))
+    return { problem: `${which} has a field named __proto__, which cannot be a field in JavaScript` };
+  return { schema: record, type };
+}
+
+/** The type, or why there is none. */
+export function avroType(schema: unknown): Type | string {
+  try {
+    return Type.forSchema(schema as Parameters<typeof Type.forSchema>[0], { registry: {} });
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** What paths can name in a record: its fields and those of the records within. */
+export interface RecordPaths {
+  /** Dotted Avro paths. */
+  readonly avro: readonly string[];
+  /** Dotted vendor path → Avro names of the fields of the same record. */
+  readonly vendor: ReadonlyMap<string, readonly string[]>;
+}
+
+export function recordPaths(schema: RecordSchema): RecordPaths {
+  const avro: string[] = [];
+  const vendor = new Map<string, readonly string[]>();
+  collect(schema.fields, '', '');
+  return { avro, vendor };
+
+  function collect(fields: readonly FieldSchema[], avroPrefix: string, vendorPrefix: string): void {
+    const siblings = fields.map(({ name }) => name);
+    for (const field of fields) {
+      const avroPath = avroPrefix + field.name;
+      const vendorPath = vendorPrefix + (field.vendorName ?? field.name);
+      avro.push(avroPath);
+      vendor.set(vendorPath, siblings);
+      const nested = recordOf(field.type);
+      if (nested !== null) collect(nested.fields, `${avroPath}.`, `${vendorPath}.`);
+    }
+  }
+}
+
+function recordOf(type: unknown): RecordSchema | null {
+  const branches: readonly unknown[] = Array.isArray(type) ? type : [type];
+  const isRecord = (one: unknown): one is RecordSchema =>
+    typeof one === 'object' && one !== null && 'type' in one && one.type === 'record';
+  return branches.find(isRecord) ?? null;
+}

@@ -1,0 +1,250 @@
+import { z } from 'zod';
+import { type FeedDefinition, type TransitionDefinition, usualShape } from '../../feeds/definition';
+import type { Feed } from '../../feeds/feed';
+import {
+  bareUrl,
+  duration,
+  matching,
+  numberBetween,
+  oneOf,
+  text,
+  wholeNumber,
+  wholeSeconds,
+  yesOrNo,
+} from '../value-types';
+import { auth, headers, paging } from './request-settings';
+
+const queryText = 'query parameters with their values, token not among them (see auth)';
+const topicName = () =>
+  matching(/^[A-Za-z0-9._-]{1,200}$/, 'letters, digits, dots, dashes and underscores, at most 200');
+const texts = () => z.array(text(), { error: 'a list of texts' });
+const textMap = () => z.record(z.string(), text(), { error: 'keys with texts' });
+const parameterName = () => text('the name of a query parameter, or null').nullable();
+export const parameterRoles = ['page', 'pageSize', 'updatedSince', 'dateFrom', 'dateTo'] as const;
+
+const sides = () =>
+  matching(/^(before|after)\../, 'before.<field> or after.<field>') as unknown as z.ZodType<
+    `before.${string}` | `after.${string}`
+  >;
+
+const transitionBase = {
+  type: text('the Avro name of the event'),
+  schema: text('a file of an Avro schema'),
+  topic: topicName(),
+  eventType: text('a CloudEvents type'),
+  idSuffix: text('a text such as :status'),
+  fields: z.record(z.string(), sides(), { error: 'event fields with before.<field> or after.<field>' }),
+};
+
+const transition: z.ZodType<TransitionDefinition> = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({ kind: z.literal('field'), field: text('a field'), ...transitionBase }),
+    z.strictObject({
+      kind: z.literal('latest-in-group'),
+      group: texts(),
+      newestBy: texts(),
+      differs: texts(),
+      same: textMap(),
+      ...transitionBase,
+    }),
+  ],
+  { error: 'a transition with kind field or latest-in-group' },
+);
+
+/** Not a union, which would keep to itself what is wrong inside the list. */
+const transitions = z.unknown().transform((value, context) => {
+  if (value === undefined || value === 'same-topic') return value;
+  const error = 'same-topic or a list of transitions';
+  const parsed = z.array(transition, { error }).safeParse(value);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) context.addIssue({ ...issue });
+  return z.NEVER;
+});
+
+/** What the file may say about one feed. Each member's description is printed in the reference page. */
+export const feedSettings = z
+  .strictObject(
+    {
+      apiUrl: bareUrl().describe('Base address of the API of this feed. Default: the general `apiUrl`.'),
+      auth: auth.describe(
+        'How requests carry the token: `scheme` is `query` (with `name`, default `token`), `bearer`, `basic` (with `user`; without it the token is the user), `header` (with `name`) or `none`. The token stands in the variable `tokenEnv` or the file `tokenFile`, never here. Without either it is the general token, which is sent only to the host of the general `apiUrl`. Default: `{ scheme: query }`.',
+      ),
+      headers: headers.describe(
+        'Headers sent with every request, such as `Accept-Version: "2"`. `Accept` may be replaced; those that highwater sets itself and those that carry secrets are refused.',
+      ),
+      path: matching(/^\/[^?#]*$/, 'a path such as /api/v1/things, without query').describe(
+        'Path of the endpoint below the base address.',
+      ),
+      responseKey: z
+        .string({ error: 'a text' })
+        .describe(
+          'Where the response holds the array of records: a key such as `orders`, or a dotted path such as `data.orders`. `""`: the response is the array.',
+        ),
+      idField: text('the name of a member').describe(
+        'The member that names a record: a text or an integer. Default: `id`.',
+      ),
+      updatedField: text('the name of a member').describe(
+        'The member that says when a record was last updated. Default: `updated`.',
+      ),
+      updatedFormat: oneOf(['seconds', 'milliseconds', 'iso8601']).describe(
+        'How the endpoint writes that time, in records and in `parameters.updatedSince`: Unix `seconds`, Unix `milliseconds` or `iso8601`. Default: `seconds`.',
+      ),
+      schema: text('a file of an Avro schema').describe(
+        'File of the Avro schema of one record: beside this file, or one that comes with highwater.',
+      ),
+      topic: topicName().describe(
+        'Topic of the change events, without prefix. Default: the name of the feed.',
+      ),
+      parameters: z
+        .strictObject(
+          {
+            page: parameterName(),
+            pageSize: parameterName(),
+            updatedSince: parameterName(),
+            dateFrom: parameterName(),
+            dateTo: parameterName(),
+          },
+          { error: `names for ${parameterRoles.join(', ')}` },
+        )
+        .partial()
+        .describe(
+          'How the endpoint spells `page`, `pageSize` and `updatedSince`, each `null` when the endpoint has none (without `updatedSince` each poll reads everything); and `dateFrom` and `dateTo`, by which a backfill then reads (`null`: by `updated`).',
+        ),
+      paging: paging.describe(
+        'How pages are asked for, by `style`: `page` (a number that counts pages or records, which is learned), `offset` (the number of records before it), `cursor` (the query parameter `parameter` takes what the response holds at the path `from`), `link` (the address of `rel="next"` in the header `Link`, or what the response holds at `from`) or `none`. Default: `page`.',
+      ),
+      query: z
+        .record(z.string(), text().nullable(), { error: queryText })
+        .refine((query) => !Object.hasOwn(query, 'token'), { error: queryText })
+        .describe(
+          'Fixed query parameters, such as filters; added to those of the definition, `null` takes one away.',
+        ),
+      pageSize: wholeNumber(1, 100_000).describe('Records asked for in one request. Default: 1000.'),
+      pagingLimit: wholeNumber(1, 1_000_000_000).describe(
+        'Greatest record position that paging reaches. Default: 100000.',
+      ),
+      symbolField: text('a field').nullable().describe('Dotted path of the ticker symbol, or `null`.'),
+      unknowns: z
+        .strictObject(
+          { emptyText: yesOrNo('true or false'), zero: texts(), zeroWithout: textMap() },
+          { error: 'emptyText, zero and zeroWithout' },
+        )
+        .partial()
+        .describe(
+          'Values by which the vendor says "unknown": `emptyText`, `zero` (fields), `zeroWithout` (field: companion).',
+        ),
+      transitions: transitions.describe(
+        'Moves that are events of their own: a list that replaces that of the definition, or `same-topic`, which publishes those of the definition onto the topic of the feed.',
+      ),
+      pollInterval: duration(10).describe(
+        'Time from one poll to the next. Default: the general `pollInterval`.',
+      ),
+      overlap: wholeSeconds().describe('How far before the high-water mark each poll begins. Default: 5s.'),
+      wideOverlap: wholeSeconds().describe('How far before it a wide poll begins. Default: 1h.'),
+      widePollEvery: duration(10).describe('Time from one wide poll to the next. Default: 15m.'),
+      reconcileEvery: z
+        .union([z.literal('never'), duration(1_000, '6h or 24h')], {
+          error: 'never, or a duration such as 6h or 24h, at least 1000 ms and at most 24 h',
+        })
+        .describe(
+          'Time from one reconcile to the next: everything is read and compared, and what is gone is deleted. `never`: only by command. Default: 24h.',
+        ),
+      deleteShare: numberBetween(0, 1).describe(
+        'Part of the records above which a reconcile deletes nothing, but asks for `--allow-deletes`. Default: 0.05.',
+      ),
+      snapshotMode: oneOf(['initial', 'never']).describe(
+        'How a feed without state begins: `initial` publishes all records as reads, `never` nothing but what changes from then on. Default: `initial`.',
+      ),
+    },
+    { error: 'settings of a feed' },
+  )
+  .partial();
+
+export type FeedSettings = z.output<typeof feedSettings>;
+
+const neededByNewFeed = [['path'], ['responseKey'], ['schema']];
+/** Of the styles that count: one left out by mistake would be noticed late. */
+const neededByCounting = [
+  ['parameters', 'page'],
+  ['parameters', 'pageSize'],
+  ['parameters', 'updatedSince'],
+];
+
+/** Dotted names of what a section, as it was written, still lacks to define a new feed. */
+export function missingForNewFeed(section: unknown): string[] {
+  const style = valueAt(section, ['paging', 'style']) ?? 'page';
+  const missing = neededByNewFeed.filter((path) => (valueAt(section, path) ?? null) === null);
+  const counts = style === 'page' || style === 'offset';
+  const uncounted = counts ? neededByCounting.filter((path) => valueAt(section, path) === undefined) : [];
+  return [...missing, ...uncounted].map((path) => path.join('.'));
+}
+
+/** What stands at a path of a written value; undefined when nothing does. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, part) =>
+      typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[part] : undefined,
+    value,
+  );
+}
+
+const newFeed: Omit<FeedDefinition, 'name' | 'topic'> = {
+  ...usualShape,
+  path: '/',
+  responseKey: '',
+  schema: '',
+  parameters: { page: null, pageSize: null, updatedSince: null },
+  query: {},
+  pageSize: 1_000,
+  pagingLimit: 100_000,
+  symbolField: null,
+  unknowns: { emptyText: false, zero: [], zeroWithout: {} },
+  transitions: [],
+};
+
+/** A definition, or for a new feed none, with the file's settings laid over it. */
+export function feedOf(
+  name: string,
+  definition: FeedDefinition | undefined,
+  overrides: FeedSettings,
+  pollIntervalMs: number,
+): Feed {
+  const { headers: own, parameters, query, unknowns, transitions: written, ...others } = present(overrides);
+  const { pollInterval, overlap, wideOverlap, widePollEvery, reconcileEvery, deleteShare, ...rest } = others;
+  const { snapshotMode, ...plain } = rest;
+  const base = definition ?? { ...newFeed, name, topic: name };
+  const topic = plain.topic ?? base.topic;
+  return {
+    ...base,
+    ...plain,
+    headers: { ...base.headers, ...own },
+    parameters: { ...base.parameters, ...present(parameters ?? {}) },
+    query: present({ ...base.query, ...query }, null),
+    unknowns: { ...base.unknowns, ...present(unknowns ?? {}) },
+    transitions:
+      written === 'same-topic'
+        ? base.transitions.map((one) => ({ ...one, topic }))
+        : (written ?? base.transitions),
+    pollIntervalMs: pollInterval ?? pollIntervalMs,
+    overlapSeconds: overlap ?? 5,
+    wideOverlapSeconds: wideOverlap ?? 3_600,
+    widePollEveryMs: widePollEvery ?? 900_000,
+    reconcileEveryMs: reconcileEvery === 'never' ? null : (reconcileEvery ?? 86_400_000),
+    deleteShare: deleteShare ?? 0.05,
+    snapshotMode: snapshotMode ?? 'initial',
+  };
+}
+
+type Present<T, Absent> = { [Key in keyof T]: Exclude<T[Key], Absent> };
+
+/** Without the members that are absent. */
+function present<T extends object, Absent extends undefined | null = undefined>(
+  members: T,
+  absent?: Absent,
+): Present<T, Absent> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== absent)) as Present<
+    T,
+    Absent
+  >;
+}

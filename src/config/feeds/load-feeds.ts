@@ -1,0 +1,185 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { z } from 'zod';
+import type { FeedDefinition } from '../../feeds/definition';
+import type { Feed } from '../../feeds/feed';
+import { didYouMean } from '../did-you-mean';
+import type { ConfigFile } from '../files/config-file';
+import { type Mistake, unexpected } from '../mistake';
+import { checkFeed } from './check-feed';
+import {
+  type FeedSettings,
+  feedOf,
+  feedSettings,
+  missingForNewFeed,
+  parameterRoles,
+  valueAt,
+} from './feed-settings';
+import { authMembers, pagingMembers } from './request-settings';
+import { topicClashes } from './topic-clashes';
+
+export interface LoadFeedsInput {
+  readonly definitions: readonly FeedDefinition[];
+  readonly file: ConfigFile;
+  /** Absolute. */
+  readonly filePath: string;
+  /** Names of the feeds to run; null for all. */
+  readonly enabled: readonly string[] | null;
+  /** Where the names were set. */
+  readonly enabledWhere: string | null;
+  readonly pollIntervalMs: number;
+}
+
+/** The feeds that are to run, with the file's settings laid over their definitions. */
+export function loadFeeds(input: LoadFeedsInput): {
+  readonly feeds: readonly Feed[];
+  /** Variables that feeds, enabled or not, name for their tokens. */
+  readonly named: readonly string[];
+  /** Names of feeds that are to run and cannot be read. */
+  readonly broken: readonly string[];
+  readonly mistakes: readonly Mistake[];
+} {
+  const { definitions, file, enabled } = input;
+  const mistakes: Mistake[] = [];
+  const sections = feedSections(file, mistakes);
+  const known = definitions.map(({ name }) => name);
+  const names = [...new Set([...known, ...Object.keys(sections)])];
+  const feeds: Feed[] = [];
+  const broken: string[] = [];
+  for (const name of names) {
+    const definition = definitions.find((one) => one.name === name);
+    const section = Object.hasOwn(sections, name) ? sections[name] : {};
+    const before = mistakes.length;
+    const overrides = readSection(name, section, definition, known, file, mistakes);
+    if (mistakes.length > before) {
+      broken.push(name);
+      continue;
+    }
+    feeds.push(feedOf(name, definition, ownSchema(overrides, input.filePath), input.pollIntervalMs));
+  }
+  const isWritten = (feed: string, path: readonly PropertyKey[]) =>
+    valueAt(sections, [feed, ...path]) !== undefined;
+  for (const { feed, path, problem } of [...feeds.flatMap(checkFeed), ...topicClashes(feeds, isWritten)]) {
+    const full = ['feeds', feed, ...path];
+    mistakes.push({ key: full.join('.'), where: file.where(full), problem });
+  }
+  for (const name of enabled ?? []) {
+    if (names.includes(name)) continue;
+    const near = didYouMean(name, names);
+    const hint = near === null ? `known are ${names.join(', ')}` : `did you mean ${near}?`;
+    mistakes.push({
+      key: 'enabledFeeds',
+      where: input.enabledWhere,
+      problem: `"${name}" is no feed; ${hint}`,
+    });
+  }
+  const named = feeds.flatMap(({ auth }) => auth?.tokenEnv ?? []);
+  const runs = (name: string) => enabled?.includes(name) ?? true;
+  return { feeds: feeds.filter(({ name }) => runs(name)), broken: broken.filter(runs), named, mistakes };
+}
+
+function feedSections(file: ConfigFile, mistakes: Mistake[]): Readonly<Record<string, unknown>> {
+  const sections = file.values.feeds ?? {};
+  if (typeof sections === 'object' && !Array.isArray(sections)) return sections as Record<string, unknown>;
+  const problem = unexpected(sections, 'a section for each feed; which of them run is set by enabledFeeds');
+  mistakes.push({ key: 'feeds', where: file.where(['feeds']), problem });
+  return {};
+}
+
+function readSection(
+  name: string,
+  section: unknown,
+  definition: FeedDefinition | undefined,
+  known: readonly string[],
+  file: ConfigFile,
+  mistakes: Mistake[],
+): FeedSettings {
+  const add = (path: readonly PropertyKey[], problem: string) =>
+    mistakes.push({
+      key: ['feeds', name, ...path].join('.'),
+      where: file.where(['feeds', name, ...path]),
+      problem,
+    });
+  // The name becomes part of topics and of the Avro namespace, which knows no dash.
+  if (definition === undefined && !/^[a-z][a-z0-9_]{0,60}$/.test(name)) {
+    add([], 'is no name for a feed, expected small letters, digits and underscores, a letter first');
+  }
+  const missing = definition === undefined ? missingForNewFeed(section) : [];
+  const near = missing.length > 0 ? didYouMean(name, known) : null;
+  if (near !== null) {
+    add([], `is no feed; did you mean ${near}?`);
+    return {};
+  }
+  if (missing.length > 0)
+    add([], `a new feed needs ${missing.join(', ')} too (known feeds are ${known.join(', ')})`);
+  const parsed = feedSettings.safeParse(section ?? {});
+  for (const issue of parsed.error?.issues ?? []) reportIssue(issue, section, add);
+  if (parsed.data?.transitions === 'same-topic' && !definition?.transitions.length)
+    add(['transitions'], 'found "same-topic", expected a list of transitions: this feed comes with none');
+  return parsed.data ?? {};
+}
+
+function reportIssue(
+  issue: z.core.$ZodIssue,
+  section: unknown,
+  add: (path: readonly PropertyKey[], problem: string) => void,
+): void {
+  const mayHoldSecret = ['auth', 'headers', 'query'].includes(String(issue.path[0]));
+  if (issue.code !== 'unrecognized_keys') {
+    const found = valueAt(section, issue.path);
+    if (found === undefined) add(issue.path, `is not set, expected ${issue.message}`);
+    else if (mayHoldSecret) add(issue.path, `expected ${issue.message}`);
+    else add(issue.path, unexpected(found, issue.message));
+    return;
+  }
+  const known = issue.path.length === 0 ? Object.keys(feedSettings.shape) : membersOf(issue.path[0]);
+  for (const key of issue.keys) {
+    if (issue.path[0] === 'auth' && /^(api_?)?(token|key|password|secret)$/i.test(key)) {
+      add(
+        [...issue.path, key],
+        'must not stand in the file, expected tokenEnv (a variable that holds it) or tokenFile',
+      );
+      continue;
+    }
+    const near = didYouMean(key, known);
+    const hint = near === null ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
+    add([...issue.path, key], `is no setting of a feed; ${hint}`);
+  }
+}
+
+function membersOf(part: PropertyKey | undefined): readonly string[] {
+  if (part === 'parameters') return parameterRoles;
+  if (part === 'auth') return authMembers;
+  if (part === 'paging') return pagingMembers;
+  if (part === 'unknowns') return ['emptyText', 'zero', 'zeroWithout'];
+  return [
+    'kind',
+    'type',
+    'schema',
+    'topic',
+    'eventType',
+    'idSuffix',
+    'fields',
+    'field',
+    'group',
+    'newestBy',
+    'differs',
+    'same',
+  ];
+}
+
+/** A schema beside the file goes before one of the same name that comes with highwater. */
+function ownSchema(overrides: FeedSettings, filePath: string): FeedSettings {
+  const { schema, transitions, ...others } = overrides;
+  const own = (name: string) => {
+    const path = resolve(dirname(filePath), name);
+    return existsSync(path) ? path : name;
+  };
+  return {
+    ...others,
+    ...(schema === undefined ? {} : { schema: own(schema) }),
+    ...(transitions === undefined || transitions === 'same-topic'
+      ? { transitions }
+      : { transitions: transitions.map((one) => ({ ...one, schema: own(one.schema) })) }),
+  };
+}

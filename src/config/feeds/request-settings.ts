@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import type { Auth, FeedDefinition, PagingStyle } from '../../feeds/definition';
+import { tokenParameter, usualAuth } from '../../source/api-access';
+import { matching, text } from '../value-types';
+
+/** Tokens of HTTP: what a header may be called. */
+const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+/** Set by highwater or by HTTP itself. `Accept` may be replaced: vendors have media types of their own. */
+const ownHeaders =
+  /^(accept-encoding|cache-control|user-agent|host|connection|content-length|transfer-encoding|te|upgrade|expect|proxy-.*)$/i;
+/** Headers and query parameters that carry secrets by their names. */
+export const secretNames =
+  /authorization|cookie|token|secret|password|(api|access|auth|subscription)[-_]?key/i;
+
+const where = {
+  tokenEnv: matching(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable that holds the token').optional(),
+  tokenFile: text('the path of a file that holds the token').optional(),
+};
+
+export const authMembers = ['scheme', 'name', 'user', 'tokenEnv', 'tokenFile'] as const;
+export const pagingMembers = ['style', 'parameter', 'from'] as const;
+
+export const auth = z.discriminatedUnion(
+  'scheme',
+  [
+    z.strictObject({
+      scheme: z.literal('query'),
+      name: text('the name of a query parameter').default(usualAuth.name),
+      ...where,
+    }),
+    z.strictObject({ scheme: z.literal('bearer'), ...where }),
+    z.strictObject({
+      scheme: z.literal('basic'),
+      user: matching(/^[^:\p{Cc}]+$/u, 'the name of a user, without colon')
+        .nullable()
+        .default(null),
+      ...where,
+    }),
+    z.strictObject({
+      scheme: z.literal('header'),
+      name: matching(headerName, 'the name of a header, such as X-Api-Key').refine(
+        (name) => !ownHeaders.test(name),
+        { error: 'the name of a header that highwater does not set itself, such as X-Api-Key' },
+      ),
+      ...where,
+    }),
+    z.strictObject({ scheme: z.literal('none') }),
+  ],
+  { error: 'a scheme: query, bearer, basic, header or none' },
+) satisfies z.ZodType<Auth>;
+
+const path = () => text('a dotted path in the response, such as meta.next');
+
+export const paging = z.discriminatedUnion(
+  'style',
+  [
+    z.strictObject({ style: z.literal('page') }),
+    z.strictObject({ style: z.literal('offset') }),
+    z.strictObject({
+      style: z.literal('cursor'),
+      parameter: text('the query parameter that takes the cursor'),
+      from: path(),
+    }),
+    z.strictObject({ style: z.literal('link'), from: path().nullable().default(null) }),
+    z.strictObject({ style: z.literal('none') }),
+  ],
+  { error: 'a style: page, offset, cursor, link or none' },
+) satisfies z.ZodType<PagingStyle>;
+
+const headerValue = 'printable characters of ASCII, without line ends';
+const printable = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
+
+export const headers = z.record(
+  z.string(),
+  z.string({ error: headerValue }).regex(printable, { error: headerValue }),
+  {
+    error: 'names of headers with their values',
+  },
+);
+
+type Add = (path: readonly PropertyKey[], problem: string) => void;
+
+/** Whether address, token, headers and paging of a feed go together. No value is shown, since it may be a secret. */
+export function checkRequests(feed: FeedDefinition, add: Add): void {
+  checkHeaders(feed, add);
+  checkPaging(feed, add);
+  const parameter = tokenParameter(feed.auth ?? usualAuth);
+  if (parameter === null) return;
+  const taken = `is "${parameter}", which carries the token, expected another name`;
+  for (const [role, name] of Object.entries(feed.parameters))
+    if (name === parameter) add(['parameters', role], taken);
+  if (feed.paging.style === 'cursor' && feed.paging.parameter === parameter)
+    add(['paging', 'parameter'], taken);
+  if (Object.hasOwn(feed.query, parameter))
+    add(['query', parameter], 'carries the token, expected it in auth (tokenEnv or tokenFile)');
+}
+
+function checkHeaders({ headers, auth }: FeedDefinition, add: Add): void {
+  for (const name of Object.keys(headers)) {
+    const at = ['headers', name];
+    const isCarrier = auth?.scheme === 'header' && auth.name.toLowerCase() === name.toLowerCase();
+    if (!headerName.test(name)) add(at, 'is no name of a header');
+    else if (ownHeaders.test(name)) add(at, 'is set by highwater itself, expected another header');
+    else if (isCarrier || secretNames.test(name))
+      add(
+        at,
+        'carries a secret, which must not stand in the file, expected it in auth (scheme bearer, basic or header, with tokenEnv or tokenFile)',
+      );
+  }
+}
+
+function checkPaging({ paging, parameters, responseKey }: FeedDefinition, add: Add): void {
+  const { style } = paging;
+  if ((style === 'page' || style === 'offset') && parameters.page === null)
+    add(
+      ['parameters', 'page'],
+      `is not set, expected the query parameter that takes the ${style}, since the paging style is ${style}`,
+    );
+  if ((style === 'cursor' || style === 'link') && paging.from !== null && responseKey === '')
+    add(['paging', 'from'], 'is a place in an object, and the response is an array: responseKey is empty');
+  if (style !== 'cursor') return;
+  const role = Object.entries(parameters).find(
+    ([name, value]) => name !== 'page' && value === paging.parameter,
+  );
+  if (role !== undefined)
+    add(['paging', 'parameter'], `is the same as parameters.${role[0]}, expected another name`);
+}

@@ -1,0 +1,45 @@
+import { inspect } from 'node:util';
+import type { LogRecord, ProducerRecord, SharedTopicSpec } from '../../log/commit-log';
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+/** Characters of a message. */
+const LONGEST = 2_000;
+
+/** Where events go that a group cannot handle. @param group with the prefix */
+export function deadLetterTopic(group: string): SharedTopicSpec {
+  return { name: `${group}.dead-letters`, partitions: 1, cleanup: 'delete', retentionMs: YEAR_MS };
+}
+
+/**
+ * The event as it lay in its topic, so that the same consumer can read it from there, and beside it what happened.
+ * @param group with the prefix
+ */
+export function deadLetter(
+  { topic, partition, logOffset, key, headers, value }: LogRecord,
+  group: string,
+  error: unknown,
+  attempts: number,
+): ProducerRecord {
+  return {
+    topic: deadLetterTopic(group).name,
+    key,
+    value,
+    headers: {
+      ...headers,
+      'error.topic': topic,
+      'error.partition': String(partition),
+      'error.offset': String(logOffset),
+      'error.group': group,
+      'error.attempts': String(attempts),
+      'error.message': messageOf(error),
+    },
+    timestamp: Date.now(),
+  };
+}
+
+/** Anything can be thrown, and a message of any length must not keep a dead letter from its topic. */
+export function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : error;
+  const text = typeof message === 'string' ? message : inspect(message);
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)} …`;
+}

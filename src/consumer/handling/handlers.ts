@@ -1,0 +1,152 @@
+import { HighwaterError } from '../../errors';
+import type { LogRecord } from '../../log/commit-log';
+import type { AssignedPartition } from '../../log/consumer-log';
+import type { Logger } from '../../logging/logger';
+import type { Decoder } from '../decoder';
+import type { LogEvent } from '../event';
+import { toEvent } from '../events';
+import type { BatchContext, ConsumeBatchesOptions, ConsumeOptions, HandlerContext } from '../options';
+import { tryOften } from './attempts';
+import { messageOf } from './dead-letters';
+import type { PartitionJob } from './partition-work';
+
+export interface JobDeps {
+  readonly decoder: Decoder;
+  readonly wanted: (record: LogRecord) => boolean;
+  readonly logger: Logger;
+  /** Keeps an event that could not be handled. */
+  keep(record: LogRecord, error: unknown, attempts: number): Promise<void>;
+}
+
+type Handler = (event: LogEvent, context: HandlerContext) => unknown;
+type BatchHandler = (events: readonly LogEvent[], context: BatchContext) => unknown;
+
+/** One event after the other. */
+export function eventJob(
+  { retry, onFailure = 'stop' }: ConsumeOptions,
+  handler: Handler,
+  { decoder, wanted, keep, logger }: JobDeps,
+): PartitionJob {
+  return {
+    async work(records, place, advance) {
+      for (const record of records) {
+        if (place.revoked.aborted) return;
+        if (wanted(record) && !(await handled(record, place))) return;
+        await advance(record.logOffset + 1);
+      }
+    },
+  };
+
+  /** @returns false when the partition was taken away over it: whoever has it next does it */
+  async function handled(record: LogRecord, { topicId, revoked }: AssignedPartition): Promise<boolean> {
+    let tries = 0;
+    let event: LogEvent | null = null;
+    const outcome = await tryOften(
+      async (attempt) => {
+        event ??= await toEvent(record, decoder);
+        tries = attempt;
+        const tried = tries === 1 ? event : { ...event, attempt: tries };
+        await watched(handler(tried, { topicId, signal: revoked }), record, logger);
+      },
+      retry,
+      revoked,
+      isPassing,
+    );
+    if (outcome.ok) return true;
+    if (revoked.aborted) return false;
+    if (onFailure === 'stop') throw failed(record, outcome.error, tries);
+    const kept = await tryOften(() => keep(record, outcome.error, tries), retry, revoked, isRetriable);
+    if (!kept.ok && !revoked.aborted) throw kept.error;
+    return kept.ok;
+  }
+}
+
+/** As many at once as there are, in order. */
+export function batchJob(
+  { retry, maxBatch = 500 }: ConsumeBatchesOptions,
+  handler: BatchHandler,
+  { decoder, wanted, logger }: JobDeps,
+): PartitionJob {
+  return {
+    async work(records, place, advance) {
+      for (let from = 0; from < records.length; from += maxBatch) {
+        if (place.revoked.aborted) return;
+        const batch = records.slice(from, from + maxBatch);
+        const next = batch.at(-1)!.logOffset + 1;
+        const asked = batch.filter(wanted);
+        if (asked.length > 0 && !(await handled(asked, next, place))) return;
+        await advance(next);
+      }
+    },
+  };
+
+  async function handled(
+    records: readonly LogRecord[],
+    next: number,
+    { topic, topicId, partition, revoked }: AssignedPartition,
+  ): Promise<boolean> {
+    let tries = 0;
+    const outcome = await tryOften(
+      async (attempt) => {
+        const events: LogEvent[] = [];
+        for (const record of records) {
+          const event = toEvent(record, decoder);
+          events.push(event instanceof Promise ? await event : event);
+        }
+        tries = attempt;
+        const context = { topic, topicId, partition, next, attempt, signal: revoked };
+        await watched(handler(events, context), records[0]!, logger);
+      },
+      retry,
+      revoked,
+      isPassing,
+    );
+    if (outcome.ok) return true;
+    if (revoked.aborted) return false;
+    throw failed(records[0]!, outcome.error, tries);
+  }
+}
+
+const SLOW_MS = 60_000;
+
+/** A handler that never returns holds up its partition for good, and nobody else would know. */
+async function watched(
+  handling: unknown,
+  { topic, partition, logOffset }: LogRecord,
+  logger: Logger,
+): Promise<void> {
+  // Many handlers are done when they return: a timer for each event would be most of its cost.
+  if (!isThenable(handling)) return;
+  const began = Date.now();
+  const timer = setInterval(() => {
+    const seconds = Math.round((Date.now() - began) / 1_000);
+    const what = `A handler has been at work for ${seconds} s; what comes after it in its partition waits.`;
+    logger.warn(what, { topic, partition, offset: logOffset });
+  }, SLOW_MS);
+  try {
+    await handling;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';
+}
+
+/** A registry that is down comes back: no event is given up over it. What a handler throws is the handler's. */
+function isPassing(error: unknown): boolean {
+  return isRetriable(error) && error.code.startsWith('REGISTRY_');
+}
+
+function isRetriable(error: unknown): error is HighwaterError {
+  return error instanceof HighwaterError && error.kind.retriable;
+}
+
+function failed(record: LogRecord, cause: unknown, tries: number): HighwaterError {
+  const { topic, partition, logOffset, headers } = record;
+  const event = headers.ce_id === undefined ? '' : ` (event ${headers.ce_id})`;
+  const how = tries > 0 ? `after ${tries} ${tries === 1 ? 'try' : 'tries'}` : 'before any handler saw it';
+  const what = `offset ${logOffset} of ${topic}, partition ${partition}${event}: ${messageOf(cause)}, ${how}`;
+  return new HighwaterError('CONSUMER_HANDLER_FAILED', what, { cause });
+}

@@ -1,0 +1,78 @@
+import { HighwaterError } from '../../errors';
+import type { LogRecord } from '../../log/commit-log';
+import type { AssignedPartition } from '../../log/consumer-log';
+import type { Logger } from '../../logging/logger';
+
+/** What is done with the records of a partition. */
+export interface PartitionJob {
+  /**
+   * Works through records in order.
+   * @param advance tells that everything before an offset is done with
+   * @returns early when the partition is revoked
+   * @throws HighwaterError CONSUMER_HANDLER_FAILED
+   */
+  work(
+    records: readonly LogRecord[],
+    place: AssignedPartition,
+    advance: (next: number) => Promise<void>,
+  ): Promise<void>;
+}
+
+export interface PartitionWorkDeps {
+  readonly logger: Logger;
+  /** Where to begin: offset of the record to come. */
+  startOffset(place: AssignedPartition): Promise<number>;
+  /** By `placeName`: offset before which this consumer has done everything, whatever the group was told of it. */
+  readonly done: Map<string, number>;
+}
+
+/** A partition of a topic that was recreated is another one. */
+export function placeName({ topic, topicId, partition }: AssignedPartition): string {
+  return `${topic} ${topicId} ${partition}`;
+}
+
+/** A crash repeats as much at most. */
+const COMMIT_INTERVAL_MS = 1_000;
+
+/** Works on one partition until it is revoked, and tells the group how far it is. */
+export async function workOn(
+  place: AssignedPartition,
+  job: PartitionJob,
+  { logger, startOffset, done }: PartitionWorkDeps,
+): Promise<void> {
+  const { topic, partition } = place;
+  const name = placeName(place);
+  let next = await startOffset(place);
+  let committed = place.committed;
+  let committedAt = performance.now();
+  // The place from which a group begins is remembered before anything comes after it; so is one that it was not told of.
+  await commit();
+  try {
+    for await (const records of place.records(next)) {
+      await job.work(records, place, async (reached) => {
+        next = reached;
+        done.set(name, next);
+        if (performance.now() - committedAt >= COMMIT_INTERVAL_MS) await commit();
+      });
+      await commit();
+      if (place.revoked.aborted) return;
+    }
+  } catch (error) {
+    // What went before it is done all the same.
+    await commit().catch(() => undefined);
+    throw error;
+  }
+
+  async function commit(): Promise<void> {
+    committedAt = performance.now();
+    if (next === committed) return;
+    try {
+      await place.commit(next);
+      committed = next;
+    } catch (error) {
+      // Nothing is lost by it: at worst what was done is done again. A group that has gone on revokes the partition itself.
+      if (!(error instanceof HighwaterError) || !error.kind.retriable) throw error;
+      logger.debug('the group could not be told', { topic, partition, next, error });
+    }
+  }
+}

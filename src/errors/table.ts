@@ -1,0 +1,587 @@
+/** What a code means and what follows from it. `docs/errors.md` is generated from these tables. */
+export interface ErrorKind {
+  /** Exit code of a command that this error ends. */
+  readonly exit: 1 | 2 | 3;
+  /** May pass without anybody doing anything: it is tried again. */
+  readonly retriable: boolean;
+  /** Parks the feed: it is retried slowly, because only a person can fix it. */
+  readonly parks: boolean;
+  /** What happened and why. The dashboard and `explain` show the first sentence by itself. */
+  readonly what: string;
+  /** What the program does now, unless the place that throws knows better. */
+  readonly now: string;
+  /** What to do. */
+  readonly remedy: string;
+  /** Page below `docs` that helps further. */
+  readonly see?: string;
+}
+
+type Kinds = Readonly<Record<string, ErrorKind>>;
+
+const passes = { exit: 1, retriable: true, parks: false } as const;
+const lasts = { exit: 1, retriable: false, parks: false } as const;
+const parks = { exit: 1, retriable: false, parks: true } as const;
+
+const settings = {
+  CONFIG_INVALID: {
+    ...lasts,
+    exit: 2,
+    what: 'Settings are missing, mistyped or contradict each other. The message has a line for each of them, with the place where it was set.',
+    now: 'Nothing was started.',
+    remedy: 'Correct the settings named above; `highwater run --help` lists all of them.',
+    see: 'configuration.md',
+  },
+  USAGE_INVALID: {
+    ...lasts,
+    exit: 2,
+    what: 'The command or option does not exist, or does not take this value.',
+    now: 'Nothing was started.',
+    remedy: 'See `highwater --help`.',
+  },
+  TOPIC_UNKNOWN: {
+    ...lasts,
+    exit: 2,
+    what: 'The topic belongs to no known feed and is not in the log. The message lists the topics that can be read.',
+    now: 'Nothing was read.',
+    remedy: 'Name one of the topics above, or follow the topic (without --no-follow) to wait for it.',
+  },
+  PORT_UNAVAILABLE: {
+    ...lasts,
+    what: 'The port is taken, or this user may not open it.',
+    now: 'Nothing was started.',
+    remedy: 'Choose another port (--port; for `run` HIGHWATER_HTTP_PORT); 0 is any free port.',
+  },
+} satisfies Kinds;
+
+const NEXT_POLL = 'The page was not read and the source offset did not move; the next poll asks again.';
+const NOT_EMPTY =
+  'The answer was not taken for an empty page and the source offset did not move; the next poll asks again.';
+const BEGINS_AGAIN =
+  'The scan ends there and does not claim to be complete; what it read so far is published. The next poll begins again from the stored position.';
+const PARKED_SLOWLY = 'The feed is parked: it is tried again now and then, slowly. Other feeds go on.';
+const NOT_THE_API =
+  'Check that HIGHWATER_API_URL is the API itself; a proxy or a login page may answer in its place.';
+const apiDown = 'runbook/api-down.md';
+const feedParked = 'runbook/feed-parked.md';
+
+const api = {
+  SOURCE_UNREACHABLE: {
+    ...passes,
+    what: "The API cannot be reached. Its name is unknown, or the connection was refused or reset; the message has the system's reason.",
+    now: NEXT_POLL,
+    remedy: 'Check the address (HIGHWATER_API_URL), the network, and any proxy in between.',
+    see: apiDown,
+  },
+  SOURCE_CERTIFICATE: {
+    ...parks,
+    what: 'The certificate of the API is not trusted. No trusted authority signed it, it has expired, is not valid yet, or is for another host; the message says which. A proxy that decrypts TLS shows a certificate of its own authority.',
+    now: 'The page was not read: no token is sent to a server that cannot prove who it is. It is asked again slowly.',
+    remedy:
+      'If the authority that signed the certificate is yours or belongs to a proxy, name the file with its certificate (HIGHWATER_API_CA_FILE). If the certificate has expired or is for another host, check the address (HIGHWATER_API_URL) and the clock, then ask the vendor.',
+  },
+  SOURCE_TIMEOUT: {
+    ...passes,
+    what: 'The API does not answer in time. The answer took longer than HIGHWATER_REQUEST_TIMEOUT, or no byte came for HIGHWATER_IDLE_TIMEOUT.',
+    now: NEXT_POLL,
+    remedy:
+      'Nothing, if it passes. Otherwise allow more time (HIGHWATER_REQUEST_TIMEOUT, HIGHWATER_IDLE_TIMEOUT) or ask for smaller pages (pageSize of the feed).',
+    see: apiDown,
+  },
+  SOURCE_UNAVAILABLE: {
+    ...passes,
+    what: 'The API is out of order. It answered with a status of 500 or above, 408, 424, 425 or 499.',
+    now: NEXT_POLL,
+    remedy: 'Nothing, if it passes. Otherwise ask the vendor: the fault is on their side.',
+    see: apiDown,
+  },
+  SOURCE_RATE_LIMITED: {
+    ...passes,
+    what: 'The API allows no more requests for now. It answered 429 because the token sent too many requests, or it asked for a pause that is longer than a page may take.',
+    now: 'All feeds of the token wait as long as the API asks, then go on.',
+    remedy:
+      'Nothing, if it passes. Otherwise send fewer requests (HIGHWATER_REQUESTS_PER_SECOND, HIGHWATER_POLL_INTERVAL) or look for another user of the token.',
+    see: 'runbook/api-429.md',
+  },
+  SOURCE_UNAUTHORIZED: {
+    ...parks,
+    what: 'The API refused the token. It answered 401: the token is missing, mistyped, expired or withdrawn. The token is read only at the start; a file that changes later is not read again.',
+    now: PARKED_SLOWLY,
+    remedy:
+      'Set a valid token (HIGHWATER_API_TOKEN or HIGHWATER_API_TOKEN_FILE, or what auth of the feed names) and start again.',
+    see: 'runbook/token-rotated.md',
+  },
+  SOURCE_FORBIDDEN: {
+    ...parks,
+    what: 'The API does not let this token read the feed. It answered 403 or 402: it knows the token, but the plan of the token does not have this endpoint.',
+    now: PARKED_SLOWLY,
+    remedy:
+      "Ask the vendor whether the token's plan has this endpoint, or leave the feed out (HIGHWATER_FEEDS).",
+    see: feedParked,
+  },
+  SOURCE_NOT_FOUND: {
+    ...passes,
+    what: 'The API does not have this address. The 404 is not the API\'s way to say "no records": the path is wrong, or a gateway in front of the API does not know it.',
+    now: NEXT_POLL,
+    remedy: "Check the address (HIGHWATER_API_URL) and the feed's path in highwater.yaml.",
+    see: apiDown,
+  },
+  SOURCE_REDIRECTED: {
+    ...lasts,
+    what: 'The API points to another address. The request carries the token, so following the redirect would give the token to that address.',
+    now: 'The redirect was not followed, because it would carry the token elsewhere. The source offset did not move.',
+    remedy: 'If the new address is right, set it (HIGHWATER_API_URL, or the path of the feed).',
+    see: apiDown,
+  },
+  SOURCE_LINK_ELSEWHERE: {
+    ...lasts,
+    what: 'The API points to another host for the next page. The request for that page would carry the token there.',
+    now: 'The link was not followed and the source offset did not move; the next poll asks again.',
+    remedy:
+      "If the other host is right, make it the address of the feed (apiUrl). Otherwise ask the vendor: a proxy in front of the API may not know the API's public address.",
+    see: apiDown,
+  },
+  SOURCE_REQUEST_REFUSED: {
+    ...lasts,
+    what: 'The API refused the request. It answered 400 or another status that blames the request, for example for a page size that it does not allow.',
+    now: NEXT_POLL,
+    remedy: "Check the feed's parameters, query and pageSize in highwater.yaml against the vendor's message.",
+    see: apiDown,
+  },
+  SOURCE_CLOSED: {
+    ...lasts,
+    what: 'A page was asked for after the client was closed.',
+    now: 'No request was sent.',
+    remedy: 'Nothing: the program is ending.',
+  },
+} satisfies Kinds;
+
+const answers = {
+  SOURCE_REPORTED_ERROR: {
+    ...passes,
+    what: 'The API reported an error. The status is a success, but the body says `ok: false`, or is a message, a list of errors or a bare text.',
+    now: NEXT_POLL,
+    remedy: "Nothing, if it passes. Otherwise act on the vendor's message, or show it to the vendor.",
+    see: apiDown,
+  },
+  SOURCE_UNEXPECTED_STATUS: {
+    ...passes,
+    what: 'The API answered with an unexpected status. A page never comes with a status such as 206 or 304.',
+    now: NEXT_POLL,
+    remedy: NOT_THE_API,
+    see: apiDown,
+  },
+  SOURCE_WRONG_SHAPE: {
+    ...passes,
+    what: "The API answered in another shape. The body is JSON, but neither an array nor an object with an array under the feed's key. The message names the keys of the answer.",
+    now: NOT_EMPTY,
+    remedy: "Check the feed's path and responseKey in highwater.yaml.",
+    see: apiDown,
+  },
+  SOURCE_NOT_JSON: {
+    ...passes,
+    what: 'The API did not answer with JSON. The body is HTML, XML or other text; the message has its beginning.',
+    now: NEXT_POLL,
+    remedy: NOT_THE_API,
+    see: apiDown,
+  },
+  SOURCE_BODY_TRUNCATED: {
+    ...passes,
+    what: 'An answer of the API ends too early. The body or the connection broke off.',
+    now: 'Nothing of the cut answer was used and the source offset did not move; the next poll asks again.',
+    remedy:
+      'Nothing, if it passes. Otherwise look for a proxy that cuts answers, or ask for smaller pages (pageSize of the feed).',
+    see: apiDown,
+  },
+  SOURCE_BODY_DAMAGED: {
+    ...passes,
+    what: 'An answer of the API is damaged. The body begins and ends like a list or an object, but is not JSON in between. Highwater takes no row of it, because it cannot tell which rows are whole.',
+    now: 'Nothing of the answer was used and the source offset did not move; the next poll asks again.',
+    remedy: 'Nothing, if it passes. Otherwise show the answer to the vendor: it is not JSON.',
+    see: apiDown,
+  },
+  SOURCE_BODY_EMPTY: {
+    ...passes,
+    what: 'An answer of the API is empty. The status is a success, but there is no body; an empty page looks different.',
+    now: NOT_EMPTY,
+    remedy: 'Nothing, if it passes. Otherwise ask the vendor, or look at the proxy in between.',
+    see: apiDown,
+  },
+  SOURCE_BODY_TOO_LARGE: {
+    ...lasts,
+    what: 'An answer of the API is too large. Decompressed, the body is larger than HIGHWATER_BODY_LIMIT, or its rows hold too many lists and objects: more than one for every 32 bytes of the limit, and more than 1,000,000.',
+    now: 'The page is asked for again with fewer records.',
+    remedy: 'Nothing, if it passes. Otherwise raise HIGHWATER_BODY_LIMIT or lower the pageSize of the feed.',
+    see: apiDown,
+  },
+  SOURCE_TOO_MANY_ROWS: {
+    ...lasts,
+    what: 'An answer of the API has too many rows. The limit is one row for every 256 bytes of HIGHWATER_BODY_LIMIT, and at least 100,000. A server that ignores paging may answer with everything at once, and up to the limit that is read; rows of a few bytes take many times their length in memory.',
+    now: NEXT_POLL,
+    remedy:
+      'Check the names of the paging parameters in highwater.yaml: the server seems to ignore them. Otherwise narrow the feed by filters (dates, tickers), or raise HIGHWATER_BODY_LIMIT: one row for every 256 bytes of it is taken.',
+    see: apiDown,
+  },
+  SCAN_BEYOND_REACH: {
+    ...parks,
+    what: 'There are more records than the paging of the API reaches. They share one second, or the answers of the feed have no order. Some of them cannot be read.',
+    now: 'The feed is parked: it is tried again slowly, and what it showed so far is published. It does not claim to be complete.',
+    remedy: 'Narrow the feed by filters in highwater.yaml (dates, tickers), or split it into several feeds.',
+    see: feedParked,
+  },
+  SNAPSHOT_UNREADABLE: {
+    ...parks,
+    what: 'The API answered with rows, but none of them is a record. Every row of the snapshot has become a dead letter; the message quotes a value of the first, and says what was expected. Most often `idField`, `updatedField` or `updatedFormat` of the feed does not say what the API sends.',
+    now: 'The rows are kept as dead letters. The snapshot is not complete and begins again from the start, slowly.',
+    remedy:
+      'Correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema, or narrow path and responseKey to the records.',
+    see: feedParked,
+  },
+  SCAN_PAGING_IGNORED: {
+    ...parks,
+    what: 'The API ignores the paging. It answers every page number with the same full page, so only the first page can be read. Most often a paging parameter is misspelt.',
+    now: 'The feed is parked: it is tried again slowly, and what it showed so far is published.',
+    remedy: 'Check the names of the paging parameters in highwater.yaml, or ask for larger pages.',
+    see: feedParked,
+  },
+  SCAN_CURSOR_REPEATED: {
+    ...passes,
+    what: 'The pages of the API go round in a circle. An answer names as the next page one that was already read, so the pages would never end.',
+    now: BEGINS_AGAIN,
+    remedy:
+      'Nothing, if it passes. Otherwise check paging of the feed in highwater.yaml: a `parameter` that the API does not know is ignored, and each answer is then the first page. If it is right, ask the vendor how the last page is told.',
+    see: apiDown,
+  },
+  SCAN_CURSOR_EXPIRED: {
+    ...passes,
+    what: 'The API refuses the place that it has named for the next page. A cursor may have expired, or the record that it points at is gone; the message has the answer of the API.',
+    now: BEGINS_AGAIN,
+    remedy:
+      'Nothing, if it passes. Otherwise ask for larger pages (pageSize of the feed), so that the pages are read before the cursor expires, or narrow the feed by filters in highwater.yaml. Check paging.parameter, too.',
+    see: apiDown,
+  },
+} satisfies Kinds;
+
+const scaleOut = 'runbook/scale-out.md';
+const stateDamaged = 'runbook/state-damaged.md';
+const noPublisher = 'runbook/no-publisher.md';
+
+const feedState = {
+  LOG_OWNED: {
+    ...passes,
+    what: 'A live publisher holds the data folder or the feed. Two publishers would publish every change twice.',
+    now: 'Nothing was started.',
+    remedy: 'Stop the other publisher, or give this one a folder of its own (HIGHWATER_DATA_DIR).',
+    see: scaleOut,
+  },
+  LOG_FENCED: {
+    ...passes,
+    what: 'Another publisher took over the feed while this one was still working. The machine may have paused for a long time. The log refused everything that this publisher wrote after that.',
+    now: 'This publisher lets go of the feed and writes nothing more.',
+    remedy:
+      'Nothing, if another publisher took over on purpose; otherwise look for a second publisher on the same log.',
+    see: scaleOut,
+  },
+  STATE_DAMAGED: {
+    ...parks,
+    what: 'The state of the feed in the log is damaged. The images are not the images that the source offset counts: records of a `.current` topic are missing, were written by another program, or lie in other partitions than their keys do now. An owner compares the two before its first poll, so it notices a `.current` topic that was deleted (even if it was created again), a `.current` topic that got more partitions, and a `.source-offset` topic that was deleted without the other. Neither creates nor deletes are published. If the feed begins anew it has a new incarnation: consumers drop what they hold of it.',
+    now: 'The feed is not polled: publishing from a damaged state would repeat or lose changes.',
+    remedy:
+      'Restore the log from a backup, or begin anew: another data folder, or on Kafka delete the topics .current and .source-offset of the feed, and start again. All records then come again as reads (op r).',
+    see: stateDamaged,
+  },
+  LOG_TOPIC_MISMATCH: {
+    ...parks,
+    exit: 2,
+    what: 'A topic exists with other settings than the feed needs. Two feeds or two uses share its name, or it was created with other settings. On Kafka the message names each wrong setting and the command that fixes it.',
+    now: 'The feed was not started and the topic was left as it is.',
+    remedy: 'Give the feed a topic name of its own in highwater.yaml.',
+    see: 'operations.md#topics-on-kafka',
+  },
+} satisfies Kinds;
+
+const embeddedLog = {
+  LOG_MISSING: {
+    ...lasts,
+    what: 'There is no log in the data folder. Commands that read never create one.',
+    now: 'Nothing was read.',
+    remedy:
+      'Name the folder that a publisher writes to (--data-dir or HIGHWATER_DATA_DIR), or start a publisher (`highwater run`).',
+    see: noPublisher,
+  },
+  LOG_UNWRITABLE: {
+    ...parks,
+    exit: 2,
+    what: 'The log cannot be opened or written by this user. The message names the first file in the data folder that is in the way, the number of its owner, and the number of the user that the process runs as.',
+    now: 'Nothing was written.',
+    remedy: 'Make the folder writable for this user, or name another one (HIGHWATER_DATA_DIR).',
+    see: noPublisher,
+  },
+  LOG_GONE: {
+    ...lasts,
+    what: 'The log was deleted, moved or replaced while it was open. This concerns the data folder, or `highwater.db`, `highwater.db-wal` or `publisher.lock` in it. A program can still write to an open file then, but nobody finds what it writes. Each commit compares the files with the opened ones, before and after it; a commit that was under way is reported as failed.',
+    now: 'The command ends and writes nothing more. What it wrote before stays in the moved file, and is lost if that file was deleted.',
+    remedy:
+      'Find out what deleted, moved or replaced the file. Put the folder back, restore a backup, or name the folder where it is now (HIGHWATER_DATA_DIR). Then start again.',
+    see: 'runbook/backup-and-restore.md',
+  },
+  LOG_FULL: {
+    ...parks,
+    what: "The disk is full. The disk, or the user's quota on it, has no room left.",
+    now: 'Nothing of the batch was written; the source offset did not move and the batch is tried again.',
+    remedy:
+      'Free space on the disk, or move the data folder to a larger one (HIGHWATER_DATA_DIR). Then `highwater resume` tries the feed at once.',
+    see: 'runbook/disk-full.md',
+  },
+  LOG_BUSY: {
+    ...passes,
+    what: 'Another program holds the log locked. It kept the lock for longer than the publisher waits.',
+    now: 'Nothing of the batch was written; it is tried again.',
+    remedy: 'Close the program that holds a transaction open on highwater.db, such as an SQLite shell.',
+  },
+  LOG_CORRUPT: {
+    ...parks,
+    what: "The log is damaged. `highwater.db` is not a whole SQLite database: the disk is damaged, the file was copied while it was written, or it is another file of that name. This code also stands for a `highwater.db` that is empty or missing although `highwater.db-wal` has content, and for a text that is not UTF-8. If the message names `publisher.lock`, that file is not empty but the log itself is whole: delete `publisher.lock` while no process uses the folder, and keep `highwater.db`. Damage is noticed only in pages that are read; `highwater doctor` and `sqlite3 highwater.db 'PRAGMA integrity_check'` look at all of them.",
+    now: 'Nothing was written.',
+    remedy:
+      'Keep a copy of the folder. Then restore a backup, or start with an empty folder (HIGHWATER_DATA_DIR): all records come again as reads (op r).',
+    see: stateDamaged,
+  },
+  LOG_NEWER: {
+    ...parks,
+    what: 'A later version wrote the log. `highwater.db` has a format that this version does not know.',
+    now: 'The file was left as it is.',
+    remedy: 'Use the highwater version that wrote it or a later one, or another folder (HIGHWATER_DATA_DIR).',
+    see: 'runbook/upgrade.md',
+  },
+  LOG_FAILED: {
+    ...passes,
+    what: 'The log could not be read or written. SQLite names a reason for which there is no other code.',
+    now: 'Nothing of the batch was written; it is tried again.',
+    remedy: 'Nothing, if it passes. Otherwise check the disk and the data folder (HIGHWATER_DATA_DIR).',
+  },
+  LOG_CLOSED: {
+    ...lasts,
+    what: 'The log was used after it was closed.',
+    now: 'Nothing was written.',
+    remedy: 'Nothing: the program is ending.',
+  },
+} satisfies Kinds;
+
+const NOTHING_PUBLISHED = 'Nothing is published; it is tried again slowly.';
+const brokerLost = 'runbook/broker-lost.md';
+const connecting = 'operations.md#connecting-to-kafka';
+
+const kafka = {
+  KAFKA_UNREACHABLE: {
+    ...passes,
+    what: 'The Kafka brokers cannot be reached. No broker answers, or the one that is needed does not: it is down, being restarted, or the address is wrong.',
+    now: 'Nothing of the batch was written; it is tried again.',
+    remedy:
+      'Check the addresses (KAFKA_BROKERS), the network, whether the brokers run, and whether they expect TLS (KAFKA_SSL) or a login (KAFKA_SASL_USERNAME).',
+    see: brokerLost,
+  },
+  KAFKA_CERTIFICATE: {
+    ...parks,
+    what: 'The certificate of a Kafka broker is not trusted. Its authority is unknown here, it has expired, is not valid yet, or is for another host; the message says which. Nothing is sent to that broker, not even a password.',
+    now: 'Nothing is published: nothing is sent to a broker that cannot prove who it is. It is tried again slowly.',
+    remedy: 'Check the certificate of the brokers and the authority to trust (KAFKA_SSL_CA_FILE).',
+    see: connecting,
+  },
+  KAFKA_UNAUTHENTICATED: {
+    ...parks,
+    what: "The Kafka brokers refused the login. A broker refused the user or the client's certificate, or demands one that is not set. Brokers give the same answer for an unknown user and a wrong password.",
+    now: NOTHING_PUBLISHED,
+    remedy:
+      'Check user, password and mechanism (KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD, KAFKA_SASL_MECHANISM).',
+    see: connecting,
+  },
+  KAFKA_FORBIDDEN: {
+    ...parks,
+    what: 'A permission on Kafka is missing. The message names the operation, and the topic, transactional id or cluster for which the user lacks it.',
+    now: 'Nothing of the feed is published; it is tried again slowly.',
+    remedy: 'Allow the user the operation named above (kafka-acls.sh --add).',
+    see: 'operations.md#permissions',
+  },
+  LOG_OUTCOME_UNKNOWN: {
+    ...passes,
+    what: 'The outcome of a commit is not known. The connection was lost during the commit of a transaction, and the brokers could not be asked in time. Nothing is lost or repeated: the next owner of the feed, most often this process, first reads what was committed.',
+    now: 'Nothing more is written under this ownership; the feed is acquired again, and what was committed is read back first.',
+    remedy:
+      'Nothing, if it passes. Otherwise look at the brokers: their answer to a commit was lost and they cannot be asked.',
+    see: brokerLost,
+  },
+  LOG_TOPIC_LOST: {
+    ...passes,
+    what: 'A topic of the feed is gone, or lost records, while the publisher runs. The topic was deleted, or a partition takes records at an offset that it has passed before: the topic was deleted and created again, or brokers lost records that they had confirmed (`unclean.leader.election.enable`, or one replica and a power cut).',
+    now: 'Nothing of the batch was written. The feed is acquired again: topics that are missing are created, and the state is read back and compared with the source offset.',
+    remedy:
+      'Nothing, if the feed goes on. Otherwise (STATE_DAMAGED follows) find out who deleted the topic, or why brokers lost what they had confirmed.',
+    see: stateDamaged,
+  },
+  LOG_RESTORE_STALLED: {
+    ...passes,
+    what: 'The state of the feed could not be read back in time. A reader of committed records gets no further than the first open transaction of a partition, and another program has a transaction open there.',
+    now: 'The feed is not polled before its state is read back; that is tried again.',
+    remedy:
+      'Look for a transaction that stays open on the partition (kafka-transactions.sh find-hanging): nobody but highwater may write to this topic.',
+    see: brokerLost,
+  },
+  LOG_UNREADABLE: {
+    ...parks,
+    what: 'A batch of a Kafka topic cannot be read. Its checksum is wrong, it cannot be decompressed or decoded, or its format is older than Kafka 0.11. A broker with a damaged batch has a damaged disk; if the partition has replicas, another broker has the whole batch.',
+    now: 'Nothing after it is read, and nothing was written.',
+    remedy:
+      'Check whether another reader gets past it (kafka-console-consumer.sh), and how the broker stores it (kafka-dump-log.sh). If they fail as well, restore the topic.',
+    see: stateDamaged,
+  },
+} satisfies Kinds;
+
+const REGISTRY_SLOWLY = 'Nothing of the feed is published; the registry is asked again slowly.';
+const registryLost = 'runbook/registry-lost.md';
+const schemaRefused = 'runbook/schema-refused.md';
+
+const schemas = {
+  REGISTRY_UNREACHABLE: {
+    ...passes,
+    what: 'The schema registry cannot be reached. It does not answer, answers too late (10 s for one question, including three tries), or answers that it is not well (5xx, 429). A process needs the registry only when it acquires a feed for the first time: a publisher at work goes on with the ids that it has, even if it acquires its feed again.',
+    now: 'Nothing is published without a known schema id; the registry is asked again.',
+    remedy: 'Check the address (SCHEMA_REGISTRY_URL), the network, and whether the registry runs.',
+    see: registryLost,
+  },
+  REGISTRY_UNAUTHORIZED: {
+    ...parks,
+    what: 'The schema registry refused the login. It answered 401 or 403. To register schemas, the user must be allowed to write the subjects and their compatibility level; to look schemas up (HIGHWATER_SCHEMA_REGISTRATION=lookup), to read the subjects.',
+    now: REGISTRY_SLOWLY,
+    remedy:
+      'Check user and password (SCHEMA_REGISTRY_USERNAME, SCHEMA_REGISTRY_PASSWORD) and what the user may do.',
+    see: 'runbook/token-rotated.md',
+  },
+  REGISTRY_REFUSED: {
+    ...parks,
+    what: "The schema registry refused the request. It answered with an error that concerns neither compatibility nor the login, or the answer is not a registry's: a login page, the 404 of another server, or a redirect. A redirect is not followed, because it would carry the password elsewhere. Confluent's registry has its API at the root, Apicurio below `/apis/ccompat/v7`.",
+    now: REGISTRY_SLOWLY,
+    remedy:
+      "Act on the registry's message; check that SCHEMA_REGISTRY_URL is the base of a Confluent-compatible API.",
+  },
+  SCHEMA_INCOMPATIBLE: {
+    ...parks,
+    what: 'A schema is not compatible with its earlier versions. Readers of one version could not read what the other wrote, so consumers would break; the message names the subject, the version and the field. The publisher compares with all versions of the subject before it asks the registry, so this holds even if the registry is set to check less. `highwater schemas check` says the same before an upgrade, and changes nothing. If the message has the number 409, the registry refused a schema that the publisher found compatible, and the message has its reason.',
+    now: 'Nothing was published with it.',
+    remedy:
+      'In a feed of your own, make the new field nullable with a default, or give it a new name. Otherwise go back to the version before, or give these topics a prefix of their own (HIGHWATER_TOPIC_PREFIX).',
+    see: schemaRefused,
+  },
+  SCHEMA_UNREGISTERED: {
+    ...parks,
+    what: 'A schema is not registered. Schemas are only looked up (HIGHWATER_SCHEMA_REGISTRATION=lookup), and the registry has no schema or another one under the subject. `highwater schemas check` lists all missing schemas, and with the same setting it fails while there are any.',
+    now: REGISTRY_SLOWLY,
+    remedy:
+      'Register the schemas (`highwater schemas register`), or let the publisher do it (HIGHWATER_SCHEMA_REGISTRATION=register).',
+    see: schemaRefused,
+  },
+  SCHEMA_UNRECORDED: {
+    ...lasts,
+    what: 'A schema or its change is not recorded in the history. `highwater schemas check --history` found a schema that is not among the versions kept in the folder, or a version that the changelog beside the folder does not mention. The message names each subject. In the repository of highwater: `npm run generate -- --new-schema-version "what changed"`.',
+    now: 'Nothing was changed.',
+    remedy:
+      'Keep what is printed as the next version (`highwater schemas print --subject NAME > HISTORY/NAME/2.avsc`), with a line in the changelog beside it.',
+  },
+  SCHEMA_UNKNOWN: {
+    ...lasts,
+    what: 'The registry does not have the schema id of a record. Ids belong to one registry: records copied from another cluster have other ids, and so does a registry that was set up again, empty.',
+    now: 'The record cannot be decoded.',
+    remedy: 'Point to the registry or data folder that the record was written with.',
+    see: registryLost,
+  },
+  VALUE_FOREIGN: {
+    ...lasts,
+    what: 'A value was not written by highwater, or is damaged. It is not Avro in the Confluent wire format, or its bytes do not fit the schema that it names.',
+    now: 'The value is not decoded.',
+    remedy:
+      'Find out which program wrote it: only highwater should write to this topic. A tool that knows the format can read it.',
+  },
+} satisfies Kinds;
+
+const commands = {
+  COMMAND_REFUSED: {
+    ...lasts,
+    what: 'The owner of the feed cannot carry out the command now. The message says why, for example that the feed is paused or that a snapshot still runs.',
+    now: 'Nothing was done; the feed goes on as before.',
+    remedy: 'See why it was refused, and ask again.',
+    see: feedParked,
+  },
+  COMMAND_INTERRUPTED: {
+    ...lasts,
+    what: 'A long command was ended before it was done. Another command (`pause`, `reset`, `snapshot`, `backfill`) ended it, or its publisher stopped.',
+    now: 'Everything published so far is committed.',
+    remedy: 'Ask again: a backfill goes on where it was, anything else begins anew.',
+  },
+  COMMAND_NOT_ACCEPTED: {
+    ...passes,
+    what: 'No publisher took the command in time. A publisher holds the log, but none of the running publishers took the command for this feed. A publisher that could not take over the feed (a refused schema, a damaged state) does not hear commands for it.',
+    now: 'The request is withdrawn: a publisher that wakes up later ignores it.',
+    remedy:
+      'Check whether the publisher hangs, whether it has the feed (HIGHWATER_FEEDS), and whether its log names an error that keeps it from taking over the feed: fix that, and start it again. Then ask again.',
+    see: feedParked,
+  },
+  COMMAND_UNANSWERED: {
+    ...lasts,
+    what: 'The owner of the feed took the command, but its answer did not come.',
+    now: 'Waiting for the answer has ended. It is not known whether the command was carried out.',
+    remedy:
+      'See whether the publisher still runs, and how its feed stands (`highwater tail <feed>.source-offset`). Then ask again.',
+    see: 'runbook/feed-behind.md',
+  },
+} satisfies Kinds;
+
+const consumers = 'runbook/consumers.md';
+
+const consumer = {
+  LOG_POSITION_LOST: {
+    ...lasts,
+    what: 'The position of a consumer is no longer in the log. Retention removed it, the data folder was deleted and created again, or an older copy of the log was restored. On Kafka 3.1 and later a group recognises by the topic id that a topic was deleted and created again, and reads the new topic from its beginning. `follow`, tables, and `positions` of a program that have no topic id go by offsets only: they end with this error if the new topic is shorter, and if it is longer they skip the records before their position.',
+    now: 'The consumer stops: if it went on, it would skip records that it never saw.',
+    remedy:
+      'Read the table (`<feed>.current`) in place of what is gone. Then begin with a new group, or move the old group to an offset that is still there (kafka-consumer-groups.sh --reset-offsets).',
+    see: consumers,
+  },
+  GROUP_LOST: {
+    ...passes,
+    what: 'The group went on without this consumer. It gave no sign of life for longer than the session timeout, because its process stood still, its network was cut, or a handler took too long after the group asked for the partition. It noticed when it committed its position.',
+    now: 'This member commits nothing more for the partition; the member that has it now begins where the group stood.',
+    remedy:
+      'Nothing, if it is rare. Otherwise a handler takes longer than the session timeout: do less in one, or allow more.',
+    see: consumers,
+  },
+  CONSUMER_HANDLER_FAILED: {
+    ...lasts,
+    what: 'The handler of a consumer (`highwater/consumer`) failed at every try. The message names the event by topic, partition, offset and id; the cause is the error of the handler.',
+    now: 'The consumer stops, and its group stays before this event: nothing is skipped.',
+    remedy:
+      "Fix what the handler could not do, and start the consumer again; or let it go on without such events (onFailure: 'dead-letter').",
+    see: consumers,
+  },
+} satisfies Kinds;
+
+const faults = {
+  UNEXPECTED: {
+    ...passes,
+    what: 'An unexpected error happened. It is a fault of highwater for which there is no other code; the log line has the stack.',
+    now: 'Nothing of it was committed; the feed is tried again.',
+    remedy: 'This is a bug: please report it with the lines above.',
+  },
+} satisfies Kinds;
+
+/** Grouped by what is wrong, in the order of the page. */
+export const errorGroups = {
+  'Settings and command lines': settings,
+  'The API': api,
+  'Answers of the API': answers,
+  'Owners and state of a feed': feedState,
+  'The embedded log': embeddedLog,
+  Kafka: kafka,
+  'Schemas and the registry': schemas,
+  "Operators' commands": commands,
+  Consumers: consumer,
+  'Faults of highwater': faults,
+} satisfies Readonly<Record<string, Kinds>>;

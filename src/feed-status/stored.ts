@@ -1,0 +1,74 @@
+import { recordDecoder } from '../avro/codec/record-decoder';
+import type { SchemaRegistry } from '../avro/registry/registry';
+import type { Feed } from '../feeds/feed';
+import type { CommitLog, LogRecord } from '../log/commit-log';
+import { feedTopics } from '../log/topics';
+import type { SourceOffset } from '../state/source-offset';
+
+export interface StoredDeps {
+  readonly commitLog: CommitLog;
+  readonly registry: SchemaRegistry;
+}
+
+export interface StoredFeeds {
+  readonly feeds: readonly Feed[];
+  readonly topicPrefix: string;
+}
+
+/**
+ * The source offset that each feed committed last, by the feed's name. A feed that has committed nothing is missing.
+ * @param names topics that the log has
+ * @throws HighwaterError KAFKA_*, LOG_*, REGISTRY_*
+ */
+export async function storedOffsets(
+  { feeds, topicPrefix }: StoredFeeds,
+  names: ReadonlySet<string>,
+  { commitLog, registry }: StoredDeps,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, SourceOffset>> {
+  const topicOf = (feed: Feed): string => feedTopics(feed, topicPrefix).sourceOffset.name;
+  const keys = new Map(feeds.map((feed) => [topicOf(feed), feed.name]));
+  const topics = [...keys.keys()].filter((topic) => names.has(topic));
+  const offsets = new Map<string, SourceOffset>();
+  if (topics.length === 0) return offsets;
+  const decode = recordDecoder(registry);
+  const latest = new Map<string, LogRecord>();
+  // Another program's record under another key says nothing of the feed.
+  for await (const record of commitLog.read(topics, { fromBeginning: true, follow: false, signal }))
+    if (record.value !== null && record.key === keys.get(record.topic)) latest.set(record.topic, record);
+  for (const feed of feeds) {
+    const record = latest.get(topicOf(feed));
+    if (record !== undefined) offsets.set(feed.name, (await decode(record)).value as SourceOffset);
+  }
+  return offsets;
+}
+
+/**
+ * How many dead letters each feed keeps, by the feed's name.
+ * @param most records that are read; null: there are more
+ * @throws HighwaterError KAFKA_*, LOG_*
+ */
+export async function storedDeadLetters(
+  { feeds, topicPrefix }: StoredFeeds,
+  names: ReadonlySet<string>,
+  { commitLog }: Pick<StoredDeps, 'commitLog'>,
+  signal: AbortSignal,
+  most = Number.POSITIVE_INFINITY,
+): Promise<ReadonlyMap<string, number> | null> {
+  const topicOf = (feed: Feed): string => feedTopics(feed, topicPrefix).deadLetters.name;
+  const kept = new Map(feeds.map((feed) => [topicOf(feed), new Set<string>()]));
+  const topics = [...kept.keys()].filter((topic) => names.has(topic));
+  let read = 0;
+  if (topics.length > 0) {
+    for await (const { topic, key, value } of commitLog.read(topics, {
+      fromBeginning: true,
+      follow: false,
+      signal,
+    })) {
+      if (value === null) kept.get(topic)!.delete(key);
+      else kept.get(topic)!.add(key);
+      if (++read > most) return null;
+    }
+  }
+  return new Map(feeds.map((feed) => [feed.name, kept.get(topicOf(feed))!.size]));
+}

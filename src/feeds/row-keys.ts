@@ -1,0 +1,55 @@
+import { type FeedDefinition, usualShape } from './definition';
+import { readSeconds, timeReader } from './time-format';
+
+/**
+ * The two members that every record needs, read from a row before anything else is known about it. The scan steers by
+ * them; the decoder rejects rows that lack one.
+ */
+export interface RowKeys {
+  /** The record's id as text; null when there is none that could be a key. */
+  id(row: unknown): string | null;
+  /** Unix seconds, with a fraction if the feed's time format has one; null when the row has no usable time stamp. */
+  updated(row: unknown): number | null;
+}
+
+/** The members of a definition by which records are told apart and dated. */
+export type KeyFields = Pick<FeedDefinition, 'idField' | 'updatedField' | 'updatedFormat'>;
+
+export function rowKeys(feed: KeyFields): RowKeys {
+  if (hasUsualKeys(feed)) return usualKeys;
+  const { idField, updatedField } = feed;
+  const readTime = timeReader(feed.updatedFormat);
+  return {
+    id: (row) => asId(memberOf(row, idField)),
+    updated: (row) => readTime(memberOf(row, updatedField)),
+  };
+}
+
+/** As the built-in feeds have them. */
+export function hasUsualKeys({ idField, updatedField, updatedFormat }: KeyFields): boolean {
+  return (
+    idField === usualShape.idField &&
+    updatedField === usualShape.updatedField &&
+    updatedFormat === usualShape.updatedFormat
+  );
+}
+
+/** Names that are in the program are read several times as fast. Rows that are encoded already have these members, too. */
+const usualKeys: RowKeys = {
+  id: (row) => asId(isObject(row) ? row.id : undefined),
+  updated: (row) => readSeconds(isObject(row) ? row.updated : undefined),
+};
+
+function asId(id: unknown): string | null {
+  if (typeof id === 'string') return id === '' ? null : id.toWellFormed();
+  return typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : null;
+}
+
+function memberOf(row: unknown, name: string): unknown {
+  // Not what every object has: the vendor's name may be `constructor`.
+  return isObject(row) && Object.hasOwn(row, name) ? row[name] : undefined;
+}
+
+function isObject(row: unknown): row is Readonly<Record<string, unknown>> {
+  return typeof row === 'object' && row !== null;
+}

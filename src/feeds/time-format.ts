@@ -1,0 +1,69 @@
+import type { TimeFormat } from './definition';
+
+/** A time as the endpoint's filter takes it. @param seconds Unix seconds, not below 0 */
+export function writeTime(seconds: number, format: TimeFormat): string {
+  if (format === 'milliseconds') return String(Math.round(seconds * 1000));
+  if (format === 'seconds') return String(Math.floor(seconds));
+  return `${new Date(Math.floor(seconds) * 1000).toISOString().slice(0, -5)}Z`;
+}
+
+/** For people: what each format takes. */
+export const expectedTime: Readonly<Record<TimeFormat, string>> = {
+  seconds: 'Unix seconds',
+  milliseconds: 'Unix milliseconds as a whole number',
+  iso8601: 'an ISO 8601 time such as 2026-01-31T09:30:00Z',
+};
+
+/** Unix seconds of a time as a record has it, with a fraction if the format has one; null for anything else. */
+export type TimeReader = (raw: unknown) => number | null;
+
+export function timeReader(format: TimeFormat): TimeReader {
+  if (format === 'seconds') return readSeconds;
+  return format === 'milliseconds' ? readMilliseconds : readIso8601;
+}
+
+/** Above this a time stamp is in milliseconds: as seconds it would lie in the year 5138. */
+const GREATEST_SECONDS = 1e11;
+/** Later ones do not fit into an Avro long as milliseconds (`coerce.ts`): no time stamp means the year 142,000. */
+const LAST_SECOND = Math.floor(2 ** 52 / 1000);
+
+/** Whole seconds. APIs that write them differ in details, so text, fractions and milliseconds are taken as well. */
+export function readSeconds(raw: unknown): number | null {
+  const value = typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw;
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
+  const seconds = Math.floor(value > GREATEST_SECONDS ? value / 1000 : value);
+  return seconds <= LAST_SECOND ? seconds : null;
+}
+
+function readMilliseconds(raw: unknown): number | null {
+  const value = typeof raw === 'string' && /^\d+$/.test(raw) ? Number(raw) : raw;
+  if (!Number.isInteger(value) || (value as number) < 0) return null;
+  return (value as number) / 1000 <= LAST_SECOND ? (value as number) / 1000 : null;
+}
+
+const ISO_8601 =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)? ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
+
+/** A date alone is its midnight; without an offset the time is UTC. The numbers of a time before 1970 would be negative: null. */
+function readIso8601(raw: unknown): number | null {
+  const parts = typeof raw === 'string' ? ISO_8601.exec(raw) : null;
+  if (parts === null) return null;
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as [
+    ...[number, number, number],
+    ...[number, number, number],
+  ];
+  const [offsetHours, offsetMinutes] = [Number(parts[10] ?? 0), Number(parts[11] ?? 0)];
+  // A leap second counts as the second after it, as in Unix time.
+  if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
+  // Date.UTC takes the years 0 to 99 for those of the last century.
+  if (year < 1969 || !isDay(year, month, day)) return null;
+  const offset = (parts[9] === '-' ? -1 : 1) * (offsetHours * 3600 + offsetMinutes * 60);
+  const whole = Date.UTC(year, month - 1, day, hour, minute, second) / 1000 - offset;
+  return whole < 0 ? null : whole + Number(`0.${parts[7] ?? 0}`);
+}
+
+/** Date.UTC takes 30 February for 2 March. */
+function isDay(year: number, month: number, day: number): boolean {
+  const date = new Date(Date.UTC(year, month - 1, day));
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}

@@ -1,0 +1,336 @@
+import { createHash } from 'node:crypto';
+import { StringDecoder } from 'node:string_decoder';
+import { type AnswerLimits, MOST_ROW_VALUES } from './limits';
+import { UnreadableRow } from './unreadable-row';
+
+/** Why an answer was not read. `beside`: its members other than the rows are too large. */
+export type Unread = 'truncated' | 'damaged' | 'rows' | 'nodes' | 'beside';
+
+export type ScannedAnswer =
+  | { readonly kind: 'read'; readonly value: unknown }
+  | { readonly kind: 'unread'; readonly why: Unread };
+
+export interface AnswerScanOptions {
+  /** Dotted path of the member that holds the rows, when the answer is an object. */
+  readonly key: string;
+  readonly limits: AnswerLimits;
+  /** Applied to every text before it is parsed. */
+  readonly clean: (text: string) => string;
+}
+
+/**
+ * Parses a list, or an object that holds the list of rows, one row at a time. The result is that of JSON.parse, but the memory is
+ * bounded by the length of the text, whatever the text holds. A very long member other than the rows is replaced by an empty value
+ * of its kind. Yields every few KB, so that the caller can let others have their turn.
+ * @param bytes UTF-8; nothing may change them meanwhile
+ */
+export function* scanAnswer(bytes: Buffer, options: AnswerScanOptions): Generator<void, ScannedAnswer> {
+  try {
+    const value = yield* new AnswerScan(bytes, options).answer();
+    return { kind: 'read', value };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { kind: 'unread', why: error.why };
+  }
+}
+
+/** A row by itself, as in an answer; undefined where it is no JSON. */
+export function parseRow(text: string): unknown {
+  const limits = { rows: 1, nodes: MOST_ROW_VALUES };
+  const steps = scanAnswer(Buffer.from(`[${text}]`), { key: '', limits, clean: (part) => part });
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value.kind === 'read' ? (value.value as unknown[])[0] : undefined;
+  }
+}
+
+/** Whether an answer is one for `scanAnswer`, as far as its first byte tells. */
+export function isListOrObject(bytes: Buffer): boolean {
+  const first = bytes[endOfSpace(bytes, beginOf(bytes))];
+  return first === OPEN_LIST || first === OPEN_OBJECT;
+}
+
+class Refused extends Error {
+  constructor(readonly why: Unread) {
+    super(why);
+  }
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Between two yields. */
+const STEP_BYTES = 64 * 1024;
+/** A member other than the rows that is longer is replaced by an empty value of its kind. */
+const MOST_MEMBER_BYTES = 64 * 1024;
+const MOST_BESIDE = 1024 * 1024;
+/** How much of an unreadable row is kept. */
+const KEPT_BYTES = 64 * 1024;
+/** Longer ones are no ids. */
+const MOST_ID_BYTES = 64 * 1024;
+const LONGEST_NAME = '"updated"'.length;
+
+/** Handles one member of an object. When it returns, `at` is behind the value. */
+type OnMember = (keyFrom: number, keyTo: number) => Generator<void, void>;
+
+class AnswerScan {
+  private at: number;
+  private pauseAt = STEP_BYTES;
+  /** Lists and objects, and commas, in the value that was passed last. */
+  private nodes = 0;
+  private commas = 0;
+  private nodesOfRows = 0;
+  /** Length of what is kept of the members beside the rows. */
+  private besides = 0;
+
+  constructor(
+    private readonly bytes: Buffer,
+    private readonly options: AnswerScanOptions,
+  ) {
+    this.at = endOfSpace(bytes, beginOf(bytes));
+  }
+
+  *answer(): Generator<void, unknown> {
+    const isList = this.bytes[this.at] === OPEN_LIST;
+    const answer = yield* isList ? this.rows() : this.object(this.options.key);
+    this.expectEnd();
+    return answer;
+  }
+
+  /** The object that begins here. @param key dotted path of the rows within it */
+  private *object(key: string): Generator<void, object> {
+    /** Members that are read by themselves: the rows, and the objects on the way to them. */
+    const within = new Map<string, unknown>();
+    let beside = '';
+    const scan = this;
+    yield* this.members(function* (keyFrom, keyTo) {
+      const text = scan.text(keyFrom, keyTo);
+      const name = String(scan.parse(text));
+      const from = scan.at;
+      const first = scan.bytes[from];
+      let value = 'null';
+      // When a member comes twice, the later one counts, as in JSON.parse.
+      within.delete(name);
+      if (name === key && first === OPEN_LIST) {
+        within.set(name, yield* scan.rows());
+      } else if (first === OPEN_OBJECT && key.startsWith(`${name}.`)) {
+        within.set(name, yield* scan.object(key.slice(name.length + 1)));
+      } else {
+        yield* scan.pass();
+        value = scan.at - from > MOST_MEMBER_BYTES ? kindOf(first) : scan.text(from, scan.at);
+      }
+      const member = `${beside === '' ? '' : ','}${text}:${value}`;
+      beside += member;
+      scan.besides += member.length;
+      if (scan.besides > MOST_BESIDE) throw new Refused('beside');
+    });
+    const object = this.parse(`{${beside}}`) as object;
+    for (const [name, value] of within)
+      Object.defineProperty(object, name, {
+        value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    return object;
+  }
+
+  private *rows(): Generator<void, unknown[]> {
+    const rows: unknown[] = [];
+    this.at = endOfSpace(this.bytes, this.at + 1);
+    if (this.bytes[this.at] === CLOSE_LIST) {
+      this.at++;
+      return rows;
+    }
+    for (;;) {
+      if (rows.length === this.options.limits.rows) throw new Refused('rows');
+      const from = this.at;
+      yield* this.pass();
+      rows.push(yield* this.row(from, this.at));
+      if (this.endsAfterItem(CLOSE_LIST)) return rows;
+    }
+  }
+
+  private *row(from: number, to: number): Generator<void, unknown> {
+    if (this.nodes + this.commas > MOST_ROW_VALUES) return yield* this.unreadable(from, to);
+    this.nodesOfRows += this.nodes;
+    if (this.nodesOfRows > this.options.limits.nodes) throw new Refused('nodes');
+    return this.parse(this.text(from, to));
+  }
+
+  private *unreadable(from: number, to: number): Generator<void, UnreadableRow> {
+    const found = new Map<string, unknown>();
+    const scan = this;
+    if (this.bytes[from] === OPEN_OBJECT) {
+      this.at = from;
+      yield* this.members(function* (keyFrom, keyTo) {
+        const valueFrom = scan.at;
+        yield* scan.pass();
+        const name = keyTo - keyFrom > LONGEST_NAME ? '' : scan.text(keyFrom, keyTo);
+        if ((name !== '"id"' && name !== '"updated"') || scan.at - valueFrom > MOST_ID_BYTES) return;
+        found.set(name, scan.parse(scan.text(valueFrom, scan.at)));
+      });
+    }
+    this.at = to;
+    const hash = createHash('sha256');
+    for (let at = from; at < to; at += STEP_BYTES) {
+      hash.update(this.bytes.subarray(at, Math.min(at + STEP_BYTES, to)));
+      yield;
+    }
+    return new UnreadableRow(
+      found.get('"id"'),
+      found.get('"updated"'),
+      `the row holds more than ${MOST_ROW_VALUES} values`,
+      this.options.clean(
+        new StringDecoder('utf8').write(this.bytes.subarray(from, Math.min(from + KEPT_BYTES, to))),
+      ),
+      { sha256: hash.digest('hex'), bytes: to - from },
+    );
+  }
+
+  /** Walks through the object that begins here. */
+  private *members(onMember: OnMember): Generator<void, void> {
+    this.at = endOfSpace(this.bytes, this.at + 1);
+    if (this.bytes[this.at] === CLOSE_OBJECT) {
+      this.at++;
+      return;
+    }
+    for (;;) {
+      this.expect(QUOTE);
+      const keyFrom = this.at;
+      yield* this.pass();
+      const keyTo = this.at;
+      this.at = endOfSpace(this.bytes, this.at);
+      this.expect(COLON);
+      this.at = endOfSpace(this.bytes, this.at + 1);
+      yield* onMember(keyFrom, keyTo);
+      if (this.endsAfterItem(CLOSE_OBJECT)) return;
+    }
+  }
+
+  /** Goes on behind a comma, or behind the end of the list or object. */
+  private endsAfterItem(close: number): boolean {
+    this.at = endOfSpace(this.bytes, this.at);
+    const byte = this.bytes[this.at];
+    if (byte !== close) this.expect(COMMA);
+    this.at++;
+    if (byte === close) return true;
+    this.at = endOfSpace(this.bytes, this.at);
+    return false;
+  }
+
+  /** Goes behind the value that begins here. Whether it is JSON is left to JSON.parse. */
+  private *pass(): Generator<void, void> {
+    const from = this.at;
+    const walk = new ValueWalk(this.bytes, from);
+    while (!walk.advance(this.pauseAt)) {
+      if (walk.at >= this.bytes.length) throw new Refused('truncated');
+      this.pauseAt = walk.at + STEP_BYTES;
+      yield;
+    }
+    this.at = walk.at;
+    if (this.at === from) throw new Refused('damaged');
+    this.nodes = walk.nodes;
+    this.commas = walk.commas;
+  }
+
+  private expect(byte: number): void {
+    if (this.at >= this.bytes.length) throw new Refused('truncated');
+    if (this.bytes[this.at] !== byte) throw new Refused('damaged');
+  }
+
+  private expectEnd(): void {
+    if (endOfSpace(this.bytes, this.at) < this.bytes.length) throw new Refused('damaged');
+  }
+
+  private text(from: number, to: number): string {
+    return this.options.clean(this.bytes.toString('utf8', from, to));
+  }
+
+  private parse(text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new Refused('damaged');
+    }
+  }
+}
+
+/** Finds the end of one value, in as many steps as one likes. */
+class ValueWalk {
+  nodes = 0;
+  commas = 0;
+  private depth = 0;
+  private isInText = false;
+
+  constructor(
+    private readonly bytes: Buffer,
+    public at: number,
+  ) {}
+
+  /** @returns whether the value has ended, at `at`; else `at` is no less than `until`, or than the length */
+  advance(until: number): boolean {
+    const { bytes } = this;
+    const end = Math.min(until, bytes.length);
+    let { at, depth, isInText } = this;
+    let isOver = false;
+    while (at < end && !isOver) {
+      const byte = bytes[at]!;
+      if (isInText) {
+        at += byte === BACKSLASH ? 2 : 1;
+        if (byte !== QUOTE) continue;
+        isInText = false;
+        isOver = depth === 0;
+      } else if (byte === QUOTE) {
+        at++;
+        isInText = true;
+      } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+        at++;
+        depth++;
+        this.nodes++;
+      } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+        // A number or a word ends before the bracket that closes the list or object around it.
+        isOver = depth <= 1;
+        if (depth > 0) at++;
+        depth--;
+      } else if (depth === 0 && (byte === COMMA || isSpace(byte))) {
+        isOver = true;
+      } else {
+        if (byte === COMMA) this.commas++;
+        at++;
+      }
+    }
+    this.at = at;
+    this.depth = depth;
+    this.isInText = isInText;
+    return isOver;
+  }
+}
+
+/** An empty value of the same kind, as JSON text. */
+function kindOf(first: number | undefined): string {
+  if (first === OPEN_OBJECT) return '{}';
+  if (first === OPEN_LIST) return '[null]';
+  return first === QUOTE ? '"…"' : '0';
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function endOfSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (isSpace(bytes[at])) at++;
+  return at;
+}
+
+/** Behind a byte order mark. */
+function beginOf(bytes: Buffer): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+}

@@ -1,0 +1,17 @@
+/**
+ * What parsed JSON holds at a dotted path; undefined when there is nothing. Names may have dots themselves
+ * (`@odata.nextLink`): the member with the longer name is tried first.
+ */
+export function valueAtPath(value: unknown, path: string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (Object.hasOwn(value, path)) return (value as Readonly<Record<string, unknown>>)[path];
+  for (let dot = path.lastIndexOf('.'); dot >= 0; dot = dot === 0 ? -1 : path.lastIndexOf('.', dot - 1)) {
+    const found = valueAtPath(ownMember(value, path.slice(0, dot)), path.slice(dot + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function ownMember(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}

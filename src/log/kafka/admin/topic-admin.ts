@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
+import { HighwaterError } from '../../../errors';
+import type { CommandTarget } from '../connection/admin-commands';
+import { forbidden, isForbidden, kafkaFailure, protocolType } from '../connection/kafka-failure';
+import { judge, type RoledTopic, type Verdict } from './topic-rules';
+
+/** What the cluster tells about one topic. */
+export interface TopicReport extends RoledTopic {
+  /** Null: it does not exist. */
+  readonly exists: {
+    readonly partitions: number;
+    readonly replicationFactor: number;
+    /** Of the partition that has the fewest. */
+    readonly inSyncReplicas: number;
+  } | null;
+  /** Null: it does not exist, or this user may not see it (DESCRIBE_CONFIGS). */
+  readonly settings: ReadonlyMap<string, string> | null;
+  readonly verdict: Verdict;
+}
+
+export interface TopicDeps {
+  readonly kafka: Kafka;
+  /** For the commands in errors and warnings. */
+  readonly cluster: CommandTarget;
+  readonly signal: AbortSignal;
+}
+
+export type Shape = NonNullable<TopicReport['exists']>;
+
+/** Asking the cluster by one connection. */
+export interface Asking {
+  readonly admin: Admin;
+  readonly cluster: CommandTarget;
+  readonly signal: AbortSignal;
+}
+
+export async function withAdmin<Answer>(
+  { kafka, cluster, signal }: TopicDeps,
+  ask: (asking: Asking) => Promise<Answer>,
+): Promise<Answer> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect().catch((error) => {
+      throw kafkaFailure(error, 'connecting to the brokers');
+    });
+    return await ask({ admin, cluster, signal });
+  } finally {
+    // Nobody waits for it: on a dead broker that takes its time.
+    admin.disconnect().catch(() => undefined);
+  }
+}
+
+/** Null for a topic that does not exist. One request each, for an answer to several tells only the first refusal. */
+export async function describe(
+  wanted: readonly RoledTopic[],
+  { admin, cluster }: Asking,
+): Promise<Map<string, Shape | null>> {
+  const hidden: string[] = [];
+  let refusal: unknown;
+  const shapes = await Promise.all(
+    wanted.map(async ({ spec: { name } }) => {
+      try {
+        return [name, await shapeOf(admin, name)] as const;
+      } catch (error) {
+        if (!isForbidden(error)) throw kafkaFailure(error, `looking at the topic ${name}`);
+        hidden.push(name);
+        refusal = error;
+        return [name, null] as const;
+      }
+    }),
+  );
+  if (hidden.length > 0) {
+    const access = { operation: 'DESCRIBE', resource: 'topic', names: hidden } as const;
+    throw forbidden('looking at topics', access, cluster, refusal);
+  }
+  return new Map(shapes);
+}
+
+async function shapeOf(admin: Admin, name: string): Promise<Shape | null> {
+  try {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [name] });
+    const partitions = topics.find((topic) => topic.name === name)?.partitions ?? [];
+    if (partitions.length === 0) return null;
+    const replicationFactor = Math.min(...partitions.map(({ replicas }) => replicas.length));
+    const inSyncReplicas = Math.min(...partitions.map(({ isr }) => isr.length));
+    return { partitions: partitions.length, replicationFactor, inSyncReplicas };
+  } catch (error) {
+    if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return null;
+    throw error;
+  }
+}
+
+/** What is found of topics, and how it stands to what is wanted of them. */
+export async function inspect(
+  wanted: readonly RoledTopic[],
+  described: ReadonlyMap<string, Shape | null>,
+  deps: Asking,
+): Promise<TopicReport[]> {
+  return Promise.all(
+    wanted.map(async (topic): Promise<TopicReport> => {
+      const exists = described.get(topic.spec.name) ?? null;
+      const settings = exists === null ? null : await settingsFound(topic.spec.name, deps);
+      const verdict =
+        exists === null ? { wrong: [], risky: [] } : judge(topic, settings ?? new Map(), exists);
+      return { ...topic, exists, settings, verdict };
+    }),
+  );
+}
+
+/** Null when this user may not see them. */
+async function settingsFound(
+  name: string,
+  { admin, signal }: Asking,
+): Promise<ReadonlyMap<string, string> | null> {
+  const resource = { type: ConfigResourceTypes.TOPIC, name };
+  return eventually(signal, 'the settings of a topic could not be read', async () => {
+    try {
+      const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
+      const entries = resources.flatMap(({ configEntries }) => configEntries);
+      return { so: new Map(entries.map(({ configName, configValue }) => [configName, configValue])) };
+    } catch (error) {
+      if (isForbidden(error)) return { so: null };
+      if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return { not: `${name} is unknown` };
+      throw kafkaFailure(error, `reading the settings of the topic ${name}`);
+    }
+  });
+}
+
+/** A broker answers from its own copy of the cluster's metadata, which lags. */
+export const turnUpWithinMs = 15_000;
+
+/** Asks until the answer is `so`. @throws HighwaterError LOG_FAILED with the last `not` */
+export async function eventually<Answer>(
+  signal: AbortSignal,
+  failure: string,
+  ask: () => Promise<{ readonly so: Answer } | { readonly not: string }>,
+): Promise<Answer> {
+  const deadline = Date.now() + turnUpWithinMs;
+  for (;;) {
+    signal.throwIfAborted();
+    const answer = await ask();
+    if ('so' in answer) return answer.so;
+    if (Date.now() > deadline) {
+      throw new HighwaterError('LOG_FAILED', `${failure} within ${turnUpWithinMs / 1000} s: ${answer.not}`, {
+        now: 'The feed is not started; that is tried again.',
+        remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+      });
+    }
+    await sleep(100, undefined, { signal });
+  }
+}

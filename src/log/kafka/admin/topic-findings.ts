@@ -1,0 +1,84 @@
+import { HighwaterError } from '../../../errors';
+import type { Logger } from '../../../logging/logger';
+import { type CommandTarget, commandLines, configCommand, deleteCommand } from '../connection/admin-commands';
+import { forbidden } from '../connection/kafka-failure';
+import type { TopicDeps, TopicReport } from './topic-admin';
+import type { SettingFinding } from './topic-rules';
+
+/** One line for people: `cleanup.policy of ipos is compact, expected delete: all but the last event …`. */
+export function findingText({ topic, setting, found, wanted, consequence }: SettingFinding): string {
+  return `${setting} of ${topic} is ${found === '' ? 'empty' : found}, expected ${wanted}: ${consequence}`;
+}
+
+/** Makes a setting what it should be. One that only a new topic can have deletes the topic, which is created at the next start. */
+export function fixCommand(cluster: CommandTarget, { topic, setting, wanted }: SettingFinding): string {
+  if (setting === 'partitions') return deleteCommand(cluster, topic);
+  return configCommand(cluster, [topic], setting, wanted);
+}
+
+export function mismatch(
+  whose: string,
+  wrong: readonly SettingFinding[],
+  cluster: CommandTarget,
+): HighwaterError {
+  const anew = new Set(wrong.filter(({ setting }) => setting === 'partitions').map(({ topic }) => topic));
+  const commands = wrong
+    .filter(({ topic, setting }) => setting === 'partitions' || !anew.has(topic))
+    .map((finding) => fixCommand(cluster, finding));
+  const number = wrong.length === 1 ? 'a topic is kept' : 'topics are kept';
+  return new HighwaterError(
+    'LOG_TOPIC_MISMATCH',
+    `${whose}: ${number} otherwise than is needed: ${wrong.map(findingText).join('; ')}`,
+    {
+      now: 'The feed was not started and the topics were left as they are.',
+      remedy: `Give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX), or, if nobody else uses these:\n${commandLines(commands)}`,
+    },
+  );
+}
+
+/** One line for a setting, for all topics that have it so. */
+export function warn(
+  feed: string,
+  reports: readonly TopicReport[],
+  { cluster, logger, warned }: TopicDeps & { readonly logger: Logger; readonly warned: Set<string> },
+): void {
+  const once = (message: string, facts: { readonly do: string }): void => {
+    const key = `${feed} ${message}`;
+    if (warned.has(key)) return;
+    warned.add(key);
+    logger.warn(message, { feed, ...facts });
+  };
+  for (const finding of byFinding(reports)) {
+    once(riskText(finding), { do: riskCommand(cluster, finding) });
+  }
+  const unseen = reports.filter(({ settings }) => settings === null).map(({ spec }) => spec.name);
+  if (unseen.length > 0) {
+    const access = { operation: 'DESCRIBE_CONFIGS', resource: 'topic', names: unseen } as const;
+    const { message, remedy } = forbidden('verifying the settings of topics', access, cluster);
+    once(`${message}. They are taken for right`, { do: remedy });
+  }
+}
+
+/** What several topics have alike. */
+export type SharedFinding = Omit<SettingFinding, 'topic'> & { readonly topics: readonly string[] };
+
+/** `retention.ms is 604800000 on ipos, recommended -1: older events disappear …` */
+export function riskText({ setting, found, wanted, consequence, topics }: SharedFinding): string {
+  return `${setting} is ${found} on ${topics.join(', ')}, recommended ${wanted}: ${consequence}`;
+}
+
+export function riskCommand(cluster: CommandTarget, { setting, wanted, topics }: SharedFinding): string {
+  return configCommand(cluster, topics, setting, wanted);
+}
+
+/** What is risky, each setting once. */
+export function byFinding(reports: readonly TopicReport[]): SharedFinding[] {
+  const groups = new Map<string, SettingFinding & { topics: string[] }>();
+  for (const finding of reports.flatMap(({ verdict }) => verdict.risky)) {
+    const key = [finding.setting, finding.found, finding.consequence].join(' ');
+    const group = groups.get(key) ?? { ...finding, topics: [] };
+    group.topics.push(finding.topic);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,140 @@
+import type { FeedTopics, SharedTopicSpec, TopicSpec } from '../../commit-log';
+
+/** What a topic is for: it decides what may be deleted of it. */
+export type TopicRole = 'changes' | 'current' | 'source-offset' | 'dead-letters' | 'shared';
+
+export interface RoledTopic {
+  readonly role: TopicRole;
+  readonly spec: TopicSpec | SharedTopicSpec;
+}
+
+/** Every topic of a feed once; one name in two roles stays twice. */
+export function roledTopics(topics: FeedTopics): RoledTopic[] {
+  const { changes, transitions, current, deadLetters, sourceOffset } = topics;
+  const all: RoledTopic[] = [
+    ...[changes, ...transitions].map((spec) => ({ role: 'changes' as const, spec })),
+    { role: 'current', spec: current },
+    { role: 'dead-letters', spec: deadLetters },
+    { role: 'source-offset', spec: sourceOffset },
+  ];
+  return [...new Map(all.map((topic) => [`${topic.role} ${topic.spec.name}`, topic])).values()];
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const mebibyte = 1_048_576;
+
+/**
+ * Settings of a topic that the program creates. What a cluster's operator decides for all topics, such as replicas and
+ * compression, is left to the brokers.
+ */
+export function settingsOf(role: TopicRole): Readonly<Record<string, string>> {
+  return { ...settings[role], 'message.timestamp.type': 'CreateTime' };
+}
+
+/** As settingsOf, and what the topic itself asks for. */
+export function settingsFor({ role, spec }: RoledTopic): Readonly<Record<string, string>> {
+  const own = 'retentionMs' in spec ? { 'retention.ms': String(spec.retentionMs) } : {};
+  return { ...settingsOf(role), ...own };
+}
+
+const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = {
+  changes: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
+  // Kafka never compacts the newest segment, so its size bounds how many stale images a start reads.
+  current: { 'cleanup.policy': 'compact', 'segment.bytes': `${64 * mebibyte}` },
+  // A record a transaction, of which only the last counts.
+  'source-offset': {
+    'cleanup.policy': 'compact',
+    'segment.bytes': `${4 * mebibyte}`,
+    'segment.ms': `${hourMs}`,
+    'min.cleanable.dirty.ratio': '0.1',
+  },
+  'dead-letters': { 'cleanup.policy': 'compact,delete', 'retention.ms': `${90 * dayMs}` },
+  shared: { 'cleanup.policy': 'delete', 'segment.bytes': `${4 * mebibyte}` },
+};
+
+/** A setting of a topic that exists, and what it should be. */
+export interface SettingFinding {
+  readonly topic: string;
+  /** As Kafka names it; `partitions`, which can only be chosen anew with the topic. */
+  readonly setting: string;
+  readonly found: string;
+  readonly wanted: string;
+  /** What it leads to. */
+  readonly consequence: string;
+}
+
+export interface Verdict {
+  /** The feed must not write there. */
+  readonly wrong: readonly SettingFinding[];
+  /** Somebody may have chosen it so. */
+  readonly risky: readonly SettingFinding[];
+}
+
+/**
+ * How a topic that exists is kept, against how it must be.
+ * @param found all of its settings, those that the brokers give it too
+ */
+export function judge(
+  { role, spec }: RoledTopic,
+  found: ReadonlyMap<string, string>,
+  { partitions, replicationFactor }: { readonly partitions: number; readonly replicationFactor: number },
+): Verdict {
+  const finding = (setting: string, wanted: string, consequence: string): SettingFinding[] => {
+    const value = found.get(setting);
+    return value === undefined ? [] : [{ topic: spec.name, setting, found: value, wanted, consequence }];
+  };
+  const is = (setting: string, value: string) => found.get(setting)?.toLowerCase() === value;
+
+  const policy = new Set((found.get('cleanup.policy') ?? '').split(',').map((part) => part.trim()));
+  const wrongPolicy = found.has('cleanup.policy') ? policyFault(role, policy) : null;
+  const wrong =
+    wrongPolicy === null ? [] : finding('cleanup.policy', settings[role]['cleanup.policy']!, wrongPolicy);
+  if (role === 'source-offset' && partitions !== spec.partitions) {
+    const consequence = 'the positions of the feed must lie in one order';
+    const [found, wanted] = [String(partitions), String(spec.partitions)];
+    wrong.push({ topic: spec.name, setting: 'partitions', found, wanted, consequence });
+  }
+
+  const risky: SettingFinding[] = [];
+  if (role === 'changes' && policy.has('delete')) {
+    for (const setting of ['retention.ms', 'retention.bytes']) {
+      if (!is(setting, '-1')) risky.push(...finding(setting, '-1', retentionConsequence));
+    }
+  }
+  if (role === 'source-offset' && Number(found.get('segment.bytes')) > largestOffsetSegment) {
+    const wanted = settings[role]['segment.bytes']!;
+    risky.push(...finding('segment.bytes', wanted, 'each start reads the newest segment, uncompacted'));
+  }
+  if (is('message.timestamp.type', 'logappendtime')) {
+    const consequence = 'records carry the time of the broker, not that of the observation';
+    risky.push(...finding('message.timestamp.type', 'CreateTime', consequence));
+  }
+  if (is('unclean.leader.election.enable', 'true')) {
+    const consequence = 'a replica that lags may become leader, and what it lacks is lost';
+    risky.push(...finding('unclean.leader.election.enable', 'false', consequence));
+  }
+  if (replicationFactor >= 3 && is('min.insync.replicas', '1')) {
+    const consequence = 'a transaction counts as committed with one copy, and is lost with its disk';
+    risky.push(...finding('min.insync.replicas', '2', consequence));
+  }
+  return { wrong, risky };
+}
+
+const largestOffsetSegment = 64 * mebibyte;
+const retentionConsequence = 'older events disappear, and with them the history that a new consumer reads';
+
+function policyFault(role: TopicRole, policy: ReadonlySet<string>): string | null {
+  switch (role) {
+    case 'changes':
+      return policy.has('compact') ? 'all but the last event of each key would be lost' : null;
+    case 'current':
+    case 'source-offset':
+      if (policy.has('delete')) return 'the state of the feed would be deleted with its age';
+      return policy.has('compact') ? null : 'the state of the feed would grow without end';
+    case 'shared':
+      return policy.has('compact') ? 'all but the last record of each key would be lost' : null;
+    case 'dead-letters':
+      return policy.has('compact') ? null : 'it is kept as a topic of events is';
+  }
+}

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HighwaterError } from '../../../errors';
+import type { Logger } from '../../../logging/logger';
+import type { FeedTopics, SharedTopicSpec } from '../../commit-log';
+import {
+  type Asking,
+  describe,
+  inspect,
+  type TopicDeps,
+  type TopicReport,
+  turnUpWithinMs,
+  withAdmin,
+} from './topic-admin';
+import { create, untilThere } from './topic-creation';
+import { mismatch, warn } from './topic-findings';
+import { type RoledTopic, roledTopics, settingsFor } from './topic-rules';
+
+/** A topic that exists and may be written to. */
+export interface TopicLayout {
+  readonly partitions: number;
+  /** Size of the largest record that it takes, key, value and headers together, whatever the codec makes of it. */
+  readonly maxRecordBytes: number;
+}
+
+/**
+ * Creates the topics of a feed that are missing and verifies the others.
+ * @param deps `warned` holds what was warned of already: a feed is acquired more than once
+ * @returns every topic by its name
+ * @throws HighwaterError LOG_TOPIC_MISMATCH with every wrong setting and the commands that fix them; KAFKA_FORBIDDEN,
+ * KAFKA_UNREACHABLE, LOG_FAILED; the signal's reason
+ */
+export async function prepareTopics(
+  topics: FeedTopics,
+  deps: TopicDeps & { readonly logger: Logger; readonly warned: Set<string> },
+): Promise<ReadonlyMap<string, TopicLayout>> {
+  const wanted = roledTopics(topics);
+  refuseSharedNames(topics.feed, wanted);
+  const reports = await prepare(`feed ${topics.feed}`, wanted, deps);
+  warn(topics.feed, reports, deps);
+  return new Map(reports.map((report) => [report.spec.name, layout(report)]));
+}
+
+/** Creates a topic that belongs to no feed when it is missing, else verifies it. @throws as prepareTopics */
+export async function prepareSharedTopic(spec: SharedTopicSpec, deps: TopicDeps): Promise<TopicLayout> {
+  const [report] = await prepare(`topic ${spec.name}`, [{ role: 'shared', spec }], deps);
+  return layout(report!);
+}
+
+/** @param whose for people: `feed ipos` */
+async function prepare(
+  whose: string,
+  wanted: readonly RoledTopic[],
+  deps: TopicDeps,
+): Promise<TopicReport[]> {
+  const reports = await withAdmin(deps, async (asking) => {
+    const described = await describe(wanted, asking);
+    const missing = wanted.filter(({ spec }) => described.get(spec.name) === null);
+    if (missing.length > 0) {
+      await create(whose, missing, asking);
+      for (const [name, shape] of await untilThere(missing, asking)) described.set(name, shape);
+    }
+    const fresh = new Set(missing.map(({ spec }) => spec.name));
+    return settled(fresh, asking, () => inspect(wanted, described, asking));
+  });
+  const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
+  if (wrong.length > 0) throw mismatch(whose, wrong, deps.cluster);
+  return reports;
+}
+
+/** What is there of the topics of a feed, or of one that belongs to none; changes nothing. @throws as prepareTopics, but for LOG_TOPIC_MISMATCH */
+export async function inspectTopics(
+  topics: FeedTopics | SharedTopicSpec,
+  deps: TopicDeps,
+): Promise<TopicReport[]> {
+  const wanted: RoledTopic[] = 'feed' in topics ? roledTopics(topics) : [{ role: 'shared', spec: topics }];
+  return withAdmin(deps, async (asking) => inspect(wanted, await describe(wanted, asking), asking));
+}
+
+function refuseSharedNames(feed: string, wanted: readonly RoledTopic[]): void {
+  const roles = new Map<string, string>();
+  for (const { role, spec } of wanted) {
+    const other = roles.get(spec.name);
+    if (other !== undefined) {
+      throw new HighwaterError(
+        'LOG_TOPIC_MISMATCH',
+        `the topic ${spec.name} of feed ${feed} is meant for two uses: ${other} and ${role}`,
+      );
+    }
+    roles.set(spec.name, role);
+  }
+}
+
+/**
+ * A broker that knows of a new topic may not know its settings yet, and names the defaults. So what looks wrong is looked at
+ * again, and a topic that this or another instance has just made until it has what it was made with.
+ */
+async function settled(
+  fresh: ReadonlySet<string>,
+  { signal }: Asking,
+  look: () => Promise<TopicReport[]>,
+): Promise<TopicReport[]> {
+  const began = Date.now();
+  for (;;) {
+    const reports = await look();
+    const pastMs = Date.now() - began;
+    const isOpen = (report: TopicReport): boolean => {
+      const { spec, settings, verdict } = report;
+      if (!fresh.has(spec.name)) return verdict.wrong.length > 0 && pastMs < lookAgainMs;
+      const asked = Object.entries(settingsFor(report));
+      const hasAll = settings === null || asked.every(([name, value]) => settings.get(name) === value);
+      return !hasAll && pastMs < turnUpWithinMs;
+    };
+    if (!reports.some(isOpen)) return reports;
+    await sleep(200, undefined, { signal });
+  }
+}
+
+const lookAgainMs = 3_000;
+
+/** Kafka's own default of max.message.bytes. */
+const defaultMaxMessageBytes = 1_048_588;
+
+/**
+ * The brokers count the batch as it comes, compressed. A batch of one record adds its framing; a codec that finds nothing to
+ * save adds less than a thousandth.
+ */
+function layout({ exists, settings }: TopicReport): TopicLayout {
+  const told = Number(settings?.get('max.message.bytes') ?? Number.NaN);
+  const limit = Number.isInteger(told) && told > 0 ? told : defaultMaxMessageBytes;
+  const maxRecordBytes = Math.max(limit - 1_024 - Math.ceil(limit / 1_000), 1);
+  return { partitions: exists?.partitions ?? 0, maxRecordBytes };
+}

@@ -1,0 +1,88 @@
+import type { KafkaConfig } from './client';
+
+/** The cluster that a command is for, and who this program is there. */
+export type CommandTarget = Pick<KafkaConfig, 'brokers' | 'ssl' | 'sasl'>;
+
+/** One thing that the brokers allow or not. */
+export interface Access {
+  readonly operation: 'CREATE' | 'DESCRIBE' | 'DESCRIBE_CONFIGS' | 'IDEMPOTENT_WRITE' | 'READ' | 'WRITE';
+  readonly resource: 'topic' | 'transactional-id' | 'group' | 'cluster';
+  /** Names of the resource; none of the cluster. */
+  readonly names: readonly string[];
+}
+
+/** Allows this program's user what it lacks. The user is a placeholder where a certificate names it. */
+export function aclCommand(target: CommandTarget, { operation, resource, names }: Access): string {
+  const user = target.sasl?.username ?? 'NAME';
+  const on = resource === 'cluster' ? '--cluster' : names.map((name) => `--${resource} ${name}`).join(' ');
+  return [
+    tool('kafka-acls.sh', target),
+    `--add --allow-principal ${quoted(`User:${user}`)} --operation ${operationNames[operation]} ${on}`,
+  ].join(' ');
+}
+
+/** Gives topics another value of a setting. */
+export function configCommand(
+  target: CommandTarget,
+  topics: readonly string[],
+  setting: string,
+  value: string,
+): string {
+  const listed = value.includes(',') ? `[${value}]` : value;
+  const alter = (topic: string) =>
+    `${tool('kafka-configs.sh', target)} --alter --entity-type topics --entity-name ${topic} --add-config ${setting}=${listed}`;
+  const [first = ''] = topics;
+  if (topics.length === 1) return alter(first);
+  return `for topic in ${topics.join(' ')}; do ${alter('$topic')}; done`;
+}
+
+/** Makes a topic as the program would. */
+export function createCommand(
+  target: CommandTarget,
+  topic: string,
+  partitions: number,
+  settings: Readonly<Record<string, string>>,
+): string {
+  const configs = Object.entries(settings).map(([setting, value]) => `--config ${setting}=${value}`);
+  const create = `--create --topic ${topic} --partitions ${partitions}`;
+  return [tool('kafka-topics.sh', target), create, ...configs].join(' ');
+}
+
+/** Deletes a topic, with all that is in it. */
+export function deleteCommand(target: CommandTarget, topic: string): string {
+  return `${tool('kafka-topics.sh', target)} --delete --topic ${topic}`;
+}
+
+/** Ends a transaction of which the brokers have lost the end. @param offset of its first record in the partition */
+export function abortCommand(
+  target: CommandTarget,
+  { topic, partition }: { readonly topic: string; readonly partition: number },
+  offset: bigint,
+): string {
+  return `${tool('kafka-transactions.sh', target)} abort --topic ${topic} --partition ${partition} --start-offset ${offset}`;
+}
+
+/** Several commands as one text, which stays one where a log line takes the line breaks out. */
+export function commandLines(commands: readonly string[]): string {
+  return commands.join(' &&\n');
+}
+
+/** How a tool of Kafka's bin folder reaches the cluster; one that asks who comes there needs a file that says so. */
+function tool(name: string, { brokers, ssl, sasl }: CommandTarget): string {
+  const login = ssl === null && sasl === null ? '' : ' --command-config client.properties';
+  return `${name} --bootstrap-server ${brokers[0]}${login}`;
+}
+
+const operationNames: Readonly<Record<Access['operation'], string>> = {
+  CREATE: 'Create',
+  DESCRIBE: 'Describe',
+  DESCRIBE_CONFIGS: 'DescribeConfigs',
+  IDEMPOTENT_WRITE: 'IdempotentWrite',
+  READ: 'Read',
+  WRITE: 'Write',
+};
+
+/** For a POSIX shell. Topics and transactional ids have no character that needs it; users may. */
+function quoted(text: string): string {
+  return /^[\w:.@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,82 @@
+import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
+import type { Logger } from '../../../logging/logger';
+import { bootstrap } from './bootstrap';
+import type { CodecName } from './compression';
+import { tolerateLeaderless } from './guards/cluster-questions';
+import { guardedListeners } from './guards/guarded-listeners';
+import { restRequestQueues } from './guards/request-queues';
+import { endingSilent } from './guards/silent-connections';
+import { socketFactory } from './guards/sockets';
+import { wholeAnswers } from './guards/whole-answers';
+
+/** Where and how to reach the brokers. */
+export interface KafkaConfig {
+  /** `host:port` */
+  readonly brokers: readonly string[];
+  /** Null: connections are not encrypted. PEM texts; null where none is set. */
+  readonly ssl: {
+    readonly ca: string | null;
+    readonly cert: string | null;
+    readonly key: string | null;
+    readonly passphrase: string | null;
+  } | null;
+  readonly sasl: {
+    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+    readonly username: string;
+    readonly password: string;
+  } | null;
+  readonly compression: CodecName;
+  /** After so long without a sign of life an instance has lost its feeds. 10 s when left out. */
+  readonly sessionTimeoutMs?: number;
+}
+
+/**
+ * Given in full wherever kafkajs takes retries: what is left out it fills with defaults of its own, others under
+ * NODE_ENV=test. Five tries end within about six seconds; who calls knows better whether to go on.
+ */
+export const clientRetry: RetryOptions = {
+  initialRetryTime: 100,
+  maxRetryTime: 2_000,
+  factor: 0.2,
+  multiplier: 2,
+  retries: 5,
+};
+
+/** How a broker that accepts a connection and says nothing is given up, in ms. */
+const requestTimeout = 10_000;
+const connectionTimeout = 5_000;
+
+/** Before kafkajs does, which would keep the connection. */
+const patience = { firstMs: connectionTimeout - 1_000, otherMs: requestTimeout - 2_000 };
+
+/**
+ * The connection settings of every producer, reader and admin client.
+ * @param logger what kafkajs says goes there as `debug`: what matters of it comes back as an error, which is reported once
+ */
+export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logger): Kafka {
+  const { ssl, sasl } = config;
+  const addresses = bootstrap(config.brokers);
+  const given = <T extends object>(values: T) =>
+    Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Partial<{
+      [Key in keyof T]: NonNullable<T[Key]>;
+    }>;
+  const kafka = new Kafka({
+    clientId,
+    brokers: addresses.next,
+    ssl: ssl === null ? false : given(ssl),
+    socketFactory: addresses.watched(
+      endingSilent(wholeAnswers(guardedListeners(socketFactory(ssl?.cert ?? null))), patience),
+    ),
+    ...(sasl === null ? {} : { sasl: sasl as SASLOptions }),
+    connectionTimeout,
+    authenticationTimeout: 10_000,
+    requestTimeout,
+    retry: clientRetry,
+    logLevel: logLevel.INFO,
+    logCreator:
+      () =>
+      ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
+        logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
+  });
+  return restRequestQueues(tolerateLeaderless(kafka));
+}

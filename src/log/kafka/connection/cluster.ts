@@ -1,0 +1,187 @@
+import type { CompressionTypes, Kafka, PartitionMetadata } from 'kafkajs';
+import { clientRetry } from './client';
+import { disconnectForGood } from './guards/final-disconnect';
+
+/**
+ * What kafkajs uses inside its consumers, as far as it is needed here. It is not part of its published types; the version
+ * is pinned exactly for that reason, and the contract suite runs against it.
+ */
+export interface Cluster {
+  connect(): Promise<void>;
+  /** For good. */
+  disconnect(): Promise<void>;
+  /** Topics that `refreshMetadata` asks about. If one of them does not exist, it throws for all. */
+  readonly targetTopics: Set<string>;
+  refreshMetadata(): Promise<void>;
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  /** Of all topics, when none are named. Null when no broker answers. */
+  metadata(of: {
+    readonly topics: readonly string[];
+  }): Promise<{ topicMetadata: { topic: string }[] } | null>;
+  findTopicPartitionMetadata(topic: string): PartitionMetadata[];
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
+  findBroker(node: { readonly nodeId: string }): Promise<Broker>;
+  /** @returns any broker that is connected, or can be */
+  readonly brokerPool: { findConnectedBroker(): Promise<Broker> };
+  /** 1: of transactions, `groupId` is then a transactional id. */
+  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: 1 }): Promise<Broker>;
+}
+
+export interface Broker {
+  readonly nodeId: string;
+  /** By API key: what this broker speaks. Null before the first connection. */
+  readonly versions: Readonly<Record<number, { readonly maxVersion: number }>> | null;
+  /** The next three are what its methods are made of. */
+  lookupRequest<T = ProduceAnswer>(
+    apiKey: number,
+    definition: { readonly versions: readonly string[] },
+  ): (of: object) => ApiCall<T>;
+  readonly connectionPool: {
+    send<T>(call: ApiCall<T>): Promise<T>;
+    /** One of two. Connected, if it was not. */
+    getConnection(index: 0 | 1): Promise<BrokerConnection>;
+  };
+  disconnect(): Promise<void>;
+  listOffsets(request: {
+    readonly isolationLevel: 0 | 1;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly timestamp: number }[];
+    }[];
+  }): Promise<{ responses: { topic: string; partitions: { partition: number; offset: string }[] }[] }>;
+  describeConfigs(request: {
+    readonly resources: readonly {
+      readonly type: number;
+      readonly name: string;
+      readonly configNames: readonly string[];
+    }[];
+  }): Promise<{
+    readonly resources: readonly {
+      readonly configEntries: readonly { readonly configName: string; readonly configValue: string }[];
+    }[];
+  }>;
+  /** @throws what the broker answers instead */
+  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: 1 }): Promise<unknown>;
+  /** The next three: of the coordinator of the transactional id. */
+  initProducerId(request: {
+    readonly transactionalId: string;
+    readonly transactionTimeout: number;
+  }): Promise<Pick<ProducerIdentity, 'producerId' | 'producerEpoch'>>;
+  addPartitionsToTxn(
+    request: ProducerIdentity & {
+      readonly topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[];
+    },
+  ): Promise<unknown>;
+  /** @param request `transactionResult`: true commits */
+  endTxn(request: ProducerIdentity & { readonly transactionResult: boolean }): Promise<unknown>;
+}
+
+/** A request in the version of the protocol that broker and kafkajs have in common, and how its answer is read. */
+export interface ApiCall<T = ProduceAnswer> {
+  readonly request: ApiVersion & { readonly encode: () => Promise<unknown> };
+  readonly response: {
+    decode(payload: Buffer): Promise<{ readonly clientSideThrottleTime?: number }>;
+    /** @throws when the answer is an error */
+    parse(decoded: object): Promise<T>;
+  };
+}
+
+export interface ApiVersion {
+  readonly apiKey: number;
+  readonly apiName: string;
+  readonly apiVersion: number;
+}
+
+/** What its `send` is made of. */
+export interface BrokerConnection {
+  readonly clientId: string;
+  /** Null where nobody has to log in. */
+  readonly sasl: unknown;
+  readonly socket: { cork(): void; write(bytes: Buffer): unknown; uncork(): void };
+  isAuthenticated(): boolean;
+  nextCorrelationId(): number;
+  send<T>(call: ApiCall<T>): Promise<T>;
+  /** @throws KafkaJSConnectionError */
+  failIfNotConnected(): void;
+  readonly requestQueue: {
+    push(request: {
+      readonly entry: ApiVersion & {
+        readonly correlationId: number;
+        resolve(answer: { readonly payload: Buffer }): void;
+        reject(error: Error): void;
+      };
+      readonly expectResponse: boolean;
+      readonly requestTimeout: number | null;
+      sendRequest(): void;
+    }): void;
+    maybeThrottle(ms: number | undefined): void;
+  };
+}
+
+/** @typeParam T records, in whatever form */
+export interface ProduceRequest<T> extends ProducerIdentity {
+  /** -1: all replicas in sync. */
+  readonly acks: -1;
+  /** For them, in ms. */
+  readonly timeout: number;
+  readonly compression: CompressionTypes;
+  readonly topicData: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      /** Number of the first record: of one producer and partition without gaps, from 0 on. */
+      readonly firstSequence: number;
+      readonly records: T;
+    }[];
+  }[];
+}
+
+export interface ProduceAnswer {
+  /** For so long the broker reads nothing more from this connection, because of a quota. In ms; left out: not at all. */
+  readonly clientSideThrottleTime?: number;
+  readonly topics: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly errorCode: number;
+      readonly baseOffset?: string;
+    }[];
+  }[];
+}
+
+/** Of one transactional id, from one InitProducerId to the next. */
+export interface ProducerIdentity {
+  readonly transactionalId: string;
+  /** Stays the same over many owners. */
+  readonly producerId: string;
+  readonly producerEpoch: number;
+}
+
+/**
+ * A cluster to read from without a consumer group: kafkajs has no `assign()`, but hands its cluster to the assigner of a
+ * consumer that is made and never run. Nothing joins, so no group comes to be on the broker.
+ */
+export function readingCluster(kafka: Kafka): Cluster {
+  let cluster: Cluster | null = null;
+  kafka.consumer({
+    groupId: 'never-joined',
+    readUncommitted: false,
+    allowAutoTopicCreation: false,
+    metadataMaxAge: 30_000,
+    retry: clientRetry,
+    partitionAssigners: [
+      (given) => {
+        cluster = given.cluster as unknown as Cluster;
+        disconnectForGood(given.cluster as unknown as Parameters<typeof disconnectForGood>[0]);
+        return {
+          name: 'none',
+          version: 0,
+          assign: async () => [],
+          protocol: () => ({ name: 'none', metadata: Buffer.alloc(0) }),
+        };
+      },
+    ],
+  });
+  if (cluster === null) throw new Error('kafkajs gave no cluster to the assigner');
+  return cluster;
+}

@@ -1,0 +1,82 @@
+import type { Kafka } from 'kafkajs';
+import { adaptBrokers } from './each-broker';
+
+/** Of Kafka's protocol: the partition has no leader just now, or one that cannot be reached here. https://kafka.apache.org/protocol#protocol_error_codes */
+const NO_LEADER = new Set([5, 9, 72]);
+
+interface MetadataBroker {
+  /** Of all topics, when none are named. */
+  metadata(topics?: readonly string[]): Promise<unknown>;
+  /** What `metadata` makes its request by. */
+  lookupRequest(apiKey: number, definition: object): (of: object) => MetadataCall;
+}
+
+interface MetadataCall {
+  readonly request: object;
+  readonly response: {
+    decode(payload: Buffer): Promise<Metadata>;
+    /** @throws when the answer has an error anywhere */
+    parse(decoded: Metadata): Promise<unknown>;
+  };
+}
+
+interface Metadata {
+  readonly topicMetadata: readonly {
+    readonly partitionMetadata: readonly { partitionErrorCode: number }[];
+  }[];
+}
+
+/** Clusters that accept an answer about named topics too when a partition in it has no leader. */
+const accepting = new WeakSet<object>();
+
+/**
+ * Makes the clients of one `Kafka` accept an answer about all topics when a partition in it has no leader. kafkajs throws such an
+ * answer away, and it asks about all topics whenever it needs only the list of brokers: to find the coordinator of a group, or
+ * the controller. One foreign topic whose only broker is dead would keep every member from joining its group.
+ *
+ * A question that names topics still fails, because whoever names a topic needs its leaders, unless `acceptLeaderless` was called.
+ */
+export function tolerateLeaderless(kafka: Kafka): Kafka {
+  return adaptBrokers(kafka, tolerateInAnswers);
+}
+
+/**
+ * Makes one cluster accept an answer about the topics that it names when a partition in it has no leader: for readers, who read the
+ * other partitions meanwhile. kafkajs then gives -1 as the leader of that partition.
+ * @param cluster made by a client that `tolerateLeaderless` returned
+ */
+export function acceptLeaderless<T extends object>(cluster: T): T {
+  accepting.add(cluster);
+  return cluster;
+}
+
+function tolerateInAnswers(broker: MetadataBroker, cluster: object): void {
+  const ask = broker.metadata;
+  const lenient = Object.create(broker, {
+    lookupRequest: {
+      value: (apiKey: number, definition: object) => {
+        const call = broker.lookupRequest(apiKey, definition);
+        return (of: object) => withoutPartitionErrors(call(of));
+      },
+    },
+  }) as MetadataBroker;
+  broker.metadata = (topics = []) =>
+    ask.call(topics.length === 0 || accepting.has(cluster) ? lenient : broker, topics);
+}
+
+function withoutPartitionErrors({ request, response }: MetadataCall): MetadataCall {
+  return {
+    request,
+    response: {
+      decode: (payload) => response.decode(payload),
+      async parse(decoded) {
+        for (const { partitionMetadata } of decoded.topicMetadata) {
+          for (const partition of partitionMetadata) {
+            if (NO_LEADER.has(partition.partitionErrorCode)) partition.partitionErrorCode = 0;
+          }
+        }
+        return response.parse(decoded);
+      },
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import {
+  KafkaJSBrokerNotFound,
+  KafkaJSConnectionError,
+  KafkaJSError,
+  KafkaJSGroupCoordinatorNotFound,
+  KafkaJSLockTimeout,
+  KafkaJSProtocolError,
+  KafkaJSRequestTimeoutError,
+  KafkaJSSASLAuthenticationError,
+} from 'kafkajs';
+import { HighwaterError } from '../../../errors';
+import { type Access, aclCommand, type CommandTarget } from './admin-commands';
+import { type TlsFailure, tlsFailure } from './tls-failure';
+
+/** What was asked of the brokers, so that a refusal can be named. */
+export interface Asked {
+  readonly operation: Access['operation'];
+  readonly topics: readonly string[];
+  readonly transactionalId?: string;
+  readonly groupId?: string;
+  readonly cluster: CommandTarget;
+}
+
+/**
+ * A failure of Kafka as a person meets it.
+ * @param doing what was tried, with the names of what it was tried on: `writing a page of feed ipos`
+ * @param asked names what was refused, where the brokers' answer does not
+ * @returns KAFKA_UNREACHABLE, KAFKA_CERTIFICATE, KAFKA_UNAUTHENTICATED, KAFKA_FORBIDDEN, or LOG_FAILED; an error that is none of
+ * Kafka's as it is
+ */
+export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unknown {
+  if (error instanceof HighwaterError) return error;
+  const chain = causes(error);
+  if (!chain.some((one) => one instanceof KafkaJSError || isOfConnection(one))) return error;
+  const says = chain.at(-1)!.message;
+  if (chain.some((one) => one instanceof KafkaJSSASLAuthenticationError)) {
+    return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${says}`, { cause: error });
+  }
+  const refused = tlsRefusal(chain);
+  if (refused !== null) {
+    const { failure, broker, says: reason } = refused;
+    const { code, remedy } = failure;
+    return new HighwaterError(code, `${doing}: ${broker}: ${reason}`, { cause: error, remedy });
+  }
+  const type = protocolType(error);
+  if (type !== null && Object.hasOwn(loginRefusals, type)) {
+    const { what, remedy } = loginRefusals[type]!;
+    return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${what} (${type})`, {
+      cause: error,
+      remedy,
+    });
+  }
+  if (type !== null && isForbidden(error)) {
+    const access = asked === undefined ? null : refusedAccess(type, asked);
+    // Of several topics brokers do not say which they refuse.
+    const which = access !== null && access.names.length > 1 ? ', or on some of them' : '';
+    if (access !== null) return forbidden(doing, access, asked!.cluster, error, which);
+    return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: ${type}`, { cause: error });
+  }
+  const closed = chain.find((one) => one.message === 'Closed connection');
+  if (closed instanceof KafkaJSConnectionError) {
+    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${closed.broker} closed the connection`, {
+      cause: error,
+      remedy:
+        'Nothing, when it passes. Else the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
+    });
+  }
+  if (chain.some(isOfConnection)) {
+    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${says}`, { cause: error });
+  }
+  return new HighwaterError('LOG_FAILED', `${doing}: ${type === null ? '' : `${type}: `}${says}`, {
+    cause: error,
+    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+  });
+}
+
+/** Where TLS is why a connection failed. */
+function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: string; says: string } | null {
+  for (const one of chain) {
+    const { code, broker } = one as { code?: unknown; broker?: unknown };
+    const failure = typeof code === 'string' ? tlsFailure(code) : null;
+    if (failure === null || typeof broker !== 'string') continue;
+    return { failure, broker, says: one.message.replace(/^Connection error: /, '') };
+  }
+  return null;
+}
+
+/** Before a password counts. */
+const loginRefusals: Readonly<Record<string, { readonly what: string; readonly remedy: string }>> = {
+  UNSUPPORTED_SASL_MECHANISM: {
+    what: 'the brokers do not take logins by this mechanism here',
+    remedy:
+      'Set a mechanism that they take (KAFKA_SASL_MECHANISM), or have them take it (sasl.enabled.mechanisms).',
+  },
+  ILLEGAL_SASL_STATE: {
+    what: 'the brokers take no logins here, or end a session within seconds',
+    remedy:
+      'Name the port of a listener that does (KAFKA_BROKERS), or leave out KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD. Sessions must last more than 10 s (connections.max.reauth.ms).',
+  },
+};
+
+/** Whether another try may bring what this one did not. @param failure as `kafkaFailure` returns it */
+export function passesByItself(failure: unknown): failure is HighwaterError {
+  return failure instanceof HighwaterError && failure.kind.retriable;
+}
+
+/** Whether the same request, sent again, may be answered otherwise: leaders and coordinators move, connections are made anew. */
+export function mayPass(error: unknown): boolean {
+  const chain = causes(error);
+  const answer = chain.find((one) => one instanceof KafkaJSProtocolError);
+  if (answer !== undefined) return answer.retriable;
+  // kafkajs has tried that for some time, or was refused.
+  if (chain.some((one) => one instanceof KafkaJSGroupCoordinatorNotFound)) return false;
+  return chain.some((one) => isOfConnection(one) || (one instanceof KafkaJSError && one.retriable));
+}
+
+/** Whether the brokers do not allow this user what was asked. */
+export function isForbidden(error: unknown): boolean {
+  return protocolType(error)?.endsWith('_AUTHORIZATION_FAILED') === true;
+}
+
+/** What this user may not do, on which topics or ids, and the command that allows it. */
+export function forbidden(
+  doing: string,
+  access: Access,
+  cluster: CommandTarget,
+  cause?: unknown,
+  which = '',
+): HighwaterError {
+  const { operation, resource, names } = access;
+  const on = resource === 'cluster' ? 'the cluster' : `${resourceNames[resource]} ${names.join(', ')}`;
+  return new HighwaterError(
+    'KAFKA_FORBIDDEN',
+    `${doing}: the brokers do not allow ${operation} on ${on}${which}`,
+    {
+      cause,
+      remedy: `Allow it:\n${aclCommand(cluster, access)}`,
+    },
+  );
+}
+
+const resourceNames = { topic: 'topic', 'transactional-id': 'transactional id', group: 'consumer group' };
+
+/** Null where the answer is about something that was not asked for by name. */
+function refusedAccess(type: string, { operation, topics, transactionalId, groupId }: Asked): Access | null {
+  switch (type) {
+    case 'GROUP_AUTHORIZATION_FAILED':
+      return groupId === undefined ? null : { operation, resource: 'group', names: [groupId] };
+    case 'TOPIC_AUTHORIZATION_FAILED':
+      return topics.length === 0 ? null : { operation, resource: 'topic', names: topics };
+    case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
+      // Beginning a transaction and ending it are both a WRITE on its id, whatever was sent in it.
+      if (transactionalId === undefined) return null;
+      return { operation: 'WRITE', resource: 'transactional-id', names: [transactionalId] };
+    case 'CLUSTER_AUTHORIZATION_FAILED':
+      // Of those who write: a producer of somebody who may not write to any topic is refused as a whole.
+      return {
+        operation: operation === 'WRITE' ? 'IDEMPOTENT_WRITE' : operation,
+        resource: 'cluster',
+        names: [],
+      };
+    default:
+      return null;
+  }
+}
+
+/** Kafka's name of a protocol error anywhere in the chain of causes: `INVALID_PRODUCER_EPOCH`. */
+export function protocolType(error: unknown): string | null {
+  for (const one of causes(error)) {
+    if (one instanceof KafkaJSProtocolError) return one.type;
+  }
+  return null;
+}
+
+/**
+ * The producer was refused because it is not, or no longer, the latest of its transactional id: another one took over, or
+ * its transaction ran into its timeout. The broker says the same of both.
+ */
+export function isRefusedProducer(error: unknown): boolean {
+  return refusedProducer.has(protocolType(error) ?? '');
+}
+
+const refusedProducer = new Set([
+  'INVALID_PRODUCER_EPOCH',
+  'PRODUCER_FENCED',
+  'INVALID_PRODUCER_ID_MAPPING',
+  'TRANSACTION_COORDINATOR_FENCED',
+]);
+
+function isOfConnection(error: Error): boolean {
+  return (
+    error instanceof KafkaJSConnectionError ||
+    error instanceof KafkaJSRequestTimeoutError ||
+    error instanceof KafkaJSBrokerNotFound ||
+    error instanceof KafkaJSLockTimeout ||
+    // kafkajs wraps what the socket says in errors of other names, and keeps the words; of a broker that took the connection
+    // and said nothing it says so by a plain Error.
+    /^(Broker not connected|Connection error|Connection timeout|Closed connection|Failed to connect|Failed to find group coordinator)/.test(
+      error.message,
+    )
+  );
+}
+
+/** The error and what caused it, outermost first; of several errors at once the first. */
+function causes(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let one = error; one instanceof Error && !chain.includes(one); ) {
+    chain.push(one);
+    const { errors } = one as { errors?: unknown[] };
+    one = one.cause ?? errors?.[0];
+  }
+  return chain;
+}

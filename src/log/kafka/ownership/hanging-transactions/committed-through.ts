@@ -1,0 +1,96 @@
+import type { LogRecord } from '../../../commit-log';
+import { isDeadLetterTopic } from '../../../topics';
+import type { Cluster } from '../../connection/cluster';
+import { isFence } from '../../reader/fence';
+import { committedRecords, partitionOffsets } from '../../reader/partition-reader';
+import { type CommitMark, changeOf, isBeyond, markOf } from '../commit-mark';
+import type { OwnTransaction } from './own-transactions';
+
+export interface CommittedDeps {
+  readonly cluster: Cluster;
+  readonly feed: string;
+  readonly partitions: ReadonlyMap<string, number>;
+  readonly sourceOffsetTopic: string;
+}
+
+/**
+ * How far a feed is committed, where markers may be missing in any of its partitions, in the source offset topic too. It is
+ * said by
+ * - the last source offset that readers are shown, or the transaction that this process knows to be committed,
+ * - records that readers are shown in another topic, of a transaction whose source offset hangs, or was aborted with the next
+ *   one; dead letters do not say of which transaction they are.
+ *
+ * Where no reader was shown anything of the last transaction, it is not committed: it may have been aborted, and it may not be whole.
+ * @param unsettled transactions that are open or were ended just now
+ * @returns null: nothing is
+ */
+export async function committedThrough(
+  deps: CommittedDeps,
+  unsettled: readonly OwnTransaction[],
+  acknowledged: CommitMark | null,
+): Promise<CommitMark | null> {
+  const { cluster, feed, partitions, sourceOffsetTopic } = deps;
+  const isOffset = (record: LogRecord) => record.key === feed && !isFence(record);
+  const witnesses = [...partitions.keys()].filter((topic) => !isDeadLetterTopic(topic, feed));
+  const places = await shownRanges(cluster, witnesses);
+  const [offsets, others] = [
+    places.filter(({ topic }) => topic === sourceOffsetTopic),
+    places.filter(({ topic }) => topic !== sourceOffsetTopic),
+  ];
+  const shown = await lastShown(cluster, offsets[0]!, isOffset);
+  let mark = shown === null ? null : markOf(shown);
+  if (acknowledged !== null && isBeyond(acknowledged, mark)) mark = acknowledged;
+
+  const unknown = unsettled
+    .filter(({ topic }) => topic === sourceOffsetTopic)
+    .flatMap(({ records }) => records.filter(isOffset).map(markOf));
+  if (!unknown.some((one) => isBeyond(one, mark))) return mark;
+  const lasts = await Promise.all(
+    others.map((place) => lastShown(cluster, place, (record) => changeOf(record) !== null)),
+  );
+  // Behind a foreign transaction that is open nothing is shown, and yet it is committed.
+  const settled = unsettled.flatMap(({ marker, records }) => (marker?.commits ? records : []));
+  const changes = [...lasts, ...settled].flatMap((record) =>
+    record === null ? [] : (changeOf(record) ?? []),
+  );
+  for (const one of unknown) {
+    const from = one.incarnation === mark?.incarnation ? (mark.seq ?? 0) : 0;
+    const isShown = changes.some(
+      ({ incarnation, seq }) => incarnation === one.incarnation && seq > from && one.seq !== null,
+    );
+    if (isBeyond(one, mark) && isShown) mark = one;
+  }
+  return mark;
+}
+
+interface ShownRange {
+  readonly topic: string;
+  readonly partition: number;
+  readonly begin: bigint;
+  /** Of what readers are shown. */
+  readonly end: bigint;
+}
+
+async function shownRanges(cluster: Cluster, topics: readonly string[]): Promise<ShownRange[]> {
+  const [begins, ends] = await Promise.all([
+    partitionOffsets(cluster, topics, 'beginning'),
+    partitionOffsets(cluster, topics, 'end'),
+  ]);
+  return ends.map(({ topic, partition, next: end }) => {
+    const begin = begins.find((one) => one.topic === topic && one.partition === partition)?.next ?? end;
+    return { topic, partition, begin, end };
+  });
+}
+
+/** The last record of its kind that readers are shown, looked for from the end on. */
+async function lastShown(
+  cluster: Cluster,
+  { topic, partition, begin, end }: ShownRange,
+  isWanted: (record: LogRecord) => boolean,
+): Promise<LogRecord | null> {
+  for (let length = 100n; ; length *= 10n) {
+    const next = end - length > begin ? end - length : begin;
+    const found = (await committedRecords(cluster, { topic, partition, next, end })).findLast(isWanted);
+    if (found !== undefined || next === begin) return found ?? null;
+  }
+}

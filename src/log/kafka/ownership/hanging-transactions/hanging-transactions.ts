@@ -1,0 +1,219 @@
+import { HighwaterError } from '../../../../errors';
+import type { Logger } from '../../../../logging/logger';
+import type { LogRecord } from '../../../commit-log';
+import { abortCommand, type CommandTarget } from '../../connection/admin-commands';
+import type { ProducerIdentity } from '../../connection/cluster';
+import { persistently } from '../../connection/persistently';
+import { drop, type TransactionalProducer } from '../../producer/producer';
+import { committedRecords, partitionOffsets } from '../../reader/partition-reader';
+import { type CommitMark, changeOf, isWithin } from '../commit-mark';
+import { committedThrough } from './committed-through';
+import { type OwnTransaction, openOfOthers, ownTransactions, type Tail } from './own-transactions';
+import { type Coordinated, takeIdentity, writeMarkers } from './raw-transaction';
+
+export interface HangingDeps extends Coordinated {
+  readonly feed: string;
+  /** By topic of the feed, all of them: how many partitions it has. */
+  readonly partitions: ReadonlyMap<string, number>;
+  /** One partition: the feed's position and its fences lie in one order. */
+  readonly sourceOffsetTopic: string;
+  readonly logger: Logger;
+  /** For the commands in warnings and errors. */
+  readonly target: CommandTarget;
+}
+
+export interface WholeLog {
+  readonly producer: TransactionalProducer;
+  /** Of a committed transaction, and aborted where its marker was missing: to be written again before anything else. */
+  readonly lost: readonly LogRecord[];
+}
+
+/**
+ * Connects the producer of a feed, and sees to it that no transaction of its predecessors is left open in a partition. Brokers
+ * can complete a transaction and leave out its marker where a partition has no leader at that moment (KAFKA-20734). It then
+ * hangs there, and the next marker of the same producer id would decide on it, whatever was decided before. Two requests a
+ * broker, before and behind InitProducerId, tell that there is none: nearly always. `docs/decisions/0011`.
+ * @param connect InitProducerId: what it resolves with is the latest producer of the id
+ * @param acknowledged the last transaction of which this process knows that it is committed; null: of none
+ * @throws HighwaterError KAFKA_*, LOG_*; what kafkajs throws; the signal's reason
+ */
+export async function connectToWholeLog(
+  deps: HangingDeps,
+  connect: () => Promise<TransactionalProducer>,
+  acknowledged: CommitMark | null,
+): Promise<WholeLog> {
+  const before = await look(deps, LOOK_MS);
+  const producer = await connect();
+  try {
+    const after = await look(deps, LOOK_MS);
+    if (before.open.size === 0 && after.open.size === 0) return { producer, lost: [] };
+    drop(producer);
+    const lost = await endHanging(deps, before, acknowledged);
+    return { producer: await connect(), lost };
+  } catch (error) {
+    drop(producer);
+    throw error;
+  }
+}
+
+/** Which partitions have an open transaction, of whatever program, and where they end. By `topic/partition`. */
+interface Look {
+  /** From the first record that readers are not shown. */
+  readonly open: ReadonlyMap<string, Tail>;
+  readonly ends: ReadonlyMap<string, bigint>;
+}
+
+async function look(deps: HangingDeps, forMs: number): Promise<Look> {
+  const topics = [...deps.partitions.keys()];
+  const asking = () =>
+    Promise.all([
+      partitionOffsets(deps.cluster, topics, 'end'),
+      partitionOffsets(deps.cluster, topics, 'written'),
+    ]);
+  const [stable, written] = await lookFor(deps, asking, forMs);
+  const ends = new Map(written.map((position) => [nameOf(position), position.next]));
+  const open = new Map<string, Tail>();
+  for (const position of stable) {
+    const { topic, partition, next: from } = position;
+    const to = ends.get(nameOf(position)) ?? from;
+    if (to > from) open.set(nameOf(position), { topic, partition, from, to });
+  }
+  return { open, ends };
+}
+
+/** @returns what was committed and is lost */
+async function endHanging(
+  deps: HangingDeps,
+  before: Look,
+  acknowledged: CommitMark | null,
+): Promise<LogRecord[]> {
+  const { cluster, sourceOffsetTopic } = deps;
+  const noted = new Map(before.open);
+  let mark: CommitMark | null | undefined;
+  for (let tries = 0; ; tries++) {
+    // When it is answered, nothing of the id is under way any more: what is open now stays open.
+    const identity = await takeIdentity(deps);
+    const now = await look(deps, END_MS);
+    if (tries === 0) await warnOfOthers(deps, now, identity);
+    for (const [name, tail] of now.open) if (!noted.has(name)) noted.set(name, tail);
+    const unsettled = await lookFor(deps, async () => {
+      const reading = [...noted].map(([name, tail]) => {
+        const whole = { ...tail, to: now.ends.get(name) ?? tail.to };
+        // What was ended before the first look is an old story.
+        return ownTransactions(cluster, whole, identity.producerId, before.ends.get(name) ?? tail.to);
+      });
+      return (await Promise.all(reading)).flat();
+    });
+    if (!unsettled.some(({ marker }) => marker?.commits !== true)) return [];
+    // Settled once: what is done below must not change it.
+    mark ??= await lookFor(deps, () => committedThrough(deps, unsettled, acknowledged));
+    const through = mark;
+    const isCommitted = (record: LogRecord) => isWithin(record, through, record.topic === sourceOffsetTopic);
+
+    const open = unsettled.filter(({ marker }) => marker === null);
+    if (open.length === 0) {
+      const lost = unsettled
+        .filter(({ marker }) => marker?.commits === false)
+        .flatMap(({ records }) => records.filter(isCommitted));
+      // A guess by time is enough to end what must be ended, and not to write something again.
+      const isKnown = lost.some(
+        (record) =>
+          record.topic === sourceOffsetTopic || changeOf(record)?.incarnation === through?.incarnation,
+      );
+      if (!isKnown || (await wentOn(deps, before, now))) return [];
+      warnOfLost(deps, lost);
+      return lost;
+    }
+    if (tries >= TRIES) throw stillOpen(open);
+    // Where a committed one ran into the next, which is not, it is aborted; the committed part is written again.
+    const committed = open.filter(({ records }) => records.length > 0 && records.every(isCommitted));
+    const aborted = open.filter((one) => !committed.includes(one));
+    warnOfHanging(deps, committed, aborted);
+    await writeMarkers(deps, identity, committed, true);
+    await writeMarkers(deps, identity, aborted, false);
+  }
+}
+
+/** Whether an owner wrote on between the first look and the end of its ownership: then it was it which aborted, and knew why. */
+async function wentOn(
+  { cluster, sourceOffsetTopic }: HangingDeps,
+  before: Look,
+  now: Look,
+): Promise<boolean> {
+  const place = { topic: sourceOffsetTopic, partition: 0 };
+  const next = before.ends.get(nameOf(place)) ?? 0n;
+  const end = now.ends.get(nameOf(place)) ?? next;
+  const stable = now.open.get(nameOf(place))?.from ?? end;
+  return (await committedRecords(cluster, { ...place, next, end: stable })).length > 0;
+}
+
+function warnOfHanging(
+  { logger, feed }: HangingDeps,
+  committed: readonly OwnTransaction[],
+  aborted: readonly OwnTransaction[],
+): void {
+  logger.warn(
+    `the brokers left a transaction of feed ${feed} open in ${committed.length + aborted.length} partitions (KAFKA-20734); it is ended as the rest of it was`,
+    {
+      feed,
+      ...(committed.length > 0 && { committed: committed.map(placeText).join(', ') }),
+      ...(aborted.length > 0 && { aborted: aborted.map(placeText).join(', ') }),
+    },
+  );
+}
+
+function warnOfLost({ logger, feed }: HangingDeps, lost: readonly LogRecord[]): void {
+  logger.warn(
+    `the brokers left a committed transaction of feed ${feed} open and then aborted it in part (KAFKA-20734); what is missing is written again`,
+    { feed, records: lost.length, partitions: [...new Set(lost.map(nameOf))].join(', ') },
+  );
+}
+
+/** The coordinator does not let this feed end these, so a person must. */
+async function warnOfOthers(
+  deps: HangingDeps,
+  { open }: Look,
+  { producerId }: ProducerIdentity,
+): Promise<void> {
+  const { cluster, feed, logger, target } = deps;
+  for (const tail of open.values()) {
+    const offsets = await lookFor(deps, () => openOfOthers(cluster, tail, producerId));
+    for (const offset of offsets)
+      logger.warn(
+        `a transaction that feed ${feed} cannot end is open in ${nameOf(tail)} from offset ${offset} on; it is of another program, or of a producer id that the brokers have replaced since. Committed readers stand still there; the feed is published all the same. If it stays open, end it: ${abortCommand(target, tail, offset)}`,
+        { feed },
+      );
+  }
+}
+
+function stillOpen(open: readonly OwnTransaction[]): HighwaterError {
+  const where = open.map(placeText).join(', ');
+  return new HighwaterError('LOG_FAILED', `transactions stay open although they were ended: ${where}`, {
+    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+  });
+}
+
+function placeText(one: OwnTransaction): string {
+  return `${nameOf(one)} from offset ${one.firstOffset} to ${one.lastOffset}`;
+}
+
+function nameOf({ topic, partition }: { readonly topic: string; readonly partition: number }): string {
+  return `${topic}/${partition}`;
+}
+
+/** Leaders move after what makes transactions hang. */
+function lookFor<T>(
+  { cluster, feed, signal }: HangingDeps,
+  work: () => Promise<T>,
+  forMs = END_MS,
+): Promise<T> {
+  const doing = `looking for open transactions of feed ${feed}`;
+  return persistently(work, { cluster, doing, forMs, signal });
+}
+
+/** Whoever asks tries again by itself. */
+const LOOK_MS = 2_000;
+/** What was ended is known to this process alone, until it is written again. */
+const END_MS = 15_000;
+/** Markers may be left out again. */
+const TRIES = 5;

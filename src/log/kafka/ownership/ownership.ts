@@ -1,0 +1,125 @@
+import { CompressionTypes, type Kafka } from 'kafkajs';
+import { HighwaterError } from '../../../errors';
+import { type BatchPosition, FENCE_KEY, type LogRecord, positionHeaders } from '../../commit-log';
+import { persistently } from '../connection/persistently';
+import { PartitionedRecords } from '../producer/partitioned-records';
+import { connectProducer, type TransactionalProducer } from '../producer/producer';
+import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
+import { RecordsEncoder } from '../protocol/record-format';
+import { dataBetween } from '../reader/batches-between';
+import { isFence, OWNER_EPOCH } from '../reader/fence';
+import { committedRecords, partitionOffsets } from '../reader/partition-reader';
+import type { CommitMark } from './commit-mark';
+import { connectToWholeLog, type HangingDeps } from './hanging-transactions/hanging-transactions';
+
+/** What one ownership of a feed is made of, on the side of the brokers. */
+export interface OwnershipDeps extends HangingDeps {
+  readonly kafka: Kafka;
+  readonly ownerEpoch: string;
+  readonly maxRecordBytes: number;
+  readonly compression: CompressionTypes;
+}
+
+/**
+ * Becomes the one producer of the feed, ends what hangs of its predecessors, and writes a fence to each partition named: steps
+ * whose order must not change, since a fence that another producer could still write behind would prove nothing, and its
+ * marker would decide on what hangs.
+ * @param written takes the offsets of the fences, and those of later records of the same topics
+ * @param acknowledged the last transaction that this ownership knows to be committed
+ * @param timeoutMs for so long a transaction of the producer may be open
+ * @throws HighwaterError LOG_TOPIC_LOST where a topic is not what it was; KAFKA_*, LOG_FAILED; what kafkajs throws
+ */
+export async function takeOver(
+  deps: OwnershipDeps,
+  partitions: ReadonlyMap<string, number>,
+  written: WrittenOffsets,
+  acknowledged: CommitMark | null = null,
+  timeoutMs?: number,
+): Promise<TransactionalProducer> {
+  const { kafka, transactionalId, ownerEpoch, signal, maxRecordBytes } = deps;
+  for (const topic of partitions.keys()) if (!written.has(topic)) written.set(topic, new Map());
+  const connect = () =>
+    connectProducer(kafka, transactionalId, [...deps.partitions.keys()], signal, timeoutMs);
+  const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
+  if (lost.length > 0) {
+    const again = new PartitionedRecords((topic) => deps.partitions.get(topic)!, maxRecordBytes);
+    again.add(lost);
+    await writeTransaction(producer, again.sends(), deps.compression, written);
+  }
+  const fence = (topic: string, partition: number) => {
+    const batch = new RecordsEncoder(maxRecordBytes);
+    const headers = { [OWNER_EPOCH]: ownerEpoch };
+    batch.add({ topic, key: FENCE_KEY, value: null, headers, timestamp: Date.now() });
+    return { topic, partition, sends: [batch.finish()] };
+  };
+  const fences = [...partitions].flatMap(([topic, count]) =>
+    Array.from({ length: count }, (_, partition) => fence(topic, partition)),
+  );
+  await writeTransaction(producer, fences, CompressionTypes.None, written);
+  return producer;
+}
+
+/**
+ * Whether a batch is the last one committed. To be asked behind a fence of this ownership, when nothing of it can come any more.
+ * @param from offset in the source offset topic, behind the last record that this ownership knows of there
+ * @param through the offset of the fence; null: as far as is committed by now
+ * @throws HighwaterError LOG_FENCED when another ownership has written there since
+ */
+export async function isCommitted(
+  deps: OwnershipDeps,
+  position: BatchPosition,
+  from: bigint,
+  through: bigint | null,
+): Promise<boolean> {
+  const { feed, ownerEpoch } = deps;
+  const wanted = JSON.stringify(positionHeaders(position));
+  let found = false;
+  for (const record of await recordsSince(deps, from, through)) {
+    const { headers } = record;
+    if (headers[OWNER_EPOCH] !== ownerEpoch) {
+      throw new HighwaterError('LOG_FENCED', `another publisher has taken over feed ${feed}`);
+    }
+    if (isFence(record) || record.key !== feed) continue;
+    const { incarnation, owner_epoch, commit } = headers;
+    found = JSON.stringify({ incarnation, owner_epoch, commit }) === wanted;
+  }
+  return found;
+}
+
+/**
+ * That nobody else has written to the source offset topic since this owner last did. A publisher under another
+ * transactional id (another app id on the same topics) is not refused by the brokers. Each of two such transactions looks
+ * before it commits, and the later one in the partition sees the earlier one, committed or not: so it is that one which ends; its remains
+ * tell the other one.
+ * @param from offset behind the last record of this owner, where the marker of its transaction lies
+ * @param to offset of the record that is about to be committed
+ * @throws HighwaterError LOG_FENCED; what kafkajs throws
+ */
+export async function assertAlone(deps: OwnershipDeps, from: bigint, to: bigint): Promise<void> {
+  const { cluster, sourceOffsetTopic: topic, feed } = deps;
+  // Nothing but one marker in between: nearly always.
+  if (to <= from + 1n) return;
+  const [others] = await dataBetween(cluster, topic, from, to);
+  if (others === undefined) return;
+  throw new HighwaterError(
+    'LOG_FENCED',
+    `another publisher writes to topic ${topic} of feed ${feed} (offset ${others}), under another transactional id than ${deps.transactionalId}`,
+    {
+      remedy:
+        'Give both publishers the same app id (HIGHWATER_APP_ID), or topics of their own (HIGHWATER_TOPIC_PREFIX).',
+    },
+  );
+}
+
+async function recordsSince(
+  { cluster, sourceOffsetTopic: topic, signal }: OwnershipDeps,
+  from: bigint,
+  through: bigint | null,
+): Promise<LogRecord[]> {
+  const persistence = { cluster, doing: `reading ${topic}`, forMs: 0, signal };
+  return persistently(async () => {
+    const [last] = await partitionOffsets(cluster, [topic], 'end');
+    const end = through === null ? (last?.next ?? 0n) : through + 1n;
+    return committedRecords(cluster, { topic, partition: 0, next: from, end });
+  }, persistence);
+}

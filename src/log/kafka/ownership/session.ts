@@ -1,0 +1,237 @@
+import { retrying } from '../../../async/retrying';
+import { unlessLate } from '../../../async/wait';
+import { type ErrorCode, HighwaterError } from '../../../errors';
+import type { BatchPosition, FeedSession, FeedTopics, TransactionBatch } from '../../commit-log';
+import { recordsOf } from '../../gathered';
+import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
+import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
+import {
+  drop,
+  HeldBackError,
+  heldBackTransactionTimeout,
+  type TransactionalProducer,
+} from '../producer/producer';
+import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
+import { readThrough } from '../reader/restore';
+import { type CommitMark, markOf } from './commit-mark';
+import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
+
+export interface SessionDeps extends OwnershipDeps {
+  readonly topics: FeedTopics;
+  /** By topic, of those that are compacted: how many partitions it has. */
+  readonly compacted: ReadonlyMap<string, number>;
+  readonly limits: SessionLimits;
+  /** Asks the other instances; left out where there are none. @throws the signal's reason */
+  isStillOwned?(signal: AbortSignal): Promise<boolean>;
+  /** The session holds nothing any more. */
+  released(session: FeedSession): void;
+}
+
+export interface SessionLimits {
+  /** How long the brokers are asked for the outcome of a commit, in ms. */
+  readonly outcomeMs: number;
+  /** How long a restore may go without progress, in ms. */
+  readonly stallMs: number;
+}
+
+/** How long an acquisition waits for the other instances' word, in ms. */
+const CONFIRM_MS = 20_000;
+
+/** A batch that the brokers refuse is written so many times before the poll fails. */
+const ATTEMPTS = 3;
+
+/**
+ * One ownership of one feed: a producer with the feed's transactional id, from the fence that it wrote first to the fence of
+ * the next owner. A producer that failed is never used again; the ownership goes on with a new one.
+ */
+export async function openSession(deps: SessionDeps): Promise<FeedSession> {
+  const { topics, partitions, compacted, ownerEpoch, logger, limits } = deps;
+  const { feed } = topics;
+  const written: WrittenOffsets = new Map();
+  // As late as can be: whoever was away meanwhile does not know it yet.
+  await assertStillOwned(deps, CONFIRM_MS);
+  let producer: TransactionalProducer | null = await takeOver(deps, compacted, written);
+  /** Why the session is over, once it is. */
+  let over: HighwaterError | null = null;
+  /** In the source offset topic: nothing before it needs to be looked at again. */
+  let known = behindLast();
+  let acknowledged: CommitMark | null = null;
+  /** How long a transaction may be open, in ms; left out: as long as usual. */
+  let timeoutMs: number | undefined;
+
+  function behindLast(): bigint {
+    return written.get(topics.sourceOffset.name)!.get(0)! + 1n;
+  }
+
+  function partitionsOf(topic: string): number {
+    const count = partitions.get(topic);
+    if (count === undefined) throw new RangeError(`${topic} is no topic of the feed ${feed}`);
+    return count;
+  }
+
+  function letGo(): void {
+    if (producer !== null) drop(producer);
+    producer = null;
+  }
+
+  function end(error: HighwaterError): HighwaterError {
+    over ??= error;
+    letGo();
+    return over;
+  }
+
+  /**
+   * @returns null when it is committed, else what went wrong before it was
+   * @throws HighwaterError LOG_FENCED, LOG_TOPIC_LOST, LOG_OUTCOME_UNKNOWN: the session is over
+   */
+  async function write(prepared: readonly PartitionSends[], position: BatchPosition): Promise<unknown> {
+    try {
+      await writeTransaction(producer!, prepared, deps.compression, written, () =>
+        assertAlone(deps, known, behindLast() - 1n),
+      );
+      return null;
+    } catch (error) {
+      producer = null;
+      if (error instanceof HeldBackError) timeoutMs = heldBackTransactionTimeout;
+      if (isCode(error, 'LOG_TOPIC_LOST') || isCode(error, 'LOG_FENCED')) throw end(error);
+      logger.debug('a transaction failed; its outcome is looked up', { feed, error });
+      return (await learnOutcome(position, error)) ? null : error;
+    }
+  }
+
+  /**
+   * After an error nobody knows whether the commit came through. A new producer ends the old one's transaction for good;
+   * then the log itself tells.
+   * @returns whether the batch is committed
+   * @throws HighwaterError LOG_FENCED, LOG_OUTCOME_UNKNOWN
+   */
+  async function learnOutcome(position: BatchPosition, error: unknown): Promise<boolean> {
+    const giveUpAt = performance.now() + limits.outcomeMs;
+    let last = error;
+    const lookUp = async () => {
+      letGo();
+      // A producer that was fenced learns it by an error that can also mean something else, or by none. To take the feed
+      // back unasked would fence a rightful successor, so the others are asked, and its fence is looked for first.
+      if (isRefusedProducer(error) || isRefusedProducer(last))
+        await assertStillOwned(deps, giveUpAt - performance.now());
+      await isCommitted(deps, position, known, null);
+      producer = await takeOver(deps, sourceOffsetOnly, written, acknowledged, timeoutMs);
+      // Released meanwhile: nobody else would close this one.
+      if (over !== null) throw over;
+      const committed = await isCommitted(deps, position, known, behindLast() - 1n);
+      known = behindLast();
+      return committed;
+    };
+    try {
+      return await retrying(lookUp, {
+        signal: deps.signal,
+        forMs: limits.outcomeMs,
+        pauseMs: 50,
+        longestPauseMs: 2_000,
+        // In a topic that was made anew there is no answer, and fences would bring its offsets up to where the old one stood.
+        // Acquiring names what is forbidden.
+        isWorthIt: (failure) =>
+          over === null &&
+          !isForbidden(failure) &&
+          !isCode(failure, 'LOG_FENCED') &&
+          !isCode(failure, 'LOG_TOPIC_LOST'),
+        recover(failure) {
+          last = failure;
+        },
+      });
+    } catch (failure) {
+      if (isCode(failure, 'LOG_FENCED')) throw end(failure);
+      const why = isCode(failure, 'LOG_TOPIC_LOST') ? `: ${failure.message}` : '';
+      const what = `the outcome of commit ${position.commit} of feed ${feed} could not be learned${why}`;
+      throw end(new HighwaterError('LOG_OUTCOME_UNKNOWN', what, { cause: failure }));
+    }
+  }
+
+  const sourceOffsetOnly = new Map([[topics.sourceOffset.name, 1]]);
+
+  const gather = () => new PartitionedRecords(partitionsOf, deps.maxRecordBytes);
+
+  function gatheredOf(batch: TransactionBatch): PartitionedRecords {
+    if (batch.records instanceof PartitionedRecords) return batch.records;
+    const gathered = gather();
+    gathered.add(recordsOf(batch));
+    return gathered;
+  }
+
+  const session: FeedSession = {
+    ownerEpoch,
+    maxRecordBytes: deps.maxRecordBytes,
+    partitionsOf,
+    gather,
+    restore(topic, signal) {
+      if (!compacted.has(topic)) throw new RangeError(`${topic} is no compacted topic of the feed ${feed}`);
+      return readThrough(deps.cluster, topic, {
+        through: written.get(topic)!,
+        signal,
+        stallMs: limits.stallMs,
+      });
+    },
+    async commit(batch) {
+      if (over !== null) throw over;
+      if (batch.feed !== feed) throw new RangeError(`a batch of ${batch.feed} in a session of ${feed}`);
+      const { position } = batch;
+      if (position.ownerEpoch !== ownerEpoch) {
+        throw new HighwaterError(
+          'LOG_FENCED',
+          `the batch of ${feed} was made under the ownership ${position.ownerEpoch}, which has ended`,
+        );
+      }
+      // All of it before the transaction begins.
+      const gathered = gatheredOf(batch);
+      const prepared = gathered.sends();
+      for (let attempt = 1; ; attempt++) {
+        const error = await write(prepared, position);
+        if (error === null) break;
+        const failure = kafkaFailure(error, `writing a page of feed ${feed}`, {
+          operation: 'WRITE',
+          cluster: deps.target,
+          transactionalId: deps.transactionalId,
+          topics: [...partitions.keys()],
+        });
+        if (!passesByItself(failure) || attempt >= ATTEMPTS) throw failure;
+      }
+      gathered.release();
+      known = behindLast();
+      // It ends with its source offset.
+      if (gathered.last?.topic === topics.sourceOffset.name) acknowledged = markOf(gathered.last);
+    },
+    async release() {
+      if (over?.code === 'LOG_CLOSED') return;
+      const last = producer;
+      producer = null;
+      over = new HighwaterError('LOG_CLOSED', `the feed ${feed} was released`);
+      try {
+        await Promise.all([last?.disconnect(), deps.cluster.disconnect()]);
+      } catch (error) {
+        logger.debug('a connection could not be closed', { feed, error });
+      } finally {
+        deps.released(session);
+      }
+    },
+  };
+  return session;
+}
+
+/** @throws HighwaterError LOG_FENCED when the feed is another instance's by now; what `isStillOwned` throws */
+async function assertStillOwned({ feed, signal, isStillOwned }: SessionDeps, forMs: number): Promise<void> {
+  if (isStillOwned === undefined) return;
+  const waiting = new AbortController();
+  const late = () => {
+    waiting.abort();
+    return new HighwaterError(
+      'KAFKA_UNREACHABLE',
+      `the other instances were not heard of within ${Math.round(forMs / 1_000)} s`,
+    );
+  };
+  const isMine = await unlessLate(isStillOwned(waiting.signal), Math.max(0, forMs), signal, late);
+  if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${feed}`);
+}
+
+function isCode(error: unknown, code: ErrorCode): error is HighwaterError {
+  return error instanceof HighwaterError && error.code === code;
+}

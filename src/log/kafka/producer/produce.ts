@@ -1,0 +1,134 @@
+import { type CompressionTypes, KafkaJSError } from 'kafkajs';
+import { HighwaterError } from '../../../errors';
+import type { Cluster, ProducerIdentity } from '../connection/cluster';
+import { produceEncoded } from '../protocol/produce-request';
+import type { EncodedRecords } from '../protocol/record-format';
+
+export interface TopicPartition {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** What is to be written to one partition by one request. */
+export interface PartitionRecords extends TopicPartition {
+  readonly records: EncodedRecords;
+}
+
+/** Where it went. */
+export interface Appended extends PartitionRecords {
+  /** Of the first record. */
+  readonly baseOffset: bigint;
+}
+
+export interface Produced {
+  readonly appended: readonly Appended[];
+  /** For so long a quota of the broker holds back what is written next, in ms. */
+  readonly heldBackMs: number;
+}
+
+/** The numbers by which brokers know a record of a producer again: of each partition without a gap. */
+export interface SequenceNumbers {
+  next(place: TopicPartition): number;
+  /** These were taken. */
+  move(taken: PartitionRecords): void;
+}
+
+export function sequenceNumbers(): SequenceNumbers {
+  /** By topic, then partition. */
+  const numbers = new Map<string, Map<number, number>>();
+  const next = ({ topic, partition }: TopicPartition): number => numbers.get(topic)?.get(partition) ?? 0;
+  return {
+    next,
+    move({ topic, partition, records }) {
+      const own = numbers.get(topic) ?? new Map<number, number>();
+      numbers.set(topic, own);
+      // 32 bits, and none for the sign.
+      own.set(partition, (next({ topic, partition }) + records.count) % 2 ** 31);
+    },
+  };
+}
+
+/** As requests name partitions: each topic once. */
+export function byTopic<P extends TopicPartition, T>(
+  places: readonly P[],
+  shape: (place: P) => T,
+): { topic: string; partitions: T[] }[] {
+  const topics = new Map<string, T[]>();
+  for (const place of places) topics.set(place.topic, [...(topics.get(place.topic) ?? []), shape(place)]);
+  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
+}
+
+/** By node id. @throws KafkaJSError for a partition without a leader: that passes */
+export function byLeader(
+  cluster: Cluster,
+  sends: Iterable<PartitionRecords>,
+): Map<string, PartitionRecords[]> {
+  const groups = new Map<string, PartitionRecords[]>();
+  for (const each of sends) {
+    const { topic, partition } = each;
+    const [leader] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+    if (leader === undefined) throw new KafkaJSError(`no leader is known of ${topic}/${partition}`);
+    groups.set(leader, [...(groups.get(leader) ?? []), each]);
+  }
+  return groups;
+}
+
+/** How long a broker may wait for its replicas, in ms. Its connection is given up sooner, and the same is sent again by another. */
+const REPLICAS_MS = 30_000;
+
+/**
+ * One request to one leader.
+ * @throws what kafkajs throws, where one partition was refused: others may have taken theirs. HighwaterError LOG_FAILED for an
+ * answer that is none to this request
+ */
+export async function produceTo(
+  cluster: Cluster,
+  nodeId: string,
+  sends: readonly PartitionRecords[],
+  identity: ProducerIdentity,
+  sequences: SequenceNumbers,
+  compression: CompressionTypes,
+): Promise<Produced> {
+  const broker = await cluster.findBroker({ nodeId });
+  const { topics, clientSideThrottleTime: heldBackMs = 0 } = await produceEncoded(broker, {
+    ...identity,
+    compression,
+    acks: -1,
+    timeout: REPLICAS_MS,
+    topicData: byTopic(sends, (each) => ({
+      partition: each.partition,
+      firstSequence: sequences.next(each),
+      records: each.records,
+    })),
+  });
+  const answers = topics.flatMap(({ topicName, partitions }) =>
+    partitions.map((each) => ({ topic: topicName, ...each })),
+  );
+  const appended = sends.map((each) => ({
+    ...each,
+    baseOffset: baseOffsetOf(each, answers, answers.length === sends.length),
+  }));
+  return { appended, heldBackMs };
+}
+
+interface Answer extends TopicPartition {
+  readonly errorCode: number;
+  readonly baseOffset?: string | undefined;
+}
+
+/** @throws HighwaterError LOG_FAILED unless the answer is that this partition took the messages, once */
+function baseOffsetOf(
+  { topic, partition, records }: PartitionRecords,
+  answers: readonly Answer[],
+  isComplete: boolean,
+): bigint {
+  const taken = answers.find((one) => one.topic === topic && one.partition === partition);
+  const offset = taken?.errorCode === 0 && isComplete ? BigInt(taken.baseOffset ?? -1) : -1n;
+  if (offset >= 0n) return offset;
+  const answer = answers.map((one) => `${one.topic}/${one.partition} with code ${one.errorCode}`);
+  throw new HighwaterError(
+    'LOG_FAILED',
+    `${records.count} records were sent to ${topic}/${partition}, and the answer was ${answer.join(', ') || 'empty'}`,
+    { remedy: 'Nothing, when it passes. Else look into the log of the brokers.' },
+  );
+}

@@ -1,0 +1,241 @@
+import type { CompressionTypes, Kafka } from 'kafkajs';
+import { retrying } from '../../../async/retrying';
+import { joinSignals, pause } from '../../../async/wait';
+import { HighwaterError } from '../../../errors';
+import { type Cluster, type ProducerIdentity, readingCluster } from '../connection/cluster';
+import { mayPass, protocolType } from '../connection/kafka-failure';
+import {
+  type Appended,
+  byLeader,
+  byTopic,
+  type PartitionRecords,
+  produceTo,
+  sequenceNumbers,
+  type TopicPartition,
+} from './produce';
+import { isNotCoordinator, transactionCoordinator } from './transaction-coordinator';
+
+/** An open transaction holds up readers for at most so long, when its owner dies. In ms. */
+export const transactionTimeout = 10_000;
+
+/** The same where a quota holds back parts of a transaction for longer; every broker allows as much by default. In ms. */
+export const heldBackTransactionTimeout = 60_000;
+
+/** What the last send of a transaction and its commit may take, in ms. */
+const REST_MS = 2_000;
+
+/** A quota holds back the rest of a transaction for longer than the transaction may be open. */
+export class HeldBackError extends HighwaterError {}
+
+/** Later the brokers have ended the transaction by themselves. In ms. */
+const PATIENCE_MS = 10_000;
+/** The markers of a transaction are written after its commit is answered, and until then the next one is refused. */
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 500];
+
+/**
+ * The one who may write under a transactional id, until the next InitProducerId of that id. One transaction after the other, and
+ * one call after the other. After any error it is of no more use but for `abort` and `disconnect`.
+ */
+export interface TransactionalProducer {
+  /**
+   * Begins a transaction, or goes on with it: it is going to write to these partitions.
+   * @throws HighwaterError LOG_TOPIC_LOST for a partition that is not there; what kafkajs throws
+   */
+  begin(places: readonly TopicPartition[]): Promise<void>;
+  /**
+   * Writes to each of these partitions, all at once. Tried again as long as that can pass, always under the same sequence numbers:
+   * what a broker has taken already it does not take twice.
+   * @param sends to partitions that `begin` has named, each of them once
+   * @returns in any order, when all replicas have it
+   * @throws HeldBackError; HighwaterError LOG_TOPIC_LOST, LOG_FAILED; what kafkajs throws. Nothing of it is under way then but what was sent to a
+   * broker that does not answer any more
+   */
+  send(sends: readonly PartitionRecords[], compression: CompressionTypes): Promise<Appended[]>;
+  /** @throws what kafkajs throws: nobody knows then whether it is committed */
+  commit(): Promise<void>;
+  abort(): Promise<void>;
+  disconnect(): Promise<void>;
+}
+
+/**
+ * A producer under a transactional id. Its beginning ends whatever an earlier one of that id had begun, and refuses that one from
+ * now on (InitProducerId).
+ *
+ * Over kafkajs's connections, not its producer: that asks for the coordinator, adds a partition and writes for each partition, one
+ * after the other, and sends again under new sequence numbers where several brokers are written to at once. `docs/decisions/0015`.
+ * @param topics that it is going to write to: they exist. None, when it writes nothing
+ * @throws what kafkajs throws; the signal's reason
+ */
+export function connectProducer(
+  kafka: Kafka,
+  transactionalId: string,
+  topics: readonly string[],
+  signal: AbortSignal,
+  timeoutMs = transactionTimeout,
+): Promise<TransactionalProducer> {
+  return producerOver(readingCluster(kafka), transactionalId, topics, signal, PATIENCE_MS, timeoutMs);
+}
+
+/**
+ * @param cluster is the producer's, from now on
+ * @param patienceMs for so long is tried again what can pass
+ */
+export async function producerOver(
+  cluster: Cluster,
+  transactionalId: string,
+  topics: readonly string[],
+  signal: AbortSignal,
+  patienceMs = PATIENCE_MS,
+  timeoutMs = transactionTimeout,
+): Promise<TransactionalProducer> {
+  const closing = new AbortController();
+  const ending = joinSignals([signal, closing.signal]);
+  const { ask } = transactionCoordinator(cluster, transactionalId);
+  const sequences = sequenceNumbers();
+  /** Until then a quota of the brokers holds back what is written. By the own clock, in ms. */
+  let heldBackUntil = 0;
+  let openUntil = 0;
+
+  function retried<T>(work: () => Promise<T>, isWorthIt = mayPass): Promise<T> {
+    return retrying(work, {
+      signal: ending.signal,
+      isWorthIt,
+      forMs: patienceMs,
+      pauseMs: FIRST_PAUSE_MS,
+      longestPauseMs: LONGEST_PAUSE_MS,
+      async recover(error) {
+        // Nothing has moved where the brokers are only busy with the last transaction.
+        if (protocolType(error) !== 'CONCURRENT_TRANSACTIONS')
+          await cluster.refreshMetadata().catch(() => undefined);
+      },
+    });
+  }
+
+  async function initProducerId(): Promise<ProducerIdentity> {
+    const given = await retried(
+      () => ask((broker) => broker.initProducerId({ transactionalId, transactionTimeout: timeoutMs })),
+      isOfCoordinator,
+    );
+    return { ...given, transactionalId };
+  }
+
+  const identity = await connected();
+
+  async function connected(): Promise<ProducerIdentity> {
+    try {
+      signal.throwIfAborted();
+      await cluster.connect();
+      // Without topics kafkajs asks for those of the whole cluster, and fails for any of them that has no leader.
+      if (topics.length > 0) await retried(() => cluster.addMultipleTargetTopics(topics));
+      return await initProducerId();
+    } catch (error) {
+      ending.leave();
+      cluster.disconnect().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  const add = (places: readonly TopicPartition[], isWorthIt = mayPass) =>
+    retried(
+      () =>
+        ask((broker) =>
+          broker.addPartitionsToTxn({ ...identity, topics: byTopic(places, ({ partition }) => partition) }),
+        ),
+      isWorthIt,
+    );
+
+  async function end(transactionResult: boolean): Promise<void> {
+    // Where one that is not the coordinator any more has begun to end it all the same, the same request does no harm: it is answered
+    // as done, or as being done, and then it is looked up. Any other error leaves it open what was done.
+    await retried(() => ask((broker) => broker.endTxn({ ...identity, transactionResult })), isNotCoordinator);
+  }
+
+  return {
+    async begin(places) {
+      // In an open transaction this wait could outlast the transaction's timeout.
+      const heldBackMs = heldBackUntil - performance.now();
+      if (heldBackMs > 0) await pause(heldBackMs, ending.signal);
+      openUntil = performance.now() + timeoutMs;
+      try {
+        await add(places, (error) => mayPass(error) && !isOfPartition(error));
+      } catch (error) {
+        if (!isOfPartition(error)) throw error;
+        // kafkajs tells of one answer out of many, and not whose it is.
+        for (const place of places) await add([place]).catch((refusal) => named([place], refusal));
+      }
+    },
+
+    async send(sends, compression) {
+      const heldBackMs = heldBackUntil - performance.now();
+      if (heldBackMs > 0 && heldBackUntil > openUntil - REST_MS) throw heldBack(heldBackMs, timeoutMs);
+      const appended: Appended[] = [];
+      const left = new Set(sends);
+      const round = async (): Promise<void> => {
+        const sending = [...byLeader(cluster, left)].map(async ([nodeId, own]) => {
+          const produced = await produceTo(cluster, nodeId, own, identity, sequences, compression);
+          appended.push(...produced.appended);
+          heldBackUntil = Math.max(heldBackUntil, performance.now() + produced.heldBackMs);
+          for (const each of own) {
+            sequences.move(each);
+            left.delete(each);
+          }
+        });
+        // All of them: what is sent again must not be under way any more.
+        const failures = (await Promise.allSettled(sending)).flatMap((one) =>
+          one.status === 'rejected' ? [one.reason as unknown] : [],
+        );
+        if (failures.length > 0) throw failures.find((one) => !mayPass(one)) ?? failures[0];
+      };
+      await retried(round).catch((error: unknown) => named([...left], error));
+      return appended;
+    },
+
+    commit: () => end(true),
+    abort: () => end(false),
+    async disconnect() {
+      closing.abort();
+      ending.leave();
+      await cluster.disconnect();
+    },
+  };
+}
+
+function heldBack(ms: number, timeoutMs: number): HeldBackError {
+  const [wait, longest] = [Math.ceil(ms / 1_000), timeoutMs / 1_000];
+  const what = `a produce quota of the brokers holds back the rest of a transaction for ${wait} s, and a transaction may be open for ${longest} s`;
+  return new HeldBackError('LOG_FAILED', what, {
+    remedy: 'Raise the quota of this user or client id (producer_byte_rate), or ask for smaller pages.',
+  });
+}
+
+/** Lets go of a producer that is of no more use. Nobody waits for it: on a dead broker that takes its time. */
+export function drop(producer: Pick<TransactionalProducer, 'disconnect'>): void {
+  producer.disconnect().catch(() => undefined);
+}
+
+/** Of several partitions the brokers' answer, as kafkajs gives it, does not say which one is missing. */
+function named(places: readonly TopicPartition[], error: unknown): never {
+  if (protocolType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
+  // Brokers that restart answer so for a moment, too; they have been asked again for seconds.
+  const [place, ...others] = places;
+  const what =
+    others.length === 0
+      ? `Partition ${place?.partition} of topic ${place?.topic} is not there any more`
+      : `One of these partitions is not there any more: ${places.map((one) => `${one.topic}/${one.partition}`).join(', ')}`;
+  throw new HighwaterError('LOG_TOPIC_LOST', what, { cause: error });
+}
+
+/** Of a partition that is to be added to a transaction: where one is refused, the others are not attempted. */
+function isOfPartition(error: unknown): boolean {
+  return ofPartition.has(protocolType(error) ?? '');
+}
+
+const ofPartition = new Set([
+  'OPERATION_NOT_ATTEMPTED',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'TOPIC_AUTHORIZATION_FAILED',
+]);
+
+function isOfCoordinator(error: unknown): boolean {
+  return isNotCoordinator(error) || protocolType(error) === 'CONCURRENT_TRANSACTIONS';
+}

@@ -1,0 +1,79 @@
+import type { CompressionTypes } from 'kafkajs';
+import { HighwaterError } from '../../../errors';
+import type { PartitionSends } from './partitioned-records';
+import type { Appended, PartitionRecords } from './produce';
+import { drop, type TransactionalProducer } from './producer';
+
+/**
+ * By topic and partition: the offset of the last record that this owner wrote there. Of the topics on which the feed's state
+ * stands; the others' are of no interest.
+ */
+export type WrittenOffsets = Map<string, Map<number, bigint>>;
+
+/**
+ * One transaction: what each partition gets, all partitions at once. Between its begin and its end nothing is awaited but
+ * Kafka: an open transaction holds up every committed reader of its partitions.
+ *
+ * @param partitions at least one
+ * @param written is filled with where the records went, of the topics that it names, also when the commit fails: it may have
+ * succeeded all the same
+ * @param ready is asked when all is sent and nothing committed; what it throws keeps it so
+ * @throws what the producer throws. The transaction is then open, aborted, or committed with its answer lost, and the producer is
+ * let go of. HighwaterError LOG_TOPIC_LOST, LOG_FAILED: for certain it is not committed
+ */
+export async function writeTransaction(
+  producer: TransactionalProducer,
+  partitions: readonly PartitionSends[],
+  compression: CompressionTypes,
+  written: WrittenOffsets,
+  ready: () => Promise<void> = async () => {},
+): Promise<void> {
+  try {
+    await producer.begin(partitions);
+    for (const sends of rounds(partitions)) {
+      for (const appended of await producer.send(sends, compression)) note(appended, written);
+    }
+    await ready();
+  } catch (error) {
+    void abandon(producer);
+    throw error;
+  }
+  try {
+    await producer.commit();
+  } catch (error) {
+    drop(producer);
+    throw error;
+  }
+}
+
+/** The first send of each partition, then the second of those that have one. */
+function* rounds(partitions: readonly PartitionSends[]): Generator<PartitionRecords[]> {
+  for (let round = 0; ; round++) {
+    const sends = partitions.flatMap(({ topic, partition, sends: own }) => {
+      const records = own[round];
+      return records === undefined ? [] : [{ topic, partition, records }];
+    });
+    if (sends.length === 0) return;
+    yield sends;
+  }
+}
+
+/** An open transaction holds up readers until its timeout, or until its id is used again, which may be never. */
+async function abandon(producer: TransactionalProducer): Promise<void> {
+  // Refused where another producer of the id has ended it already.
+  await producer.abort().catch(() => undefined);
+  drop(producer);
+}
+
+/** @throws HighwaterError LOG_TOPIC_LOST: offsets of one log only grow */
+function note({ topic, partition, records, baseOffset }: Appended, written: WrittenOffsets): void {
+  const offsets = written.get(topic);
+  const before = offsets?.get(partition);
+  if (before !== undefined && baseOffset <= before) {
+    throw new HighwaterError(
+      'LOG_TOPIC_LOST',
+      `Partition ${partition} of topic ${topic} stands at offset ${baseOffset}, although this publisher wrote there up to offset ${before}: the topic was made anew, or the brokers lost records.`,
+    );
+  }
+  offsets?.set(partition, baseOffset + BigInt(records.count) - 1n);
+}

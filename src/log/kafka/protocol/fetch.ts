@@ -1,0 +1,169 @@
+import type { ApiCall, Broker } from '../connection/cluster';
+import { fetchRequests } from '../connection/kafkajs-internals';
+import { AnswerReader } from './answer-reader';
+import { flexibleBody, sendFlexible, speaks } from './flexible-requests';
+import { type RecordBatch, readBatches } from './record-batch';
+
+const FETCH = 1;
+
+export interface FetchRequest {
+  /** Of Kafka's protocol: 0 shows records of any transaction, 1 none behind the first one that is open. */
+  readonly isolationLevel: 0 | 1;
+  /** ms */
+  readonly maxWaitTime: number;
+  readonly minBytes: number;
+  readonly maxBytes: number;
+  readonly topics: readonly {
+    readonly topic: string;
+    /** When every topic has one, a topic of the same name with another id is refused as unknown. */
+    readonly topicId?: string | null;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly fetchOffset: string;
+      readonly maxBytes: number;
+    }[];
+  }[];
+}
+
+export interface FetchAnswer {
+  /** For so long a quota of the broker holds back the next answer, in ms. */
+  readonly clientSideThrottleTime?: number;
+  readonly responses: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly FetchedPartition[];
+  }[];
+}
+
+export interface FetchedPartition {
+  readonly partition: number;
+  readonly errorCode: number;
+  /** Behind the last record that all replicas have. */
+  readonly highWatermark: bigint;
+  readonly lastStableOffset: bigint;
+  /** Transactions that were aborted and have records in this answer, by their first offset. */
+  readonly abortedTransactions: readonly { readonly producerId: bigint; readonly firstOffset: bigint }[];
+  /** Those that came whole. */
+  readonly batches: readonly RecordBatch[];
+  /** Of them, and of what came of another one. */
+  readonly recordBytes: number;
+}
+
+/**
+ * A Fetch request, of whose answer the records are still to be decoded. kafkajs makes a dozen objects and long integers of each
+ * record, and copies its headers once for each of them; it also hides batches that compaction has emptied. It still picks the
+ * version of the protocol, keeps the queue of requests, and makes errors of the answer's error codes.
+ * @throws what kafkajs throws; HighwaterError LOG_UNREADABLE when a batch of the answer cannot be read
+ */
+export async function fetchBatches(broker: Broker, asked: FetchRequest): Promise<FetchAnswer> {
+  const call = broker.lookupRequest<FetchAnswer>(FETCH, fetchRequests())(asked);
+  const { parse } = call.response;
+  const isById =
+    asked.topics.every(({ topicId }) => typeof topicId === 'string') && speaks(broker, FETCH, BY_ID);
+  const request = isById ? requestById(asked) : call.request;
+  const decode = (payload: Buffer) => decodeAnswer(payload, request.apiVersion, asked);
+  return sendFlexible(broker, { request, response: { decode, parse } });
+}
+
+/** The first version that names topics by their ids only, of Kafka 3.1. */
+const BY_ID = 13;
+
+/** https://kafka.apache.org/protocol#The_Messages_Fetch */
+function requestById({
+  isolationLevel,
+  maxWaitTime,
+  minBytes,
+  maxBytes,
+  topics,
+}: FetchRequest): ApiCall['request'] {
+  const [consumer, noSession, noEpoch, unknownOffset] = [-1, 0, -1, '-1'];
+  return {
+    apiKey: FETCH,
+    apiName: 'Fetch',
+    apiVersion: BY_ID,
+    encode: async () => {
+      const body = flexibleBody();
+      body.int32(consumer).int32(maxWaitTime).int32(minBytes).int32(maxBytes).int8(isolationLevel);
+      body.int32(noSession).int32(noEpoch);
+      body.array(topics, ({ topicId, partitions }) => {
+        body.id(topicId!).array(partitions, (one) => {
+          body.int32(one.partition).int32(noEpoch).int64(one.fetchOffset).int32(noEpoch);
+          body.int64(unknownOffset).int32(one.maxBytes).tags();
+        });
+        body.tags();
+      });
+      const [forgotten, anyRack] = [[], ''];
+      return body
+        .array(forgotten, () => undefined)
+        .text(anyRack)
+        .tags()
+        .encoded();
+    },
+  };
+}
+
+/** From which version on the answer has what: https://kafka.apache.org/protocol#The_Messages_Fetch */
+const LOG_START_SINCE = 5;
+const SESSION_SINCE = 7;
+/** From here on who asked is to wait; a broker of before has waited itself. */
+const THROTTLED_BY_CLIENT_SINCE = 8;
+const PREFERRED_REPLICA_SINCE = 11;
+
+/** Codes of errors that kafkajs does not know: the topic of this id is not there (any more). */
+const UNKNOWN_IDS: ReadonlySet<number> = new Set([100, 103]);
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
+
+/**
+ * @param version from 4, the first one with transactions, to 11; or 13
+ * @param asked tells the names of topics by their ids
+ */
+export async function decodeAnswer(
+  payload: Buffer,
+  version: number,
+  asked: Pick<FetchRequest, 'topics'> = { topics: [] },
+): Promise<FetchAnswer & { readonly clientSideThrottleTime: number }> {
+  const reader = new AnswerReader(payload);
+  const isById = version >= BY_ID;
+  const nameOf = (id: string) => asked.topics.find(({ topicId }) => topicId === id)?.topic ?? id;
+  const length = () => (isById ? reader.compactLength() : reader.int32());
+  if (isById) reader.skipTags();
+  const throttleTime = reader.int32();
+  if (version >= SESSION_SINCE) reader.skip(2 + 4);
+  const found: { readonly topicName: string; readonly partitions: ReturnType<typeof readPartition>[] }[] = [];
+  for (let topics = length(); topics > 0; topics--) {
+    const topicName = isById ? nameOf(reader.id()) : reader.text();
+    const partitions: ReturnType<typeof readPartition>[] = [];
+    for (let count = length(); count > 0; count--) partitions.push(readPartition(reader, version));
+    if (isById) reader.skipTags();
+    found.push({ topicName, partitions });
+  }
+  const responses = found.map(async ({ topicName, partitions }) => {
+    const decoded = partitions.map(async ({ records, ...partition }) => {
+      const batches = await readBatches(records, `${topicName}/${partition.partition}`);
+      return { ...partition, batches, recordBytes: records.length };
+    });
+    return { topicName, partitions: await Promise.all(decoded) };
+  });
+  const clientSideThrottleTime = version >= THROTTLED_BY_CLIENT_SINCE ? throttleTime : 0;
+  return { clientSideThrottleTime, responses: await Promise.all(responses) };
+}
+
+function readPartition(
+  reader: AnswerReader,
+  version: number,
+): Omit<FetchedPartition, 'batches' | 'recordBytes'> & { readonly records: Buffer } {
+  const isById = version >= BY_ID;
+  const [partition, code] = [reader.int32(), reader.int16()];
+  const errorCode = UNKNOWN_IDS.has(code) ? UNKNOWN_TOPIC_OR_PARTITION : code;
+  const [highWatermark, lastStableOffset] = [reader.int64(), reader.int64()];
+  if (version >= LOG_START_SINCE) reader.skip(8);
+  const abortedTransactions: FetchedPartition['abortedTransactions'][number][] = [];
+  // -1: nothing is said of them.
+  for (let aborted = isById ? reader.compactLength() : reader.int32(); aborted > 0; aborted--) {
+    abortedTransactions.push({ producerId: reader.int64(), firstOffset: reader.int64() });
+    if (isById) reader.skipTags();
+  }
+  if (version >= PREFERRED_REPLICA_SINCE) reader.skip(4);
+  const records = isById ? reader.compactBytes() : reader.bytes();
+  if (isById) reader.skipTags();
+  return { partition, errorCode, highWatermark, lastStableOffset, abortedTransactions, records };
+}

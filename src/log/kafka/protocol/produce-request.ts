@@ -1,0 +1,214 @@
+import { CompressionTypes } from 'kafkajs';
+import type { ApiCall, Broker, BrokerConnection, ProduceAnswer, ProduceRequest } from '../connection/cluster';
+import { compress } from '../connection/compression';
+import { produceRequests } from '../connection/kafkajs-internals';
+import { type Checksum, crc32c } from './crc32c';
+import type { EncodedRecords } from './record-format';
+
+const PRODUCE = 0;
+
+/**
+ * The second of the two connections that kafkajs has to each broker: it uses that for Fetch, and a producer fetches nothing.
+ * Under a quota the broker reads nothing more from the connection that produced, for as long as it likes. The commit of what
+ * was written must not wait for that: it goes over the other connection.
+ */
+const OWN_CONNECTION = 1;
+
+/**
+ * A Produce request whose records are encoded already. kafkajs would copy them ten times, through zeroed buffers of the next power
+ * of two, which costs less in copying than in what the collector does about such an amount of memory. It still picks
+ * the version of the protocol, keeps the queue of requests, and reads the answer.
+ * @throws what kafkajs throws
+ */
+export async function produceEncoded(
+  broker: Broker,
+  request: ProduceRequest<EncodedRecords>,
+): Promise<ProduceAnswer> {
+  const call = broker.lookupRequest(PRODUCE, produceRequests())(request);
+  try {
+    const connection = await broker.connectionPool.getConnection(OWN_CONNECTION);
+    if (connection.sasl && !connection.isAuthenticated())
+      return await sendByKafkajs(connection, call, request);
+    return await sendFramed(connection, call, request);
+  } catch (error) {
+    // As kafkajs does: who asks for this broker next connects anew.
+    if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
+    throw error;
+  }
+}
+
+/** The first one where one has to log in, and the first behind the end of a login: kafkajs knows how to. */
+function sendByKafkajs(
+  connection: BrokerConnection,
+  { request: theirs, response }: ApiCall,
+  request: ProduceRequest<EncodedRecords>,
+): Promise<ProduceAnswer> {
+  const encode = async () => {
+    const buffer = await encodeProduce(request);
+    // As kafkajs asks its own encoder.
+    return { buffer, buf: buffer };
+  };
+  return connection.send({ request: { ...theirs, encode }, response });
+}
+
+/** As the connection's own `send`, but for who writes the frame. */
+async function sendFramed(
+  connection: BrokerConnection,
+  { request: { apiKey, apiName, apiVersion }, response }: ApiCall,
+  request: ProduceRequest<EncodedRecords>,
+): Promise<ProduceAnswer> {
+  const { clientId, requestQueue } = connection;
+  const correlationId = connection.nextCorrelationId();
+  const pieces = await encodePieces(request, { apiKey, apiVersion, correlationId, clientId });
+  const { payload } = await new Promise<{ readonly payload: Buffer }>((resolve, reject) => {
+    connection.failIfNotConnected();
+    requestQueue.push({
+      entry: { apiKey, apiName, apiVersion, correlationId, resolve, reject },
+      expectResponse: true,
+      requestTimeout: null,
+      sendRequest: () => writeAll(connection.socket, pieces),
+    });
+  });
+  const decoded = await response.decode(payload);
+  requestQueue.maybeThrottle(decoded.clientSideThrottleTime);
+  return response.parse(decoded);
+}
+
+/** As one: what is written while the socket is corked goes out by one call. */
+function writeAll(socket: BrokerConnection['socket'], pieces: readonly Buffer[]): void {
+  socket.cork();
+  for (const piece of pieces) socket.write(piece);
+  socket.uncork();
+}
+
+/** What stands before each request, behind its length. */
+export interface RequestHeader {
+  readonly apiKey: number;
+  readonly apiVersion: number;
+  readonly correlationId: number;
+  readonly clientId: string;
+}
+
+/** Of a batch (format v2), before its records. */
+const BATCH_BYTES = 61;
+/** Of them what the length of the batch does not count: itself, and the offset. */
+const UNCOUNTED_BYTES = 12;
+/** The checksum is over all that comes behind it. */
+const BEHIND_CHECKSUM = 21;
+
+/** The body of a Produce request of the versions 3 to 8, which are the same; with a header, all that goes over the wire. */
+export async function encodeProduce(
+  request: ProduceRequest<EncodedRecords>,
+  header: RequestHeader | null = null,
+): Promise<Buffer> {
+  return Buffer.concat(await encodePieces(request, header));
+}
+
+/**
+ * The same, in pieces that follow each other: records are not copied once more. None of them is the memory in which records were
+ * encoded, since that is used again, and a connection that is given up may still hold what it was to write.
+ */
+export async function encodePieces(
+  request: ProduceRequest<EncodedRecords>,
+  header: RequestHeader | null,
+): Promise<Buffer[]> {
+  const { transactionalId, acks, timeout, compression, topicData } = request;
+  const topics = await Promise.all(
+    topicData.map(async ({ topic, partitions }) => ({
+      topic,
+      partitions: await Promise.all(
+        partitions.map(async (each) => ({
+          ...each,
+          bytes:
+            compression === CompressionTypes.None
+              ? Buffer.from(each.records.bytes)
+              : await compress(compression, each.records.bytes),
+        })),
+      ),
+    })),
+  );
+  const frameBytes = header === null ? 0 : 4 + 2 + 2 + 4 + 2 + Buffer.byteLength(header.clientId);
+  let recordsSize = 0;
+  /** Of all else. */
+  let size = frameBytes + 2 + Buffer.byteLength(transactionalId) + 2 + 4 + 4;
+  for (const { topic, partitions } of topics) {
+    size += 2 + Buffer.byteLength(topic) + 4;
+    size += partitions.length * (4 + 4 + BATCH_BYTES);
+    for (const { bytes } of partitions) recordsSize += bytes.length;
+  }
+
+  const checksum = await crc32c();
+  const target = Buffer.allocUnsafe(size);
+  const pieces: Buffer[] = [];
+  let taken = 0;
+  let at = header === null ? 0 : writeHeader(target, header, size + recordsSize);
+  at = writeText(target, at, transactionalId);
+  at = target.writeInt16BE(acks, at);
+  at = target.writeInt32BE(timeout, at);
+  at = target.writeInt32BE(topics.length, at);
+  for (const { topic, partitions } of topics) {
+    at = writeText(target, at, topic);
+    at = target.writeInt32BE(partitions.length, at);
+    for (const each of partitions) {
+      at = target.writeInt32BE(each.partition, at);
+      at = target.writeInt32BE(BATCH_BYTES + each.bytes.length, at);
+      at = writeBatchHeader(target, at, request, each, checksum);
+      pieces.push(target.subarray(taken, at), each.bytes);
+      taken = at;
+    }
+  }
+  return at === taken ? pieces : [...pieces, target.subarray(taken, at)];
+}
+
+function writeHeader(
+  target: Buffer,
+  { apiKey, apiVersion, correlationId, clientId }: RequestHeader,
+  size: number,
+): number {
+  let at = target.writeInt32BE(size - 4, 0);
+  at = target.writeInt16BE(apiKey, at);
+  at = target.writeInt16BE(apiVersion, at);
+  at = target.writeInt32BE(correlationId, at);
+  return writeText(target, at, clientId);
+}
+
+const MAGIC = 2;
+const TRANSACTIONAL = 16;
+
+/** https://kafka.apache.org/documentation/#recordbatch */
+function writeBatchHeader(
+  target: Buffer,
+  start: number,
+  { compression, producerId, producerEpoch }: ProduceRequest<EncodedRecords>,
+  {
+    firstSequence,
+    records,
+    bytes,
+  }: { readonly firstSequence: number; readonly records: EncodedRecords; readonly bytes: Buffer },
+  checksum: Checksum,
+): number {
+  const { count, firstTimestamp, maxTimestamp } = records;
+  const end = start + BATCH_BYTES;
+  let at = target.writeBigInt64BE(0n, start); // the offset is the broker's to give
+  at = target.writeInt32BE(BATCH_BYTES + bytes.length - UNCOUNTED_BYTES, at);
+  at = target.writeInt32BE(0, at); // and so is the epoch of the leader
+  at = target.writeInt8(MAGIC, at);
+  const checksumAt = at;
+  at = target.writeInt16BE(compression | TRANSACTIONAL, checksumAt + 4);
+  at = target.writeInt32BE(count - 1, at);
+  at = target.writeBigInt64BE(BigInt(firstTimestamp), at);
+  at = target.writeBigInt64BE(BigInt(maxTimestamp), at);
+  at = target.writeBigInt64BE(BigInt(producerId), at);
+  at = target.writeInt16BE(producerEpoch, at);
+  at = target.writeInt32BE(firstSequence, at);
+  target.writeInt32BE(count, at);
+  target.writeUInt32BE(checksum(target.subarray(start + BEHIND_CHECKSUM, end), bytes), checksumAt);
+  return end;
+}
+
+function writeText(target: Buffer, start: number, text: string): number {
+  const at = start + 2;
+  const length = target.write(text, at);
+  target.writeInt16BE(length, start);
+  return at + length;
+}

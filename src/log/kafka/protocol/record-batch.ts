@@ -1,0 +1,161 @@
+import { HighwaterError } from '../../../errors';
+import type { LogRecord } from '../../commit-log';
+import { decompress } from '../connection/compression';
+import { type Checksum, crc32c } from './crc32c';
+import { RecordsDecoder } from './records-decoder';
+
+/** As brokers keep it (record format v2), decompressed. https://kafka.apache.org/documentation/#recordbatch */
+export interface RecordBatch {
+  readonly baseOffset: bigint;
+  /** Compaction takes records and leaves this as it was. */
+  readonly lastOffset: bigint;
+  /** -1 where the producer has none. */
+  readonly producerId: bigint;
+  readonly inTransaction: boolean;
+  /** Its record is a marker: the end of a transaction. */
+  readonly isControl: boolean;
+  /** ms; the records have their distances from it. */
+  readonly firstTimestamp: number;
+  /** When brokers took it over, in ms, where the topic is set so that this counts for all its records; null: they have their own. */
+  readonly appendedMs: number | null;
+  readonly count: number;
+  /** The records. */
+  readonly bytes: Buffer;
+}
+
+/** Of a batch, before its records. */
+const HEADER_BYTES = 61;
+/** Of them what the length of the batch does not count: itself, and the offset. */
+const UNCOUNTED_BYTES = 12;
+/** Where its fields begin. The checksum is over all that comes behind it. */
+const at = {
+  baseOffset: 0,
+  length: 8,
+  format: 16,
+  checksum: 17,
+  attributes: 21,
+  lastOffsetDelta: 23,
+  firstTimestamp: 27,
+  maxTimestamp: 35,
+  producerId: 43,
+  count: 57,
+} as const;
+const FORMAT = 2;
+/** Of the attributes. */
+const [CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL] = [7, 8, 16, 32] as const;
+
+/**
+ * The batches of an answer, up to one that is cut off (brokers fill an answer to the byte) or cannot be read: whoever goes on
+ * behind those before it meets it as the first one, and has been given all that stands before.
+ * @param place for errors: `ipos/0`
+ * @throws HighwaterError LOG_UNREADABLE when the first one is damaged, or has a format of before transactions
+ */
+export async function readBatches(records: Buffer, place: string): Promise<RecordBatch[]> {
+  const { batches, failure } = wholeBatches(records, place);
+  const checksum = await crc32c();
+  // Side by side: each is decompressed in another thread.
+  const read = await Promise.allSettled(
+    batches.map(async (batch) => {
+      assertUndamaged(batch, checksum, place);
+      return readBatch(batch, place);
+    }),
+  );
+  const readable: RecordBatch[] = [];
+  for (const one of read) {
+    if (one.status === 'fulfilled') readable.push(one.value);
+    else if (readable.length > 0) break;
+    else throw one.reason;
+  }
+  if (readable.length === 0 && failure !== null) throw failure;
+  return readable;
+}
+
+/** @returns the first ones that are whole, and why the one behind them is none, unless it is only cut off */
+function wholeBatches(
+  records: Buffer,
+  place: string,
+): { readonly batches: readonly Buffer[]; readonly failure: HighwaterError | null } {
+  const batches: Buffer[] = [];
+  for (let start = 0; start + HEADER_BYTES <= records.length; ) {
+    const end = start + UNCOUNTED_BYTES + records.readInt32BE(start + at.length);
+    const format = records[start + at.format];
+    const batch = () => `the batch of ${place} at offset ${records.readBigInt64BE(start + at.baseOffset)}`;
+    if (format !== FORMAT) return { batches, failure: otherFormat(batch(), format) };
+    if (end < start + HEADER_BYTES) {
+      return { batches, failure: new HighwaterError('LOG_UNREADABLE', `${batch()} has no length`) };
+    }
+    if (end > records.length) break;
+    batches.push(records.subarray(start, end));
+    start = end;
+  }
+  return { batches, failure: null };
+}
+
+/** kafkajs does not check it, and nothing else tells that an uncompressed value is damaged. */
+function assertUndamaged(batch: Buffer, checksum: Checksum, place: string): void {
+  const told = batch.readUInt32BE(at.checksum);
+  const found = checksum(batch.subarray(at.attributes));
+  if (told === found) return;
+  const what = `the batch of ${place} at offset ${batch.readBigInt64BE(at.baseOffset)} is damaged: its checksum is ${hex(found)}, and ought to be ${hex(told)}`;
+  throw new HighwaterError('LOG_UNREADABLE', what);
+}
+
+const hex = (sum: number): string => sum.toString(16).padStart(8, '0');
+
+async function readBatch(batch: Buffer, place: string): Promise<RecordBatch> {
+  const attributes = batch.readInt16BE(at.attributes);
+  const baseOffset = batch.readBigInt64BE(at.baseOffset);
+  const maxTimestamp = Number(batch.readBigInt64BE(at.maxTimestamp));
+  const header = {
+    baseOffset,
+    lastOffset: baseOffset + BigInt(batch.readInt32BE(at.lastOffsetDelta)),
+    firstTimestamp: Number(batch.readBigInt64BE(at.firstTimestamp)),
+    appendedMs: (attributes & APPEND_TIME) === 0 ? null : maxTimestamp,
+    producerId: batch.readBigInt64BE(at.producerId),
+    inTransaction: (attributes & TRANSACTIONAL) !== 0,
+    isControl: (attributes & CONTROL) !== 0,
+    count: batch.readInt32BE(at.count),
+  };
+  const bytes = batch.subarray(HEADER_BYTES);
+  // Of one that compaction has emptied nothing is left to decompress.
+  if (header.count === 0) return { ...header, bytes };
+  try {
+    return { ...header, bytes: await decompress(attributes & CODEC, bytes) };
+  } catch (cause) {
+    // Not of the batch: this machine lacks the codec.
+    if (cause instanceof HighwaterError) throw cause;
+    const what = `the batch of ${place} at offset ${baseOffset} cannot be decompressed: ${(cause as Error).message}`;
+    throw new HighwaterError('LOG_UNREADABLE', what, { cause });
+  }
+}
+
+/**
+ * The records of a batch, one at a time. Their values are views of the batch: who keeps one copies it.
+ * @throws HighwaterError LOG_UNREADABLE when the bytes are no records
+ */
+export function* recordsOf(topic: string, partition: number, batch: RecordBatch): Generator<LogRecord> {
+  const { baseOffset, firstTimestamp, appendedMs, bytes, count } = batch;
+  const decoder = new RecordsDecoder(bytes);
+  const base = Number(baseOffset);
+  for (let i = 0; i < count; i++) {
+    const record = decoder.next();
+    if (record === null) {
+      const what = `record ${i + 1} of ${count} in the batch of ${topic}/${partition} at offset ${baseOffset} cannot be decoded`;
+      throw new HighwaterError('LOG_UNREADABLE', what);
+    }
+    const { offsetDelta, timestampDelta, key, value, headers } = record;
+    const timestamp = appendedMs ?? firstTimestamp + timestampDelta;
+    yield { topic, partition, logOffset: base + offsetDelta, timestamp, key, headers, value };
+  }
+}
+
+function otherFormat(batch: string, format: number | undefined): HighwaterError {
+  return new HighwaterError(
+    'LOG_UNREADABLE',
+    `${batch} has format ${format}; only ${FORMAT} is read, in which Kafka has written since 0.11`,
+    {
+      remedy:
+        'Publish to topics of their own (HIGHWATER_TOPIC_PREFIX), or let retention take what is so old.',
+    },
+  );
+}

@@ -1,0 +1,75 @@
+import { HighwaterError } from '../../../errors';
+import type { Cluster } from '../connection/cluster';
+import { type RecordBatch, recordsOf } from '../protocol/record-batch';
+import { nextOffset } from './committed';
+import {
+  BYTES_PER_PARTITION,
+  type FetchPosition,
+  fetchPartitions,
+  leaderOf,
+  notWhole,
+  READ_UNCOMMITTED,
+} from './fetch-partitions';
+
+/** How long a broker may have nothing of what is there: one that asks too much has to wait, and a new leader does not know yet. */
+const PATIENCE_MS = 10_000;
+const MAX_WAIT_MS = 100;
+
+/**
+ * All that is written in a partition, of open and aborted transactions too, and their markers.
+ * @param from inclusive; the first batch may begin before it
+ * @param to exclusive, and no more than there is; the last batch may end behind it
+ * @throws HighwaterError LOG_FAILED, LOG_UNREADABLE; errors of kafkajs
+ */
+export async function* batchesBetween(
+  cluster: Cluster,
+  { topic, partition }: Pick<FetchPosition, 'topic' | 'partition'>,
+  from: bigint,
+  to: bigint,
+): AsyncGenerator<RecordBatch> {
+  let emptySince: number | null = null;
+  for (let next = from; next < to; ) {
+    const place = { topic, partition, next };
+    const maxWaitMs = emptySince === null ? 0 : MAX_WAIT_MS;
+    const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs, maxBytes: BYTES_PER_PARTITION };
+    const answers = await fetchPartitions(cluster, leaderOf(cluster, place), [place], wanted);
+    const answer = answers.get(`${topic} ${partition}`);
+    if (answer !== undefined && answer.batches.length > 0) {
+      const { batches } = answer;
+      for (const batch of batches) if (batch.baseOffset < to && batch.lastOffset >= from) yield batch;
+      next = nextOffset({ batches }, next);
+      emptySince = null;
+      continue;
+    }
+    if (answer !== undefined && answer.recordBytes > 0) throw notWhole(place, answer);
+    // Compacted away, all of it.
+    if (answer !== undefined && answer.highWatermark >= to) return;
+    emptySince ??= performance.now();
+    if (performance.now() - emptySince > PATIENCE_MS) {
+      const what = `${topic}/${partition} could not be read beyond offset ${next} of ${to}`;
+      throw new HighwaterError('LOG_FAILED', what);
+    }
+  }
+}
+
+/**
+ * Offsets of records of any program in partition 0 of a topic, of open and aborted transactions too, without markers.
+ * @param from inclusive
+ * @param to exclusive
+ */
+export async function dataBetween(
+  cluster: Cluster,
+  topic: string,
+  from: bigint,
+  to: bigint,
+): Promise<readonly bigint[]> {
+  const found: bigint[] = [];
+  for await (const batch of batchesBetween(cluster, { topic, partition: 0 }, from, to)) {
+    if (batch.isControl) continue;
+    for (const { logOffset } of recordsOf(topic, 0, batch)) {
+      const offset = BigInt(logOffset);
+      if (offset >= from && offset < to) found.push(offset);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,128 @@
+import { HighwaterError } from '../../../errors';
+import type { Cluster } from '../connection/cluster';
+import { type FetchAnswer, type FetchedPartition, fetchBatches } from '../protocol/fetch';
+
+/** Where to read from. */
+export interface FetchPosition {
+  readonly topic: string;
+  /** The id of the topic to read. Null or left out: the topic that has the name now. */
+  readonly topicId?: string | null;
+  readonly partition: number;
+  /** Offset of the record to come. */
+  readonly next: bigint;
+}
+
+export const BYTES_PER_PARTITION = 4 * 1_048_576;
+const BYTES_PER_ANSWER = 32 * 1_048_576;
+
+/** Of Kafka's protocol. */
+export const [READ_UNCOMMITTED, READ_COMMITTED] = [0, 1] as const;
+
+/**
+ * One answer of a broker, by `<topic> <partition>`. Takes as long as a quota of the broker holds the answer back.
+ * @throws errors of kafkajs; HighwaterError LOG_UNREADABLE; LOG_FAILED when a quota holds everything back for a minute
+ */
+export async function fetchPartitions(
+  cluster: Cluster,
+  nodeId: string,
+  positions: readonly FetchPosition[],
+  { isolationLevel, maxWaitMs, maxBytes }: Wanted,
+): Promise<Map<string, FetchedPartition>> {
+  const broker = await cluster.findBroker({ nodeId });
+  // Who comes first is served first, and the last ones may be left out.
+  const first = turns++ % positions.length;
+  const request = {
+    isolationLevel,
+    maxWaitTime: maxWaitMs,
+    minBytes: maxWaitMs === 0 ? 0 : 1,
+    maxBytes: BYTES_PER_ANSWER,
+    topics: [...positions.slice(first), ...positions.slice(0, first)].map(
+      ({ topic, topicId, partition, next }) => ({
+        topic,
+        topicId: topicId ?? null,
+        partitions: [{ partition, fetchOffset: String(next), maxBytes }],
+      }),
+    ),
+  };
+  let answer = await fetchBatches(broker, request);
+  const giveUpAt = performance.now() + HELD_BACK_MS;
+  while (isHeldBack(answer)) {
+    if (performance.now() > giveUpAt) throw heldBack(positions);
+    answer = await fetchBatches(broker, request);
+  }
+  const { responses } = answer;
+  const found = new Map<string, FetchedPartition>();
+  for (const { topicName, partitions } of responses) {
+    for (const fetched of partitions) found.set(`${topicName} ${fetched.partition}`, fetched);
+  }
+  return found;
+}
+
+/**
+ * By a quota: the answer has no partition then, whatever there is to read. Callers would take that for the end of the records.
+ * The connection keeps the next request until the broker reads again.
+ */
+function isHeldBack({ responses, clientSideThrottleTime = 0 }: FetchAnswer): boolean {
+  return clientSideThrottleTime > 0 && responses.length === 0;
+}
+
+/** A quota that allows any of it at all allows it within seconds. */
+const HELD_BACK_MS = 60_000;
+
+function heldBack(positions: readonly FetchPosition[]): HighwaterError {
+  const where = positions.map(({ topic, partition }) => `${topic}/${partition}`).join(', ');
+  const what = `a fetch quota of the brokers held back every record of ${where} for ${HELD_BACK_MS / 1_000} s`;
+  return new HighwaterError('LOG_FAILED', what, {
+    now: 'Reading is tried again.',
+    remedy:
+      'Raise the quota of this user or client id (consumer_byte_rate): in ten seconds it must allow at least one batch of records, usually up to 1 MB.',
+  });
+}
+
+interface Wanted {
+  /** Of Kafka's protocol. */
+  readonly isolationLevel: 0 | 1;
+  /** How long the broker waits for records where there are none; 0: not at all. */
+  readonly maxWaitMs: number;
+  /** Of each partition. */
+  readonly maxBytes: number;
+}
+
+let turns = 0;
+
+/** In place of the leader's id, where a partition has no leader. */
+export const NO_LEADER = '-1';
+
+/** The broker that leads a partition. @throws HighwaterError LOG_FAILED */
+export function leaderOf(cluster: Cluster, place: Pick<FetchPosition, 'topic' | 'partition'>): string {
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(place.topic, [place.partition]));
+  if (nodeId === undefined || nodeId === NO_LEADER) throw missingPartition(place);
+  return nodeId;
+}
+
+/** Whether a partition is there and has no leader, by what the cluster heard last. */
+export function isLeaderless(
+  cluster: Cluster,
+  { topic, partition }: Pick<FetchPosition, 'topic' | 'partition'>,
+): boolean {
+  return NO_LEADER in cluster.findLeaderForPartitions(topic, [partition]);
+}
+
+export function missingPartition({
+  topic,
+  partition,
+}: Pick<FetchPosition, 'topic' | 'partition'>): HighwaterError {
+  const what = `partition ${partition} of topic ${topic} has no leader, or is not there any more`;
+  return new HighwaterError('LOG_FAILED', what, {
+    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+  });
+}
+
+/** Brokers send the first batch whole, however large: what is taken for its length is not. To step on would lose its records. */
+export function notWhole(
+  { topic, partition, next }: FetchPosition,
+  { recordBytes }: FetchedPartition,
+): HighwaterError {
+  const what = `of ${topic}/${partition} from offset ${next} on came ${recordBytes} bytes, which are no whole batch`;
+  return new HighwaterError('LOG_UNREADABLE', what);
+}

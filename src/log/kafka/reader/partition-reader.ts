@@ -1,0 +1,287 @@
+import { HighwaterError } from '../../../errors';
+import type { LogRecord } from '../../commit-log';
+import type { Cluster } from '../connection/cluster';
+import { isForbidden } from '../connection/kafka-failure';
+import type { FetchedPartition } from '../protocol/fetch';
+import { recordsOf } from '../protocol/record-batch';
+import { committedBatches, nextOffset } from './committed';
+import {
+  BYTES_PER_PARTITION,
+  type FetchPosition,
+  fetchPartitions,
+  isLeaderless,
+  leaderOf,
+  missingPartition,
+  NO_LEADER,
+  notWhole,
+  READ_COMMITTED,
+  READ_UNCOMMITTED,
+} from './fetch-partitions';
+
+/** One partition that is being read, and how far it has been. */
+export interface PartitionPosition extends FetchPosition {
+  next: bigint;
+  /** Reading ends here; null: never. */
+  end: bigint | null;
+  /** Whether compaction takes records from the topic. Left out: not known yet; the broker is asked when it matters. */
+  isCompacted?: boolean;
+  /** In the last round nothing came, although something was there for readers, or nobody could be asked: it had no leader. */
+  isHeldBack?: boolean;
+}
+
+/**
+ * One round over all positions that have not come to their end. What has been committed since is returned, in log order per
+ * partition, and the positions move on. Records are decoded one at a time, when they are asked for. Partitions without a leader
+ * are left out, as long as others have one.
+ * @param maxWaitMs how long a broker waits for records where there are none
+ * @param maxBytes of one partition; the first batch comes even so
+ * @throws errors of kafkajs, HighwaterError LOG_UNREADABLE, LOG_FAILED (none has a leader); no position has moved then, whatever other leaders answered: the round
+ * can be tried again. Where records that are asked for cannot be decoded, LOG_UNREADABLE too, and the positions have moved
+ */
+export async function fetchRound(
+  cluster: Cluster,
+  positions: readonly PartitionPosition[],
+  maxWaitMs: number,
+  maxBytes = BYTES_PER_PARTITION,
+): Promise<Iterable<LogRecord>> {
+  const byLeader = new Map<string, PartitionPosition[]>();
+  let leaderless: PartitionPosition | null = null;
+  for (const position of positions) {
+    if (isAtEnd(position)) continue;
+    if (isLeaderless(cluster, position)) {
+      position.isHeldBack = true;
+      leaderless = position;
+      continue;
+    }
+    const leader = leaderOf(cluster, position);
+    byLeader.set(leader, [...(byLeader.get(leader) ?? []), position]);
+  }
+  if (leaderless !== null && byLeader.size === 0) throw missingPartition(leaderless);
+  const rounds = await Promise.all(
+    [...byLeader].map(([nodeId, own]) => fetchFrom(cluster, nodeId, own, maxWaitMs, maxBytes)),
+  );
+  for (const { moved } of rounds) for (const [position, next] of moved) position.next = next;
+  return inOrder(rounds.flatMap(({ records }) => records));
+}
+
+/**
+ * The same, decoded.
+ * @throws the same, and HighwaterError LOG_UNREADABLE: no position has moved then
+ */
+export async function fetchDecoded(
+  cluster: Cluster,
+  positions: readonly PartitionPosition[],
+  maxWaitMs: number,
+  maxBytes: number,
+): Promise<LogRecord[]> {
+  const before = positions.map(({ next }) => next);
+  const records = await fetchRound(cluster, positions, maxWaitMs, maxBytes);
+  try {
+    return [...records];
+  } catch (error) {
+    for (const [i, position] of positions.entries()) position.next = before[i]!;
+    throw error;
+  }
+}
+
+function* inOrder(parts: readonly Iterable<LogRecord>[]): Generator<LogRecord> {
+  for (const part of parts) yield* part;
+}
+
+export function isAtEnd({ next, end }: PartitionPosition): boolean {
+  return end !== null && next >= end;
+}
+
+async function fetchFrom(
+  cluster: Cluster,
+  nodeId: string,
+  positions: readonly PartitionPosition[],
+  maxWaitMs: number,
+  maxBytes: number,
+): Promise<{ records: Iterable<LogRecord>[]; moved: Map<PartitionPosition, bigint> }> {
+  const wanted = { isolationLevel: READ_COMMITTED, maxWaitMs, maxBytes };
+  const fetched = await fetchPartitions(cluster, nodeId, positions, wanted);
+  const records: Iterable<LogRecord>[] = [];
+  const moved = new Map<PartitionPosition, bigint>();
+  for (const position of positions) {
+    const { topic, partition, next } = position;
+    let answer = fetched.get(`${topic} ${partition}`);
+    if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
+      // Left out of a full answer: asked for alone, it cannot be.
+      const alone = await fetchPartitions(cluster, nodeId, [position], wanted);
+      answer = alone.get(`${topic} ${partition}`);
+    }
+    if (answer === undefined) continue;
+    records.push(committedRecordsOf(answer, position, next));
+    const behind = isBehind(answer, next);
+    const goesOnAt = behind
+      ? await behindGap(cluster, nodeId, position, answer, maxWaitMs)
+      : nextOffset(answer, next);
+    position.isHeldBack = behind && goesOnAt === next;
+    moved.set(position, goesOnAt);
+  }
+  return { records, moved };
+}
+
+/** Something stable is there, and none of it came. */
+function isBehind({ lastStableOffset, batches }: FetchedPartition, next: bigint): boolean {
+  return batches.length === 0 && lastStableOffset > next;
+}
+
+/**
+ * Where to go on when an answer for this partition alone had nothing, though there ought to be something. Compaction may have
+ * taken all up to an open transaction, of which the first batch is seen then by who asks for any. But a broker that gets
+ * remote storage answers like that too while the storage is slow: whoever stepped on would lose them. Compacted topics are never
+ * kept in remote storage (KIP-405), so an empty answer is believed for those alone.
+ */
+async function behindGap(
+  cluster: Cluster,
+  nodeId: string,
+  position: PartitionPosition,
+  answer: FetchedPartition,
+  maxWaitMs: number,
+): Promise<bigint> {
+  const { topic, partition, next, end } = position;
+  if (answer.recordBytes > 0) throw notWhole(position, answer);
+  const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs, maxBytes: 1 };
+  const any = await fetchPartitions(cluster, nodeId, [position], wanted);
+  const first = any.get(`${topic} ${partition}`)?.batches[0];
+  if (first === undefined) {
+    // What is to come leads over the gap; without it, a reader that has an end would never come to it.
+    if (end === null) return next;
+    position.isCompacted ??= await isCompacted(cluster, nodeId, topic);
+    return position.isCompacted ? next + 1n : next;
+  }
+  if (first.baseOffset <= next) return next;
+  if (first.baseOffset > answer.lastStableOffset) return answer.lastStableOffset;
+  return first.baseOffset;
+}
+
+/** False as well where this user may not see the settings: then the reader waits rather than lose records. @throws errors of kafkajs */
+async function isCompacted(cluster: Cluster, nodeId: string, topic: string): Promise<boolean> {
+  const broker = await cluster.findBroker({ nodeId });
+  try {
+    const { resources } = await broker.describeConfigs({
+      resources: [{ type: TOPIC, name: topic, configNames: [CLEANUP_POLICY] }],
+    });
+    const entries = resources.flatMap(({ configEntries }) => configEntries);
+    const policy = entries.find(({ configName }) => configName === CLEANUP_POLICY)?.configValue;
+    return policy?.split(',').includes('compact') ?? false;
+  } catch (error) {
+    if (isForbidden(error)) return false;
+    throw error;
+  }
+}
+
+/** Of Kafka's protocol: the kind of thing whose settings are asked for. */
+const TOPIC = 2;
+const CLEANUP_POLICY = 'cleanup.policy';
+
+/** From an offset on, which may lie within the first batch, up to the position's end. */
+function* committedRecordsOf(
+  fetched: FetchedPartition,
+  { topic, partition, end }: PartitionPosition,
+  from: bigint,
+): Generator<LogRecord> {
+  const [first, behind] = [Number(from), end === null ? Number.POSITIVE_INFINITY : Number(end)];
+  for (const batch of committedBatches(fetched)) {
+    for (const record of recordsOf(topic, partition, batch)) {
+      if (record.logOffset >= behind) return;
+      if (record.logOffset >= first) yield record;
+    }
+  }
+}
+
+/** What is asked for here is behind what readers are shown already, and comes at once from a broker that is well. */
+const READ_MS = 20_000;
+
+/**
+ * What readers are shown of one partition of a compacted topic, through an end that they are shown.
+ * @throws HighwaterError LOG_RESTORE_STALLED when it takes too long; errors of kafkajs
+ */
+export async function committedRecords(
+  cluster: Cluster,
+  place: PartitionPosition & { end: bigint },
+): Promise<LogRecord[]> {
+  const position = { ...place, isCompacted: true };
+  const records: LogRecord[] = [];
+  const giveUpAt = performance.now() + READ_MS;
+  while (!isAtEnd(position)) {
+    for (const record of await fetchRound(cluster, [position], 500)) records.push(record);
+    if (!isAtEnd(position) && performance.now() > giveUpAt) {
+      const { topic, partition, next, end } = position;
+      const what = `${topic}/${partition} could not be read beyond offset ${next} of ${end}`;
+      throw new HighwaterError('LOG_RESTORE_STALLED', what);
+    }
+  }
+  return records;
+}
+
+/**
+ * Offsets of the partitions of topics: of the first retained record (`beginning`), after the last one that readers are shown
+ * (`end`), or after the last one there is, in open transactions too (`written`).
+ * @param leaderless `skip` leaves out partitions that have no leader
+ * @throws errors of kafkajs; HighwaterError LOG_FAILED when a partition has no leader, unless these are skipped
+ */
+export async function partitionOffsets(
+  cluster: Cluster,
+  topics: readonly string[],
+  at: 'beginning' | 'end' | 'written' | { readonly sinceMs: number },
+  leaderless: 'fail' | 'skip' = 'fail',
+): Promise<PartitionPosition[]> {
+  const byLeader = new Map<
+    string,
+    { topic: string; partitions: { partition: number; timestamp: number }[] }[]
+  >();
+  const timestamp = typeof at === 'object' ? at.sinceMs : at === 'beginning' ? FIRST_RETAINED : LAST;
+  for (const topic of topics) {
+    const all = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
+    for (const [leader, led] of Object.entries(cluster.findLeaderForPartitions(topic, all))) {
+      if (leader === NO_LEADER) {
+        if (leaderless === 'fail') throw missingPartition({ topic, partition: led[0]! });
+        continue;
+      }
+      const asked = { topic, partitions: led.map((partition) => ({ partition, timestamp })) };
+      byLeader.set(leader, [...(byLeader.get(leader) ?? []), asked]);
+    }
+  }
+  const isolationLevel = at === 'written' ? READ_UNCOMMITTED : READ_COMMITTED;
+  const answers = await Promise.all(
+    [...byLeader].map(async ([nodeId, asked]) => {
+      const broker = await cluster.findBroker({ nodeId });
+      const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
+      return responses;
+    }),
+  );
+  return answers
+    .flat()
+    .flatMap(({ topic, partitions }) =>
+      partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
+    );
+}
+
+/**
+ * Of each partition that has a leader, the offset of the first record that readers are shown and that is as late as a time; else the
+ * end.
+ */
+export async function offsetsSince(
+  cluster: Cluster,
+  topics: readonly string[],
+  sinceMs: number,
+): Promise<PartitionPosition[]> {
+  // The end is asked for first: what is written between the two answers lies behind it.
+  const ends = await partitionOffsets(cluster, topics, 'end', 'skip');
+  const found = await partitionOffsets(cluster, topics, { sinceMs }, 'skip');
+  return ends.map((end) => {
+    // -1: no record is as late as that.
+    const since = found.find((one) => isSamePartition(one, end))?.next ?? -1n;
+    return since >= 0n && since < end.next ? { ...end, next: since } : end;
+  });
+}
+
+export function isSamePartition(one: FetchPosition, other: FetchPosition): boolean {
+  return one.topic === other.topic && one.partition === other.partition;
+}
+
+/** Of Kafka's protocol. */
+const [FIRST_RETAINED, LAST] = [-2, -1] as const;

@@ -1,0 +1,138 @@
+import { setMaxListeners } from 'node:events';
+import path from 'node:path';
+import { pause } from '../../../async/wait';
+import type { Logger } from '../../../logging/logger';
+import type { AssignedPartition, GroupMember, GroupOptions } from '../../consumer-log';
+import { makeDataFolder } from '../file/data-folder';
+import { type FolderLock, lockFolder } from '../file/folder-lock';
+import { attempt } from '../file/sqlite';
+import { assertKept } from '../position';
+import { committedSince, logRecord, type ReadDeps } from '../read';
+import { openGroupOffsets } from './group-offsets';
+
+export interface LocalGroupDeps {
+  readonly reading: ReadDeps;
+  readonly logger: Logger;
+  /** Made when it is missing. */
+  readonly folder: string;
+}
+
+/** How often a member that waits looks whether the one before it has gone. */
+const TURN_MS = 500;
+const BATCH = 500;
+
+/**
+ * On the embedded log one member of a group has all partitions, and the others wait until it ends, however it does: the
+ * operating system tells. Each group has a file of its own, so that no consumer ever keeps the publisher waiting.
+ */
+export function joinLocalGroup(
+  { groupId, topics, work }: GroupOptions,
+  { reading, logger, folder }: LocalGroupDeps,
+): GroupMember {
+  const leaving = new AbortController();
+  // Each partition waits on it.
+  setMaxListeners(0, leaving.signal);
+  const over = live();
+  // Whoever joined is told; one that has left does not listen any more.
+  over.catch(() => undefined);
+
+  async function live(): Promise<void> {
+    const file = path.join(folder, `${encodeURIComponent(groupId)}.db`);
+    attempt(file, () => makeDataFolder(folder));
+    const lock = await turn(`${file}.lock`);
+    if (lock === null) return;
+    try {
+      const offsets = openGroupOffsets(file);
+      try {
+        await workAll(offsets);
+      } finally {
+        offsets.close();
+      }
+    } finally {
+      lock.release();
+    }
+  }
+
+  async function turn(file: string): Promise<FolderLock | null> {
+    for (let tries = 0; !leaving.signal.aborted; tries++) {
+      const lock = lockFolder(file);
+      if (lock !== null) return lock;
+      if (tries === 0) logger.warn(`Another process has the group ${groupId}; this one waits until it ends.`);
+      await pause(TURN_MS, leaving.signal);
+    }
+    return null;
+  }
+
+  /** Every partition of every topic, those that come later too. */
+  async function workAll(offsets: ReturnType<typeof openGroupOffsets>): Promise<void> {
+    const workers: Promise<void>[] = [];
+    const begun = new Set<string>();
+    try {
+      await giveAll();
+    } finally {
+      // Where the log cannot be read any more, nobody else begins before what is in hand is done.
+      leaving.abort();
+      await Promise.all(workers);
+    }
+
+    async function giveAll(): Promise<void> {
+      while (!leaving.signal.aborted) {
+        const reader = reading.reader();
+        const version = reader?.dataVersion() ?? null;
+        for (const topic of topics) {
+          const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
+          for (let partition = 0; partition < partitions; partition++) {
+            if (begun.has(`${topic} ${partition}`)) continue;
+            begun.add(`${topic} ${partition}`);
+            const end = reader!.endOffset(topic, partition);
+            const range = { first: reader!.firstOffset(topic, partition), end, sinceJoined: end };
+            const committed = offsets.committed(topic, partition);
+            const given: AssignedPartition = {
+              topic,
+              topicId: null,
+              isRecreated: false,
+              partition,
+              committed,
+              range,
+              revoked: leaving.signal,
+              records: (from) => batches(topic, partition, from),
+              commit: async (next) => offsets.commit(topic, partition, next),
+            };
+            // What `work` throws is its caller's to know; the others go on.
+            workers.push(work(given).catch(() => undefined));
+          }
+        }
+        if (begun.size > 0 && topics.every((topic) => begun.has(`${topic} 0`))) await aborted(leaving.signal);
+        else await committedSince(version, reading, leaving.signal);
+      }
+    }
+  }
+
+  async function* batches(topic: string, partition: number, from: number) {
+    const reader = reading.reader()!;
+    assertKept(reader, { topic, partition, next: from, end: reader.endOffset(topic, partition) });
+    for (let next = from; !leaving.signal.aborted; ) {
+      const version = reader.dataVersion();
+      const found = reader.records(topic, partition, next, BATCH);
+      if (found.length === 0) {
+        await committedSince(version, reading, leaving.signal);
+        continue;
+      }
+      next = found.at(-1)!.logOffset + 1;
+      yield found.map((record) => logRecord(topic, partition, record));
+    }
+  }
+
+  return {
+    over,
+    async leave() {
+      leaving.abort();
+      await over.catch(() => undefined);
+    },
+  };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

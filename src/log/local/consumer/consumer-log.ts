@@ -1,0 +1,100 @@
+import path from 'node:path';
+import type { SchemaRegistry } from '../../../avro/registry/registry';
+import { HighwaterError } from '../../../errors';
+import type { Logger } from '../../../logging/logger';
+import type { LogRecord } from '../../commit-log';
+import type { ConsumerLog, GroupMember } from '../../consumer-log';
+import { openReaderConnection, type ReaderConnection } from '../file/reader-connection';
+import { sameFileGuard } from '../file/same-file';
+import { openLocalLog } from '../local-log';
+import { assertKept } from '../position';
+import { type ReadDeps, read } from '../read';
+import { joinLocalGroup } from './consumer-group';
+
+export interface LocalConsumerLogOptions {
+  /** Folder of `highwater.db`. It need not be there yet. */
+  readonly dataDir: string;
+  readonly logger: Logger;
+  readonly busyTimeoutMs?: number;
+}
+
+/** The embedded log for its consumers. Nothing is written to the publisher's file but what is appended. */
+export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
+  readonly consumerLog: ConsumerLog;
+  readonly registry: SchemaRegistry;
+} {
+  const { dataDir, logger, busyTimeoutMs = 5_000 } = options;
+  const file = path.resolve(dataDir, 'highwater.db');
+  const { commitLog, registry } = openLocalLog(options);
+  const members = new Set<GroupMember>();
+  let connection: ReaderConnection | null = null;
+  let assertSame = (): void => undefined;
+  let isClosed = false;
+  const reading: ReadDeps = {
+    isClosed: () => isClosed,
+    reader() {
+      if (connection === null) {
+        assertSame = sameFileGuard(file);
+        connection = openReaderConnection(file, busyTimeoutMs);
+      } else assertSame();
+      return connection;
+    },
+  };
+
+  function assertOpen(): void {
+    if (isClosed) throw new HighwaterError('LOG_CLOSED', `${file} was closed`);
+  }
+
+  async function ends(topic: string, signal: AbortSignal): Promise<ReadonlyMap<number, number>> {
+    signal.throwIfAborted();
+    assertOpen();
+    const reader = reading.reader();
+    const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
+    return new Map(Array.from({ length: partitions }, (_, i) => [i, reader!.endOffset(topic, i)]));
+  }
+
+  const consumerLog: ConsumerLog = {
+    ends: (topic, _at, signal) => ends(topic, signal),
+    presentEnds: ends,
+    endsWithId: async (topic, signal) => ({ topicId: null, ends: await ends(topic, signal) }),
+    async *load(topic, signal): AsyncGenerator<LogRecord> {
+      signal.throwIfAborted();
+      assertOpen();
+      yield* read([topic], { fromBeginning: true, follow: false, signal }, reading);
+      signal.throwIfAborted();
+      assertOpen();
+    },
+    follow(topic, from, signal) {
+      assertOpen();
+      return read(
+        [topic],
+        { fromBeginning: true, follow: true, signal },
+        reading,
+        (_name, partition, end) => {
+          const next = from.get(partition);
+          if (next === null) return end;
+          // The beginning is where it is by now.
+          if (next === undefined) return 0;
+          assertKept(reading.reader()!, { topic, partition, next, end });
+          return next;
+        },
+      );
+    },
+    joinGroup(group) {
+      assertOpen();
+      const member = joinLocalGroup(group, { reading, logger, folder: path.resolve(dataDir, 'consumers') });
+      members.add(member);
+      member.over.catch(() => undefined).then(() => members.delete(member));
+      return member;
+    },
+    append: (topic, records, signal) => commitLog.append(topic, records, signal),
+    async close() {
+      await Promise.all([...members].map((member) => member.leave()));
+      if (isClosed) return;
+      isClosed = true;
+      connection?.close();
+      await commitLog.close();
+    },
+  };
+  return { consumerLog, registry };
+}

@@ -1,0 +1,85 @@
+import { HighwaterError } from '../../../errors';
+import { type Connection, pragma, prepare, textOf, transact } from './sqlite';
+
+/** Raised with every change that an older program could not read or would spoil. */
+export const FORMAT_VERSION = 1;
+
+/**
+ * `records` and `schemas` are the contract; the rest belongs to the publisher. The rowid of a record is its place in the
+ * order of arrival over all topics. `latest` finds the older record of a key where a topic is compacted; an index on
+ * `records` itself would cost every plain topic the same.
+ */
+const TABLES = `
+CREATE TABLE records (
+  topic TEXT NOT NULL,
+  partition INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  timestamp INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  headers TEXT NOT NULL,
+  value BLOB,
+  PRIMARY KEY (topic, partition, offset)
+);
+CREATE TABLE schemas (
+  id INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  schema TEXT NOT NULL,
+  PRIMARY KEY (subject, version)
+);
+CREATE TABLE topics (
+  id INTEGER PRIMARY KEY,
+  topic TEXT NOT NULL UNIQUE,
+  partitions INTEGER NOT NULL,
+  cleanup TEXT NOT NULL
+);
+CREATE TABLE latest (
+  topic_id INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  partition INTEGER NOT NULL,
+  offset INTEGER NOT NULL,
+  PRIMARY KEY (topic_id, key)
+) WITHOUT ROWID;
+CREATE TABLE publisher (pid INTEGER NOT NULL, host TEXT NOT NULL, instance TEXT NOT NULL, since INTEGER NOT NULL);
+CREATE TABLE feeds (feed TEXT PRIMARY KEY, owner_epoch TEXT NOT NULL);
+`;
+
+/**
+ * Makes the tables of a new file, sets how the file is written, and refuses one of a later program.
+ * @throws HighwaterError LOG_NEWER
+ */
+export function prepareFile(db: Connection, file: string): void {
+  if (pragma(db, 'journal_mode') !== 'wal') pragma(db, 'journal_mode = WAL');
+  // FULL: a commit is on the disk when it returns, also when the power fails.
+  db.exec('PRAGMA synchronous = FULL');
+  // The pages of `latest` change with nearly every batch: a checkpoint each 64 MB writes them back once for many batches.
+  db.exec('PRAGMA cache_size = -16000');
+  pragma(db, 'wal_autocheckpoint = 16000');
+  // After a long outside reader has gone, the grown WAL is cut back to this many bytes.
+  pragma(db, 'journal_size_limit = 134217728');
+  if (hasTables(db, file)) return;
+  transact(db, 'IMMEDIATE', () => {
+    // Another process may have made them since.
+    if (hasTables(db, file)) return;
+    db.exec(TABLES);
+    db.exec(`PRAGMA user_version = ${FORMAT_VERSION}`);
+  });
+}
+
+/** False for a file that no publisher has prepared yet. @throws HighwaterError LOG_NEWER; Damaged */
+export function hasTables(db: Connection, file: string): boolean {
+  const version = Number(pragma(db, 'user_version'));
+  if (version > FORMAT_VERSION) {
+    throw new HighwaterError(
+      'LOG_NEWER',
+      `${file} has format ${version}; this program knows formats up to ${FORMAT_VERSION}`,
+    );
+  }
+  // Every statement asks for the types of its columns, and the library ends the process over one that is not UTF-8.
+  for (const [sql] of prepare(
+    db,
+    'SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE sql IS NOT NULL',
+  ).all() as [Buffer][])
+    textOf(sql);
+  return version > 0;
+}

@@ -1,0 +1,53 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { HighwaterError } from '../../../errors';
+import { attempt, type Connection, connect, isBusy } from './sqlite';
+
+/** The hold of this process on a data folder. */
+export interface FolderLock {
+  release(): void;
+}
+
+/**
+ * Holds an SQLite write lock on a file of its own for as long as the process publishes. The operating system frees it with
+ * the process, however that ends, and keeps it for one that is merely stopped: neither a pid that is used again nor a clock
+ * can deceive it. The file stays empty.
+ *
+ * Never open this file by other means: a POSIX process loses its locks on a file when it closes any handle of it that
+ * SQLite does not know.
+ * @throws HighwaterError LOG_*
+ * @returns null when another process, or another log of this one, holds the folder
+ */
+export function lockFolder(file: string): FolderLock | null {
+  let db: Connection | null = null;
+  assertEmpty(file);
+  try {
+    const opened = connect(file, 0);
+    db = opened;
+    attempt(file, () => opened.exec('BEGIN IMMEDIATE'));
+  } catch (error) {
+    db?.close();
+    if (isBusy(error)) return null;
+    throw error;
+  }
+  const held = db;
+  return {
+    release() {
+      try {
+        if (held.inTransaction) held.exec('ROLLBACK');
+      } finally {
+        held.close();
+      }
+    },
+  };
+}
+
+/** @throws HighwaterError LOG_CORRUPT when something was written to a lock file; a missing one is fine */
+export function assertEmpty(file: string): void {
+  const bytes = attempt(file, () => statSync(file, { throwIfNoEntry: false }))?.size ?? 0;
+  if (bytes === 0) return;
+  const name = path.basename(file);
+  throw new HighwaterError('LOG_CORRUPT', `${file} holds ${bytes} bytes, and a lock file is always empty`, {
+    remedy: `Make sure that no process uses the folder, delete ${name}, and start again. The log itself is not concerned: keep highwater.db.`,
+  });
+}

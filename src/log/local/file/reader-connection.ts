@@ -1,0 +1,179 @@
+import { statSync } from 'node:fs';
+import type { SchemaRow } from '../../../avro/registry/local-registry';
+import type { AvroSchema } from '../../../avro/registry/registry';
+import type { ProducerRecord, TopicSpec } from '../../commit-log';
+import { hasTables } from './file-format';
+import {
+  attempt,
+  type Connection,
+  connectReadOnly,
+  Damaged,
+  jsonOf,
+  pragma,
+  prepare,
+  textOf,
+  transact,
+} from './sqlite';
+
+/** One row of `records` and its place in the order of arrival over all topics. */
+export interface StoredRecord {
+  readonly arrival: number;
+  readonly logOffset: number;
+  readonly timestamp: number;
+  readonly key: string;
+  readonly headers: ProducerRecord['headers'];
+  readonly value: Buffer | null;
+}
+
+/** The questions that readers ask of the file. Each is answered from what is committed, without a lock. */
+export interface ReaderConnection {
+  /** All that `work` asks is answered from one state of the file. Keep it short: meanwhile the WAL cannot shrink. */
+  snapshot<T>(work: () => T): T;
+  /** Another number whenever another connection has committed. */
+  dataVersion(): number;
+  /** Null until a feed that writes the topic was acquired. */
+  topic(name: string): TopicSpec | null;
+  /** The offset of the first record that is kept; 0 for an empty partition. */
+  firstOffset(topic: string, partition: number): number;
+  /** The offset after the last one; 0 for an empty partition. */
+  endOffset(topic: string, partition: number): number;
+  /** The offset of the first record with this timestamp or a later one; null: there is none. */
+  offsetSince(topic: string, partition: number, sinceMs: number): number | null;
+  topicNames(): string[];
+  records(topic: string, partition: number, fromOffset: number, limit: number): StoredRecord[];
+  schemaById(id: number): AvroSchema | null;
+  schemas(): SchemaRow[];
+  owner(): FolderOwner | null;
+  /** Reads every page. @throws HighwaterError LOG_CORRUPT */
+  assertWhole(): void;
+  close(): void;
+}
+
+export interface FolderOwner {
+  readonly pid: number;
+  readonly host: string;
+  readonly instance: string;
+  /** ms */
+  readonly since: number;
+  readonly feeds: readonly string[];
+}
+
+/** Null while there is no file, or one that no publisher has prepared yet. @throws HighwaterError LOG_* */
+export function openReaderConnection(file: string, busyTimeoutMs: number): ReaderConnection | null {
+  return attempt(file, () => {
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
+    const db = connectReadOnly(file, busyTimeoutMs);
+    try {
+      if (hasTables(db, file)) return readerConnection(db, file);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    db.close();
+    return null;
+  });
+}
+
+function readerConnection(db: Connection, file: string): ReaderConnection {
+  const dataVersion = prepare(db, 'PRAGMA data_version');
+  const topic = prepare(db, 'SELECT partitions, CAST(cleanup AS BLOB) FROM topics WHERE topic = ?');
+  const topicNames = prepare(db, 'SELECT CAST(topic AS BLOB) FROM topics ORDER BY topic');
+  const firstOffset = prepare(db, 'SELECT min(offset) FROM records WHERE topic = ? AND partition = ?');
+  const offsetSince = prepare(
+    db,
+    'SELECT min(offset) FROM records WHERE topic = ? AND partition = ? AND timestamp >= ?',
+  );
+  const endOffset = endOffsetQuery(db);
+  // A changed bit can make any column a text.
+  const records = prepare(
+    db,
+    `SELECT rowid, offset, iif(typeof(timestamp) = 'integer', timestamp, NULL),
+       CAST(key AS BLOB), CAST(headers AS BLOB), CAST(value AS BLOB) FROM records
+     WHERE topic = ? AND partition = ? AND offset >= ? ORDER BY offset LIMIT ?`,
+  );
+  const schema = prepare(db, 'SELECT CAST(schema AS BLOB) FROM schemas WHERE id = ? LIMIT 1');
+  const owner = prepare(db, 'SELECT pid, CAST(host AS BLOB), CAST(instance AS BLOB), since FROM publisher');
+  const feeds = prepare(db, 'SELECT CAST(feed AS BLOB) FROM feeds ORDER BY feed');
+  const named =
+    <A extends unknown[], R>(ask: (...args: A) => R) =>
+    (...args: A): R =>
+      attempt(file, () => ask(...args));
+
+  return {
+    snapshot: (work) => attempt(file, () => transact(db, 'DEFERRED', work)),
+    dataVersion: named(() => (dataVersion.all() as [number][])[0]![0]),
+    topic: named((name) => {
+      const [row] = topic.all(name) as [number, Buffer][];
+      if (row === undefined) return null;
+      return { name, partitions: row[0], cleanup: textOf(row[1]) as TopicSpec['cleanup'] };
+    }),
+    topicNames: named(() => (topicNames.all() as [Buffer][]).map(([name]) => textOf(name))),
+    firstOffset: named((name, partition) => {
+      const [row] = firstOffset.all(name, partition) as [number | null][];
+      return row?.[0] ?? 0;
+    }),
+    offsetSince: named((name, partition, sinceMs) => {
+      const [row] = offsetSince.all(name, partition, sinceMs) as [number | null][];
+      return row?.[0] ?? null;
+    }),
+    endOffset: named(endOffset),
+    records: named((name, partition, fromOffset, limit) => {
+      let next = fromOffset;
+      return (records.all(name, partition, fromOffset, limit) as Row[]).map((row) => {
+        const record = stored(row);
+        // A reader that goes on behind the last one would else read the same records for ever.
+        if (!(record.logOffset >= next)) throw new Damaged('the offsets in it do not ascend');
+        next = record.logOffset + 1;
+        return record;
+      });
+    }),
+    schemaById: named((id) => {
+      const [row] = schema.all(id) as [Buffer][];
+      return row === undefined ? null : jsonOf<AvroSchema>(row[0]);
+    }),
+    schemas: named(schemaQuery(db)),
+    owner: named(() => {
+      const [row] = owner.all() as [number, Buffer, Buffer, number][];
+      if (row === undefined) return null;
+      const [pid, host, instance, since] = row;
+      const owned = (feeds.all() as [Buffer][]).map(([feed]) => textOf(feed));
+      return { pid, host: textOf(host), instance: textOf(instance), since, feeds: owned };
+    }),
+    assertWhole: named(() => {
+      const found = String(pragma(db, 'integrity_check(1)'));
+      if (found !== 'ok') throw new Damaged(found);
+    }),
+    close: () => void db.close(),
+  };
+}
+
+/** @returns asks for the offset after a partition's last one */
+export function endOffsetQuery(db: Connection): (topic: string, partition: number) => number {
+  const last = prepare(db, 'SELECT max(offset) FROM records WHERE topic = ? AND partition = ?');
+  return (topic, partition) => {
+    const [row] = last.all(topic, partition) as [number | null][];
+    return (row?.[0] ?? -1) + 1;
+  };
+}
+
+/** @returns asks for all versions of all subjects */
+export function schemaQuery(db: Connection): () => SchemaRow[] {
+  const rows = prepare(
+    db,
+    'SELECT id, CAST(subject AS BLOB), version, CAST(schema AS BLOB) FROM schemas ORDER BY id, subject',
+  );
+  return () =>
+    (rows.all() as [number, Buffer, number, Buffer][]).map(([id, subject, version, schema]) => ({
+      id,
+      subject: textOf(subject),
+      version,
+      schema: jsonOf<AvroSchema>(schema),
+    }));
+}
+
+type Row = [number, number, number | null, Buffer, Buffer, Buffer | null];
+
+function stored([arrival, logOffset, timestamp, key, headers, value]: Row): StoredRecord {
+  if (timestamp === null) throw new Damaged('a timestamp in it is not a number');
+  return { arrival, logOffset, timestamp, key: textOf(key), headers: jsonOf(headers), value };
+}

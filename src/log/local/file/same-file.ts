@@ -1,0 +1,49 @@
+import { statSync } from 'node:fs';
+import { HighwaterError } from '../../../errors';
+
+/** One look asks the file system. */
+const LOOK_INTERVAL_MS = 1_000;
+
+/**
+ * An open file can still be read after its folder was deleted or put back from a copy, and stays what it was for ever.
+ * @returns throws, from then on, once another file or none is at its place. @throws HighwaterError LOG_POSITION_LOST
+ */
+export function sameFileGuard(file: string): () => void {
+  const opened = identity(file);
+  let lookedAt = performance.now();
+  let isGone = false;
+  return () => {
+    const now = performance.now();
+    if (!isGone && now - lookedAt >= LOOK_INTERVAL_MS) {
+      lookedAt = now;
+      isGone = identity(file) !== opened;
+    }
+    if (!isGone) return;
+    const what = `${file} was deleted, or another was put in its place, while it was read`;
+    const remedy =
+      'Start the consumer again once the publisher has the folder: groups whose places were deleted too begin anew.';
+    throw new HighwaterError('LOG_POSITION_LOST', what, { remedy });
+  };
+}
+
+/**
+ * An open file can still be written after it was deleted or moved, where nobody will look for what was written.
+ * @param files which are there
+ * @returns throws if another file or none is at one of their places; a look takes a few µs. @throws HighwaterError LOG_GONE
+ */
+export function inPlaceGuard(...files: readonly string[]): () => void {
+  const opened = files.map(identity);
+  return () => {
+    const gone = files.find((file, i) => identity(file) !== opened[i]);
+    if (gone === undefined) return;
+    throw new HighwaterError(
+      'LOG_GONE',
+      `${gone} was deleted, moved or replaced by another file while this process had it open`,
+    );
+  };
+}
+
+function identity(file: string): string | null {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
+}

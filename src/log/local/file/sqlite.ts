@@ -1,0 +1,143 @@
+import { isUtf8 } from 'node:buffer';
+import { statSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { isNativeError } from 'node:util/types';
+import Database from 'libsql';
+import { type ErrorCode, HighwaterError } from '../../../errors';
+import { obstacleTo } from './obstacle';
+
+/** One connection to an SQLite file. Statements are synchronous: nothing of this process runs in between. */
+export type Connection = Database.Database;
+export type Statement = Database.Statement;
+
+/** Opens for writing, creating the file. @throws HighwaterError LOG_* */
+export function connect(file: string, busyTimeoutMs: number): Connection {
+  return open(file, file, busyTimeoutMs);
+}
+
+/** Opens an existing file for reading only. @throws HighwaterError LOG_* */
+export function connectReadOnly(file: string, busyTimeoutMs: number): Connection {
+  // A URI, because that is the only way that the library takes SQLite's open modes. It keeps a reader from making the file.
+  const uri = `${pathToFileURL(file).href}?mode=ro`;
+  return open(file, uri, busyTimeoutMs);
+}
+
+function open(file: string, place: string, timeout: number): Connection {
+  return attempt(file, () => {
+    refuseEmptied(file);
+    return new Database(place, { timeout });
+  });
+}
+
+/** SQLite takes an empty file for a new one, and deletes the write-ahead log beside it. */
+function refuseEmptied(file: string): void {
+  const sizeOf = (name: string): number => statSync(name, { throwIfNoEntry: false })?.size ?? 0;
+  const walBytes = sizeOf(`${file}-wal`);
+  if (walBytes > 0 && sizeOf(file) === 0)
+    throw new Damaged(`it is empty or missing, while ${file}-wal holds ${walBytes} bytes of it`);
+}
+
+/**
+ * Rows come as arrays, in which a blob is a Buffer of its own. Select a text `CAST(… AS BLOB)`, and take it by `textOf`: the library
+ * ends the whole process over a text that is not UTF-8, and cuts one at its first NUL.
+ */
+export function prepare(db: Connection, sql: string): Statement {
+  const statement = db.prepare(sql);
+  return statement.reader ? statement.raw() : statement;
+}
+
+/** The text that a column holds. @throws Damaged */
+export function textOf(bytes: Buffer): string {
+  if (!Buffer.isBuffer(bytes) || !isUtf8(bytes)) throw new Damaged('a text in it is not UTF-8');
+  return bytes.toString('utf8');
+}
+
+/** The value that a column holds as JSON text. @throws Damaged */
+export function jsonOf<T>(bytes: Buffer): T {
+  const text = textOf(bytes);
+  try {
+    return JSON.parse(text) as T;
+  } catch (cause) {
+    throw new Damaged('a text in it is not JSON', { cause });
+  }
+}
+
+/** The file holds what was never written to it. `attempt` names it. */
+export class Damaged extends Error {}
+
+/** The first column of the first row. */
+export function pragma(db: Connection, source: string): unknown {
+  return prepare(db, `PRAGMA ${source}`)
+    .all()
+    .map((row) => (row as unknown[])[0])[0];
+}
+
+/** Runs `work` in one transaction: committed when it returns, rolled back when it or the commit throws. */
+export function transact<T>(db: Connection, mode: 'DEFERRED' | 'IMMEDIATE', work: () => T): T {
+  db.exec(`BEGIN ${mode}`);
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk has SQLite roll back by itself; a second ROLLBACK would then hide the reason.
+    if (db.inTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Runs `work` and names what SQLite or the file system says. */
+export function attempt<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw logFailure(error, file);
+  }
+}
+
+/** @returns the error as a person meets it; one that has nothing to do with the file comes back as it is */
+export function logFailure(error: unknown, file: string): unknown {
+  const code = codeOf(error);
+  if (code === null) return error;
+  const { message } = error as Error;
+  const said = OPEN_FAILED.test(message) ? 'the file cannot be opened' : message;
+  const obstacle = code === 'LOG_UNWRITABLE' ? obstacleTo(file) : null;
+  const what = obstacle === null ? said : `${said}; ${obstacle}`;
+  return new HighwaterError(code, `${file}: ${what}`, { cause: error });
+}
+
+export function isBusy(error: unknown): boolean {
+  return (error instanceof HighwaterError ? error.code : codeOf(error)) === 'LOG_BUSY';
+}
+
+/** A failed open is a plain error that carries the result code in its text only. */
+const OPEN_FAILED = /ConnectionFailed\(.*: (\d+)"?\)/s;
+
+/** SQLite's primary result codes, which never change. */
+const codes: Readonly<Record<number, ErrorCode>> = {
+  3: 'LOG_UNWRITABLE', // PERM
+  5: 'LOG_BUSY', // BUSY
+  6: 'LOG_BUSY', // LOCKED
+  8: 'LOG_UNWRITABLE', // READONLY
+  11: 'LOG_CORRUPT', // CORRUPT
+  13: 'LOG_FULL', // FULL
+  14: 'LOG_UNWRITABLE', // CANTOPEN
+  26: 'LOG_CORRUPT', // NOTADB
+};
+
+/** No room for the file by which connections share the write-ahead log. */
+const IOERR_SHMSIZE = 10 | (19 << 8);
+
+const fileSystemCodes: Readonly<Record<string, ErrorCode>> = { ENOSPC: 'LOG_FULL', EDQUOT: 'LOG_FULL' };
+
+function codeOf(error: unknown): ErrorCode | null {
+  if (error instanceof Damaged) return 'LOG_CORRUPT';
+  if (error instanceof Database.SqliteError && error.rawCode === IOERR_SHMSIZE) return 'LOG_FULL';
+  if (error instanceof Database.SqliteError) return codes[(error.rawCode ?? 1) & 0xff] ?? 'LOG_FAILED';
+  // Not by instanceof: what native code throws may come from another realm.
+  if (!isNativeError(error) || error instanceof HighwaterError) return null;
+  const open = OPEN_FAILED.exec(error.message);
+  if (open) return codes[Number(open[1])] ?? 'LOG_FAILED';
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  return syscall === undefined ? null : (fileSystemCodes[code ?? ''] ?? 'LOG_UNWRITABLE');
+}

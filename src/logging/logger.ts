@@ -1,0 +1,62 @@
+import { createLogger as createWinston, format, transports } from 'winston';
+import { createRedactor } from '../secrets/redaction';
+import { plainValue } from './plain-value';
+import { prettyLine } from './pretty-line';
+import { wantsColor } from './wants-color';
+
+/** The four levels, each with a message and facts beside it: `logger.info('asking again', { feed, attempt })`. */
+export interface Logger {
+  error(message: string, facts?: LogFacts): void;
+  warn(message: string, facts?: LogFacts): void;
+  info(message: string, facts?: LogFacts): void;
+  debug(message: string, facts?: LogFacts): void;
+}
+
+/** An error goes under `error`. */
+export type LogFacts = Readonly<Record<string, unknown>>;
+
+export interface LoggerOptions {
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  /** `json`: one object a line. */
+  readonly format: 'pretty' | 'json';
+  /** Replaced wherever they turn up, in any spelling. */
+  readonly secrets: readonly string[];
+  /** Default: stderr, for stdout belongs to what a command prints. */
+  readonly stream?: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  /** Default: on a terminal, unless NO_COLOR is set. */
+  readonly color?: boolean;
+}
+
+const reserved = new Set(['level', 'message', 'time']);
+
+export function createLogger(options: LoggerOptions): Logger {
+  const { level, secrets, stream = process.stderr } = options;
+  const redact = createRedactor(secrets);
+  const color = options.color ?? wantsColor(stream);
+  const line = format.printf((info) => {
+    const {
+      level: at,
+      message,
+      facts,
+    } = info as unknown as { level: string; message: string; facts: LogFacts };
+    const time = new Date().toISOString();
+    const clean = Object.entries(plainValue(facts, redact) as LogFacts);
+    if (options.format === 'pretty')
+      return prettyLine({ time, level: at, message: redact(message), facts: clean, color });
+    const named = clean.map(([key, value]) => [reserved.has(key) ? `${key}_` : key, value]);
+    return JSON.stringify({ time, level: at, message: redact(message), ...Object.fromEntries(named) });
+  });
+  const winston = createWinston({
+    level,
+    levels: { error: 0, warn: 1, info: 2, debug: 3 },
+    format: line,
+    transports: [new transports.Stream({ stream, eol: '\n' })],
+  });
+  // Facts go in one member: winston would take a `message` or `stack` among them for its own.
+  const write =
+    (at: LoggerOptions['level']) =>
+    (message: string, facts: LogFacts = {}) => {
+      winston.log({ level: at, message, facts });
+    };
+  return { error: write('error'), warn: write('warn'), info: write('info'), debug: write('debug') };
+}

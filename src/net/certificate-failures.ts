@@ -1,0 +1,27 @@
+/** Codes of Node.js for a certificate that no authority trusted here has signed, by OpenSSL's names (X509_V_ERR_*). */
+export const untrustedCertificate: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_UNTRUSTED',
+  'CERT_REJECTED',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+]);
+
+/** Codes of Node.js for a certificate that is refused for another reason. */
+const unfitCertificate = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** Whether a connection failed because of the certificate of the server. */
+export function isCertificateFailure(code: string | undefined): boolean {
+  return code !== undefined && (untrustedCertificate.has(code) || unfitCertificate.has(code));
+}

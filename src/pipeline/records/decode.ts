@@ -1,0 +1,320 @@
+import { fieldNamed, vendorNameOf } from '../../avro/record-shape';
+import type { AvroSchema } from '../../avro/registry/registry';
+import type { FieldSchema, RecordSchema } from '../../avro/schemas';
+import { shapeOf, takesNull } from '../../avro/value-shape';
+import type { FeedDefinition } from '../../feeds/definition';
+import { rowKeys } from '../../feeds/row-keys';
+import { expectedTime } from '../../feeds/time-format';
+import { jsonText } from '../../json/json-text';
+import { isTooDeep, TOO_DEEP } from '../../json/limits';
+import { UnreadableRow } from '../../json/unreadable-row';
+import { FENCE_KEY } from '../../log/commit-log';
+import { EncodedRecord } from '../../transcoder/encoded-record';
+import type { RecordValues, Rejected, VendorRecord } from '../../types';
+import { type Coercion, coercionOf, DRIFTED, isArrayOfText } from './coerce';
+
+/** Rows of a page as records of the feed's schema, and those that cannot be records. Nothing is dropped (I8). */
+export interface Decoded {
+  readonly records: readonly VendorRecord[];
+  /** The row of each record, at the same place. */
+  readonly rows: readonly unknown[];
+  readonly rejected: readonly Rejected[];
+}
+
+export type Decoder = (rows: readonly unknown[]) => Decoded;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Compiles a decoder from the feed's schema and its declared unknowns. Nothing that one row holds keeps it from reading the others. */
+export function createDecoder(feed: FeedDefinition, schema: RecordSchema): Decoder {
+  const keys = rowKeys(feed);
+  const idField = fieldNamed(schema, feed.idField)!;
+  const updatedField = fieldNamed(schema, feed.updatedField)!;
+  const plan = membersOf(
+    schema.fields.filter((field) => field !== idField && field !== updatedField && field.name !== 'extra'),
+    '',
+    feed,
+    schema.fields,
+  );
+  const handled = new Set([feed.idField, feed.updatedField]);
+  const [idName, updatedName, updatedVendorName] = [idField.name, updatedField.name, feed.updatedField];
+  const asId = idValueOf(idField.type);
+  const format = feed.updatedFormat;
+
+  const decodeRecord = (row: Row, id: string, updated: number): VendorRecord => {
+    const extra: Record<string, string> = Object.create(null);
+    const values: Record<string, unknown> = { ...plan.blank };
+    values[idName] = asId === null ? id : asId(id);
+    decodeMembers(plan, '', handled, row, values, extra);
+    const raw = row[updatedVendorName];
+    if (format === 'seconds') {
+      if (!isMilliseconds(raw, updated)) extra[updatedVendorName] = extraText(raw);
+      values[updatedName] = updated;
+    } else values[updatedName] = format === 'milliseconds' ? Number(raw) : raw;
+    values.extra = sorted(extra);
+    return { id, updated, values: values as unknown as RecordValues };
+  };
+
+  return (page) => {
+    const records: VendorRecord[] = [];
+    const rows: unknown[] = [];
+    const rejected: Rejected[] = [];
+    for (const row of page) {
+      if (row instanceof EncodedRecord && row.id !== FENCE_KEY) {
+        records.push(row);
+        rows.push(row);
+        continue;
+      }
+      if (row instanceof UnreadableRow) {
+        const { reason, raw, whole } = row;
+        rejected.push({ reason, raw, whole });
+        continue;
+      }
+      const id = keys.id(row);
+      const updated = keys.updated(row);
+      if (id === null || updated === null || id === FENCE_KEY) {
+        rejected.push({ reason: reasonFor(row, id, updated, feed), raw: jsonText(row) });
+        continue;
+      }
+      try {
+        records.push(decodeRecord(row as Row, id, updated));
+        rows.push(row);
+      } catch (error) {
+        rejected.push({ reason: failureOf(row, error), raw: jsonText(row) });
+      }
+    }
+    return { records, rows, rejected };
+  };
+}
+
+/** What makes an id's text the value of its field; null where that is the text. */
+function idValueOf(type: AvroSchema): ((id: string) => unknown) | null {
+  if (type === 'string') return null;
+  const coerce = coercionOf(type, false);
+  return (id) => {
+    const value = coerce(id);
+    // The key and the field must name the record alike: "007" and 7 are two.
+    if (String(value) !== id)
+      throw new RangeError(`the id ${describe(id)} is not a whole number of the schema's ${type}`);
+    return value;
+  };
+}
+
+type Extra = Record<string, string>;
+
+/** How one object of the vendor becomes one Avro record. */
+interface MembersPlan {
+  readonly members: readonly Member[];
+  /** 0 is unknown in `name` where `needs` of the same record is. */
+  readonly zeros: readonly { readonly name: string; readonly needs: string }[];
+  readonly known: ReadonlySet<string>;
+  /**
+   * The record with nothing in it. Each record begins as a copy: objects that get their members one by one, by names that are
+   * not in the program, take three times as long to make, and to encode.
+   */
+  readonly blank: Readonly<Record<string, unknown>>;
+}
+
+interface Member {
+  readonly name: string;
+  readonly vendorName: string;
+  /** Null where `within` decodes the value. */
+  readonly coerce: Coercion;
+  readonly within: ValueDecoder | null;
+  readonly zeroIsUnknown: boolean;
+}
+
+/**
+ * Decodes what holds other values. What does not fit, within records, goes into `extra` under its path; a list or a map with an item
+ * that does not fit is DRIFTED as a whole.
+ * @param path dotted vendor path of the value; in lists and maps `[0]` and `["key"]` name the item
+ */
+type ValueDecoder = (raw: unknown, path: string, extra: Extra) => unknown;
+
+/** @param prefix dotted vendor path of the object with a dot behind it; empty at the top */
+function membersOf(
+  fields: readonly FieldSchema[],
+  prefix: string,
+  feed: FeedDefinition,
+  allFields = fields,
+): MembersPlan {
+  const members = fields.map((field): Member => {
+    const vendorName = vendorNameOf(field);
+    const path = prefix + vendorName;
+    return {
+      name: field.name,
+      vendorName,
+      coerce: coercionOf(field.type, feed.unknowns.emptyText),
+      within: decoderWithin(field.type, path, feed),
+      zeroIsUnknown: feed.unknowns.zero.includes(path),
+    };
+  });
+  const companions = new Map(Object.entries(feed.unknowns.zeroWithout));
+  return {
+    members,
+    zeros: members.flatMap(({ name, vendorName }) => {
+      const needs = companions.get(prefix + vendorName);
+      // Stryker disable next-line ConditionalExpression,ArrayDeclaration: no member without a name is ever null
+      return needs === undefined ? [] : [{ name, needs }];
+    }),
+    known: new Set(members.map((member) => member.vendorName)),
+    blank: Object.fromEntries(allFields.map(({ name }) => [name, null])),
+  };
+}
+
+/** Null for a type that a coercion sees to. */
+function decoderWithin(type: AvroSchema, path: string, feed: FeedDefinition): ValueDecoder | null {
+  const shape = shapeOf(type);
+  if (shape.kind === 'record') return recordDecoder(membersOf(shape.fields, `${path}.`, feed));
+  if (shape.kind === 'map') return mapDecoder(itemDecoder(shape.values, path, feed));
+  if (shape.kind === 'array' && !isArrayOfText(type))
+    return listDecoder(itemDecoder(shape.items, path, feed));
+  return null;
+}
+
+function recordDecoder(plan: MembersPlan): ValueDecoder {
+  return (raw, path, extra) => {
+    if (!isObject(raw)) return DRIFTED;
+    const nested: Record<string, unknown> = { ...plan.blank };
+    decodeMembers(plan, `${path}.`, NONE, raw, nested, extra);
+    return nested;
+  };
+}
+
+function listDecoder(item: ValueDecoder): ValueDecoder {
+  return (raw, path, extra) => {
+    if (raw === '') return null;
+    if (!Array.isArray(raw)) return DRIFTED;
+    const items: unknown[] = [];
+    const drifted: Extra = {};
+    for (const [index, each] of raw.entries()) {
+      const value = item(each, `${path}[${index}]`, drifted);
+      if (value === DRIFTED) return DRIFTED;
+      items.push(value);
+    }
+    Object.assign(extra, drifted);
+    return items;
+  };
+}
+
+function mapDecoder(item: ValueDecoder): ValueDecoder {
+  return (raw, path, extra) => {
+    if (raw === '') return null;
+    if (!isObject(raw)) return DRIFTED;
+    const entries: Record<string, unknown> = Object.create(null);
+    const drifted: Extra = {};
+    for (const key of Object.keys(raw)) {
+      const name = key.toWellFormed();
+      const value = item(raw[key], `${path}[${JSON.stringify(name)}]`, drifted);
+      if (value === DRIFTED) return DRIFTED;
+      entries[name] = value;
+    }
+    Object.assign(extra, drifted);
+    return sorted(entries);
+  };
+}
+
+/** An item that is unknown is null where the schema takes null. */
+function itemDecoder(type: AvroSchema, path: string, feed: FeedDefinition): ValueDecoder {
+  const unknown = takesNull(type) ? null : DRIFTED;
+  const coerce = coercionOf(type, false);
+  const within: ValueDecoder = decoderWithin(type, `${path}[]`, feed) ?? coerce;
+  return (raw, at, extra) =>
+    raw === null || raw === undefined ? unknown : (within(raw, at, extra) ?? unknown);
+}
+
+/** @param prefix as in `membersOf`, with the place in each list and map on the way */
+function decodeMembers(
+  plan: MembersPlan,
+  prefix: string,
+  handled: ReadonlySet<string>,
+  row: Readonly<Record<string, unknown>>,
+  record: Record<string, unknown>,
+  extra: Extra,
+): void {
+  let present = 0;
+  for (const member of plan.members) {
+    // Not what every object has: a member may be called constructor.
+    const raw = Object.hasOwn(row, member.vendorName) ? row[member.vendorName] : undefined;
+    // Stryker disable next-line UpdateOperator: with a wrong count, the names are only looked at in vain
+    if (raw !== undefined) present++;
+    record[member.name] = decodeMember(member, raw, prefix, extra);
+  }
+  for (const { name, needs } of plan.zeros) {
+    if (record[name] === 0 && record[needs] === null) record[name] = null;
+  }
+  let members = 0;
+  // Stryker disable next-line UpdateOperator: as above
+  for (const _ in row) members++; // a list of their names is only made where it is needed
+  // Stryker disable next-line ConditionalExpression,ArithmeticOperator: as above
+  if (members === present + handled.size) return;
+  for (const name of Object.keys(row)) {
+    if (plan.known.has(name) || handled.has(name)) continue;
+    extra[(prefix + name).toWellFormed()] = extraText(row[name]);
+  }
+}
+
+function decodeMember(member: Member, raw: unknown, prefix: string, extra: Extra): unknown {
+  if (raw === undefined || raw === null) return null;
+  const { within, vendorName } = member;
+  const value = within === null ? member.coerce(raw) : within(raw, prefix + vendorName, extra);
+  if (value === DRIFTED) {
+    extra[prefix + vendorName] = extraText(raw);
+    return null;
+  }
+  return value === 0 && member.zeroIsUnknown ? null : value;
+}
+
+function extraText(value: unknown): string {
+  if (isTooDeep(value)) throw new RangeError(TOO_DEEP);
+  return JSON.stringify(value);
+}
+
+function failureOf(row: unknown, error: unknown): string {
+  return isTooDeep(row) ? TOO_DEEP : `the row cannot be decoded: ${(error as Error).message}`;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The order of the vendor's members must not make a difference. */
+function sorted<T>(entries: Record<string, T>): Record<string, T> {
+  const names = Object.keys(entries);
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: only the faster way to the same answer
+  return names.length < 2
+    ? entries
+    : Object.fromEntries(names.sort().map((name) => [name, entries[name] as T]));
+}
+
+/** Brought to whole seconds without a loss that a reader could miss: text of digits, or milliseconds. */
+function isMilliseconds(raw: unknown, seconds: number): boolean {
+  const value = Number(raw);
+  return value === seconds || Math.floor(value / 1000) === seconds;
+}
+
+function reasonFor(row: unknown, id: string | null, updated: number | null, feed: FeedDefinition): string {
+  if (id === FENCE_KEY)
+    return `the id ${id} is reserved: highwater's own records in the compacted topics have it as their key`;
+  if (isTooDeep(row)) return TOO_DEEP;
+  if (!isObject(row))
+    return `the row is not an object but ${Array.isArray(row) ? 'an array' : row === null ? 'null' : typeof row}`;
+  const { idField, updatedField, updatedFormat } = feed;
+  const missing = [
+    ...(id === null ? [`${idField} (${describeFor(row[idField], 'text or a whole number')})`] : []),
+    ...(updated === null
+      ? [`${updatedField} (${describeFor(row[updatedField], expectedTime[updatedFormat])})`]
+      : []),
+  ];
+  return `the record has no usable ${missing.join(' and no usable ')}`;
+}
+
+function describeFor(value: unknown, expected: string): string {
+  return value === undefined ? 'missing' : `${describe(value)}, expected ${expected}`;
+}
+
+function describe(value: unknown): string {
+  return value === undefined ? 'missing' : JSON.stringify(value).slice(0, 80).toWellFormed();
+}

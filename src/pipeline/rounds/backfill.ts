@@ -1,0 +1,260 @@
+import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
+import { rowKeys } from '../../feeds/row-keys';
+import type { BackfillProgress, SourceOffset } from '../../state/source-offset';
+import type { Paging, ScanPage } from '../../types';
+import { learnedPaging } from '../position';
+import type { Round } from '../round';
+import { dateOf, dayOf, firstSecondOf, isDate, lastSecondOf } from '../scan/calendar';
+import { type Days, readDays } from '../scan/date-windows';
+import { type ScanDeps, scan } from '../scan/scan';
+
+/** Calendar dates (2026-01-31), both included. */
+export interface BackfillRequest {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface BackfillDeps extends ScanDeps {
+  /** The feed's, as it moves: others poll between the pages. */
+  readonly state: { readonly offset: SourceOffset };
+}
+
+/**
+ * Reads an older part of a feed again: by the records' own dates where the endpoint can be asked for them, else by
+ * `updated`. What is unknown comes as `r`, what differs as `u`; the high-water mark stays where it is.
+ *
+ * Rows that the feed's next poll reads anyway are left to it, so that a record which is new while a backfill runs comes as
+ * the creation that it is.
+ *
+ * It goes on where a backfill of the same dates stopped, if `offset` tells of one. Its progress is in the offset of every
+ * page, the first one before anything is read; the last page ends it.
+ *
+ * @throws RangeError when one of the two is no calendar date
+ */
+export function backfillRound(
+  feed: Feed,
+  offset: SourceOffset,
+  request: BackfillRequest,
+  deps: BackfillDeps,
+): Round {
+  const begun = goesOn(feed, offset, request) ?? newBackfill(feed, request);
+  const paging = learnedPaging(offset, feed);
+  const mark = offset.high_water_mark;
+  /** What each page makes of the progress; null: the backfill is at its end. */
+  const progressAfter = new WeakMap<ScanPage, BackfillProgress | null>();
+
+  function leadingTo(progress: BackfillProgress | null, page: ScanPage): ScanPage {
+    progressAfter.set(page, progress);
+    return page;
+  }
+
+  return {
+    async *pages(stop) {
+      const startedAt = performance.now();
+      let progress = begun;
+      let settled = true;
+      yield leadingTo(progress, pageWithoutRows(paging, mark, false, settled));
+      const read = begun.next_date !== null ? byDate : byUpdated;
+      for await (const part of read(feed, begun, paging, deps, stop)) {
+        const page = withoutRowsOfPolls(part.page, feed, deps.state.offset);
+        settled &&= part.isSettled;
+        progress = {
+          ...progress,
+          ...part.moved,
+          spent_ms: begun.spent_ms + Math.round(performance.now() - startedAt),
+          pages: progress.pages + 1,
+          rows: progress.rows + page.rows.length,
+        };
+        yield leadingTo(progress, page);
+      }
+      yield leadingTo(null, pageWithoutRows(paging, mark, true, settled));
+    },
+    readsAhead: false,
+    origin: () => 'backfill',
+    position: (_, page) => ({ backfill: progressAfter.get(page)! }),
+  };
+}
+
+/** How far a backfill is; null when none runs. */
+export interface BackfillStatus {
+  /** 0 to 1. */
+  readonly done: number;
+  /** Of the pages that are committed, repeats among them; without those that are left to polls. */
+  readonly rows: number;
+  /** The calendar date up to which all is read. */
+  readonly reached: string;
+  /** Null while nothing tells. */
+  readonly secondsLeft: number | null;
+}
+
+export function describeProgress(offset: SourceOffset, nowMs: number): BackfillStatus | null {
+  const { backfill } = offset;
+  if (backfill === null) return null;
+  const first = firstSecondOf(dayOf(backfill.from));
+  // Nothing much is dated ahead: what is left after today costs next to nothing.
+  const end = Math.max(first + 1, Math.min(lastSecondOf(dayOf(backfill.to)) + 1, Math.floor(nowMs / 1000)));
+  const reached =
+    backfill.next_date !== null ? firstSecondOf(dayOf(backfill.next_date)) : (backfill.next_second ?? first);
+  const done = Math.min(1, Math.max(0, (reached - first) / (end - first)));
+  const secondsLeft = done === 0 ? null : Math.ceil(((backfill.spent_ms / done) * (1 - done)) / 1000);
+  return { done, rows: backfill.rows, reached: dateOf(Math.floor(reached / 86_400)), secondsLeft };
+}
+
+/** The stored backfill that has not reached its end, if it is one of other dates. */
+export function unfinishedOther(
+  { backfill }: SourceOffset,
+  { from, to }: BackfillRequest,
+): BackfillProgress | null {
+  return backfill === null || (backfill.from === from && backfill.to === to) ? null : backfill;
+}
+
+function readsByDate({ parameters }: Feed): boolean {
+  return Boolean(parameters.dateFrom && parameters.dateTo);
+}
+
+function newBackfill(feed: Feed, { from, to }: BackfillRequest): BackfillProgress {
+  const first = dayOf(from);
+  dayOf(to);
+  const next = readsByDate(feed)
+    ? { next_date: from, next_second: null }
+    : { next_date: null, next_second: Math.max(0, firstSecondOf(first)) };
+  return { from, to, ...next, asked_ms: Date.now(), spent_ms: 0, pages: 0, rows: 0 };
+}
+
+/** The stored progress, when it is that of the same dates, read in the way in which the feed is read now. */
+function goesOn(feed: Feed, offset: SourceOffset, request: BackfillRequest): BackfillProgress | null {
+  const { backfill: stored } = offset;
+  if (stored === null || unfinishedOther(offset, request) !== null) return null;
+  return (stored.next_date !== null) === readsByDate(feed) ? stored : null;
+}
+
+interface BackfillPage {
+  readonly page: ScanPage;
+  /** What is done once the page is committed. */
+  readonly moved: Partial<BackfillProgress>;
+  /** False when something of it may be missing. */
+  readonly isSettled: boolean;
+}
+
+async function* byDate(
+  feed: Feed,
+  { next_date, to }: BackfillProgress,
+  paging: Paging,
+  deps: BackfillDeps,
+  signal: AbortSignal,
+): AsyncGenerator<BackfillPage> {
+  const { high_water_mark: mark } = deps.state.offset;
+  const days = withinQuery(feed, { first: dayOf(next_date!), last: dayOf(to) });
+  try {
+    for await (const part of readDays(feed, days, paging, deps, signal)) {
+      if (part.kind === 'read') {
+        const page = pageWithoutRows(part.paging, mark, false, part.settled);
+        yield { page, moved: { next_date: dateOf(part.nextDay) }, isSettled: part.settled };
+        continue;
+      }
+      const { rows, observedAtMs, reread } = part.page;
+      const { progress } = pageWithoutRows(part.paging, mark, false, true);
+      yield { page: { rows, observedAtMs, reread, progress }, moved: {}, isSettled: true };
+    }
+  } catch (error) {
+    throw endOfBackfill(error);
+  }
+}
+
+/** A feed that is narrowed to some dates by its query shows nothing else, to a backfill either. */
+function withinQuery({ parameters, query }: Feed, days: Days): Days {
+  for (const name of [parameters.dateFrom, parameters.dateTo]) {
+    const bound = query[name ?? ''];
+    // What lies outside the query is outside the feed.
+    if (bound !== undefined && !isDate(bound))
+      throw new HighwaterError(
+        'COMMAND_REFUSED',
+        `${name} of the feed's query is ${bound}, which is no date as 2026-01-31`,
+      );
+  }
+  const from = query[parameters.dateFrom ?? ''];
+  const to = query[parameters.dateTo ?? ''];
+  return {
+    first: from !== undefined && isDate(from) ? Math.max(days.first, dayOf(from)) : days.first,
+    last: to !== undefined && isDate(to) ? Math.min(days.last, dayOf(to)) : days.last,
+  };
+}
+
+async function* byUpdated(
+  feed: Feed,
+  { next_second, from, to }: BackfillProgress,
+  known: Paging,
+  deps: BackfillDeps,
+  signal: AbortSignal,
+): AsyncGenerator<BackfillPage> {
+  const firstSecond = Math.max(0, firstSecondOf(dayOf(from)));
+  const lastSecond = lastSecondOf(dayOf(to));
+  const keys = rowKeys(feed);
+
+  /** @returns false when the server turned out to give no order: a second that was reached then proves nothing */
+  async function* readFrom(highWaterMark: number, paging: Paging): AsyncGenerator<BackfillPage, boolean> {
+    const start = { highWaterMark, snapshot: false, wide: true, overlapSeconds: 0, paging };
+    for await (const page of scan(feed, start, deps, signal)) {
+      const { progress } = page;
+      const isProven = !paging.ordered || progress.paging.ordered || highWaterMark <= firstSecond;
+      const rows = page.rows.filter((row) => {
+        const updated = keys.updated(row);
+        return updated === null || (updated >= firstSecond && updated < lastSecond + 1);
+      });
+      yield {
+        page: { ...page, rows, progress: { ...progress, complete: false } },
+        moved: { next_second: isProven ? progress.highWaterMark : firstSecond },
+        isSettled: progress.settled,
+      };
+      // Every row below the mark has been seen.
+      if (progress.highWaterMark > lastSecond) return true;
+      if (!isProven) return false;
+    }
+    return true;
+  }
+
+  try {
+    const isProven = yield* readFrom(known.ordered ? next_second! : firstSecond, known);
+    if (!isProven) yield* readFrom(firstSecond, { ...known, ordered: false });
+  } catch (error) {
+    throw endOfBackfill(error);
+  }
+}
+
+/** What every poll of the feed reads from its mark on is the poll's to publish. */
+function withoutRowsOfPolls(page: ScanPage, feed: Feed, offset: SourceOffset): ScanPage {
+  const { high_water_mark, begins_at } = offset;
+  // Before its beginning, a feed without a snapshot publishes nothing by itself.
+  const readByPolls = Math.max(high_water_mark - feed.overlapSeconds, begins_at);
+  const keys = rowKeys(feed);
+  const rows = page.rows.filter((row) => {
+    const updated = keys.updated(row);
+    return updated === null || updated < readByPolls;
+  });
+  return { ...page, rows };
+}
+
+function pageWithoutRows(
+  paging: Paging,
+  highWaterMark: number,
+  complete: boolean,
+  settled: boolean,
+): ScanPage {
+  return {
+    rows: [],
+    observedAtMs: Date.now(),
+    progress: { highWaterMark, shownBelow: 0, duringSnapshot: false, complete, settled, paging },
+    reread: async () => [],
+  };
+}
+
+/** What cannot be read back concerns the backfill, not the polls. */
+function endOfBackfill(error: unknown): unknown {
+  if (!(error instanceof HighwaterError) || !error.code.startsWith('SCAN_')) return error;
+  return new HighwaterError(error.code, error.message, {
+    now: 'The backfill stops there and does not claim to be complete; what it read so far is published, and the feed is polled on.',
+    remedy: error.remedy,
+    cause: error,
+  });
+}

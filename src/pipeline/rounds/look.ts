@@ -1,0 +1,48 @@
+import type { Feed } from '../../feeds/feed';
+import { rowKeys } from '../../feeds/row-keys';
+import type { PollDeps } from '../poll';
+import { learnedPaging } from '../position';
+import { scan } from '../scan/scan';
+
+/** What the API shows from one second on, at this moment. */
+export interface Sight {
+  /** `updated` of each row that has an id, Unix seconds; null where it cannot be read. */
+  readonly rows: ReadonlyMap<string, number | null>;
+  /**
+   * Everything up to and with this second was shown, and a row at it or behind it: a server that lags has none there. -Infinity when
+   * rows kept changing while they were read, and when there were none.
+   */
+  readonly through: number;
+  readonly isInOrder: boolean;
+}
+
+/**
+ * Reads from one second through another, of which fractions do not count, or to the end where rows come in no order. Other rounds that wait for a record to show up
+ * hear of what is read.
+ * @throws HighwaterError SOURCE_*, SCAN_*
+ */
+export async function lookAt(
+  feed: Feed,
+  { source, state, logger, witnesses }: PollDeps,
+  { from, through }: { readonly from: number; readonly through: number },
+  signal: AbortSignal,
+): Promise<Sight> {
+  const paging = learnedPaging(state.offset, feed);
+  const start = { highWaterMark: Math.floor(from), overlapSeconds: 0, snapshot: false, wide: true, paging };
+  const keys = rowKeys(feed);
+  const rows = new Map<string, number | null>();
+  let isInOrder = paging.ordered;
+  let shownThrough = Number.NEGATIVE_INFINITY;
+  for await (const page of scan(feed, start, { source, logger }, signal)) {
+    const { shownBelow, settled, paging: learned } = page.progress;
+    for (const witness of witnesses) witness(page.rows);
+    for (const row of page.rows) {
+      const id = keys.id(row);
+      if (id !== null) rows.set(id, keys.updated(row));
+    }
+    isInOrder &&= learned.ordered;
+    shownThrough = settled && rows.size > 0 ? shownBelow - 1 : Number.NEGATIVE_INFINITY;
+    if (shownThrough >= Math.floor(through)) break;
+  }
+  return { rows, through: shownThrough, isInOrder };
+}

@@ -1,0 +1,255 @@
+import { inSlices } from '../../async/slices';
+import type { Feed } from '../../feeds/feed';
+import { rowKeys } from '../../feeds/row-keys';
+import type { Change } from '../../types';
+import { newDeadLetters } from '../changes/dead-letters';
+import { buildEvents } from '../changes/events';
+import { publishedChanges } from '../changes/published-changes';
+import { changeContext, type PollDeps, poll, warnOfTooLarge } from '../poll';
+import { learnedPaging, pagingFields } from '../position';
+import type { Round } from '../round';
+import { scan } from '../scan/scan';
+import type { BatchPage } from '../transaction/batch';
+import { encode } from '../transaction/encode';
+import { movePosition, transact } from '../transaction/transact';
+import { absenceProbe } from './prove-absent';
+
+export interface ReconcileOptions {
+  /** Says what would be published, and publishes nothing. */
+  readonly dryRun: boolean;
+  /** As many deletes are meant at most, whatever their share of the feed; null: nobody has said so, and the share decides. */
+  readonly allowDeletes: number | null;
+  /** After each page: others have their turn, the feed's own polls above all. */
+  readonly between: () => Promise<void>;
+  /** Polls the feed now. */
+  readonly poll: () => Promise<void>;
+  /** Lets so many ms pass, with the same turns in it. */
+  readonly rest: (ms: number) => Promise<void>;
+  /** Called after each page. */
+  readonly onProgress?: (progress: ReconcileProgress) => void;
+}
+
+export interface ReconcileProgress {
+  /** 1 or 2: the second scan is read only when the first did not show every record. */
+  readonly scan: number;
+  /** `pause`: until the second scan. `probe`: records are asked for that neither scan showed. */
+  readonly phase: 'scan' | 'pause' | 'probe';
+  readonly pages: number;
+  readonly rows: number;
+  /** Of this scan alone. */
+  readonly scanRows: number;
+  /** Late rows and silent changes that were found by now. */
+  readonly created: number;
+  readonly updated: number;
+  /** Records that were not shown; 0 while a scan runs. */
+  readonly missing: number;
+  /** Of these, how many were probed. */
+  readonly probed: number;
+  /** Length of the pause; 0 without one. */
+  readonly pauseMs: number;
+}
+
+export interface ReconcileResult {
+  readonly pages: number;
+  readonly rows: number;
+  /** Records that polls have missed (late rows), and changes that moved no `updated`. */
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+  /** Records that no answer showed, and of which nothing was deleted: `why` tells. */
+  readonly missing: number;
+  readonly why: 'too-many' | 'rows-without-id' | 'not-proved' | 'too-large' | 'scan-not-complete' | null;
+}
+
+/**
+ * Reads everything without trusting the mark, and compares it with the images: silent changes come as updates, late rows as
+ * creates. A record that neither of two scans shows, nor any poll from the beginning of the first to the end of the
+ * second, is deleted when a probe proves it gone (I7).
+ *
+ * What it knows is in memory alone: after a crash nothing is half-done, and it begins anew.
+ *
+ * @throws HighwaterError as `poll`
+ */
+export async function reconcile(
+  feed: Feed,
+  deps: PollDeps,
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
+  const { state } = deps;
+  const keys = rowKeys(feed);
+  const shown = new Set<string>();
+  let withoutId = 0;
+  const witness = (rows: readonly unknown[]): void => {
+    for (const row of rows) {
+      const id = keys.id(row);
+      if (id === null) withoutId++;
+      else shown.add(id);
+    }
+  };
+  const found: Found = { pages: 0, rows: 0, created: 0, updated: 0 };
+  const tell = teller(found, options);
+  const missing = async (): Promise<string[]> => {
+    const ids: string[] = [];
+    await inSlices(state.ids(), (id) => {
+      if (!shown.has(id) && !state.isOutOfScope(id)) ids.push(id);
+    });
+    return ids;
+  };
+
+  deps.witnesses.add(witness);
+  try {
+    let isComplete = await readAll(feed, deps, options, found, tell, 1, signal);
+    const unseen = isComplete ? (await missing()).length : 0;
+    if (unseen > 0) {
+      tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
+      await options.rest(feed.pollIntervalMs);
+      isComplete = await readAll(feed, deps, options, found, tell, 2, signal);
+      // What moved while the second scan read, it may have leapt over.
+      await options.poll();
+    }
+    signal.throwIfAborted();
+    const candidates = await missing();
+    const withheld = (why: ReconcileResult['why']) => ({
+      ...found,
+      deleted: 0,
+      missing: candidates.length,
+      why,
+    });
+    if (!isComplete) return withheld('scan-not-complete');
+    if (candidates.length === 0) return await ended(feed, deps, options, withheld(null));
+    const { allowDeletes } = options;
+    // One of them may be a record that came without its id.
+    if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
+    if (candidates.length > (allowDeletes ?? feed.deleteShare * (await inScope(deps))))
+      return withheld('too-many');
+
+    const probe = await absenceProbe(feed, deps, candidates, signal);
+    let deleted = 0;
+    let tooLarge = 0;
+    for (let i = 0; i < candidates.length; i += DELETES) {
+      tell(2, { phase: 'probe', missing: candidates.length, probed: i });
+      // Nothing comes between the probe and the deletes that it proves.
+      const gone = await probe.gone(candidates.slice(i, i + DELETES));
+      const deletes = gone.filter((id) => !shown.has(id));
+      const published = deletes.length === 0 ? 0 : await publishDeletes(feed, deps, deletes, options);
+      deleted += published;
+      tooLarge += deletes.length - published;
+      await options.between();
+    }
+    const left = candidates.length - deleted;
+    const why = left === 0 ? null : left === tooLarge ? 'too-large' : 'not-proved';
+    return await ended(feed, deps, options, { ...found, deleted, missing: left, why });
+  } finally {
+    deps.witnesses.delete(witness);
+  }
+}
+
+/** Records that the feed would show, as far as is known: those that a changed filter leaves out do not count. */
+async function inScope({ state }: PollDeps): Promise<number> {
+  if (state.offset.scope_seq === 0) return state.recordCount;
+  let count = 0;
+  await inSlices(state.ids(), (id) => {
+    if (!state.isOutOfScope(id)) count++;
+  });
+  return count;
+}
+
+type Found = { pages: number; rows: number; created: number; updated: number };
+
+type Tell = (scan: number, now?: Partial<ReconcileProgress>) => void;
+
+function teller(found: Found, { onProgress }: ReconcileOptions): Tell {
+  const began = new Map<number, number>();
+  const resting = { phase: 'scan', missing: 0, probed: 0, pauseMs: 0 } as const;
+  return (scan, now = {}) => {
+    if (!began.has(scan)) began.set(scan, scan === 1 ? 0 : found.rows);
+    onProgress?.({ ...resting, scan, ...found, scanRows: found.rows - began.get(scan)!, ...now });
+  };
+}
+
+/** One scan over everything. @returns whether it saw everything that the server showed */
+async function readAll(
+  feed: Feed,
+  deps: PollDeps,
+  options: ReconcileOptions,
+  found: Found,
+  tell: Tell,
+  number: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  tell(number);
+  const paging = learnedPaging(deps.state.offset, feed);
+  const start = { highWaterMark: 0, snapshot: false, wide: true, whole: true, paging };
+  const note = (page: BatchPage) => {
+    found.pages++;
+    found.rows += page.rows;
+    // The second scan of a dry run finds what the first one found.
+    if (!options.dryRun || number === 1) {
+      found.created += page.changes.ops.c;
+      found.updated += page.changes.ops.u;
+    }
+    tell(number);
+  };
+  let isComplete = false;
+  const round: Round = {
+    pages: (stop) => scan(feed, start, deps, stop),
+    readsAhead: false,
+    origin: () => 'reconcile',
+    position: (_offset, { progress }) => {
+      isComplete = progress.complete && progress.settled;
+      return pagingFields(progress.paging);
+    },
+    between: options.between,
+    onRehearsed: options.dryRun ? note : undefined,
+  };
+  const onPage: PollDeps['onPage'] = (page) => {
+    note(page);
+    deps.onPage?.(page);
+  };
+  await poll(feed, { ...deps, onPage }, round, signal);
+  return isComplete && !signal.aborted;
+}
+
+/** So many are asked for, one by one at worst, before others have their turn. */
+const DELETES = 50;
+
+/**
+ * Publishes the deletes of these records in one transaction, or nothing in a dry run. A delete that the log would refuse is kept as
+ * a dead letter.
+ * @returns how many deletes are published, or would be
+ */
+async function publishDeletes(
+  feed: Feed,
+  deps: PollDeps,
+  ids: readonly string[],
+  { dryRun }: ReconcileOptions,
+): Promise<number> {
+  const pending = deps.state.begin();
+  const observedAtMs = Date.now();
+  const context = changeContext(feed, { observedAtMs }, 'reconcile', deps);
+  const changes = ids.map((id): Change => {
+    const before = pending.image(id)!;
+    const beforeRecord = deps.images.decode(before);
+    return { op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] };
+  });
+  const events = buildEvents(changes, pending, context);
+  const letters = newDeadLetters({ records: [], rows: [], rejected: [] }, context, pending);
+  if (!dryRun && events.length + letters.length > 0) {
+    await transact(feed, deps, pending, [encode(events, letters, context)], observedAtMs);
+    warnOfTooLarge({ letters }, feed, deps.logger);
+    deps.onOtherChanges?.(publishedChanges(feed, events), observedAtMs);
+  }
+  return events.length;
+}
+
+/** The whole of it was done: when that was is kept in the log. */
+async function ended(
+  feed: Feed,
+  deps: PollDeps,
+  { dryRun }: ReconcileOptions,
+  result: ReconcileResult,
+): Promise<ReconcileResult> {
+  if (!dryRun) await movePosition(feed, deps, { last_reconcile_ms: Date.now() });
+  return result;
+}

@@ -1,0 +1,194 @@
+import type { DeadLetterValue, FeedCodec } from '../../avro/codec/feed-codec';
+import { isUnreadable, writerIdOf } from '../../avro/codec/foreign-value';
+import type { SchemaRegistry } from '../../avro/registry/registry';
+import type { Feed } from '../../feeds/feed';
+import { parseRow } from '../../json/answer-scan';
+import type { LogRecord, ProducerRecord } from '../../log/commit-log';
+import type { PendingState } from '../../state/pending-state';
+import type { VendorRecord } from '../../types';
+import { diff } from '../changes/diff';
+import { buildEvents } from '../changes/events';
+import { publishedChanges } from '../changes/published-changes';
+import { changeContext, noteDrift, type PollDeps } from '../poll';
+import { encode } from '../transaction/encode';
+import { transact } from '../transaction/transact';
+import { lookAt } from './look';
+
+/** What became of a feed's dead letters. `retried` and `still` together are all that there were. */
+export interface RetryResult {
+  /** Letters that are removed: a record is decoded from them now. */
+  readonly retried: number;
+  /** Changes published from those. The rest is no news: the feed has that version of the record, or a later one. */
+  readonly published: number;
+  /** Letters that stay: no record, too large for the log, only their beginning is kept, `tooOld` or `superseded`. */
+  readonly still: number;
+  /**
+   * Records of those that stay which the feed does not publish: from before the beginning of a feed without a snapshot, and
+   * unknown. Removed, the only copy would be gone, and nobody would have been told.
+   */
+  readonly tooOld: number;
+  /**
+   * Those of them that may be older than what readers have. A touch moves no image, so an image does not tell that the API has
+   * shown a later version; an owner that has not seen the record since asks the API, and the API does not show the letter's version.
+   */
+  readonly superseded: number;
+}
+
+/** So many letters in one transaction. */
+const LETTERS = 500;
+
+/**
+ * Decodes a feed's dead letters by the code and the schemas of today. What is a record now, and newer than its image, is
+ * published as a poll would have, and its letter removed in the same transaction. Several versions of one record come in
+ * the order of their `updated`.
+ *
+ * @throws HighwaterError LOG_*, KAFKA_*, REGISTRY_UNREACHABLE, SOURCE_*, SCAN_*; the signal's reason. What is committed by then stays
+ */
+export async function retryDeadLetters(
+  feed: Feed,
+  deps: PollDeps,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<RetryResult> {
+  const { letters, unread } = await readLetters(deps, signal);
+  const result = { retried: 0, published: 0, still: unread, tooOld: 0, superseded: 0 };
+  let revived: Revived[] = [];
+  for (const [key, letter] of letters) {
+    const record = recordIn(letter, deps);
+    if (record === null) result.still++;
+    else revived.push({ key, record });
+  }
+  revived.sort((a, b) => a.record.updated - b.record.updated);
+  const superseded = await supersededOf(feed, deps, revived, signal);
+  revived = revived.filter((one) => !superseded.has(one));
+  result.still += superseded.size;
+  result.superseded = superseded.size;
+  for (let i = 0; i < revived.length; i += LETTERS) {
+    signal.throwIfAborted();
+    await publish(feed, deps, revived.slice(i, i + LETTERS), result);
+  }
+  return result;
+}
+
+/** A dead letter that is a record now. */
+interface Revived {
+  /** Of the letter. */
+  readonly key: string;
+  readonly record: VendorRecord;
+}
+
+async function publish(
+  feed: Feed,
+  deps: PollDeps,
+  revived: readonly Revived[],
+  result: { -readonly [field in keyof RetryResult]: RetryResult[field] },
+): Promise<void> {
+  const { state, topics } = deps;
+  const observedAtMs = Date.now();
+  const origin = state.offset.snapshot === 'complete' ? 'poll' : 'snapshot';
+  const context = changeContext(feed, { observedAtMs }, origin, deps);
+  const pending = state.begin();
+  const events = buildEvents(diff(newerThanImages(revived, pending), pending, context), pending, context);
+
+  const leftOut = new Set([
+    ...context.tooLarge.map(({ change }) => change.afterRecord),
+    ...context.unfit.map(({ record }) => record),
+  ]);
+  const fitting = revived.filter(({ record }) => !leftOut.has(record));
+  // What has no image is known to no reader.
+  const settled = fitting.filter(({ record }) => pending.image(record.id) !== undefined);
+  const tombstones = settled.map(({ key }): ProducerRecord => {
+    pending.removeDeadLetter(key);
+    return { topic: topics.deadLetters.name, key, value: null, headers: {}, timestamp: observedAtMs };
+  });
+  if (tombstones.length > 0) {
+    await transact(feed, deps, pending, [encode(events, [], context), tombstones], observedAtMs);
+    const changes = publishedChanges(feed, events);
+    noteDrift(changes, deps);
+    deps.onOtherChanges?.(changes, observedAtMs);
+  }
+  result.retried += settled.length;
+  result.published += events.length;
+  result.still += revived.length - settled.length;
+  result.tooOld += fitting.length - settled.length;
+}
+
+/** Asked for one by one: a record's image may be that of an earlier letter. */
+function* newerThanImages(revived: readonly Revived[], pending: PendingState): Generator<VendorRecord> {
+  for (const { record } of revived) {
+    const image = pending.record(record.id);
+    const known = Math.max(image?.updated ?? -1, pending.seenAt(record.id) ?? -1);
+    if (image === null || (image.updated < record.updated && known <= record.updated)) yield record;
+  }
+}
+
+/**
+ * Versions that are newer than their images, and that nothing proves to be newer than what the API has shown since. Versions before
+ * the one that the API shows are none of them: they are published before it.
+ * @param revived by `updated`
+ */
+async function supersededOf(
+  feed: Feed,
+  deps: PollDeps,
+  revived: readonly Revived[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<Revived>> {
+  const { state, images } = deps;
+  const versions = new Map<string, Revived[]>();
+  for (const one of revived) {
+    const { id, updated } = one.record;
+    const image = state.image(id);
+    if (image === undefined || state.seenAt(id) !== null || images.decode(image).updated >= updated) continue;
+    versions.set(id, [...(versions.get(id) ?? []), one]);
+  }
+  const superseded = new Set<Revived>();
+  for (const [id, some] of versions) {
+    const second = some.at(-1)!.record.updated;
+    const { rows } = await lookAt(feed, deps, { from: second, through: second }, signal);
+    if (rows.get(id) !== second) for (const one of some) superseded.add(one);
+  }
+  return superseded;
+}
+
+async function readLetters(
+  { session, topics, codec, registry }: PollDeps,
+  signal: AbortSignal,
+): Promise<{ readonly letters: ReadonlyMap<string, DeadLetterValue>; readonly unread: number }> {
+  const latest = new Map<string, LogRecord>();
+  for await (const record of session.restore(topics.deadLetters.name, signal)) {
+    if (record.value === null) latest.delete(record.key);
+    else latest.set(record.key, record);
+  }
+  const letters = new Map<string, DeadLetterValue>();
+  let unread = 0;
+  for (const [key, record] of latest) {
+    const letter = await letterIn(record, codec.deadLetter, registry);
+    if (letter === null) unread++;
+    else letters.set(key, letter);
+  }
+  return { letters, unread };
+}
+
+/** Null for a record of another program: it must not keep the letters beside it from being retried. */
+async function letterIn(
+  record: LogRecord,
+  deadLetter: FeedCodec['deadLetter'],
+  registry: SchemaRegistry,
+): Promise<DeadLetterValue | null> {
+  try {
+    const id = writerIdOf(record);
+    if (!deadLetter.knowsWriter(id)) deadLetter.addWriter(id, await registry.schemaById(id));
+    return deadLetter.decode(record.value!);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return null;
+  }
+}
+
+/** The record that a letter's row is today; null when it is none, when only its beginning is kept, or another scope showed it. */
+function recordIn({ raw, bytes, ts_ms }: DeadLetterValue, { decode, state }: PollDeps): VendorRecord | null {
+  // Nothing says that the feed would show it, now that something else is asked for: published, it would pass for deleted.
+  if (ts_ms < state.offset.scope_since_ms) return null;
+  if (Buffer.byteLength(raw) < bytes) return null;
+  const row = parseRow(raw);
+  return row === undefined ? null : (decode([row]).records[0] ?? null);
+}

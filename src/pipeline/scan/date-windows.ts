@@ -1,0 +1,121 @@
+import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
+import type { Source } from '../../source/source';
+import type { Paging } from '../../types';
+import { dateOf } from './calendar';
+import type { FetchedPage } from './fetched-page';
+import { pageReader } from './page-reader';
+import { MOST_WALKS } from './page-walk';
+import { pagingReach } from './paging';
+import type { ScanDeps } from './scan';
+import { readWindow } from './window';
+
+/** Days since 1970, both included. */
+export interface Days {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A page of a window, or its end. */
+export type WindowPage =
+  | { readonly kind: 'page'; readonly page: FetchedPage; readonly paging: Paging }
+  /** All of the days before `nextDay` has been read; `settled`: as far as their walks could tell. */
+  | { readonly kind: 'read'; readonly nextDay: number; readonly settled: boolean; readonly paging: Paging };
+
+const FIRST_DAYS = 32;
+/** Pages of the feed's size. More days than fill them are rather read in parts: what a crash or restless rows repeat is a window. */
+const MOST_PAGES = 20;
+/** A window of fewer was narrower than it had to be. */
+const FEW_PAGES = MOST_PAGES / 4;
+
+/**
+ * Reads the records of some calendar days, window by window. A window that holds more than a walk should, or paging could,
+ * reach is halved, down to one day. Within a window, all pages are walked as where no order is given (`page-walk.ts`):
+ * whatever the server orders by, and whichever rows move meanwhile, none is skipped.
+ *
+ * `updated since` stays in the query, with 0: the specification says that it forces the order, and a request without it
+ * would be the only one of its kind.
+ *
+ * @throws HighwaterError SCAN_BEYOND_REACH when one day alone cannot be paged through, SCAN_PAGING_IGNORED, SOURCE_*
+ */
+export async function* readDays(
+  feed: Feed,
+  days: Days,
+  known: Paging,
+  deps: ScanDeps,
+  signal: AbortSignal,
+): AsyncGenerator<WindowPage> {
+  let paging = await pagingOf(feed, known, deps.source, signal);
+  let length = FIRST_DAYS;
+  for (let first = days.first; first <= days.last; ) {
+    const last = Math.min(days.last, first + length - 1);
+    const isOneDay = first === last;
+    const dates = { from: dateOf(first), to: dateOf(last) };
+    const reader = pageReader(feed, ofDates(deps.source, dates), paging, signal);
+    const reach = pagingReach(feed);
+    const mostRows = isOneDay ? reach : Math.min(reach, MOST_PAGES * feed.pageSize);
+    const window = { from: 0, second: null, pagingLimit: mostRows, feed: feed.name };
+    let rows = 0;
+    let settled = false;
+    try {
+      const pages = readWindow(feed, reader, window);
+      for (;;) {
+        const { done, value } = await pages.next();
+        if (done) {
+          settled = value.isSettled;
+          break;
+        }
+        rows += value.rows.length;
+        yield { kind: 'page', page: value, paging: reader.learned() };
+      }
+    } catch (error) {
+      if (!isTooWide(error)) throw error;
+      if (isOneDay) throw oneDayTooWide(feed, dates.from, error);
+    }
+    paging = reader.learned();
+    if (!settled && !isOneDay) {
+      length = Math.ceil((last - first + 1) / 2);
+      continue;
+    }
+    if (!settled) warnOfRestlessDay(feed, dates.from, deps);
+    first = last + 1;
+    if (rows <= FEW_PAGES * feed.pageSize) length *= 2;
+    yield { kind: 'read', nextDay: first, settled, paging };
+  }
+}
+
+/** What paging counts shows in the whole feed; a window may be too small to tell. */
+async function pagingOf(feed: Feed, known: Paging, source: Source, signal: AbortSignal): Promise<Paging> {
+  if (known.unit !== null || feed.paging.style !== 'page') return known;
+  const reader = pageReader(feed, source, known, signal);
+  await reader.learnPaging();
+  return reader.learned();
+}
+
+function ofDates(source: Source, dates: { readonly from: string; readonly to: string }): Source {
+  return { fetchPage: (feed, request, signal) => source.fetchPage(feed, { ...request, dates }, signal) };
+}
+
+function isTooWide(error: unknown): error is HighwaterError {
+  return (
+    error instanceof HighwaterError &&
+    (error.code === 'SCAN_BEYOND_REACH' || error.code === 'SCAN_PAGING_IGNORED')
+  );
+}
+
+function oneDayTooWide(feed: Feed, date: string, error: HighwaterError): HighwaterError {
+  if (error.code !== 'SCAN_BEYOND_REACH') return error;
+  return new HighwaterError(
+    'SCAN_BEYOND_REACH',
+    `The day ${date} of feed ${feed.name} holds more records than paging reaches (${feed.pagingLimit}).`,
+    { cause: error },
+  );
+}
+
+function warnOfRestlessDay(feed: Feed, date: string, { logger }: ScanDeps): void {
+  logger.warn(
+    `Feed ${feed.name}: ${MOST_WALKS} walks over the rows of ${date} still brought new ones. ` +
+      'The backfill goes on; what is missing is left to a reconcile.',
+    { feed: feed.name },
+  );
+}

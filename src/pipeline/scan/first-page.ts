@@ -1,0 +1,127 @@
+import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
+import type { Paging } from '../../types';
+import { type FetchedPage, pageBehind } from './fetched-page';
+import { type PageFacts, repeats } from './page-facts';
+import type { PageReader } from './page-reader';
+import { LEAST_EVIDENCE, withPageSize } from './paging';
+
+/** The empty page that proves the end, or what the caller has to do: `more` means to walk the pages. */
+type Behind = FetchedPage | 'more' | 'begin-again' | 'page-size-changed';
+
+/**
+ * Finds out whether the rows from an anchor go on behind the first page, which was not enough to tell. Where an answer says
+ * itself how the next page is asked for, no request is needed.
+ *
+ * @throws HighwaterError SCAN_PAGING_IGNORED when all pages are the same and may not hold everything, SCAN_BEYOND_REACH when the
+ *   only page may be cut
+ */
+export async function behindFirstPage(
+  feed: Feed,
+  reader: PageReader,
+  anchor: number,
+  page: FetchedPage,
+): Promise<Behind> {
+  if (reader.kind === 'numbered') return behindByNumber(feed, reader, anchor, page.facts);
+  if (reader.kind === 'single' && mayBeCut(feed, page)) throw onlyPageFull(feed, anchor, page);
+  return page.next === null ? pageBehind(page) : 'more';
+}
+
+/** Without paging, a page that is exactly as long as what was asked for may not be all there is. */
+export function mayBeCut({ parameters, pageSize }: Feed, { facts }: FetchedPage): boolean {
+  return parameters.pageSize !== null && facts.length === pageSize;
+}
+
+function onlyPageFull({ name, parameters }: Feed, from: number, { facts }: FetchedPage): HighwaterError {
+  return new HighwaterError(
+    'SCAN_BEYOND_REACH',
+    `Feed ${name}: the answer from ${from} on holds exactly the ${facts.length} records that ${parameters.pageSize} asked for, so it may be ` +
+      'cut, and the feed is declared without paging.',
+    {
+      remedy:
+        'Raise pageSize of the feed in highwater.yaml, or declare how its pages are asked for (paging).',
+    },
+  );
+}
+
+/**
+ * A first page that is shorter than what was asked for may be all there is, or the server's cap. Then the next page is
+ * asked for in the length that came: a server that counts positions in the size asked for would otherwise answer from
+ * behind the end.
+ */
+async function behindByNumber(
+  feed: Feed,
+  reader: PageReader,
+  anchor: number,
+  page: PageFacts,
+  odd = false,
+): Promise<Behind> {
+  const { unit, pageSize } = reader.paging();
+  // A page of few rows may be a small feed, which never tells. Most often nothing is behind it, and nothing has to be known.
+  const isSmall = page.length < Math.min(LEAST_EVIDENCE, pageSize);
+  if (odd || (unit === null && page.length > 1 && !isSmall)) await reader.learnPaging();
+  const asked = reader.paging();
+  const isShort = page.length > 0 && page.length < asked.pageSize;
+  if (isShort) reader.setPaging(withPageSize(asked, page.length));
+
+  let successor = await reader.read(anchor, 1);
+  // The end hangs on this answer: an empty one has to come twice.
+  if (successor !== 'page-size-changed' && successor.facts.length === 0)
+    successor = await reader.read(anchor, 1);
+  if (successor === 'page-size-changed') return successor;
+  if (successor.facts.length > 0 && unit === null && isSmall && !odd) {
+    reader.setPaging(asked);
+    return behindByNumber(feed, reader, anchor, page, true);
+  }
+  const repeated = repeats(successor.facts, page);
+  if (successor.facts.length > 0 && !repeated)
+    return isShort ? capOrNews(reader, anchor, page, asked) : 'more';
+  if (!repeated) {
+    reader.setPaging(asked);
+    // Nothing behind a full page: by chance, or the server pages in another way by now.
+    if (!isShort && !odd) return behindByNumber(feed, reader, anchor, page, true);
+    return successor;
+  }
+  if (asked.unit !== null && !odd) {
+    // It was learned otherwise once: look again.
+    reader.setPaging({ ...asked, unit: null, firstPage: 0 });
+    return behindByNumber(feed, reader, anchor, page, true);
+  }
+
+  // The server counts from 1, or it ignores paging.
+  const third = await reader.read(anchor, 2);
+  if (third === 'page-size-changed') return third;
+  const ignored = repeats(third.facts, page);
+  if (!ignored && third.facts.length > 0) return isShort ? capOrNews(reader, anchor, page, asked) : 'more';
+  // Where the server decides how long a page is, no length says that it holds everything.
+  const isFull = !isShort || asked.pageSize < feed.pageSize || feed.parameters.pageSize === null;
+  if (ignored && isFull) {
+    throw new HighwaterError(
+      'SCAN_PAGING_IGNORED',
+      `Feed ${feed.name}: pages 0, 1 and 2 from ${anchor} on show the same ${page.length} records, so the server ignores ` +
+        `the parameter ${feed.parameters.page}; what does not fit into one page cannot be read.`,
+    );
+  }
+  reader.setPaging(asked);
+  return third;
+}
+
+/**
+ * There are rows behind a short page: the server cuts pages at the length that came, or the rows came between the two
+ * requests. A page of the size first asked for tells: rows never leave a window, so without a cap it is longer now. Taken
+ * for a cap by mistake, a quiet moment's length would be asked for ever after.
+ */
+async function capOrNews(
+  reader: PageReader,
+  anchor: number,
+  page: PageFacts,
+  asked: Paging,
+): Promise<'more' | 'begin-again' | 'page-size-changed'> {
+  const cut = reader.paging();
+  reader.setPaging(asked);
+  const again = await reader.read(anchor, 0);
+  if (again === 'page-size-changed') return again;
+  if (again.facts.length > page.length) return 'begin-again';
+  reader.setPaging(cut);
+  return 'more';
+}

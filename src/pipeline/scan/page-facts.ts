@@ -1,0 +1,52 @@
+import type { RowKeys } from '../../feeds/row-keys';
+import { jsonText } from '../../json/json-text';
+
+/** What the scan has to know about a page's rows to decide where to go on. Times are whole Unix seconds. */
+export interface PageFacts {
+  readonly length: number;
+  /** By position; null where a row has none. */
+  readonly ids: readonly (string | null)[];
+  /** The id, or the row's content where it has none: what tells it from another row. */
+  readonly keys: readonly string[];
+  readonly updated: readonly (number | null)[];
+  /** Least, greatest and last time stamp on the page; null when no row has one. */
+  readonly least: number | null;
+  readonly greatest: number | null;
+  readonly last: number | null;
+  /** No row is older than the one before it. */
+  readonly ascending: boolean;
+}
+
+export function pageFacts(rows: readonly unknown[], rowKeys: RowKeys): PageFacts {
+  const ids = rows.map(rowKeys.id);
+  const keys = ids.map((id, i) => id ?? `\0${jsonText(rows[i])}`);
+  // Filters are asked in whole seconds, so rows of one second are ties, whatever their fractions.
+  const updated = rows.map((row) => secondOf(rowKeys.updated(row)));
+  let least: number | null = null;
+  let greatest: number | null = null;
+  let last: number | null = null;
+  let ascending = true;
+  for (const second of updated) {
+    if (second === null) continue;
+    if (last !== null && second < last) ascending = false;
+    least = Math.min(least ?? second, second);
+    greatest = Math.max(greatest ?? second, second);
+    last = second;
+  }
+  return { length: rows.length, ids, keys, updated, least, greatest, last, ascending };
+}
+
+function secondOf(updated: number | null): number | null {
+  return updated === null ? null : Math.floor(updated);
+}
+
+/** No row of `page` is new to someone who knows `earlier`. */
+export function bringsNothingNew(page: PageFacts, earlier: PageFacts): boolean {
+  const known = new Set(earlier.keys);
+  return page.keys.every((key) => known.has(key));
+}
+
+/** The server showed the same page again. (A shorter one of known rows may be ties in another order.) */
+export function repeats(page: PageFacts, earlier: PageFacts): boolean {
+  return page.length > 0 && page.length === earlier.length && bringsNothingNew(page, earlier);
+}

@@ -1,0 +1,117 @@
+import type { FeedDefinition } from '../../feeds/definition';
+import type { Paging } from '../../types';
+import type { PageFacts } from './page-facts';
+
+export function unknownPaging(pageSize: number): Paging {
+  return { unit: null, firstPage: 0, pageSize, longestPage: null, ordered: true };
+}
+
+/**
+ * How a feed's pages are told apart while rows move:
+ * - `numbered`: by a number. Rows that leave the front move those behind them one place forward.
+ * - `linked`: by an address that the page before gives, which may hold such a number.
+ * - `continued`: by a place in the vendor's own order, which stays where it is.
+ * - `single`: one answer holds everything.
+ */
+export type PagingKind = 'numbered' | 'linked' | 'continued' | 'single';
+
+export function pagingKind({ paging, parameters }: FeedDefinition): PagingKind {
+  switch (paging.style) {
+    case 'page':
+    case 'offset':
+      return 'numbered';
+    case 'cursor':
+      return 'continued';
+    case 'link':
+      // Without the filter each poll reads everything: what one of them leapt over, the next one finds.
+      return parameters.updatedSince === null ? 'continued' : 'linked';
+    case 'none':
+      return 'single';
+  }
+}
+
+/** The greatest record position that paging reaches. */
+export function pagingReach(feed: FeedDefinition): number {
+  return pagingKind(feed) === 'numbered' ? feed.pagingLimit : Number.POSITIVE_INFINITY;
+}
+
+/** The paging as far as the feed's declaration says what it is; the rest is learned. */
+export function declaredPaging({ paging: { style }, parameters }: FeedDefinition, paging: Paging): Paging {
+  const known =
+    style === 'page'
+      ? paging
+      : { ...paging, unit: style === 'offset' ? ('record' as const) : null, firstPage: 0 };
+  // Without the filter no request begins at a second, so no order helps.
+  return parameters.updatedSince === null && known.ordered ? { ...known, ordered: false } : known;
+}
+
+/** Value of the paging parameter for page n (from 0) of a walk. */
+export function pageOffset(paging: Paging, n: number): number {
+  // Counting from 1, page 0 was answered like page 1: asking for 0 stays right when the server comes to count from 0.
+  if (n === 0) return 0;
+  return paging.firstPage + (paging.unit === 'record' ? n * paging.pageSize : n);
+}
+
+export function withPageSize(paging: Paging, pageSize: number): Paging {
+  return { ...paging, pageSize, longestPage: null };
+}
+
+/** Fewer rows tell nothing: those that move between two requests must not look like a page. */
+export const LEAST_EVIDENCE = 20;
+
+/**
+ * Infers the paging from what the server gives for the paging values 0, 1 and 2 of one window.
+ *
+ * It looks at the rows of page 0 whose second does not reach the page's end, since rows of equal `updated` may change
+ * places between two requests. Counting by index from 0, none of them is on page 1; from 1, all are. Counting records,
+ * each step loses one. Null when the pages do not tell (too few rows, ties in random order, rows moving meanwhile):
+ * a wrong answer would skip records.
+ */
+export function inferPaging(
+  zero: PageFacts,
+  one: PageFacts,
+  two: PageFacts,
+): Pick<Paging, 'unit' | 'firstPage'> | null {
+  // Counting records, it is the first row that goes missing: without an id, nobody would notice.
+  if (zero.ids[0] === null) return null;
+  const settled = zero.ids.filter((id, i) => id !== null && zero.updated[i] !== zero.last);
+  const evidence = settled.length >= LEAST_EVIDENCE ? settled : zero.ids.filter((id) => id !== null);
+  if (evidence.length < LEAST_EVIDENCE) return null;
+
+  const onOne = missingFrom(one, zero, evidence);
+  const onTwo = missingFrom(two, zero, evidence);
+  const all = evidence.length;
+  if (onOne === all && onTwo === all) return { unit: 'page', firstPage: 0 };
+  if (onOne === 0 && onTwo === all) return { unit: 'page', firstPage: 1 };
+  if (onOne === 1 && onTwo === 2) return { unit: 'record', firstPage: 0 };
+  if (onOne === 0 && onTwo === 1) return { unit: 'record', firstPage: 1 };
+  return null;
+}
+
+/** How many of the rows are not on the page; null when one of them is, but has been updated meanwhile and so moved. */
+function missingFrom(page: PageFacts, zero: PageFacts, rows: readonly (string | null)[]): number | null {
+  const seconds = new Map(page.ids.map((id, i) => [id, page.updated[i]]));
+  const before = new Map(zero.ids.map((id, i) => [id, zero.updated[i]]));
+  let missing = 0;
+  for (const id of rows) {
+    if (!seconds.has(id)) missing++;
+    else if (seconds.get(id) !== before.get(id)) return null;
+  }
+  return missing;
+}
+
+/**
+ * Whether three pages of the whole feed, asked for one after the other, come oldest first. A page alone may look so by
+ * chance; a row on a later one that is older than what came before says otherwise.
+ */
+export function showOrder(pages: readonly PageFacts[]): boolean {
+  const seen = new Set<string | null>();
+  let greatest = 0;
+  for (const page of pages) {
+    if (!page.ascending) return false;
+    if (page.ids.some((id, i) => !seen.has(id) && (page.updated[i] ?? greatest) < greatest)) return false;
+    for (const id of page.ids) seen.add(id);
+    greatest = Math.max(greatest, page.greatest ?? 0);
+  }
+  return true;
+}

@@ -1,0 +1,113 @@
+import { joinSignals } from '../async/wait';
+import type { Inbox } from '../commands/inbox';
+import { HighwaterError } from '../errors';
+import type { Feed } from '../feeds/feed';
+import type { Grant, Membership } from '../log/membership';
+import type { PollDeps } from '../pipeline/poll';
+import { type FeedWork, feedWork } from './feed-work';
+import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
+import type { Tell } from './publisher-events';
+
+export interface FeedTenureDeps extends OwnedFeedDeps {
+  /** By which this instance is told which feeds are its own. */
+  readonly membership: Membership;
+  readonly tell: Tell;
+  /** Commands for this feed: taken between polls, while it is owned. */
+  readonly inbox: Inbox;
+}
+
+/** What this instance has of a feed: nothing, then the others' grant, then the feed itself with its state in memory. */
+export interface FeedTenure {
+  /** Null until the others have granted the feed. */
+  readonly held: Held | null;
+  /** Null until the feed is acquired and its state is read back. */
+  readonly owned: OwnedFeed | null;
+  /** The feed has become another instance's: `leave` is to be called. */
+  readonly isRevoked: boolean;
+  /** Takes the steps that are missing. @throws HighwaterError of the membership, or as `acquireFeed` */
+  own(): Promise<{ readonly held: Held; readonly owned: OwnedFeed }>;
+  /** Gives up the state, and keeps the grant. @throws HighwaterError LOG_GONE */
+  release(): Promise<void>;
+  /** Gives up both. @throws HighwaterError LOG_GONE */
+  leave(): Promise<void>;
+}
+
+/** From the grant to its end. */
+export interface Held {
+  readonly grant: Grant;
+  readonly work: FeedWork;
+  /** Aborted when the grant is revoked, or by the signal. */
+  readonly over: AbortSignal;
+}
+
+export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, signal: AbortSignal): FeedTenure {
+  const { membership, tell } = deps;
+  let held: (Held & { leave(): void }) | null = null;
+  let owned: OwnedFeed | null = null;
+
+  async function hold(): Promise<Held & { leave(): void }> {
+    tell({ kind: 'waiting', feed: feed.name });
+    const grant = await membership.grant(feed.name, signal);
+    const { signal: over, leave } = joinSignals([signal, grant.revoked]);
+    return { grant, work: feedWork(feed, deps, once), over, leave };
+  }
+
+  const tenure: FeedTenure = {
+    get held() {
+      return held;
+    },
+    get owned() {
+      return owned;
+    },
+    get isRevoked() {
+      return held?.grant.revoked.aborted ?? false;
+    },
+    async own() {
+      held ??= await hold();
+      owned ??= await takeOver(feed, deps, held);
+      return { held, owned };
+    },
+    async release() {
+      const had = owned;
+      owned = null;
+      if (had !== null) await letGo(had);
+    },
+    async leave() {
+      try {
+        await tenure.release();
+      } finally {
+        held?.leave();
+        held = null;
+      }
+    },
+  };
+  return tenure;
+}
+
+async function takeOver(feed: Feed, deps: FeedTenureDeps, { grant, over }: Held): Promise<OwnedFeed> {
+  const { tell } = deps;
+  tell({ kind: 'restoring', feed: feed.name });
+  const onTouch = () => tell({ kind: 'touched', feed: feed.name });
+  const onOtherChanges: NonNullable<PollDeps['onOtherChanges']> = (changes, observedAtMs) =>
+    tell({ kind: 'otherChanges', feed: feed.name, changes, observedAtMs });
+  // A sign of life: a large state takes a while, and nobody must take that for a loop that stands still.
+  const onRestore: OwnedFeedDeps['onRestore'] = (name, progress) => {
+    deps.onRestore?.(name, progress);
+    tell({ kind: 'restoring', feed: name });
+  };
+  const owned = await acquireFeed(feed, { ...deps, onTouch, onOtherChanges, onRestore }, over, grant);
+  const { state, drift } = owned.deps;
+  tell({ kind: 'acquired', feed: feed.name, state, drift });
+  return owned;
+}
+
+/**
+ * What goes wrong in letting go must not hide why, nor end the other feeds: the next owner fences this one anyway.
+ * @throws HighwaterError LOG_GONE: what was committed is not where it belongs
+ */
+async function letGo({ session, deps }: OwnedFeed): Promise<void> {
+  await session.release().catch((error: unknown) => {
+    if (error instanceof HighwaterError && error.code === 'LOG_GONE') throw error;
+    deps.logger.debug('the feed could not be released', { feed: deps.topics.feed, error });
+  });
+}

@@ -1,0 +1,42 @@
+import { base64Cores, redactKnown } from './redaction';
+
+/** A shorter token may be part of the data by chance, which must stay as it is. */
+const leastLength = 16;
+
+/** How a line end begins within a text of JSON; most pages have none. */
+const lineEnds = ['\\n', '\\r'];
+
+/** The token in pages: an API that repeats it in its records, in links for instance, would have it published to every reader of the topics. */
+export interface EchoedToken {
+  /** Pages without it, nearly all, are only searched for a few texts. */
+  remove(text: string): string;
+  /** Whether `remove` may have something to do. */
+  isIn(body: Buffer): boolean;
+}
+
+export function echoedToken(token: string): EchoedToken {
+  if (token.length < leastLength) return { remove: (text) => text, isIn: () => false };
+  const redact = redactKnown([token]);
+  // No encoding of addresses, JSON or HTML changes these.
+  const runs = (token.match(/[A-Za-z0-9]+/g) ?? ['']).sort((a, b) => b.length - a.length);
+  const cores = [token, encodeURIComponent(token.toWellFormed())].flatMap(base64Cores);
+  const encoded = [...cores, ...cores.map((core) => core.replaceAll('+', '-').replaceAll('/', '_'))];
+  const marks = withoutLonger([runs[0]!, ...encoded]);
+  // Where a line end breaks one of two, the other is whole.
+  const parts = runs[0]!.length < leastLength ? runs.slice(0, 2) : halves(runs[0]!);
+  const marksOfLines = withoutLonger([...parts, ...encoded.flatMap(halves)]);
+  const isIn = (page: string | Buffer) =>
+    marks.some((mark) => page.includes(mark)) ||
+    (lineEnds.some((end) => page.includes(end)) && marksOfLines.some((mark) => page.includes(mark)));
+  return { remove: (text) => (isIn(text) ? redact(text) : text), isIn };
+}
+
+/** Where one is found that holds another, that one is found. */
+function withoutLonger(marks: readonly string[]): string[] {
+  return [...new Set(marks)].filter((mark) => !marks.some((other) => other !== mark && mark.includes(other)));
+}
+
+function halves(text: string): string[] {
+  const middle = Math.ceil(text.length / 2);
+  return [text.slice(0, middle), text.slice(middle)];
+}

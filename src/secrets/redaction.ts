@@ -1,0 +1,199 @@
+/** Replaces every secret in a text. */
+export type Redact = (text: string) => string;
+
+const mask = '[redacted]';
+
+/** Catches a token that somebody else shortened while echoing the address, which no exact match would. */
+function parameterPattern(name: string): RegExp {
+  const start = /^\w/.test(name) ? '\\b|' : '(?<!\\w)|';
+  // Letters as they are: the pattern is tried at every place of every line.
+  const spelled = name.replace(/\W/gu, unitSpelling);
+  const value = `(?!\\[redacted\\])[^&\\s"'<>\\\\]+`;
+  return new RegExp(`(${start}%(?:25)*(?:3F|26))(${spelled}(?:=|%(?:25)*3D))${value}`, 'gi');
+}
+
+/** The names of HTML for characters of ASCII; any capitals, since writers differ. */
+const htmlNames: Readonly<Record<string, string>> = {
+  '!': 'excl',
+  '"': 'quot',
+  '#': 'num',
+  $: 'dollar',
+  '%': 'percnt',
+  '&': 'amp',
+  "'": 'apos',
+  '(': 'lpar',
+  ')': 'rpar',
+  '*': 'ast|midast',
+  '+': 'plus',
+  ',': 'comma',
+  '.': 'period',
+  '/': 'sol',
+  ':': 'colon',
+  ';': 'semi',
+  '<': 'lt',
+  '=': 'equals',
+  '>': 'gt',
+  '?': 'quest',
+  '@': 'commat',
+  '[': 'lsqb|lbrack',
+  '\\': 'bsol',
+  ']': 'rsqb|rbrack',
+  '^': 'hat',
+  _: 'lowbar|underbar',
+  '`': 'grave|diacriticalgrave',
+  '{': 'lcub|lbrace',
+  '|': 'vert|verbar|verticalline',
+  '}': 'rcub|rbrace',
+  ' ': 'nbsp',
+};
+
+/** JSON inside JSON has several. Not any number: a long run would be searched to its end from each of its places. */
+const backslashes = '\\\\{1,16}';
+
+/** HTML inside HTML repeats `amp;`; JSON in ASCII may write `\u0026` for `&`. */
+const ampersand = `(?:&|${backslashes}u0026)(?:amp;)*`;
+
+/** Line ends as they are, escaped for JSON or percent-encoded, with the blanks of a folded line behind them. */
+const lineEnds = /(?:[\r\n]|\\{1,16}(?:[rn]|u000[ad])|%(?:25)*0[ad])+[ \t]*/gi;
+
+/** Of a character in UTF-16: a zero, or the space that stands for it where control characters are taken out. */
+const secondByte = `(?:\\0| |${backslashes}u0000|%(?:25)*00)?`;
+
+/** The digits of fewer may stand in a text by chance. */
+const leastBytes = 6;
+
+/**
+ * Finds the secrets plain, percent-encoded (any mix, once or several times), escaped for JSON, JavaScript or HTML, with slashes
+ * reversed, in hexadecimal, in base64 and base64url at any alignment (so also inside `user:password`), each of them also broken
+ * into lines, and the value of any `token=` query parameter.
+ * @param parameter another query parameter that carries a token
+ */
+export function createRedactor(secrets: readonly string[], parameter: string | null = null): Redact {
+  const withoutKnown = redactKnown(secrets);
+  const parameters = [...new Set(['token', parameter ?? 'token'])].map(parameterPattern);
+  return (text) =>
+    parameters.reduce((clean, pattern) => clean.replace(pattern, `$1$2${mask}`), withoutKnown(text));
+}
+
+/** As `createRedactor`, and leaves parameters alone that hold none of the secrets. */
+export function redactKnown(secrets: readonly string[]): Redact {
+  // An expression for each secret, since V8 searches by a single large one ten times slower.
+  const known = [...new Set(secrets)]
+    .filter((secret) => secret !== '')
+    // The longest first: a secret may be the beginning of another.
+    .sort((a, b) => b.length - a.length)
+    .map((secret) => new RegExp(patternsOf(secret).join('|'), 'g'));
+  return (text) => {
+    const clean = known.reduce((rest, one) => rest.replace(one, mask), text);
+    const joined = clean.replace(lineEnds, '');
+    const broken = joined === clean ? [] : known.filter((one) => joined.search(one) >= 0);
+    return broken.reduce(replaceBroken, clean);
+  };
+}
+
+function patternsOf(secret: string): string[] {
+  const inBase64 = [...new Set([secret, encodeURIComponent(secret.toWellFormed())])].flatMap(base64Cores);
+  return [anySpelling(secret), ...inBase64.map(anyBase64), ...asBytes(secret)];
+}
+
+/** Replaces what is found once the lines are joined, together with the line ends within it. */
+function replaceBroken(text: string, known: RegExp): string {
+  // Where each character of the joined text stands.
+  const places: number[] = [];
+  let at = 0;
+  for (const { 0: end, index } of [...text.matchAll(lineEnds), { 0: '', index: text.length }]) {
+    while (at < index) places.push(at++);
+    at += end.length;
+  }
+  let clean = '';
+  let copied = 0;
+  for (const { 0: match, index } of text.replace(lineEnds, '').matchAll(known)) {
+    clean += text.slice(copied, places[index]) + mask;
+    copied = places[index + match.length - 1]! + 1;
+  }
+  return clean + text.slice(copied);
+}
+
+/** A pattern that matches each character as itself or in any of its escapes, also in UTF-16 that was taken for UTF-8. */
+function anySpelling(secret: string): string {
+  // Several slashes in a row are one unit, since backslashes can be divided among them in so many ways.
+  return (secret.match(/\/+|\\+|./gsu) ?? []).map(unitSpelling).join(secondByte);
+}
+
+function unitSpelling(unit: string): string {
+  const characters = Array.from(unit, (character) => `(?:${spellings(character).join('|')})`).join(
+    secondByte,
+  );
+  if (!/[\\/]/.test(unit)) return characters;
+  // As they are, escaped, or slashes that were reversed.
+  return `(?:\\\\{${unit.length},${unit.length * 16}}|${characters})`;
+}
+
+function spellings(character: string): string[] {
+  const bytes = Array.from(Buffer.from(character), (byte) => caseless(hex(byte, 2)));
+  const percent = bytes.map((byte) => `%(?:25)*${byte}`).join('');
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
+    .map((unit) => `u${caseless(hex(unit, 4))}`)
+    .join(backslashes);
+  const codePoint = character.codePointAt(0)!;
+  const digits = `0*${caseless(codePoint.toString(16))}`;
+  const escaped = [units, bytes.map((byte) => `x${byte}`).join(backslashes), `u\\{${digits}\\}`];
+  // Quotes are escaped where a text is printed as JavaScript, too.
+  if (character === '"' || character === "'" || character === '/') escaped.push(escapePattern(character));
+  const name = htmlNames[character];
+  const named = name === undefined ? '' : `|${caseless(name)}`;
+  const html = `${ampersand}(?:#(?:0*${codePoint}|[xX]${digits})${named});`;
+  // Those that may begin like another go before it.
+  const found = [`${backslashes}(?:${escaped.join('|')})`, percent, html, escapePattern(character)];
+  if (character === ' ') found.push('\\+', '%(?:25)*2[bB]');
+  return found;
+}
+
+const base64Spellings: Readonly<Record<string, string>> = {
+  '+': `(?:[-+]|%(?:25)*2[bB]|${backslashes}(?:u00|x)2[bB]|${ampersand}(?:#43|#[xX]2[bB]|plus);)`,
+  '/': `(?:[/_]|${backslashes}(?:/|(?:u00|x)2[fF])|%(?:25)*2[fF]|${ampersand}(?:#47|#[xX]2[fF]|sol);)`,
+};
+
+/** Of both alphabets, with the characters escaped that have escapes: letters and digits have none in practice. */
+function anyBase64(text: string): string {
+  return Array.from(text, (character) => base64Spellings[character] ?? character).join('');
+}
+
+/** As `toString('hex')` has it, with something between the bytes (`74 6f`, `74:6f`, `\x74\x6f`), and as a buffer in JSON: `116,111`. */
+function asBytes(secret: string): string[] {
+  const bytes = Array.from(Buffer.from(secret));
+  if (bytes.length < leastBytes) return [];
+  return [
+    bytes.map((byte) => caseless(hex(byte, 2))).join(`(?:[ :,]|${backslashes}x)?`),
+    bytes.join(',\\s*'),
+  ];
+}
+
+/**
+ * The characters of the base64 form that do not depend on what stands before and after, for each of the three
+ * alignments. Short secrets have too few of them to tell from chance, and are looked for whole.
+ */
+export function base64Cores(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const whole = bytes.toString('base64').replace(/=+$/, '');
+  const cores = [0, 1, 2].map((shift) => {
+    const encoded = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    const shared = (shift + bytes.length) % 3 === 0 ? 0 : 1;
+    return encoded.slice(shift === 0 ? 0 : shift + 1, encoded.length - shared);
+  });
+  return [whole, ...cores.filter((core) => core.length >= 8)];
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
+}
+
+function caseless(letters: string): string {
+  return letters.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}
+
+function escapePattern(character: string): string {
+  return character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}

@@ -1,0 +1,140 @@
+import type { Endpoint } from '../endpoints';
+import { type Answer, answer, json, noRoute } from './answer';
+import type { Fault } from './faults';
+
+type StatusFault = Extract<Fault, { kind: 'status' }>;
+type Shape = NonNullable<StatusFault['shape']>;
+
+/** The shape in which each status has been seen; others come as `message`. */
+const usualShapes: Readonly<Record<number, Shape>> = {
+  401: 'errors',
+  402: 'text',
+  424: 'string',
+  499: 'empty',
+  500: 'errors',
+  502: 'html',
+  503: 'html',
+};
+
+const messages: Readonly<Record<number, string>> = {
+  400: 'Invalid page size',
+  401: 'Invalid or missing token',
+  402: 'Payment required',
+  403: 'You cannot consume this service',
+  424: 'A service that this one needs did not answer',
+  429: 'API rate limit exceeded',
+  500: 'An unexpected error occurred',
+};
+
+/** The answer of a fault that needs no records; null when it is about how records are answered. */
+export function answerWithoutRecords(fault: Fault, url: string, serverMs: number): Answer | null {
+  switch (fault.kind) {
+    case 'status':
+      return statusAnswer(fault, serverMs);
+    case 'html':
+      return shaped(fault.status, 'html');
+    case 'empty-body':
+      return answer(200, '');
+    case 'not-ok':
+      return answer(
+        fault.status,
+        '{"data":null,"errors":[{"code":"internal","id":"internal","value":"upstream failed"}],"ok":false}',
+      );
+    case 'string':
+      return shaped(fault.status, 'string');
+    case 'text':
+      return shaped(fault.status, 'text');
+    case 'redirect': {
+      const location = fault.withQuery ? fault.location.replace(/\/$/, '') + url : fault.location;
+      return answer(fault.status, '', { location });
+    }
+    case 'no-route':
+      return noRoute();
+    default:
+      return null;
+  }
+}
+
+function statusAnswer(fault: StatusFault, serverMs: number): Answer {
+  const plain = shaped(fault.status, fault.shape ?? usualShapes[fault.status] ?? 'message');
+  const { retryAfter } = fault;
+  return retryAfter === undefined
+    ? plain
+    : { ...plain, headers: { ...plain.headers, ...retryAfterHeader(retryAfter, serverMs) } };
+}
+
+/** `Retry-After` as the vendor may write it. */
+export function retryAfterHeader(
+  retryAfter: NonNullable<StatusFault['retryAfter']>,
+  serverMs: number,
+): Record<string, string> {
+  if (retryAfter.as === 'absent') return {};
+  const value =
+    retryAfter.as === 'seconds'
+      ? String(Math.ceil(retryAfter.seconds))
+      : new Date(serverMs + retryAfter.seconds * 1000).toUTCString();
+  return { 'retry-after': value };
+}
+
+function shaped(status: number, shape: Shape): Answer {
+  const message = messages[status] ?? 'Something went wrong';
+  switch (shape) {
+    case 'errors':
+      return answer(
+        status,
+        JSON.stringify({ ok: false, errors: [{ code: 'error', id: 'error', value: message }] }),
+      );
+    case 'message':
+      return answer(status, JSON.stringify({ message }));
+    case 'string':
+      return answer(status, JSON.stringify(message));
+    case 'text':
+      return answer(status, JSON.stringify({ text: message }));
+    case 'html':
+      return answer(
+        status,
+        `<html><head><title>${status}</title></head><body><h1>${message}</h1></body></html>`,
+        {
+          'content-type': 'text/html',
+        },
+      );
+    case 'empty':
+      return answer(status, '');
+  }
+}
+
+/** Spoils an answer that has records. */
+export function spoil(fault: Fault, whole: Answer, endpoint: Endpoint): Answer {
+  switch (fault.kind) {
+    case 'truncated':
+      return { ...whole, body: whole.body.subarray(0, Math.max(1, Math.floor(whole.body.length * 0.6))) };
+    case 'wrong-key':
+      return {
+        ...whole,
+        body: Buffer.from(
+          whole.body.toString().replace(`"${endpoint.responseKey}"`, JSON.stringify(fault.key)),
+        ),
+      };
+    case 'large':
+      return { ...whole, body: enlarged(whole.body, fault.megabytes * 1024 * 1024) };
+    case 'xml':
+      return toXml(whole, endpoint);
+    default:
+      return whole;
+  }
+}
+
+/** Spaces between tokens are JSON too: the records stay what they are, at any length. */
+function enlarged(body: Buffer, bytes: number): Buffer {
+  const missing = Math.max(0, Math.floor(bytes) - body.length);
+  return Buffer.concat([body.subarray(0, 1), Buffer.alloc(missing, ' '), body.subarray(1)]);
+}
+
+export function toXml(whole: Answer, endpoint: Endpoint): Answer {
+  const rows = (whole.body.toString().match(/"id":/g) ?? []).length;
+  return answer(
+    200,
+    `<?xml version="1.0" encoding="UTF-8"?>\n<result is_array="true"><${endpoint.responseKey}>${'<item/>'.repeat(rows)}</${endpoint.responseKey}></result>`,
+    { ...whole.headers, 'content-type': json.replace('json', 'xml') },
+  );
+}

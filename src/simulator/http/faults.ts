@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { type FeedName, feedNames } from '../endpoints';
+import type { Random } from '../random';
+
+const retryAfter = z.strictObject({
+  as: z.enum(['seconds', 'date', 'absent']).default('seconds'),
+  seconds: z.number().min(0).default(1),
+});
+
+/** What can go wrong with one answer. */
+const faultSchema = z.discriminatedUnion('kind', [
+  /** Any status, in one of the error shapes that have been seen (the usual one of that status unless given). */
+  z.strictObject({
+    kind: z.literal('status'),
+    status: z.int().min(200).max(599),
+    shape: z.enum(['errors', 'message', 'string', 'text', 'html', 'empty']).optional(),
+    retryAfter: retryAfter.optional(),
+  }),
+  /** HTML where JSON belongs. */
+  z.strictObject({ kind: z.literal('html'), status: z.int().default(200) }),
+  /** 200 and no body. */
+  z.strictObject({ kind: z.literal('empty-body') }),
+  /** The JSON ends in the middle; the HTTP answer itself is whole. */
+  z.strictObject({ kind: z.literal('truncated') }),
+  /** The connection is reset before the answer, or in the middle of its body. */
+  z.strictObject({ kind: z.literal('reset'), when: z.enum(['before', 'middle']).default('before') }),
+  /** The answer comes later. */
+  z.strictObject({ kind: z.literal('delay'), ms: z.number().min(0) }),
+  /** No answer ever, or half of it and then nothing. */
+  z.strictObject({ kind: z.literal('hang'), when: z.enum(['before', 'middle']).default('before') }),
+  /** The records under another top-level key. */
+  z.strictObject({ kind: z.literal('wrong-key'), key: z.string().default('results') }),
+  /** `{"data":null,"errors":[…],"ok":false}` with 200. */
+  z.strictObject({ kind: z.literal('not-ok'), status: z.int().default(200) }),
+  /** A bare JSON string. */
+  z.strictObject({ kind: z.literal('string'), status: z.int().default(200) }),
+  /** `{"text":…}` */
+  z.strictObject({ kind: z.literal('text'), status: z.int().default(200) }),
+  z.strictObject({ kind: z.literal('xml') }),
+  z.strictObject({
+    kind: z.literal('redirect'),
+    location: z.string().default('http://other-host.invalid/'),
+    status: z.int().default(302),
+    /** Appends path and query, token and all, as a careless server does. */
+    withQuery: z.boolean().default(true),
+  }),
+  /** The right records, and a member that makes the body so many megabytes long. */
+  z.strictObject({ kind: z.literal('large'), megabytes: z.number().positive() }),
+  /** The gateway does not know the path. */
+  z.strictObject({ kind: z.literal('no-route') }),
+  /** A replica that is so many writes behind answers. */
+  z.strictObject({ kind: z.literal('stale'), writes: z.int().min(1) }),
+  /** Valid, but only the first so many rows of the page; 0 is an empty page. */
+  z.strictObject({ kind: z.literal('short'), rows: z.int().min(0).default(0) }),
+]);
+export type Fault = z.infer<typeof faultSchema>;
+
+/** When a fault happens: to the next `times` requests, or to each with a probability. */
+const faultRuleSchema = z
+  .strictObject({
+    fault: faultSchema,
+    /** Leaves other feeds alone. */
+    feed: z.enum(feedNames).optional(),
+    /** So many matching requests pass first. */
+    skip: z.int().min(0).default(0),
+    /** How many matching requests meet it; 1 unless there is a probability. */
+    times: z.int().min(1).optional(),
+    /** Each matching request meets it with this probability, drawn from the seed; without end unless `times` is given. */
+    probability: z.number().min(0).max(1).optional(),
+    /** Only requests that ask for more records than this. */
+    pageSizeAbove: z.int().min(0).optional(),
+  })
+  .transform((rule) => ({
+    ...rule,
+    times: rule.times ?? (rule.probability === undefined ? 1 : Number.POSITIVE_INFINITY),
+  }));
+export type FaultRule = z.input<typeof faultRuleSchema>;
+
+export interface FaultBook {
+  /** @throws ZodError naming what is wrong with the rule */
+  add(rule: FaultRule): void;
+  clear(): void;
+  /** Rules that can still strike. */
+  list(): z.output<typeof faultRuleSchema>[];
+  /** What this request meets: any delays, and at most one other fault. */
+  draw(feed: FeedName, pageSize: number): Fault[];
+}
+
+export function createFaultBook(random: Random): FaultBook {
+  let rules: z.output<typeof faultRuleSchema>[] = [];
+  return {
+    add(rule) {
+      rules.push(faultRuleSchema.parse(rule));
+    },
+    clear() {
+      rules = [];
+    },
+    list: () => rules.map((rule) => ({ ...rule })),
+    draw(feed, pageSize) {
+      const met: Fault[] = [];
+      let struck = false;
+      for (const rule of rules) {
+        if (rule.feed !== undefined && rule.feed !== feed) continue;
+        if (rule.pageSizeAbove !== undefined && pageSize <= rule.pageSizeAbove) continue;
+        // One disruption a request: a script that comes after waits for the next one.
+        if (struck && rule.fault.kind !== 'delay') continue;
+        if (rule.skip > 0) {
+          rule.skip--;
+          continue;
+        }
+        if (rule.probability !== undefined && !random.chance(rule.probability)) continue;
+        rule.times--;
+        met.push(rule.fault);
+        if (rule.fault.kind !== 'delay') struck = true;
+      }
+      rules = rules.filter((rule) => rule.times > 0);
+      return met;
+    },
+  };
+}

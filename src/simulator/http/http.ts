@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { constants } from 'node:zlib';
+import compress from '@fastify/compress';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { endpoints, type FeedName, feedNames } from '../endpoints';
+import type { Market } from '../market';
+import { type Answer, answer, noRoute, unauthorized } from './answer';
+import { answerWithoutRecords, retryAfterHeader, spoil, toXml } from './fault-answers';
+import type { Fault } from './faults';
+import type { QueryText } from './query';
+import type { SeenRequest } from './request-log';
+
+/** The vendor's three endpoints, and its gateway's word on any other path. */
+export async function createVendorHttp(market: Market, options: { compress: boolean; keepAliveMs: number }) {
+  const app = fastify({
+    forceCloseConnections: true,
+    keepAliveTimeout: options.keepAliveMs,
+    bodyLimit: 256 * 1024 * 1024,
+  });
+  const stopping = new AbortController();
+  app.addHook('preClose', async () => stopping.abort());
+  if (options.compress) {
+    await app.register(compress, {
+      encodings: ['gzip', 'identity'],
+      // The fastest level: large pages must not make the simulator the slowest part.
+      zlibOptions: { level: constants.Z_BEST_SPEED },
+      removeContentLengthHeader: true,
+    });
+  }
+  for (const feed of feedNames) {
+    app.get(endpoints[feed].path, { exposeHeadRoute: false }, (request, reply) =>
+      serve(market, feed, request, reply, stopping.signal),
+    );
+  }
+  app.setNotFoundHandler((request, reply) => {
+    const seen = market.requests.add(
+      {
+        atMs: market.clock(),
+        feed: null,
+        path: pathOf(request),
+        query: request.query as QueryText,
+        headers: request.headers,
+      },
+      request.socket,
+    );
+    reply.raw.once('close', market.requests.finished);
+    seen.status = 404;
+    market.requests.answered(seen);
+    return send(reply, noRoute());
+  });
+  return app as unknown as FastifyInstance;
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0]!;
+}
+
+async function serve(
+  market: Market,
+  feed: FeedName,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stopping: AbortSignal,
+): Promise<FastifyReply> {
+  const query = request.query as QueryText;
+  const seen = market.requests.add(
+    { atMs: market.clock(), feed, path: pathOf(request), query, headers: request.headers },
+    request.socket,
+  );
+  reply.raw.once('close', market.requests.finished);
+  await market.onRequest(seen);
+
+  const faults = market.faults.draw(feed, Number(query[endpoints[feed].pageSize] ?? 0));
+  seen.faults = faults.map((fault) => fault.kind);
+  const waits = faults.reduce((ms, fault) => ms + (fault.kind === 'delay' ? fault.ms : 0), 0);
+  if (waits > 0) await delay(waits, undefined, { signal: stopping }).catch(() => undefined);
+  const fault = faults.find(({ kind }) => kind !== 'delay') ?? null;
+
+  setDate(market, feed, reply);
+  const unanswered = fault?.kind === 'reset' || fault?.kind === 'hang';
+  if (unanswered && fault.when === 'before') {
+    market.requests.answered(seen);
+    reply.hijack();
+    if (fault.kind === 'reset') request.socket.resetAndDestroy();
+    return reply;
+  }
+  const made = makeAnswer(market, feed, request, fault, seen);
+  if (!unanswered) seen.status = made.status;
+  market.requests.answered(seen);
+  if (!unanswered) return send(reply, made);
+  reply.hijack();
+  writeHalf(reply, made, () => fault.kind === 'reset' && request.socket.resetAndDestroy());
+  return reply;
+}
+
+function makeAnswer(
+  market: Market,
+  feed: FeedName,
+  request: FastifyRequest,
+  fault: Fault | null,
+  seen: SeenRequest,
+): Answer {
+  const serverMs = market.serverMs(feed);
+  const broken = fault && answerWithoutRecords(fault, request.url, serverMs);
+  if (broken) return broken;
+  const query = request.query as QueryText;
+  const token = tokenOf(request);
+  if (token === null || !market.accepts(token)) return unauthorized();
+  const wait = market.takeFromBudget(token);
+  if (wait !== null) {
+    return answer(
+      429,
+      '{"message":"API rate limit exceeded"}',
+      retryAfterHeader({ as: market.rateLimit()?.retryAfter ?? 'seconds', seconds: wait }, serverMs),
+    );
+  }
+  const page = market.answerPage(feed, query, seen.number, fault);
+  seen.rows = page.rows;
+  const behaviour = market.behaviour(feed);
+  const accept = request.headers.accept ?? '';
+  const whole =
+    behaviour.xmlUnlessAccepted && !accept.includes('json') && page.answer.status === 200
+      ? toXml(page.answer, endpoints[feed])
+      : page.answer;
+  return fault === null ? whole : spoil(fault, whole, endpoints[feed]);
+}
+
+function tokenOf(request: FastifyRequest): string | null {
+  const { token } = request.query as QueryText;
+  if (typeof token === 'string' && token !== '') return token;
+  const [, header] = /^token (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  return header ?? null;
+}
+
+function setDate(market: Market, feed: FeedName, reply: FastifyReply): void {
+  if (market.behaviour(feed).dateHeader) {
+    reply.header('date', new Date(market.serverMs(feed)).toUTCString());
+  } else {
+    reply.raw.sendDate = false;
+  }
+}
+
+function send(reply: FastifyReply, made: Answer): FastifyReply {
+  return reply.code(made.status).headers(made.headers).send(made.body);
+}
+
+function writeHalf(reply: FastifyReply, made: Answer, then: () => void): void {
+  const headers = { ...(reply.getHeaders() as Record<string, string>), ...made.headers };
+  reply.raw.writeHead(made.status, { ...headers, 'content-length': made.body.length });
+  // The reset must not overtake what was written.
+  reply.raw.write(made.body.subarray(0, Math.ceil(made.body.length / 2)), () => setImmediate(then));
+}

@@ -1,0 +1,123 @@
+import type { FeedName } from '../endpoints';
+
+/** One request as the server saw it. The token is not kept. */
+export interface SeenRequest {
+  /** From 1, over all feeds. */
+  readonly number: number;
+  readonly atMs: number;
+  /** Null: no such path. */
+  readonly feed: FeedName | null;
+  readonly path: string;
+  /** Without the token. */
+  readonly query: Readonly<Record<string, string | string[] | undefined>>;
+  /** Without those that carry secrets. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Number of the connection it came over, from 1: the same number means reuse. */
+  readonly socket: number;
+  /** Null while unanswered, and where the answer never came or was cut. */
+  status: number | null;
+  /** Names of the faults that it met. */
+  faults: readonly string[];
+  /** Records in the answer. */
+  rows: number;
+}
+
+export interface RequestCounters {
+  requests: number;
+  sockets: number;
+  rows: number;
+  /** Requests answered right now, and the most there ever were at once. */
+  running: number;
+  mostRunning: number;
+  byFeed: Record<FeedName, number>;
+  byStatus: Record<string, number>;
+  byFault: Record<string, number>;
+}
+
+export interface RequestLog {
+  readonly counters: RequestCounters;
+  add(
+    request: Omit<SeenRequest, 'number' | 'socket' | 'status' | 'faults' | 'rows'>,
+    socket: object,
+  ): SeenRequest;
+  /** Counts how the request is answered, before the first byte is on its way: who has the answer finds it counted. */
+  answered(request: SeenRequest): void;
+  /** When the answer is complete or the connection gone. */
+  finished(): void;
+  /** The latest, oldest first. */
+  list(): SeenRequest[];
+  /** Forgets the requests and sets the counters to 0; numbers of requests and connections go on. */
+  clear(): void;
+}
+
+const secrets = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
+
+/** @param kept how many of the latest requests are remembered */
+export function createRequestLog(kept: number): RequestLog {
+  let seen: SeenRequest[] = [];
+  let number = 0;
+  let lastSocket = 0;
+  const sockets = new WeakMap<object, number>();
+  const counters = emptyCounters();
+  return {
+    counters,
+    add(request, socket) {
+      const known = sockets.get(socket);
+      const connection = known ?? ++lastSocket;
+      if (known === undefined) {
+        sockets.set(socket, connection);
+        counters.sockets++;
+      }
+      const { token: _, ...query } = request.query;
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).filter(([name]) => !secrets.has(name)),
+      );
+      const entry: SeenRequest = {
+        ...request,
+        query,
+        headers,
+        number: ++number,
+        socket: connection,
+        status: null,
+        faults: [],
+        rows: 0,
+      };
+      counters.requests++;
+      counters.running++;
+      counters.mostRunning = Math.max(counters.mostRunning, counters.running);
+      if (entry.feed !== null) counters.byFeed[entry.feed]++;
+      seen.push(entry);
+      // Cut now and then, not at every request: shift() on a long list is slow.
+      if (seen.length > kept * 2) seen = seen.slice(-kept);
+      return entry;
+    },
+    answered(request) {
+      counters.rows += request.rows;
+      const status = String(request.status ?? 'none');
+      counters.byStatus[status] = (counters.byStatus[status] ?? 0) + 1;
+      for (const fault of request.faults) counters.byFault[fault] = (counters.byFault[fault] ?? 0) + 1;
+    },
+    finished() {
+      counters.running = Math.max(0, counters.running - 1);
+    },
+    list: () => seen.slice(-kept),
+    clear() {
+      seen = [];
+      const { running } = counters;
+      Object.assign(counters, emptyCounters(), { running, mostRunning: running });
+    },
+  };
+}
+
+function emptyCounters(): RequestCounters {
+  return {
+    requests: 0,
+    sockets: 0,
+    rows: 0,
+    running: 0,
+    mostRunning: 0,
+    byFeed: { insights: 0, analysts: 0, ipos: 0 },
+    byStatus: {},
+    byFault: {},
+  };
+}

@@ -1,0 +1,136 @@
+import type { Behaviour } from '../behaviour';
+import type { Endpoint } from '../endpoints';
+import type { FeedQuery } from '../http/query';
+import { type Random, shuffle } from '../random';
+import { parseVersion } from './versions';
+import { lowerBound, type Version, type View } from './view';
+
+/** All rows that an answer's pages are cut from. */
+export interface Window {
+  readonly length: number;
+  /** Rows from one position up to, not including, another. */
+  rows(from: number, to: number): Version[];
+}
+
+/** Filters and orders what is shown, as the query asks and the behaviour does. */
+export function selectWindow(
+  endpoint: Endpoint,
+  view: View,
+  query: FeedQuery,
+  behaviour: Behaviour,
+  random: Random,
+): Window {
+  const keep = rowFilter(endpoint, view, query, behaviour);
+  const since = behaviour.ignoreUpdated ? null : query.updatedSince;
+  const low = since === null ? 0 : lowerBound(view.byUpdated, since);
+  const order = orderOf(endpoint, query, behaviour);
+
+  switch (order) {
+    case 'asc':
+    case 'desc': {
+      const rows = keep === null ? view.byUpdated : view.byUpdated.slice(low).filter(keep);
+      return byUpdatedWindow(rows, keep === null ? low : 0, order === 'desc', behaviour, random);
+    }
+    case 'shuffled':
+      return listWindow(shuffle(keptOf(view.byUpdated.slice(low), keep), random));
+    case 'insertion':
+      return listWindow(keptOf(sinceOf(view.byInsertion(), since), keep));
+    case 'date':
+      return listWindow(keptOf(sinceOf(view.byDate(), since), keep));
+    case 'date:asc':
+      return listWindow([...keptOf(sinceOf(view.byDate(), since), keep)].reverse());
+  }
+}
+
+function orderOf(
+  endpoint: Endpoint,
+  query: FeedQuery,
+  behaviour: Behaviour,
+): Behaviour['order'] | 'date:asc' {
+  if (query.updatedSince !== null) return behaviour.order;
+  if (query.sort?.field === 'updated') return query.sort.ascending ? 'asc' : 'desc';
+  if (query.sort?.field === 'date') return query.sort.ascending ? 'date:asc' : 'date';
+  return endpoint.defaultOrder;
+}
+
+function rowFilter(
+  endpoint: Endpoint,
+  view: View,
+  query: FeedQuery,
+  behaviour: Behaviour,
+): ((row: Version) => boolean) | null {
+  let { from, to } = query;
+  if (endpoint.latestDayDefault && behaviour.latestDayDefault && from === null && to === null) {
+    from = view.latestDate();
+    to = from;
+  }
+  const tests: ((row: Version) => boolean)[] = [];
+  // A range around everything is what every careful client sends; it must not cost a pass over all rows.
+  if (from !== null && view.earliestDate() < from) tests.push((row) => row.date >= from);
+  if (to !== null && view.latestDate() > to) tests.push((row) => row.date <= to);
+  const symbols = query.symbols;
+  if (symbols !== null) tests.push((row) => symbols.has(row.symbol));
+  if (query.matches.length > 0) {
+    tests.push((row) => {
+      const record = parseVersion(row);
+      return query.matches.every((matches) => matches(record));
+    });
+  }
+  return tests.length === 0 ? null : (row) => tests.every((test) => test(row));
+}
+
+function keptOf(rows: readonly Version[], keep: ((row: Version) => boolean) | null): Version[] {
+  return keep === null ? (rows as Version[]) : rows.filter(keep);
+}
+
+function sinceOf(rows: readonly Version[], since: number | null): readonly Version[] {
+  return since === null ? rows : rows.filter((row) => row.updated >= since);
+}
+
+function listWindow(rows: readonly Version[]): Window {
+  return { length: rows.length, rows: (from, to) => rows.slice(from, to) };
+}
+
+/** Rows sorted by `updated` from `low` on, read forwards or backwards, ties in their order or shuffled. */
+function byUpdatedWindow(
+  sorted: readonly Version[],
+  low: number,
+  descending: boolean,
+  behaviour: Behaviour,
+  random: Random,
+): Window {
+  const length = sorted.length - low;
+  return {
+    length,
+    rows: (from, to) => {
+      const end = Math.min(to, length);
+      if (from >= end) return [];
+      const first = descending ? sorted.length - end : low + from;
+      const last = descending ? sorted.length - from : low + end;
+      const rows =
+        behaviour.ties === 'shuffled'
+          ? withShuffledTies(sorted, low, first, last, random)
+          : sorted.slice(first, last);
+      return descending ? rows.reverse() : rows;
+    },
+  };
+}
+
+/** Shuffles each run of one second over its whole length, also where it reaches beyond the rows asked for. */
+function withShuffledTies(
+  sorted: readonly Version[],
+  low: number,
+  first: number,
+  last: number,
+  random: Random,
+): Version[] {
+  const start = Math.max(low, lowerBound(sorted, sorted[first]!.updated));
+  const end = lowerBound(sorted, sorted[last - 1]!.updated + 1);
+  const rows: Version[] = [];
+  for (let at = start; at < end; ) {
+    const runEnd = lowerBound(sorted, sorted[at]!.updated + 1);
+    for (const row of shuffle(sorted.slice(at, runEnd), random)) rows.push(row);
+    at = runEnd;
+  }
+  return rows.slice(first - start, last - start);
+}

@@ -1,0 +1,66 @@
+import type { AuthScheme } from '../feeds/definition';
+
+/** How requests reach one API. */
+export interface ApiAccess {
+  /** http or https, perhaps with a path; no query, no user. */
+  readonly baseUrl: string;
+  /** Empty when the scheme is `none`. */
+  readonly token: string;
+  readonly auth: AuthScheme;
+}
+
+/** Of the general API, and of each feed that declares no other. */
+export const usualAuth = { scheme: 'query', name: 'token' } as const satisfies AuthScheme;
+
+export function isUsual(auth: AuthScheme): boolean {
+  return auth.scheme === usualAuth.scheme && auth.name === usualAuth.name;
+}
+
+type Credentials = Pick<ApiAccess, 'auth' | 'token'>;
+
+/** The token in each form in which a request carries it. */
+export function secretsOf({ auth, token }: Credentials): string[] {
+  if (token === '') return [];
+  return auth.scheme === 'basic' ? [token, inBasic(auth.user, token)] : [token];
+}
+
+export function authHeaders({ auth, token }: Credentials): Readonly<Record<string, string>> {
+  switch (auth.scheme) {
+    case 'bearer':
+      return { Authorization: `Bearer ${token}` };
+    case 'basic':
+      return { Authorization: `Basic ${inBasic(auth.user, token)}` };
+    case 'header':
+      return { [auth.name]: token };
+    case 'query':
+    case 'none':
+      return {};
+  }
+}
+
+/** Name of the query parameter that carries the token; null when none does. */
+export function tokenParameter(auth: AuthScheme): string | null {
+  return auth.scheme === 'query' ? auth.name : null;
+}
+
+/** For people: `as a bearer token`. */
+export function carriedAs(auth: AuthScheme): string {
+  switch (auth.scheme) {
+    case 'query':
+      return `in the query parameter "${auth.name}"`;
+    case 'bearer':
+      return 'as a bearer token (header Authorization)';
+    case 'basic':
+      return auth.user === null
+        ? 'as the user of basic authentication'
+        : `as the password of the user "${auth.user}" (basic authentication)`;
+    case 'header':
+      return `in the header ${auth.name}`;
+    case 'none':
+      return 'with no request: the scheme is none';
+  }
+}
+
+function inBasic(user: string | null, token: string): string {
+  return Buffer.from(user === null ? `${token}:` : `${user}:${token}`).toString('base64');
+}

@@ -1,0 +1,79 @@
+import type { AuthScheme, PagingStyle } from '../feeds/definition';
+import { valueAtPath } from '../json/dotted-path';
+import { excerpt } from '../secrets/excerpt';
+import type { Redact } from '../secrets/redaction';
+import { tokenParameter } from './api-access';
+import { linkQuery, nextLink } from './link';
+import { failure, type SourceFailure } from './source-failure';
+
+/** What it takes to find out how the page behind an answer is asked for. */
+export interface NextPageContext {
+  readonly paging: PagingStyle;
+  readonly auth: AuthScheme;
+  /** Address of the request, without query. */
+  readonly url: string;
+  /** How the request is called in errors. */
+  readonly request: string;
+  readonly redact: Redact;
+}
+
+export type NextPage = { readonly kind: 'next'; readonly next: string | null } | SourceFailure;
+
+const none: NextPage = { kind: 'next', next: null };
+
+/** Whether the body of an answer has to be parsed for it. */
+export function isNextInBody(paging: PagingStyle): boolean {
+  return paging.style === 'cursor' || (paging.style === 'link' && paging.from !== null);
+}
+
+/** @param answer the parsed body, when `isNextInBody` */
+export function nextPage(
+  answer: unknown,
+  linkHeader: string | undefined,
+  context: NextPageContext,
+): NextPage {
+  const { paging } = context;
+  if (paging.style !== 'cursor' && paging.style !== 'link') return none;
+  if (paging.style === 'link' && paging.from === null) return ownLink(nextLink(linkHeader), context);
+  const found = textAt(answer, paging.from!, context);
+  if (found.kind === 'failure' || paging.style === 'cursor') return found;
+  return ownLink(found.next, context);
+}
+
+function textAt(answer: unknown, path: string, { request }: NextPageContext): NextPage {
+  const value = valueAtPath(answer, path) ?? '';
+  // Some APIs say so at the end.
+  if (value === '' || value === false) return none;
+  if (typeof value === 'string') return { kind: 'next', next: value };
+  // A number that JavaScript has rounded would be another page's.
+  const isExact = typeof value === 'number' && (Number.isSafeInteger(value) || !Number.isInteger(value));
+  if (isExact) return { kind: 'next', next: String(value) };
+  return failure(
+    'SOURCE_WRONG_SHAPE',
+    `${request} answered with ${kindOf(value)} at "${path}", not a text or an exact number that leads to the next page`,
+  );
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : 'true';
+}
+
+/**
+ * A link to the API itself, complete and without the token that the API may have repeated in it.
+ * @returns a failure when it leads elsewhere: no token is sent there
+ */
+export function ownLink(link: string | null, context: NextPageContext): NextPage {
+  if (link === null || link === '') return none;
+  const { url, request, redact, auth } = context;
+  const target = URL.canParse(link, url) ? new URL(link, url) : null;
+  if (target?.origin === new URL(url).origin) {
+    const query = linkQuery(target, tokenParameter(auth));
+    return { kind: 'next', next: `${target.origin}${target.pathname}${query === '' ? '' : `?${query}`}` };
+  }
+  const isAddress = target !== null && /^https?:$/.test(target.protocol);
+  const where = isAddress
+    ? excerpt(`${target.origin}${target.pathname}`, redact)
+    : 'something that is no address';
+  return failure('SOURCE_LINK_ELSEWHERE', `${request} answered with a link to the next page at ${where}`);
+}

@@ -1,0 +1,164 @@
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs';
+import path from 'node:path';
+import { connect } from '../../../src/log/local/file/sqlite';
+import { freePort } from '../../../tools/servers/ports';
+import { cliPublisher } from '../../support/cli-publisher';
+import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
+
+/** What happens to the files of the embedded log, and what the commands make of it. */
+
+const publisher = cliPublisher(() => ({}));
+/** Changes the file as a damaged disk would. */
+function damage(sql: string): void {
+  const db = connect(data('highwater.db'), 5_000);
+  expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
+  db.close();
+}
+const data = (...names: string[]) => path.join(publisher.folder(), 'data', ...names);
+
+describe('a publisher whose data folder', () => {
+  it.each<[string, () => void]>([
+    ['is deleted', () => rmSync(data(), { recursive: true })],
+    ['is moved', () => renameSync(data(), `${data()}-old`)],
+    ['loses its publisher.lock', () => rmSync(data('publisher.lock'))],
+    ['loses its write-ahead log', () => rmSync(data('highwater.db-wal'))],
+    [
+      'is replaced by a copy',
+      () => {
+        renameSync(data(), `${data()}-old`);
+        cpSync(`${data()}-old`, data(), { recursive: true });
+      },
+    ],
+  ])('%s ends with an error that names the file, before it reports another commit', async (_, damage) => {
+    const running = await publisher.running();
+    damage();
+    publisher.api().marketDay.step();
+    expect(await running.ended()).toEqual({ code: 1, signal: null });
+    expect(running.stderr()).toMatch(/error LOG_GONE {2}\S+ was deleted, moved or replaced/);
+    expect(running.stderr()).not.toMatch(/everything that was read is committed|a fault in highwater/);
+  });
+
+  it('is deleted before it is told to end does not claim that everything is committed', async () => {
+    const running = await publisher.running('--poll-interval', '1h');
+    rmSync(data(), { recursive: true });
+    running.signal('SIGTERM');
+    expect(await running.ended()).toEqual({ code: 1, signal: null });
+    expect(running.stderr()).toContain('error LOG_GONE');
+    expect(running.stderr()).not.toContain('everything that was read is committed');
+  });
+});
+
+it('a log in which bits of a text have changed ends each command by an error, none by a signal', async () => {
+  expect((await publisher.done(['run', '--once'])).code).toBe(0);
+  damage(`UPDATE records SET headers = CAST(x'7b22ff227d' AS TEXT) WHERE topic = 'ipos.current'`);
+  for (const args of [
+    ['tail', 'ipos.current', '--no-follow'],
+    ['run', '--once'],
+    ['pause', 'ipos'],
+  ]) {
+    // A process of its own: a crash of the library would end the tests as well.
+    const { code, err } = await publisher.done(args, undefined, []);
+    expect([args, code]).toEqual([args, 1]);
+    expect(err).toContain('LOG_CORRUPT');
+    expect(err).toContain('highwater.db: a text in it is not UTF-8');
+  }
+});
+
+describe('a log whose highwater.db', () => {
+  it.each<[string, () => void]>([
+    ['was cut to 0 bytes', () => truncateSync(data('highwater.db'))],
+    ['was deleted', () => rmSync(data('highwater.db'))],
+  ])('%s beside its write-ahead log is refused by name, and left as it is', async (_, cut) => {
+    const killed = await publisher.running();
+    killed.signal('SIGKILL');
+    await killed.ended();
+    cut();
+    const wal = readFileSync(data('highwater.db-wal'));
+    const { code, err } = await publisher.done(['run', '--once']);
+    expect([code, err]).toEqual([1, expect.stringContaining('error LOG_CORRUPT')]);
+    expect(err).toContain('highwater.db-wal holds');
+    expect(readFileSync(data('highwater.db-wal')).equals(wal)).toBe(true);
+  });
+});
+
+const isRoot = process.geteuid?.() === 0;
+
+if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only root can make\n');
+(isRoot ? describe : describe.skip)('a user who may not write', () => {
+  const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
+
+  it.each<[string, string, () => void]>([
+    ['the folder of another user', 'data', () => chmodSync(data(), 0o700)],
+    ['files of another user', 'highwater.db', () => chownSync(data(), 65534, 65534)],
+    [
+      'the database',
+      'highwater.db',
+      () => {
+        for (const name of ['', ...readdirSync(data())]) chownSync(data(name), 65534, 65534);
+        chmodSync(data('highwater.db'), 0o444);
+      },
+    ],
+  ])('%s is told which file is in the way and whose it is, with exit code 2', async (_, name, change) => {
+    chmodSync(publisher.folder(), 0o755);
+    expect((await publisher.done(['run', '--once'])).code).toBe(0);
+    chmodSync(data(), 0o755);
+    change();
+    for (const args of [
+      ['run', '--once'],
+      ['pause', 'ipos'],
+    ]) {
+      const { code, err } = await publisher.done(args, undefined, nobody);
+      expect([args, code, err]).toEqual([args, 2, expect.stringContaining('error LOG_UNWRITABLE')]);
+      expect(err).toMatch(
+        new RegExp(`${name} cannot be written \\(E\\w+\\): it belongs to user \\d+, .* user 65534`),
+      );
+    }
+  });
+});
+
+(hasSmallDisks ? describe : describe.skip)('on a full disk', () => {
+  /** Leaves room for so many KB. */
+  const leaving = (kilobytes: number) => `${fillDisk}; truncate -s -${kilobytes}k "$disk/filling"`;
+
+  it.each(['pause', 'reset --yes'])('%s says that it was done if and only if it was', async (line) => {
+    const [command = '', ...flags] = line.split(' ');
+    // What it committed is in the write-ahead log, and needs room again in the database.
+    const killed = await publisher.running();
+    killed.signal('SIGKILL');
+    await killed.ended();
+    const seen = new Set<string>();
+    for (const kilobytes of [0, 64, 128, 192]) {
+      const under = onSmallDisk(data(), 4, leaving(kilobytes));
+      const { code, out, err } = await publisher.done([command, 'ipos', ...flags], undefined, under);
+      rmSync(`${data()}.held`, { recursive: true });
+      const isDone = /Feed ipos (is paused|begins anew)/.test(out);
+      expect([kilobytes, code, isDone, err]).toEqual([
+        kilobytes,
+        isDone ? 0 : 1,
+        code === 0,
+        isDone ? expect.not.stringContaining('error') : expect.stringContaining('error LOG_FULL'),
+      ]);
+      seen.add(String(isDone));
+    }
+    expect(seen).toEqual(new Set(['true', 'false']));
+  });
+});
+
+it('a second publisher is refused before it names a dashboard', async () => {
+  await publisher.running();
+  const { code, err } = await publisher.done(['run'], {
+    ...publisher.publishing(),
+    HIGHWATER_HTTP_PORT: String(await freePort()),
+  });
+  expect([code, err]).toEqual([1, expect.stringContaining('error LOG_OWNED')]);
+  expect(err).not.toContain('Dashboard');
+});

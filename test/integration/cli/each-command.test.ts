@@ -1,0 +1,62 @@
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
+import { commandLine } from '../../support/cli';
+import { tempFolder } from '../../support/temp-folder';
+
+/**
+ * Every command once as a real process, from what is built. The other suites run most command lines in the process of the tests.
+ * Signals, closed pipes, terminals and forced ends are in `run`, `tail`, `demo` and `terminal`.
+ */
+
+const cli = commandLine();
+const folder = tempFolder();
+let simulator: Simulator;
+beforeEach(async () => {
+  simulator = await startSimulator({ records: { insights: 5, analysts: 5, ipos: 5 } });
+});
+afterEach(() => simulator.stop());
+
+async function run(line: string): Promise<[code: number | null, said: string]> {
+  const { url, token } = simulator;
+  const env = { HIGHWATER_API_URL: url, HIGHWATER_API_TOKEN: token, HIGHWATER_FEEDS: 'ipos' };
+  const started = cli(line.split(' '), { cwd: folder(), env });
+  const { code } = await started.ended();
+  return [code, started.stdout() + started.stderr()];
+}
+
+const overTheLog: readonly [string, number, RegExp][] = [
+  ['run --once', 0, /ipos: first snapshot complete/],
+  ['tail ipos --no-follow', 0, /^(.* read .*\n){5}$/],
+  ['status --poll-interval 1h', 0, /^✗ No publisher runs on this log/m],
+  ['dead-letters list', 0, /^No dead letters of ipos\.\n$/],
+  ['doctor', 0, /\d+ fine/],
+  ['schemas check', 0, /^ipos-value +=/m],
+  ['pause ipos', 0, /Feed ipos is paused/],
+  ['resume ipos', 0, /acquires the feed/],
+  ['reconcile ipos', 0, /acquires the feed/],
+  ['backfill ipos --from 2020-01-01 --to 2020-01-02', 0, /acquires the feed/],
+  ['snapshot ipos', 0, /acquires the feed/],
+  ['reset ipos --yes', 0, /Feed ipos begins anew/],
+];
+const alone: readonly [string, number, RegExp][] = [
+  ['demo --for 100ms', 0, /events published/],
+  ['init ftp://shop.example/orders', 2, /is not the address of an endpoint/],
+  ['explain LOG_OWNED', 0, /^LOG_OWNED\n/],
+  ['healthcheck --http-port 1', 1, /no answer from .*ECONNREFUSED/],
+  ['simulate --list', 0, /^careless /m],
+];
+
+it.each(alone)('`%s` ends with %d', async (line, code, pattern) => {
+  expect(await run(line)).toEqual([code, expect.stringMatching(pattern)]);
+});
+
+it('each command about a log works on what `run --once` left', async () => {
+  for (const [line, code, pattern] of overTheLog)
+    expect([line, ...(await run(line))]).toEqual([line, code, expect.stringMatching(pattern)]);
+});
+
+it('no command of the help is missing here', async () => {
+  const [, help] = await run('--help');
+  const commands = [...help.matchAll(/^ {2}([a-z][a-z-]+) /gm)].map(([, name]) => name);
+  const tried = [...overTheLog, ...alone].map(([line]) => line.split(' ')[0]!);
+  expect([...new Set(tried), 'help'].sort()).toEqual(commands.sort());
+});

@@ -1,0 +1,164 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { type ApiServer, type ApiShape, startApi } from '../../support/apis/api-server';
+import { brevo, clickup, github, zendesk } from '../../support/apis/shapes';
+import { commandLineHere } from '../../support/cli';
+import { startHttpServer } from '../../support/http-server';
+import { tempFolder } from '../../support/temp-folder';
+
+const cli = commandLineHere();
+const folder = tempFolder();
+let server: ApiServer | null = null;
+
+afterEach(async () => {
+  await server?.stop();
+  server = null;
+});
+
+async function init(shape: ApiShape, args: readonly string[], query = '') {
+  server ??= await startApi(shape, { rows: 250 });
+  const url = `${server.url}${shape.path}${query}`;
+  const started = cli(['init', url, ...args], { cwd: folder(), env: { SHOP_TOKEN: shape.token } });
+  const { code } = await started.ended();
+  return { code, out: started.stdout(), err: started.stderr() };
+}
+
+const feeds = () => parse(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).feeds;
+
+it.each([
+  {
+    shape: zendesk,
+    query: '?start_time=0',
+    args: ['--auth', 'bearer', '--name', 'tickets'],
+    feed: {
+      auth: { scheme: 'bearer', tokenEnv: 'SHOP_TOKEN' },
+      responseKey: 'tickets',
+      parameters: { pageSize: 'per_page', updatedSince: 'start_time' },
+      paging: { style: 'cursor', parameter: 'cursor', from: 'after_cursor' },
+    },
+  },
+  {
+    shape: github,
+    query: '?state=all&sort=updated&direction=asc',
+    args: ['--auth', 'bearer', '--id', 'number'],
+    feed: {
+      responseKey: '',
+      idField: 'number',
+      updatedField: 'updated_at',
+      updatedFormat: 'iso8601',
+      query: { state: 'all', sort: 'updated', direction: 'asc' },
+      parameters: { pageSize: 'per_page', updatedSince: 'since' },
+      paging: { style: 'link' },
+    },
+  },
+  {
+    shape: brevo,
+    query: '?sort=asc',
+    args: ['--auth', 'header:api-key'],
+    feed: {
+      auth: { scheme: 'header', name: 'api-key', tokenEnv: 'SHOP_TOKEN' },
+      responseKey: 'contacts',
+      updatedField: 'modifiedAt',
+      parameters: { page: 'offset', pageSize: 'limit', updatedSince: 'modifiedSince' },
+      paging: { style: 'offset' },
+      pageSize: 1000,
+    },
+  },
+  {
+    shape: clickup,
+    query: '?order_by=updated&reverse=true',
+    args: ['--auth', 'header:authorization'],
+    feed: {
+      responseKey: 'tasks',
+      updatedField: 'date_updated',
+      updatedFormat: 'milliseconds',
+      parameters: { page: 'page', pageSize: null, updatedSince: 'date_updated_gt' },
+      paging: { style: 'page' },
+    },
+  },
+])('finds out how the API in the shape of $shape.name is read, and shows events', async (each) => {
+  const { code, out, err } = await init(each.shape, [...each.args, '--token-env', 'SHOP_TOKEN'], each.query);
+
+  expect({ code, err: err.replace(/^Reading .*\n/, '') }).toEqual({ code: 0, err: '' });
+  const [written] = Object.values(feeds());
+  expect(written).toMatchObject(each.feed);
+  expect(out).toContain('Its first events:');
+  expect(out.match(/^ {2}\d\d:\d\d:\d\d/gm)?.length).toBe(5);
+  expect(out + JSON.stringify(written)).not.toContain(each.shape.token);
+});
+
+it('keeps what stands in the file, and replaces a feed only when that is said', async () => {
+  const file = path.join(folder(), 'highwater.yaml');
+  const args = ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN', '--no-events'];
+  writeFileSync(file, '# ours\npollInterval: 30s # short\n');
+  await init(zendesk, args, '?start_time=0');
+  const text = readFileSync(file, 'utf8');
+  expect(text).toContain('# ours\npollInterval: 30s # short\n');
+
+  const again = await init(zendesk, args, '?start_time=0');
+  expect(again).toMatchObject({ code: 2, err: expect.stringContaining('--force') });
+  expect(readFileSync(file, 'utf8')).toBe(text);
+  expect((await init(zendesk, [...args, '--force'], '?start_time=0')).code).toBe(0);
+});
+
+it('asks nothing without a terminal, but names the flag that decides', async () => {
+  const { code, err } = await init(github, [
+    '--auth',
+    'bearer',
+    '--token-env',
+    'SHOP_TOKEN',
+    '--id',
+    'state',
+  ]);
+  expect(code).toBe(2);
+  expect(err).toContain('"state" is not one');
+  expect(err).toContain('--id MEMBER');
+});
+
+it('says what the API answers when the token is wrong, without the token', async () => {
+  server = await startApi(zendesk);
+  const wrong = { ...zendesk, token: 'wrong-token-4712' };
+  const { code, err } = await init(wrong, ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN']);
+  expect(code).not.toBe(0);
+  expect(err).toContain('401');
+  expect(err).not.toContain('wrong-token-4712');
+});
+
+it('ends in order when it is interrupted, and writes nothing', async () => {
+  const silent = await startHttpServer(() => undefined);
+  try {
+    const started = cli(['init', `${silent.url}/orders`], { cwd: folder() });
+    await started.sees(/Reading/, 'stderr');
+    started.signal('SIGINT');
+    expect((await started.ended()).code).toBe(1);
+    expect(started.stderr()).toContain('Interrupted: nothing was written.');
+    expect(started.stderr()).not.toContain('a fault in highwater');
+    expect(readdirSync(folder())).toEqual([]);
+  } finally {
+    await silent.stop();
+  }
+});
+
+it('leaves nothing behind when the settings that it wrote do not load', async () => {
+  writeFileSync(path.join(folder(), 'highwater.yaml'), 'pollInterval: soon\n');
+  const { code, err } = await init(github, ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN']);
+  expect([code, err]).toEqual([2, expect.stringContaining('pollInterval')]);
+  expect(readdirSync(folder())).toEqual(['highwater.yaml']);
+  expect(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).toBe('pollInterval: soon\n');
+});
+
+it.each([
+  ['not an address', [], 'is not the address of an endpoint'],
+  ['ftp://example.com/x', [], 'is not the address of an endpoint'],
+  ['http://example.com/x', ['--name', '../x'], 'cannot be the name of a feed'],
+  ['http://example.com/ipos', [], 'is a feed that comes with highwater'],
+  ['http://example.com/x?api_key=4711', [], 'api_key carries a secret'],
+  ['http://example.com/x', ['--header', 'Authorization: Bearer 4711'], 'Authorization carries a secret'],
+  ['http://example.com/x', ['--auth', 'magic'], '"magic" is not a way to carry a token'],
+])('refuses %j %j', async (url, flags, message) => {
+  const started = cli(['init', url, ...flags], { cwd: folder() });
+  expect((await started.ended()).code).toBe(2);
+  expect(started.stderr()).toContain(message);
+  expect(started.stderr()).not.toContain('4711');
+});

@@ -1,0 +1,126 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import { avroRecord } from '../../support/avro';
+import { commandLineHere } from '../../support/cli';
+import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
+import { everySpelling, filesUnder, findSecrets, markedSecret } from '../../support/marked-secrets';
+import { tempFolder } from '../../support/temp-folder';
+
+const cli = commandLineHere();
+const folder = tempFolder();
+
+const shopToken = markedSecret('SHOP_TOKEN', '._~+/-');
+const stockToken = markedSecret('STOCK_TOKEN', '._~+/-');
+const now = Math.floor(Date.now() / 1000);
+const rows = Array.from({ length: 30 }, (_, n) => ({ id: `o${n}`, updated: now - 1_000 + n, total: n }));
+
+/** Two APIs: one by pages with a bearer token, one by basic authentication. Each repeats what it refuses. */
+let shop: HttpServer;
+let stock: HttpServer;
+beforeEach(async () => {
+  const serve = (expected: string, wrap: (found: typeof rows) => unknown) =>
+    startHttpServer(({ url = '', headers }, response) => {
+      const query = new URL(url, 'http://host').searchParams;
+      if (headers.authorization !== expected) {
+        const said = everySpelling(headers.authorization ?? '').join(' ');
+        sendJson(response, { message: said }, 401);
+        return;
+      }
+      const [from, size] = [Number(query.get('page')), Number(query.get('limit'))];
+      const found = rows.filter(({ updated }) => updated >= Number(query.get('since')));
+      sendJson(response, wrap(found.slice(from * size, from * size + size)), 200, {
+        date: new Date().toUTCString(),
+      });
+    });
+  shop = await serve(`Bearer ${shopToken.value}`, (orders) => ({ data: { orders, count: rows.length } }));
+  stock = await serve(`Basic ${Buffer.from(`me:${stockToken.value}`).toString('base64')}`, (all) => all);
+  const feed = {
+    schema: 'order.avsc',
+    parameters: { page: 'page', pageSize: 'limit', updatedSince: 'since' },
+  };
+  const feeds = {
+    orders: {
+      ...feed,
+      apiUrl: shop.url,
+      auth: { scheme: 'bearer', tokenEnv: 'SHOP_TOKEN' },
+      path: '/orders',
+      responseKey: 'data.orders',
+      pageSize: 10,
+    },
+    levels: {
+      ...feed,
+      apiUrl: stock.url,
+      auth: { scheme: 'basic', user: 'me', tokenEnv: 'STOCK_TOKEN' },
+      path: '/levels',
+      responseKey: '',
+    },
+  };
+  writeFileSync(path.join(folder(), 'order.avsc'), avroRecord('Order', { total: ['null', 'long'] }));
+  writeFileSync(
+    path.join(folder(), 'highwater.yaml'),
+    stringify({ enabledFeeds: ['orders', 'levels'], feeds }),
+  );
+});
+afterEach(() => Promise.all([shop.stop(), stock.stop()]));
+
+async function highwater(args: readonly string[], change: Readonly<Record<string, string>> = {}) {
+  const env = {
+    SHOP_TOKEN: shopToken.value,
+    STOCK_TOKEN: stockToken.value,
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    ...change,
+  };
+  const command = cli(args, { cwd: folder(), env });
+  const { code } = await command.ended();
+  const places = ['stdout', 'stderr'].map((name) => ({ name, content: command[name as 'stdout']() }));
+  expect(findSecrets([shopToken, stockToken], [...places, ...filesUnder(folder())])).toStrictEqual([]);
+  return { code, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+it('publishes feeds of two APIs, with no general address and no general token', async () => {
+  const once = await highwater(['run', '--once', '--log-level', 'debug']);
+  expect([once.code, once.stderr]).toEqual([0, expect.stringContaining(`Reading ${shop.url}: orders, once`)]);
+  for (const topic of ['orders', 'levels']) {
+    const { stdout } = await highwater(['tail', topic, '--from-beginning', '--no-follow', '--json']);
+    expect(stdout.trim().split('\n')).toHaveLength(rows.length);
+  }
+});
+
+it('doctor examines each API once, and names the variable of a token that is not set', async () => {
+  const checks = async (change = {}) => {
+    const { stdout } = await highwater(['doctor', '--json'], change);
+    return stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>);
+  };
+  const all = await checks();
+  expect(all.filter(({ check }) => check === 'api').map(({ found }) => found)).toEqual([
+    `${shop.url} answers`,
+    `${stock.url} answers`,
+  ]);
+  expect(all.filter(({ check }) => check === 'token').map(({ found }) => found)).toEqual([
+    'accepted as a bearer token (header Authorization)',
+    'accepted as the password of the user "me" (basic authentication)',
+  ]);
+  const without = await checks({ STOCK_TOKEN: '' });
+  expect(without).toContainEqual(
+    expect.objectContaining({
+      check: 'feed',
+      feed: 'levels',
+      state: 'failed',
+      found: expect.stringContaining('the variable STOCK_TOKEN is not set'),
+    }),
+  );
+  expect(without).toContainEqual(expect.objectContaining({ check: 'api', found: `${shop.url} answers` }));
+});
+
+it('a refused token names its scheme, and the feed of the other API goes on', async () => {
+  const once = await highwater(['run', '--once'], { SHOP_TOKEN: `${shopToken.value}x` });
+  expect(once.code).toBe(1);
+  expect(once.stderr).toContain('SOURCE_UNAUTHORIZED');
+  expect(once.stderr).toContain('the token was sent as a bearer token');
+  const { stdout } = await highwater(['tail', 'levels', '--from-beginning', '--no-follow', '--json']);
+  expect(stdout.trim().split('\n')).toHaveLength(rows.length);
+});

@@ -1,0 +1,69 @@
+import { ipos } from '../../src/feeds/ipos';
+import type { CommitLog } from '../../src/log/commit-log';
+import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import { feedTopics } from '../../src/log/topics';
+import { kafkaTools } from '../support/kafka-tools';
+import { batch, deadline, readAll, record } from '../support/log-records';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { tempFolder } from '../support/temp-folder';
+
+const folder = tempFolder();
+let brokers: string;
+let prefix: string;
+let tools: (lines: string) => Promise<string>;
+const logs: CommitLog[] = [];
+
+beforeAll(async () => {
+  ({ brokers } = await sharedServers());
+});
+beforeEach(async () => {
+  prefix = uniquePrefix();
+  tools = await kafkaTools({ folder: folder() });
+});
+afterEach(async () => {
+  for (const log of logs.splice(0)) await log.close();
+});
+
+async function limit(clientId: string, quota: string, bytesPerSecond: number): Promise<void> {
+  const whose = `--entity-type clients --entity-name ${clientId}`;
+  await tools(
+    `kafka-configs.sh --bootstrap-server ${brokers} --alter --add-config ${quota}=${bytesPerSecond} ${whose}`,
+  );
+}
+
+/** The app id is the client id too, to which the quotas apply. */
+function open(appId: string): CommitLog {
+  const log = openKafkaLog({
+    kafka: { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' },
+    appId,
+    topicPrefix: prefix,
+    logger: quietLogger(),
+  });
+  logs.push(log);
+  return log;
+}
+/** 60 of them are more than the fetch quota lets pass in its window of ten seconds. */
+const value = 'x'.repeat(5_000);
+
+it('a page is committed although a produce quota holds the next one back for longer than a transaction may be open', async () => {
+  const appId = prefix.slice(0, -1);
+  const topics = feedTopics(ipos, prefix);
+  const session = await open(appId).acquire(topics, deadline());
+  await limit(appId, 'producer_byte_rate', 1_000);
+  const rows = Array.from({ length: 10 }, (_, i) => record(topics.changes.name, `${i}`, value));
+  await session.commit(batch(session, topics, rows));
+  expect(await readAll(open('reader'), [topics.changes.name])).toHaveLength(10);
+});
+
+it('a reader is shown everything although a fetch quota holds back most of it', async () => {
+  const appId = prefix.slice(0, -1);
+  const topics = feedTopics(ipos, prefix);
+  const session = await open(appId).acquire(topics, deadline());
+  const rows = Array.from({ length: 60 }, (_, i) => record(topics.changes.name, `${i}`, value));
+  await session.commit(batch(session, topics, rows));
+  const reader = `${appId}-reader`;
+  await limit(reader, 'consumer_byte_rate', 25_000);
+  const read = await readAll(open(reader), [topics.changes.name], AbortSignal.timeout(150_000));
+  expect(read).toHaveLength(60);
+});

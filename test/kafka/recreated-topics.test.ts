@@ -1,0 +1,240 @@
+import { type Admin, Kafka, logLevel } from 'kafkajs';
+import type { Decoder } from '../../src/consumer/decoder';
+import { takePart } from '../../src/consumer/handling/consume';
+import type { GroupConsumeOptions } from '../../src/consumer/options';
+import type { ConsumerLog } from '../../src/log/consumer-log';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
+import { createTopics } from '../support/create-topics';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+/** A topic that is deleted and created again under its name holds new events only, whatever a group did in the earlier one. */
+
+const PATIENCE_MS = 60_000;
+let kafka: Kafka;
+let brokers: string[];
+let admin: Admin;
+let prefix: string;
+const logs: ConsumerLog[] = [];
+
+const group = () => `${prefix}desk`;
+const topic = () => `${prefix}events`;
+const other = () => `${prefix}other`;
+
+beforeAll(async () => {
+  brokers = (await sharedServers()).brokers.split(',');
+  kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+  admin = kafka.admin();
+  await admin.connect();
+});
+afterAll(() => admin?.disconnect());
+
+beforeEach(async () => {
+  prefix = uniquePrefix();
+  await createTopics(
+    admin,
+    [topic(), other()].map((name) => ({ topic: name, numPartitions: 1 })),
+  );
+});
+afterEach(() => Promise.all(logs.splice(0).map((log) => log.close())));
+
+type Handle = (value: string, logOffset: number, topicId: string | null) => unknown;
+
+/**
+ * A consumer of both topics, which takes note of each value.
+ * @param handle what it waits for before a value is done
+ */
+function consume(rest: Partial<GroupConsumeOptions> = {}, handle: Handle = () => null) {
+  const log = openKafkaConsumerLog({
+    kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
+    appId: 'test',
+    topicPrefix: '',
+    logger: quietLogger(),
+  });
+  logs.push(log);
+  const seen: string[] = [];
+  const stop = new AbortController();
+  const options = { group: group(), topics: [topic(), other()], signal: stop.signal, ...rest };
+  const job = () => ({
+    async work(
+      records: readonly { value: Buffer | null; logOffset: number }[],
+      { topicId }: { topicId: string | null },
+      advance: (next: number) => Promise<void>,
+    ) {
+      for (const { value, logOffset } of records) {
+        seen.push(String(value));
+        await handle(String(value), logOffset, topicId);
+        await advance(logOffset + 1);
+      }
+    },
+  });
+  const deps = { log, decoder: {} as Decoder, logger: quietLogger(), topicPrefix: '' };
+  let failure: unknown = null;
+  const ended = takePart(options, job, { ...deps, closing: new AbortController().signal });
+  ended.catch((error: unknown) => {
+    failure = error;
+  });
+  return {
+    seen,
+    failure: () => failure,
+    async stop() {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+/** By a producer of its own: kafkajs asks for a topic that is deleted ever after. */
+async function send(name: string, values: readonly string[], partitions = 1): Promise<void> {
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  await producer.send({
+    topic: name,
+    messages: values.map((value, i) => ({ value, partition: i % partitions })),
+  });
+  await producer.disconnect();
+}
+
+const values = (text: string, count: number) => Array.from({ length: count }, (_, i) => `${text} ${i}`);
+
+/** Deletes the topic and creates it again as fast as the brokers allow, with records in it. */
+async function recreate(records: readonly string[], numPartitions = 1): Promise<void> {
+  await admin.deleteTopics({ topics: [topic()] });
+  await until(async () => {
+    try {
+      return await admin.createTopics({
+        topics: [{ topic: topic(), numPartitions }],
+        waitForLeaders: false,
+      });
+    } catch {
+      return false;
+    }
+  });
+  await createTopics(admin, [{ topic: topic(), numPartitions }]);
+  await send(topic(), records, numPartitions);
+}
+
+/** Offsets that the group has committed, by topic; none while its coordinator is looked for. */
+async function places(): Promise<Record<string, string>> {
+  const found = await admin.fetchOffsets({ groupId: group(), topics: [topic(), other()] }).catch(() => []);
+  return Object.fromEntries(found.map(({ topic: name, partitions }) => [name, partitions[0]!.offset]));
+}
+
+/** The group has begun in both topics. */
+async function isSettled(): Promise<boolean> {
+  const found = Object.values(await places());
+  return found.length === 2 && !found.includes('-1');
+}
+
+/** Holds up the handler at a value until it is told to go on. */
+function holdingAt(held: string) {
+  let goOn = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  return { goOn, handle: (value: string) => (value === held ? released : null) };
+}
+
+describe.each(['beginning', 'end'] as const)('a group that began at the %s', (from) => {
+  it.each([
+    ['longer', 30],
+    ['shorter', 3],
+  ])(
+    'reads a topic that was recreated %s from its first record, and the other topics go on',
+    async (_, count) => {
+      await send(topic(), values('before', 5));
+      const one = consume({ from });
+      const before = from === 'end' ? [] : values('before', 5);
+      await until(isSettled, PATIENCE_MS);
+      await send(topic(), values('old', 10));
+      await until(() => one.seen.length === before.length + 10, PATIENCE_MS);
+      await recreate(values('new', count));
+      await send(other(), values('other', 5));
+      await until(
+        () => one.seen.length >= before.length + 10 + 5 + count || one.failure() !== null,
+        PATIENCE_MS,
+      );
+      expect(one.failure()).toBeNull();
+      expect([...one.seen].sort()).toEqual(
+        [...before, ...values('old', 10), ...values('other', 5), ...values('new', count)].sort(),
+      );
+      await until(async () => (await places())[topic()] === String(count), PATIENCE_MS);
+      await one.stop();
+    },
+    120_000,
+  );
+
+  it('whose handler was busy meanwhile reads a topic that was recreated longer from its first record', async () => {
+    const { goOn, handle } = holdingAt('old 9');
+    const one = consume({ from }, handle);
+    await until(isSettled, PATIENCE_MS);
+    await send(topic(), values('old', 10));
+    await until(() => one.seen.length === 10, PATIENCE_MS);
+    await recreate(values('new', 30));
+    // The commit of what was in hand reaches the brokers after the topic is another one.
+    goOn();
+    await until(() => one.seen.length >= 40 || one.failure() !== null, PATIENCE_MS);
+    expect(one.failure()).toBeNull();
+    expect(one.seen).toEqual([...values('old', 10), ...values('new', 30)]);
+    await one.stop();
+  });
+
+  it('and that stood in an earlier topic of the name when it ended reads the next one from its first record', async () => {
+    const { goOn, handle } = holdingAt('old 9');
+    const one = consume({ from }, handle);
+    await until(isSettled, PATIENCE_MS);
+    await send(topic(), values('old', 10));
+    await until(() => one.seen.length === 10, PATIENCE_MS);
+    await recreate(values('new', 30));
+    const stopped = one.stop();
+    goOn();
+    await stopped;
+    // Brokers remove offsets together with their topic. This one came after that.
+    expect(await places()).toMatchObject({ [topic()]: '10' });
+    const next = consume({ from });
+    await until(() => next.seen.length >= 30 || next.failure() !== null, PATIENCE_MS);
+    expect(next.failure()).toBeNull();
+    expect(next.seen).toEqual(values('new', 30));
+    await next.stop();
+  });
+});
+
+it("a place in a database of one's own is asked for by the id of the topic", async () => {
+  const stored = new Map<string | null, number>();
+  const positions = {
+    load: (_topic: string, _partition: number, topicId: string | null) => stored.get(topicId) ?? null,
+  };
+  const one = consume({ from: 'beginning', positions }, (_value, logOffset, topicId) =>
+    stored.set(topicId, logOffset + 1),
+  );
+  await send(topic(), values('old', 10));
+  await until(() => one.seen.length === 10, PATIENCE_MS);
+  await recreate(values('new', 3));
+  await until(() => one.seen.length >= 13 || one.failure() !== null, PATIENCE_MS);
+  expect(one.seen).toEqual([...values('old', 10), ...values('new', 3)]);
+  expect([...stored.values()]).toEqual([10, 3]);
+  expect([...stored.keys()]).not.toContain(null);
+  await one.stop();
+});
+
+it('members that share its partitions read a topic that was recreated once', async () => {
+  const partitions = 4;
+  await admin.createPartitions({ topicPartitions: [{ topic: topic(), count: partitions }] });
+  await createTopics(admin, [{ topic: topic(), numPartitions: partitions }]);
+  const members = [consume({ from: 'beginning' }), consume({ from: 'beginning' })];
+  const seen = () => members.flatMap((one) => one.seen).sort();
+  let sent = 0;
+  // Until both have something to do.
+  await until(async () => {
+    await send(topic(), values(`old ${sent++}`, partitions), partitions);
+    return members.every((one) => one.seen.length > 0);
+  }, PATIENCE_MS);
+  await until(() => seen().length === sent * partitions, PATIENCE_MS);
+  await recreate(values('new', 40), partitions);
+  const ofNew = () => seen().filter((value) => value.startsWith('new'));
+  await until(() => ofNew().length >= 40 || members.some((one) => one.failure() !== null), PATIENCE_MS);
+  expect(members.map((one) => one.failure())).toEqual([null, null]);
+  expect(ofNew()).toEqual(values('new', 40).sort());
+  for (const one of members) await one.stop();
+});

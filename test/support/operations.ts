@@ -1,0 +1,90 @@
+import { HighwaterError } from '../../src/errors';
+import type { Feed } from '../../src/feeds/feed';
+import { absenceProbe } from '../../src/pipeline/rounds/prove-absent';
+import { type ReconcileResult, reconcile } from '../../src/pipeline/rounds/reconcile';
+import { retryDeadLetters } from '../../src/pipeline/rounds/retry-dead-letters';
+import { movePosition } from '../../src/pipeline/transaction/transact';
+import { backfill } from './backfill';
+import type { TestPublisher } from './test-publisher';
+
+export const operations = [
+  'poll',
+  'wide poll',
+  'snapshot',
+  'reconcile',
+  'dry run',
+  'probe',
+  'backfill',
+  'retry',
+] as const;
+export type Operation = (typeof operations)[number];
+
+/** A backfill by date reads some days at once, and where that fails, day by day. */
+const DAYS = { from: '2026-09-18', to: '2026-09-21' };
+const MOST_WINDOWS = 8;
+
+/**
+ * What an operation may cost at most, whatever the server does: some requests to learn how the server pages and to ask again
+ * where an answer is odd, and then so many for each row. A walk reads a row forty times at worst, alone on its page.
+ */
+export function mostRequests(what: Operation, rows: number, missing: number): number {
+  return (250 + 60 * rows) * times(what, missing);
+}
+
+/** How many times an operation may read what it has to read: a proof of absence looks for each missing record. */
+function times(what: Operation, missing: number): number {
+  if (what === 'backfill') return MOST_WINDOWS;
+  return what === 'probe' || what === 'reconcile' || what === 'dry run' ? 3 + missing : 1;
+}
+
+/** Beyond reach, refused, or out of order: an operation may fail by name, but it ends. */
+export async function ended(what: string, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof HighwaterError)) throw new Error(`${what}: ${error}`, { cause: error });
+  }
+}
+
+/** Reconciles a feed; a dry run polls nothing meanwhile. */
+export function reconciled(
+  { owned, poll }: Pick<TestPublisher, 'owned' | 'poll'>,
+  feed: Feed,
+  { dryRun = false, allowDeletes = 1_000 }: { dryRun?: boolean; allowDeletes?: number | null } = {},
+): Promise<ReconcileResult> {
+  const none = async () => {};
+  const turns = { between: none, rest: none, poll: dryRun ? none : async () => void (await poll()) };
+  const { signal } = new AbortController();
+  return reconcile(feed, owned().deps, { dryRun, allowDeletes, ...turns }, signal);
+}
+
+/** @param shown what the API shows by now */
+export async function carryOut(
+  operation: Operation,
+  publisher: TestPublisher,
+  feed: Feed,
+  shown: ReadonlyMap<string, unknown>,
+): Promise<unknown> {
+  const { deps } = publisher.owned();
+  const { signal } = new AbortController();
+  switch (operation) {
+    case 'poll':
+      return publisher.poll();
+    case 'wide poll':
+      return publisher.poll({ wide: true });
+    case 'snapshot':
+      await movePosition(feed, deps, { snapshot: 'pending', high_water_mark: 0 });
+      return publisher.poll();
+    case 'reconcile':
+    case 'dry run':
+      return reconciled(publisher, feed, { dryRun: operation === 'dry run' });
+    case 'probe': {
+      const missing = [...deps.state.ids()].filter((id) => !shown.has(id));
+      return (await absenceProbe(feed, deps, missing, signal)).gone(missing);
+    }
+    case 'backfill':
+      return backfill(publisher, feed, DAYS);
+    case 'retry':
+      return retryDeadLetters(feed, deps, signal);
+  }
+}

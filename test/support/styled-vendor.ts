@@ -1,0 +1,163 @@
+import { HighwaterError } from '../../src/errors';
+import type { Feed } from '../../src/feeds/feed';
+import type { PageRequest, Source, SourcePage } from '../../src/source/source';
+import { testFeed } from './feeds';
+
+export interface VendorRow {
+  readonly id: string;
+  readonly updated: number;
+  readonly [field: string]: unknown;
+}
+
+/** How a vendor pages, and what is odd about it. */
+export interface VendorShape {
+  readonly style: 'page' | 'offset' | 'cursor' | 'link' | 'none';
+  /** There is an updatedSince parameter. */
+  readonly filter: boolean;
+  /** The page size can be asked for. */
+  readonly sized: boolean;
+  /** Most rows on a page, whatever is asked for. */
+  readonly cap: number;
+  readonly order: 'updated' | 'newest' | 'id';
+  /** Pages without rows that come before each page with rows but the first; cursors and links name them as others. */
+  readonly blanks: number;
+  /** The last page names a next one, which is empty. */
+  readonly endsEmpty: boolean;
+  /** The last page names a next one, too, which is empty and leads to itself. */
+  readonly endless: boolean;
+  /** A page begins with the last row of the page before. */
+  readonly overlaps: boolean;
+  /** A link holds a page number; else it holds a place, as a cursor does. */
+  readonly linksNumbers: boolean;
+}
+
+export const plainShape: VendorShape = {
+  style: 'cursor',
+  filter: true,
+  sized: true,
+  cap: 1000,
+  order: 'updated',
+  blanks: 0,
+  endsEmpty: false,
+  endless: false,
+  overlaps: false,
+  linksNumbers: false,
+};
+
+/** A vendor in memory that pages in any of the styles. Its rows may be changed at any time. */
+export interface StyledVendor extends Source {
+  readonly rows: Map<string, VendorRow>;
+  readonly asked: PageRequest[];
+  /** Called before each answer with the number of the request, from 1. */
+  beforeAnswer(request: number): void;
+  /** What becomes of `next`, and what was named before it. */
+  named: (next: string, before: readonly string[]) => string;
+}
+
+/** Where a page begins: behind a row, or by number, after some pages without rows. */
+interface Place {
+  readonly after: readonly (string | number)[] | null;
+  readonly page: number;
+  readonly blanks: number;
+}
+
+/** @param nowMs clock of the vendor and of the program */
+export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVendor {
+  const asked: PageRequest[] = [];
+  const named: string[] = [];
+
+  function answer(request: PageRequest): {
+    readonly rows: readonly VendorRow[];
+    readonly next: string | null;
+  } {
+    const { pageOffset, pageSize } = request;
+    const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
+    const since = shape.filter ? request.updatedSince : 0;
+    const all = [...vendor.rows.values()]
+      .filter(({ updated }) => updated >= since)
+      .map((row) => ({ row, key: keyOf(row, shape.order) }))
+      .sort((a, b) => compare(a.key, b.key));
+    const slice = (from: number, to: number) => all.slice(from, to).map(({ row }) => row);
+    if (shape.style === 'none') return { rows: slice(0, Number.POSITIVE_INFINITY), next: null };
+    if (shape.style === 'page')
+      return { rows: slice(pageOffset * size, (pageOffset + 1) * size), next: null };
+    if (shape.style === 'offset') return { rows: slice(pageOffset, pageOffset + size), next: null };
+
+    const { continuation } = request;
+    const place: Place =
+      continuation === undefined ? { after: null, page: 0, blanks: 0 } : JSON.parse(continuation);
+    if (place.blanks > 0) return { rows: [], next: said({ ...place, blanks: place.blanks - 1 }) };
+    const isNumbered = shape.style === 'link' && shape.linksNumbers;
+    const behind = all.findIndex(({ key }) => place.after === null || compare(key, place.after) > 0);
+    const from = isNumbered ? place.page * size : behind === -1 ? all.length : behind;
+    const isBehind = shape.endless && from >= all.length;
+    const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, from + size);
+    const isLast = shape.endsEmpty ? from >= all.length : from + size >= all.length;
+    if (isBehind) return { rows, next: continuation ?? null };
+    if (isLast && !shape.endless) return { rows, next: null };
+    const after = all[Math.min(from + size, all.length) - 1]!.key;
+    return { rows, next: said({ after, page: place.page + 1, blanks: shape.blanks }) };
+  }
+
+  function said(place: Place): string {
+    const next = vendor.named(JSON.stringify(place), named);
+    named.push(next);
+    return next;
+  }
+
+  const vendor: StyledVendor = {
+    rows: new Map(),
+    asked,
+    beforeAnswer() {},
+    named: (next) => next,
+    async fetchPage(_feed, request): Promise<SourcePage> {
+      asked.push(request);
+      vendor.beforeAnswer(asked.length);
+      const page = answer(request);
+      return { ...page, serverDateMs: nowMs(), receivedAtMs: nowMs() };
+    },
+  };
+  return vendor;
+}
+
+/** What an API answers to a cursor that it no longer knows. */
+export function refuseCursor(
+  code: 'SOURCE_NOT_FOUND' | 'SOURCE_REQUEST_REFUSED' = 'SOURCE_NOT_FOUND',
+): never {
+  throw new HighwaterError(code, 'GET https://api.example/things answered with "cursor expired".');
+}
+
+/** A feed declared as the vendor pages. */
+export function styledFeed(
+  { style, filter, sized }: VendorShape,
+  overrides: Partial<Feed> = {},
+  name = 'ipos',
+): Feed {
+  const feed = testFeed(name);
+  const paging = {
+    page: { style: 'page' },
+    offset: { style: 'offset' },
+    cursor: { style: 'cursor', parameter: 'after', from: 'next' },
+    link: { style: 'link', from: null },
+    none: { style: 'none' },
+  } as const;
+  const parameters = {
+    page: style === 'page' || style === 'offset' ? style : null,
+    pageSize: sized ? 'limit' : null,
+    updatedSince: filter ? 'since' : null,
+  };
+  return { ...feed, paging: paging[style], parameters, ...overrides };
+}
+
+function keyOf({ id, updated }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {
+  if (order === 'id') return [id];
+  return order === 'updated' ? [updated, id] : [-updated, id];
+}
+
+function compare(a: readonly (string | number)[], b: readonly (string | number)[]): number {
+  for (const [i, one] of a.entries()) {
+    const other = b[i]!;
+    if (one !== other) return one < other ? -1 : 1;
+  }
+  return 0;
+}

@@ -1,0 +1,227 @@
+import { Kafka, logLevel, type Producer, type Transaction } from 'kafkajs';
+import { createTopics } from '../support/create-topics';
+import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
+import type { Fate } from '../support/kafka-proxy';
+import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
+import { until } from '../support/until';
+
+/** The proxy held to plain kafkajs, and to what Kafka's own consumer sees behind its back. */
+let kafka: ProxiedKafka;
+let reader: ForeignReader;
+let client: Kafka;
+const producers: Producer[] = [];
+
+beforeAll(async () => {
+  kafka = await startProxiedKafka();
+  reader = await startForeignReader(kafka.direct);
+  client = new Kafka({
+    brokers: [kafka.brokers],
+    logLevel: logLevel.NOTHING,
+    requestTimeout: 1_000,
+    retry: { retries: 2, initialRetryTime: 50 },
+  });
+});
+afterEach(async () => {
+  kafka.proxy.thaw();
+  kafka.proxy.slow(0);
+  await Promise.all(producers.splice(0).map((producer) => producer.disconnect()));
+});
+afterAll(async () => {
+  await reader?.stop();
+  await kafka?.stop();
+});
+
+async function topic(name: string): Promise<string> {
+  const admin = client.admin();
+  await admin.connect();
+  await createTopics(admin, [{ topic: name, numPartitions: 2 }]);
+  await admin.disconnect();
+  return name;
+}
+
+/** A producer of one transactional id; connecting ends what an earlier one of that id left open. */
+async function producer(transactionalId: string): Promise<Producer> {
+  const made = client.producer({
+    transactionalId,
+    maxInFlightRequests: 1,
+    idempotent: true,
+    retry: { retries: 8, initialRetryTime: 20 },
+  });
+  producers.push(made);
+  await made.connect();
+  return made;
+}
+
+async function write(of: Producer, to: string, text: string): Promise<Transaction> {
+  const transaction = await of.transaction();
+  const messages = [0, 1].map((partition) => ({ partition, key: text, value: text }));
+  await transaction.send({ topic: to, messages });
+  return transaction;
+}
+
+async function committed(name: string): Promise<string[]> {
+  return (await reader.read(name)).map(({ key, partition }) => `${key}/${partition}`);
+}
+
+describe('the proxy', () => {
+  it('passes what it is not told to cut, and counts requests', async () => {
+    const name = await topic('passed');
+    const { proxy } = kafka;
+    const [ends, partitions] = [proxy.seen('EndTxn'), proxy.seen('AddPartitionsToTxn')];
+    const own = await producer('passed');
+    await (await write(own, name, 'a')).commit();
+    await (await write(own, name, 'b')).abort();
+    await (await write(own, name, 'c')).commit();
+    expect(proxy.seen('EndTxn') - ends).toBe(3);
+    expect(proxy.seen('AddPartitionsToTxn') - partitions).toBeGreaterThanOrEqual(3);
+    await until(async () => (await committed(name)).length >= 4);
+    expect((await committed(name)).sort()).toEqual(['a/0', 'a/1', 'c/0', 'c/1']);
+  });
+
+  it('loses the answer to a commit that was carried out', async () => {
+    const name = await topic('answer');
+    const cut = kafka.proxy.cut({ api: 'EndTxn', where: 'answer' });
+    const transaction = await write(await producer('answer'), name, 'a');
+    await expect(transaction.commit()).rejects.toThrow('Closed connection');
+    expect(cut.met()).toBe(1);
+    await until(async () => (await committed(name)).length >= 2);
+    await producer('answer');
+    expect((await committed(name)).sort()).toEqual(['a/0', 'a/1']);
+    cut.remove();
+  });
+
+  it('loses the request of a commit, which ends in an abort', async () => {
+    const name = await topic('request');
+    const cut = kafka.proxy.cut({ api: 'EndTxn', where: 'request' });
+    const transaction = await write(await producer('request'), name, 'a');
+    await expect(transaction.commit()).rejects.toThrow('Closed connection');
+    expect(cut.met()).toBe(1);
+    const next = await producer('request');
+    await (await write(next, name, 'b')).commit();
+    await until(async () => (await committed(name)).length >= 2);
+    expect((await committed(name)).sort()).toEqual(['b/0', 'b/1']);
+    cut.remove();
+  });
+
+  it('cuts every so-manieth message, so many times, and only commits when told so', async () => {
+    const name = await topic('every');
+    const cut = kafka.proxy.cut({
+      api: 'EndTxn',
+      where: 'answer',
+      commits: true,
+      nth: 2,
+      every: 3,
+      times: 2,
+    });
+    const outcomes: string[] = [];
+    for (let i = 1; i <= 9; i++) {
+      const own = await producer('every');
+      await (await write(own, name, `aborted ${i}`)).abort();
+      const transaction = await write(own, name, String(i));
+      outcomes.push(
+        await transaction.commit().then(
+          () => 'passed',
+          () => 'cut',
+        ),
+      );
+    }
+    const [p, c] = ['passed', 'cut'];
+    expect(outcomes).toEqual([p, c, p, p, c, p, p, p, p]);
+    expect(cut.met()).toBe(2);
+    cut.remove();
+    await until(async () => (await committed(name)).length >= 18);
+    expect((await committed(name)).length).toBe(18);
+  });
+
+  it('holds a message back while something is done', async () => {
+    const name = await topic('held');
+    const transaction = await write(await producer('held'), name, 'a');
+    let seen: string[] | null = null;
+    const watch = kafka.proxy.at({ api: 'EndTxn', where: 'request' }, async (): Promise<Fate> => {
+      seen = await committed(name);
+      return 'pass';
+    });
+    await transaction.commit();
+    expect(seen).toStrictEqual([]);
+    await until(async () => (await committed(name)).length === 2);
+    watch.remove();
+  });
+
+  it('freezes like a broker that hangs, and lets everything through at the thaw', async () => {
+    const name = await topic('frozen');
+    const transaction = await write(await producer('frozen'), name, 'a');
+    kafka.proxy.freeze();
+    const asked = kafka.proxy.seen();
+    const outcome = transaction.commit().then(
+      () => 'committed',
+      (error: Error) => error.message,
+    );
+    await until(() => kafka.proxy.seen() > asked);
+    expect(await committed(name)).toStrictEqual([]);
+    kafka.proxy.thaw();
+    expect(await outcome).toBe('committed');
+    // The coordinator answers before the markers are in the partitions.
+    await until(async () => (await committed(name)).length === 2);
+  });
+
+  it('passes on that the broker is gone, and that it is back', async () => {
+    const name = await topic('restarted');
+    await (await write(await producer('restarted'), name, 'a')).commit();
+    await kafka.broker.kill();
+    await expect(producer('restarted')).rejects.toThrow();
+    producers.splice(0);
+    await kafka.broker.restart();
+    await (await write(await producer('restarted'), name, 'b')).commit();
+    await until(async () => (await committed(name)).length >= 4);
+    expect((await committed(name)).sort()).toEqual(['a/0', 'a/1', 'b/0', 'b/1']);
+  });
+});
+
+describe('the foreign reader', () => {
+  it('tells topic, place, time, key, headers and value, tombstones too', async () => {
+    const name = await topic('foreign');
+    const own = await producer('foreign');
+    const transaction = await own.transaction();
+    const headers = { op: 'c', name: 'Söhne 株' };
+    await transaction.send({
+      topic: name,
+      messages: [
+        {
+          partition: 1,
+          key: 'kéy',
+          value: Buffer.from([0, 255, 10, 9]),
+          headers,
+          timestamp: '1700000000000',
+        },
+        { partition: 1, key: 'gone', value: null, timestamp: '1700000000001' },
+      ],
+    });
+    await transaction.commit();
+    await until(async () => (await committed(name)).length >= 2);
+    const records = await reader.read(name);
+    const place = { topic: name, partition: 1 };
+    const value = Buffer.from([0, 255, 10, 9]);
+    expect(records).toEqual([
+      { ...place, offset: 0, timestamp: 1700000000000, key: 'kéy', headers, value },
+      { ...place, offset: 1, timestamp: 1700000000001, key: 'gone', headers: {}, value: null },
+    ]);
+  });
+
+  it('reads on where it ended, and from the beginning after a rewind', async () => {
+    const name = await topic('on.a');
+    const other = await topic('on.b');
+    const own = await producer('on');
+    await (await write(own, name, 'a')).commit();
+    await until(async () => (await committed(name)).length === 2);
+    await (await write(own, other, 'b')).commit();
+    const open = await write(own, name, 'c');
+    await until(async () => (await reader.read('on.*')).filter(({ key }) => key === 'b').length === 2);
+    expect((await committed(name)).sort()).toEqual(['a/0', 'a/1']);
+    await open.commit();
+    await until(async () => (await committed(name)).length === 4);
+
+    await reader.rewind();
+    const again = (await reader.read('on.*', 'not-there')).map(({ topic, key }) => `${topic} ${key}`).sort();
+    expect(again).toEqual(['on.a a', 'on.a a', 'on.a c', 'on.a c', 'on.b b', 'on.b b']);
+  });
+});

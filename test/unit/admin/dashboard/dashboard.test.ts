@@ -1,0 +1,76 @@
+import { createDashboard, type Dashboard } from '../../../../src/admin/dashboard/dashboard';
+import { feedBoard } from '../../../../src/admin/feed-board';
+import type { SchemaRegistry } from '../../../../src/avro/registry/registry';
+import type { CommitLog } from '../../../../src/log/commit-log';
+import type { FeedState } from '../../../../src/state/feed-state';
+import { firstSourceOffset } from '../../../../src/state/source-offset';
+import { testFeed } from '../../../support/feeds';
+import { quietLogger } from '../../../support/source';
+
+/** At the port: a log in which nothing is ever written. */
+const quietLog = {
+  async *read(_topics, { follow, signal }) {
+    if (follow) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  },
+} as Partial<CommitLog> as CommitLog;
+
+const feed = testFeed('ipos');
+
+function openDashboard(): Dashboard {
+  const board = feedBoard([feed]);
+  const state = {
+    offset: firstSourceOffset('ipos', 'a', 's'),
+    recordCount: 0,
+    deadLetterCount: 0,
+  } as FeedState;
+  board.tell({
+    kind: 'acquired',
+    feed: 'ipos',
+    state,
+    drift: { found: () => ({ paths: [], others: 0 }) } as never,
+  });
+  return createDashboard({
+    board,
+    allowedPerMinute: 60,
+    topicPrefix: '',
+    redact: (text) => text,
+    logger: quietLogger(),
+    publisher: { instance: 'box:1', version: '1', log: 'data', logKind: 'embedded', api: 'http://api' },
+    log: quietLog,
+    registry: {} as SchemaRegistry,
+    owners: async () => new Map(),
+  });
+}
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+/** How often `then` was called of each promise: what it was called with is kept until the promise settles. */
+function countReactions(): Map<unknown, number> {
+  const counts = new Map<unknown, number>();
+  const { then } = Promise.prototype;
+  jest.spyOn(Promise.prototype, 'then').mockImplementation(function (this: Promise<unknown>, ...args) {
+    counts.set(this, (counts.get(this) ?? 0) + 1);
+    return then.apply(this, args) as never;
+  });
+  return counts;
+}
+
+it('a page that looks at a quiet dashboard for an hour leaves no reactions on a promise that stays open', async () => {
+  const dashboard = openDashboard();
+  const gone = new AbortController();
+  let told = 0;
+  const looking = (async () => {
+    for await (const _ of dashboard.events(null, gone.signal)) told++;
+  })();
+  const counts = countReactions();
+  // The feeds are looked at every 5 s, and nothing changes.
+  for (let minute = 0; minute < 60; minute++) await jest.advanceTimersByTimeAsync(60_000);
+  expect(told).toBeGreaterThanOrEqual(3);
+  expect(counts.size).toBeGreaterThan(700);
+  expect(Math.max(...counts.values())).toBeLessThan(10);
+  jest.restoreAllMocks();
+  gone.abort();
+  await looking;
+  await dashboard.close();
+});

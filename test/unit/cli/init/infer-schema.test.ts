@@ -1,0 +1,53 @@
+import { Type } from 'avsc';
+import { inferSchema } from '../../../../src/cli/init/infer-schema';
+
+const keys = { idField: 'order_no', updatedField: 'at', updatedFormat: 'iso8601' } as const;
+
+function fieldsOf(rows: readonly Record<string, unknown>[]) {
+  const inferred = inferSchema('shop-orders', rows, keys);
+  Type.forSchema(inferred.schema as unknown as Parameters<typeof Type.forSchema>[0]); // it is valid Avro
+  const fields = Object.fromEntries(inferred.schema.fields.map((field) => [field.name, field]));
+  return { ...inferred, fields };
+}
+
+const base = { order_no: 1, at: '2026-01-02T03:04:05Z' };
+
+it('makes id and time required fields of the kind that their values have', () => {
+  const { fields, schema } = fieldsOf([base]);
+  expect(fields.order_no).toMatchObject({ type: 'long' });
+  expect(fields.at).toMatchObject({ type: 'string' });
+  expect(fields.at).not.toHaveProperty('default');
+  expect([schema.name, schema.namespace]).toEqual(['ShopOrders', 'marketdata.shop_orders']);
+});
+
+it('joins the kinds of all rows without a loss', () => {
+  const { fields, leftOut } = fieldsOf([
+    { ...base, total: 1, code: 7, note: null, tags: [], gift: true, odd: true },
+    { ...base, total: 1.5, code: 'x', tags: ['a'], odd: 'x' },
+  ]);
+  expect(fields.total?.type).toEqual(['null', 'double']);
+  expect(fields.code?.type).toEqual(['null', 'string']);
+  expect(fields.gift?.type).toEqual(['null', 'boolean']);
+  expect(fields.tags?.type).toEqual(['null', { type: 'array', items: 'string' }]);
+  expect(leftOut).toEqual(['note: no value to tell its type by', 'odd: values of different types']);
+});
+
+it('names nested records apart, and keeps names that Avro cannot hold', () => {
+  const { fields } = fieldsOf([{ ...base, 'ship-to': { '1st': { x: 1 } }, lines: [{ sku: 'a', qty: 2 }] }]);
+  expect(fields.ship_to).toMatchObject({
+    vendorName: 'ship-to',
+    type: ['null', { name: 'ShopOrdersShipTo', fields: [{ name: '_1st', vendorName: '1st' }] }],
+  });
+  expect(fields.lines).toMatchObject({
+    type: [
+      'null',
+      { type: 'array', items: { name: 'ShopOrdersLines', fields: [{ name: 'sku' }, { name: 'qty' }] } },
+    ],
+  });
+});
+
+it('leaves the name extra to what the schema does not hold', () => {
+  const { fields } = fieldsOf([{ ...base, extra: 'x', __proto__: 1 }]);
+  expect(fields.extra).toMatchObject({ type: { type: 'map', values: 'string' } });
+  expect(fields.extra2).toMatchObject({ vendorName: 'extra', type: ['null', 'string'] });
+});

@@ -1,0 +1,262 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type Config, loadConfig } from '../../src/config/load-config';
+import { scopeFingerprint } from '../../src/feeds/scope';
+import { avroRecord } from '../support/avro';
+
+type Section = Record<string, unknown>;
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
+  writeFileSync(join(cwd, 'order.avsc'), avroRecord('Order', { total: ['null', 'long'] }));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const orders = {
+  apiUrl: 'https://shop.example/v1',
+  auth: { scheme: 'bearer', tokenEnv: 'SHOP_TOKEN' },
+  path: '/orders',
+  responseKey: 'data.orders',
+  schema: 'order.avsc',
+  paging: { style: 'cursor', parameter: 'after', from: 'meta.next' },
+};
+const env = { SHOP_TOKEN: 'shop-secret' };
+type Needs = 'api' | 'feeds' | 'whatever is set' | 'nothing';
+
+function load(
+  section: Section,
+  { given = env, general = {}, needs = 'api' }: { given?: object; general?: Section; needs?: Needs } = {},
+): Config {
+  const file = { enabledFeeds: 'orders', ...general, feeds: { orders: section } };
+  writeFileSync(join(cwd, 'highwater.yaml'), stringify(file));
+  return loadConfig({ flags: {}, env: given as Record<string, string>, cwd }, needs as 'nothing');
+}
+
+function mistakes(...given: Parameters<typeof load>): string[] {
+  try {
+    load(...given);
+    return [];
+  } catch (error) {
+    const { message } = error as Error;
+    expect(message).not.toMatch(/shop-secret|s3cret/);
+    return message
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().replace(/ \(highwater.yaml, line \d+\)/, ''));
+  }
+}
+
+it('a feed with an API of its own needs no general address and no general token', () => {
+  const { feeds, api, secrets } = load(orders);
+  expect(api!.access.get('orders')).toEqual({
+    baseUrl: 'https://shop.example/v1',
+    token: 'shop-secret',
+    auth: { scheme: 'bearer' },
+  });
+  expect(feeds).toMatchObject([
+    {
+      idField: 'id',
+      updatedField: 'updated',
+      updatedFormat: 'seconds',
+      headers: {},
+      parameters: { page: null, pageSize: null, updatedSince: null },
+      paging: orders.paging,
+    },
+  ]);
+  expect(secrets).toEqual(['shop-secret']);
+});
+
+it.each([
+  ['query', { name: 'key' }, { scheme: 'query', name: 'key' }],
+  ['query', {}, { scheme: 'query', name: 'token' }],
+  ['basic', { user: 'me' }, { scheme: 'basic', user: 'me' }],
+  ['basic', {}, { scheme: 'basic', user: null }],
+  ['header', { name: 'X-Api-Key' }, { scheme: 'header', name: 'X-Api-Key' }],
+])('the scheme %s takes %j', (scheme, members, expected) => {
+  const { api, secrets } = load({ ...orders, auth: { scheme, ...members, tokenEnv: 'SHOP_TOKEN' } });
+  expect(api!.access.get('orders')!.auth).toEqual(expected);
+  expect(secrets).toContain('shop-secret');
+  if (scheme === 'basic')
+    expect(secrets).toContain(
+      Buffer.from(`${'user' in members ? 'me:' : ''}shop-secret${'user' in members ? '' : ':'}`).toString(
+        'base64',
+      ),
+    );
+});
+
+it('a token comes from a file, and the scheme none needs none', () => {
+  writeFileSync(join(cwd, 'shop'), ' from-a-file\n');
+  const auth = { scheme: 'bearer', tokenFile: 'shop' };
+  expect(load({ ...orders, auth }).api!.access.get('orders')!.token).toBe('from-a-file');
+  expect(load({ ...orders, auth: { scheme: 'none' } }, { given: {} }).api!.access.get('orders')!.token).toBe(
+    '',
+  );
+});
+
+it('the general token goes by another scheme too, and a variable may be named like a setting', () => {
+  const general = { apiUrl: 'https://shop.example/other', apiToken: 'general-one' };
+  const { api } = load({ ...orders, auth: { scheme: 'bearer' } }, { general });
+  expect(api!.access.get('orders')!.token).toBe('general-one');
+  const auth = { scheme: 'bearer', tokenEnv: 'HIGHWATER_API_TOKEN2' };
+  const given = { HIGHWATER_API_TOKEN2: 'another-one' };
+  expect(load({ ...orders, auth }, { given }).api!.access.get('orders')!.token).toBe('another-one');
+});
+
+const authOf = (auth: unknown) => ({ ...orders, auth });
+const named = 'feeds.orders.auth';
+
+it.each<[string, Section, string, object?]>([
+  [
+    'a token in the file',
+    authOf({ scheme: 'bearer', token: 's3cret' }),
+    `${named}.token: must not stand in the file, expected tokenEnv (a variable that holds it) or tokenFile`,
+  ],
+  ['a text', authOf('s3cret'), `${named}: expected a scheme: query, bearer, basic, header or none`],
+  [
+    'another scheme',
+    authOf({ scheme: 's3cret' }),
+    `${named}.scheme: expected a scheme: query, bearer, basic, header or none`,
+  ],
+  [
+    'a user of bearer',
+    authOf({ scheme: 'bearer', usr: 'x', tokenEnv: 'SHOP_TOKEN' }),
+    `${named}.usr: is no setting of a feed; did you mean user?`,
+  ],
+  [
+    'both places',
+    authOf({ scheme: 'bearer', tokenEnv: 'SHOP_TOKEN', tokenFile: 'x' }),
+    `${named}.tokenEnv: and tokenFile are both set, expected one of them`,
+  ],
+  [
+    'a variable that is not set',
+    authOf({ scheme: 'bearer', tokenEnv: 'NO_TOKEN' }),
+    `${named}.tokenEnv: the variable NO_TOKEN is not set, expected the token in it`,
+  ],
+  [
+    'a token as the name of a variable',
+    authOf({ scheme: 'bearer', tokenEnv: 's3cretS3cretS3cret' }),
+    `${named}.tokenEnv: the variable of that name is not set, expected the token in it`,
+  ],
+  [
+    'a file that is not there',
+    authOf({ scheme: 'bearer', tokenFile: './none' }),
+    `${named}.tokenFile: the file "./none" cannot be read (ENOENT)`,
+  ],
+  [
+    'a token of two words',
+    orders,
+    `${named}.tokenEnv: the variable SHOP_TOKEN holds something else, expected a token of at least 4 characters without blanks or control characters; a shorter one is a part of ordinary words, which would be hidden with it`,
+    { SHOP_TOKEN: 's3cret two' },
+  ],
+  [
+    'a token that no header takes',
+    orders,
+    `${named}.tokenEnv: the variable SHOP_TOKEN holds something else, expected ASCII, since a header carries the token`,
+    { SHOP_TOKEN: 's3crét' },
+  ],
+  [
+    'a header with no name',
+    authOf({ scheme: 'header', name: 'X Api', tokenEnv: 'SHOP_TOKEN' }),
+    `${named}.name: expected the name of a header, such as X-Api-Key`,
+  ],
+  [
+    'a header of HTTP',
+    authOf({ scheme: 'header', name: 'Host', tokenEnv: 'SHOP_TOKEN' }),
+    `${named}.name: expected the name of a header that highwater does not set itself, such as X-Api-Key`,
+  ],
+  [
+    'a secret header',
+    { ...orders, headers: { Authorization: 'Bearer s3cret' } },
+    'feeds.orders.headers.Authorization: carries a secret, which must not stand in the file, expected it in auth (scheme bearer, basic or header, with tokenEnv or tokenFile)',
+  ],
+  [
+    'an own header',
+    { ...orders, headers: { 'user-agent': 'x' } },
+    'feeds.orders.headers.user-agent: is set by highwater itself, expected another header',
+  ],
+  [
+    'a header of two lines',
+    { ...orders, headers: { 'X-A': 's3cret\nb' } },
+    'feeds.orders.headers.X-A: expected printable characters of ASCII, without line ends',
+  ],
+  [
+    'a cursor without parameter',
+    { ...orders, paging: { style: 'cursor', from: 'x' } },
+    'feeds.orders.paging.parameter: is not set, expected the query parameter that takes the cursor',
+  ],
+  [
+    'another style',
+    { ...orders, paging: { style: 'pages' } },
+    'feeds.orders.paging.style: found "pages", expected a style: page, offset, cursor, link or none',
+  ],
+  [
+    'a cursor in a bare array',
+    { ...orders, responseKey: '' },
+    'feeds.orders.paging.from: is a place in an object, and the response is an array: responseKey is empty',
+  ],
+  [
+    'pages without parameters',
+    { ...orders, paging: { style: 'page' } },
+    'feeds.orders: a new feed needs parameters.page, parameters.pageSize, parameters.updatedSince too (known feeds are insights, analysts, ipos)',
+  ],
+  [
+    'pages by no parameter',
+    {
+      ...orders,
+      paging: { style: 'offset' },
+      parameters: { page: null, pageSize: null, updatedSince: null },
+    },
+    'feeds.orders.parameters.page: is not set, expected the query parameter that takes the offset, since the paging style is offset',
+  ],
+  [
+    'a cursor in the place of the token',
+    { ...orders, auth: { scheme: 'query', name: 'after', tokenEnv: 'SHOP_TOKEN' } },
+    'feeds.orders.paging.parameter: is "after", which carries the token, expected another name',
+  ],
+  [
+    'a filter in the place of the token',
+    {
+      ...orders,
+      auth: { scheme: 'query', name: 'key', tokenEnv: 'SHOP_TOKEN' },
+      parameters: { updatedSince: 'key' },
+    },
+    'feeds.orders.parameters.updatedSince: is "key", which carries the token, expected another name',
+  ],
+  [
+    'a token among the filters',
+    { ...orders, auth: { scheme: 'query', name: 'key', tokenEnv: 'SHOP_TOKEN' }, query: { key: 's3cret' } },
+    'feeds.orders.query.key: carries the token, expected it in auth (tokenEnv or tokenFile)',
+  ],
+])('%s is a mistake', (_, section, expected, given = env) => {
+  expect(mistakes(section, { given })).toEqual([expected]);
+});
+
+it('the general token is not sent to another host', () => {
+  const general = { apiUrl: 'https://api.example.com', apiToken: 'general-one' };
+  const { auth: _, ...section } = orders;
+  expect(mistakes(section, { general })).toEqual([
+    'feeds.orders.auth: names no token of its own, and the general token is for https://api.example.com, not for https://shop.example; expected auth with tokenEnv or tokenFile, or with scheme none',
+  ]);
+});
+
+it('a command that reads no API does without the token', () => {
+  for (const needs of ['feeds', 'nothing'] as const)
+    expect(load(orders, { given: {}, needs }).feeds).toHaveLength(1);
+  const { lacking } = load(orders, { given: {}, needs: 'whatever is set' }).api!;
+  expect(lacking.get('orders')).toContain('the variable SHOP_TOKEN is not set');
+});
+
+it('a feed that is not enabled hides its token and needs none', () => {
+  const general = { enabledFeeds: 'ipos', apiUrl: 'https://api.example.com', apiToken: 'general-one' };
+  expect(load(orders, { general }).secrets).toContain('shop-secret');
+  expect(load(orders, { general, given: {} }).feeds).toHaveLength(1);
+});
+
+it('another header is another scope', () => {
+  const [feed] = load(orders).feeds;
+  const [other] = load({ ...orders, headers: { 'X-Tenant': 'b' } }).feeds;
+  expect(scopeFingerprint(feed!, orders.apiUrl)).not.toBe(scopeFingerprint(other!, orders.apiUrl));
+});

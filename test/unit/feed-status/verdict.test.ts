@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import { problemsOf } from '../../../src/feed-status/problems';
+import { type FeedKnowledge, type LiveKnowledge, verdictOf } from '../../../src/feed-status/verdict';
+import { firstSourceOffset, type SourceOffset } from '../../../src/state/source-offset';
+import { runs } from '../../support/runs';
+
+const NOW = 1_790_000_000_000;
+const INTERVAL = 60_000;
+const feed = { name: 'ipos', pollIntervalMs: INTERVAL };
+
+const offsetOf = (change: Partial<SourceOffset> = {}): SourceOffset => ({
+  ...firstSourceOffset('ipos', 'a', 's'),
+  snapshot: 'complete',
+  last_complete_scan_ms: NOW - INTERVAL,
+  poll_interval_ms: INTERVAL,
+  ...change,
+});
+const timeout = { code: 'SOURCE_TIMEOUT', parks: false, what: 'no answer' };
+const refused = { code: 'SOURCE_UNAUTHORIZED', parks: true, what: 'answered 401' };
+const storedTimeout = { last_error: 'SOURCE_TIMEOUT: no answer' };
+const storedRefusal = { parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: answered 401' };
+const late = { last_complete_scan_ms: NOW - 3 * INTERVAL - 1 };
+
+/** Of the publisher itself. */
+const own = (offset: Partial<SourceOffset> = {}, failure: LiveKnowledge['failure'] = null) =>
+  verdictOf({ feed, offset: offsetOf(offset), owner: 'live', live: { phase: 'owned', failure } }, NOW);
+/** Of a command that reads the log. */
+const read = (offset: Partial<SourceOffset> | null, owner: FeedKnowledge['owner'] = 'live', of = feed) =>
+  verdictOf({ feed: of, offset: offset === null ? null : offsetOf(offset), owner, live: null }, NOW);
+/** Of an instance that waits, and may have read the log. */
+const waiting = (
+  owner: FeedKnowledge['owner'],
+  offset: Partial<SourceOffset> | null = null,
+  failure: LiveKnowledge['failure'] = null,
+) => verdictOf({ feed, offset: offset && offsetOf(offset), owner, live: { phase: 'waiting', failure } }, NOW);
+
+it.each([
+  ['was just read', {}, null, 'up-to-date'],
+  ['was read three intervals ago', { last_complete_scan_ms: NOW - 3 * INTERVAL }, null, 'up-to-date'],
+  ['failed since, but not for long', {}, timeout, 'up-to-date'],
+  ['was read by a clock that is ahead', { last_complete_scan_ms: NOW + INTERVAL }, null, 'up-to-date'],
+  ['is paused by an operator, however long', { ...late, paused: true }, null, 'paused'],
+  ['is paused and was parked before', { ...storedRefusal, paused: true }, refused, 'paused'],
+  ['is paused and was never read', { last_complete_scan_ms: null, paused: true }, null, 'paused'],
+] as const)(
+  'a feed that %s is ready and not behind, for its publisher and for the log',
+  (_, offset, failure, condition) => {
+    expect(own(offset, failure)).toMatchObject({ ready: true, behind: false, condition });
+    expect(read(offset)).toMatchObject({ ready: true, behind: false, condition });
+  },
+);
+
+it.each([
+  ['was read longer than three intervals ago', late, null, 'behind', 'last completely read 180 s ago'],
+  [
+    'fails for longer than three intervals',
+    { ...late, ...storedTimeout },
+    timeout,
+    ...(['behind', 'last completely read 180 s ago, last failure: SOURCE_TIMEOUT'] as const),
+  ],
+  [
+    'is in its first snapshot',
+    { last_complete_scan_ms: null, snapshot: 'running' as const },
+    null,
+    ...(['behind', 'not completely read so far, snapshot running'] as const),
+  ],
+  [
+    'is parked, though it was read a minute ago',
+    storedRefusal,
+    refused,
+    ...(['parked', 'parked by SOURCE_UNAUTHORIZED, tried again slowly'] as const),
+  ],
+] as const)(
+  'a feed that %s is not ready, for its publisher and for the log',
+  (_, offset, failure, condition, reason) => {
+    const expected = { ready: false, condition, reason };
+    expect(own(offset, failure)).toMatchObject(expected);
+    expect(read(offset)).toMatchObject(expected);
+  },
+);
+
+it('a parked feed stays parked for its next owner until a poll has succeeded', () => {
+  expect(own(storedRefusal)).toMatchObject({ condition: 'parked', failure: refused });
+});
+
+it('a feed whose state is read back is not ready, and parked when that fails for good', () => {
+  const restoring = (failure: LiveKnowledge['failure']) =>
+    verdictOf({ feed, offset: null, owner: 'live', live: { phase: 'restoring', failure } }, NOW);
+  expect(restoring(timeout)).toMatchObject({
+    ready: false,
+    condition: 'restoring',
+    reason: 'its state is being read back, last failure: SOURCE_TIMEOUT',
+  });
+  expect(restoring(refused).condition).toBe('parked');
+});
+
+describe('an instance that waits', () => {
+  it('stands by while another has the feed, whatever kept this one from it', () => {
+    expect(waiting('live', null, refused)).toMatchObject({
+      ready: true,
+      condition: 'standby',
+      failure: null,
+    });
+    expect(waiting('live', {}).condition).toBe('standby');
+  });
+
+  it("says of another's feed what the log says", () => {
+    expect(waiting('live', late)).toMatchObject({ ready: false, condition: 'behind' });
+    expect(waiting('live', storedRefusal)).toMatchObject({ condition: 'parked', failure: refused });
+    expect(waiting('live', { ...late, paused: true })).toMatchObject({ ready: true, condition: 'paused' });
+  });
+
+  it('knows of no owner, and what keeps itself from the feed', () => {
+    expect(waiting('none', {})).toMatchObject({ ready: false, condition: 'no-owner', failure: null });
+    expect(waiting('none', null, timeout).reason).toBe(
+      'no live instance has it, last failure: SOURCE_TIMEOUT',
+    );
+    expect(waiting('none', null, refused).condition).toBe('parked');
+    expect(waiting('unknown', null, refused)).toMatchObject({ ready: false, condition: 'owner-unknown' });
+  });
+});
+
+describe('a command that reads the log', () => {
+  it('says that nobody publishes a feed, and whether it is behind', () => {
+    expect(read({}, 'none')).toMatchObject({ condition: 'no-owner', behind: false });
+    expect(read(late, 'none')).toMatchObject({ condition: 'no-owner', behind: true });
+    expect(read(null, 'none')).toMatchObject({ condition: 'no-owner', behind: true });
+    // Nobody tries it again.
+    expect(read(storedRefusal, 'none')).toMatchObject({ condition: 'no-owner', failure: refused });
+    expect(read({ ...late, paused: true }, 'none')).toMatchObject({ condition: 'paused', behind: false });
+  });
+
+  it("counts in the publisher's intervals, and in its own only when the log has none", () => {
+    const hasty = { name: 'ipos', pollIntervalMs: 1_000 };
+    expect(read({}, 'live', hasty)).toMatchObject({ condition: 'up-to-date', pollIntervalMs: INTERVAL });
+    expect(read({ poll_interval_ms: null }, 'live', hasty)).toMatchObject({ condition: 'behind' });
+    const patient = { name: 'ipos', pollIntervalMs: 86_400_000 };
+    expect(read(late, 'live', patient)).toMatchObject({ behind: true, pollIntervalMs: INTERVAL });
+  });
+});
+
+it('a publisher counts in its own intervals, though an earlier owner has stored others', () => {
+  expect(own({ poll_interval_ms: 1_000 })).toMatchObject({
+    condition: 'up-to-date',
+    pollIntervalMs: INTERVAL,
+  });
+});
+
+describe('the problems of a feed', () => {
+  const codes = (verdict: ReturnType<typeof own>, deadLetters: number | null = 0) =>
+    problemsOf(verdict, { feed: 'ipos', lastCompleteScanMs: NOW - 600_000, deadLetters }, NOW).map(
+      ({ code, severity }) => `${severity} ${code}`,
+    );
+
+  it.each([
+    ['is up to date', own(), []],
+    ['failed once and is up to date', own({}, timeout), ['note SOURCE_TIMEOUT']],
+    ['is paused', own({ paused: true }), ['note PAUSED']],
+    [
+      'is paused and failed before',
+      own({ paused: true, ...storedTimeout }),
+      ['note PAUSED', 'note SOURCE_TIMEOUT'],
+    ],
+    ['is parked', own(storedRefusal), ['bad SOURCE_UNAUTHORIZED']],
+    ['fails for long', own(late, timeout), ['warning SOURCE_TIMEOUT']],
+    ['is behind for no reason that is known', own(late), ['warning BEHIND']],
+    ['is being read for the first time', own({ last_complete_scan_ms: null, snapshot: 'running' }), []],
+    ['nobody has', waiting('none'), ['bad NO_OWNER']],
+    ['nobody can take', waiting('none', null, timeout), ['bad SOURCE_TIMEOUT', 'bad NO_OWNER']],
+    ['nobody can be asked about', waiting('unknown'), ['warning OWNER_UNKNOWN']],
+    ['another instance has', waiting('live', null, refused), []],
+  ] as const)('that %s', (_, verdict, expected) => {
+    expect(codes(verdict)).toEqual(expected);
+  });
+
+  it('name dead letters after what is worse, and before what is well', () => {
+    expect(codes(own(storedRefusal), 3)).toEqual(['bad SOURCE_UNAUTHORIZED', 'warning DEAD_LETTERS']);
+    expect(codes(own({}, timeout), 1)).toEqual(['warning DEAD_LETTERS', 'note SOURCE_TIMEOUT']);
+  });
+
+  it('say what happened and what to do, without the name of the feed', () => {
+    const stored = { parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: ipos: answered 401' };
+    const facts = { feed: 'ipos', lastCompleteScanMs: NOW - 600_000, deadLetters: 2 };
+    expect(problemsOf(own(stored), facts, NOW)).toEqual([
+      {
+        code: 'SOURCE_UNAUTHORIZED',
+        severity: 'bad',
+        what: 'answered 401',
+        remedy: expect.stringContaining('HIGHWATER_API_TOKEN'),
+      },
+      {
+        code: 'DEAD_LETTERS',
+        severity: 'warning',
+        what: '2 rows could not be published, and are dead letters.',
+        remedy: expect.stringContaining('highwater dead-letters list ipos'),
+      },
+    ]);
+    expect(problemsOf(own(late), { ...facts, deadLetters: null }, NOW)[0]!.what).toBe(
+      'The last complete scan was 10 min ago, and a poll is due every 60 s.',
+    );
+  });
+});
+
+it('a feed with a condition that is ready has no problem but notes and dead letters, whatever is known (property)', () => {
+  const failure = fc.option(fc.constantFrom(timeout, refused));
+  const knowledge = fc.record({
+    feed: fc.constant(feed),
+    offset: fc.option(
+      fc
+        .record({
+          snapshot: fc.constantFrom('pending', 'running', 'complete'),
+          last_complete_scan_ms: fc.option(fc.integer({ min: NOW - 10 * INTERVAL, max: NOW + INTERVAL })),
+          poll_interval_ms: fc.option(fc.constantFrom(10, INTERVAL, 10 * INTERVAL)),
+          paused: fc.boolean(),
+          parked: fc.constantFrom(null, 'SOURCE_UNAUTHORIZED'),
+          last_error: fc.option(fc.constantFrom('SOURCE_TIMEOUT: late', 'of another version')),
+        })
+        .map((change) => offsetOf(change as Partial<SourceOffset>)),
+    ),
+    owner: fc.constantFrom('live', 'none', 'unknown'),
+    live: fc.option(fc.record({ phase: fc.constantFrom('waiting', 'restoring', 'owned'), failure })),
+  }) as fc.Arbitrary<FeedKnowledge>;
+  fc.assert(
+    fc.property(knowledge, (known) => {
+      const verdict = verdictOf(known, NOW);
+      const facts = {
+        feed: 'ipos',
+        lastCompleteScanMs: known.offset?.last_complete_scan_ms ?? null,
+        deadLetters: 0,
+      };
+      const severities = problemsOf(verdict, facts, NOW).map(({ severity }) => severity);
+      if (verdict.ready) expect(severities.filter((one) => one !== 'note')).toStrictEqual([]);
+      else if (!verdict.isBeingRead && verdict.condition !== 'restoring')
+        expect(severities[0]).not.toBe('note');
+      if (verdict.ready) expect(verdict.behind).toBe(false);
+      if (known.offset?.paused) expect(verdict.condition).toBe('paused');
+    }),
+    { numRuns: runs(200) },
+  );
+});

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import {
+  type AnswerScanOptions,
+  isListOrObject,
+  type ScannedAnswer,
+  scanAnswer,
+} from '../../../src/json/answer-scan';
+import { UnreadableRow } from '../../../src/json/unreadable-row';
+import { runs } from '../../support/runs';
+
+function scanned(text: string | Buffer, options: Partial<AnswerScanOptions> = {}): ScannedAnswer {
+  const limits = { rows: 1_000, nodes: 10_000 };
+  const steps = scanAnswer(Buffer.from(text), { key: 'rows', limits, clean: (part) => part, ...options });
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const rows = fc.array(fc.jsonValue(), { maxLength: 6 });
+const members = fc.array(
+  fc.tuple(fc.constantFrom('rows', 'ok', 'errors', '', '__proto__', '"', '\\'), fc.jsonValue()),
+  {
+    maxLength: 4,
+  },
+);
+const space = fc.constantFrom('', '', ' ', '\r\n\t ');
+/** JSON with white space in it, and with members that come twice. */
+const answer = fc
+  .tuple(rows, fc.option(members), fc.array(space, { minLength: 8, maxLength: 8 }))
+  .map(([items, beside, spaces]) => {
+    const [a, b, c, d, e, f, g, h] = spaces;
+    const texts = items.map((item) => JSON.stringify(item, null, d));
+    const list = `${b}[${c}${texts.join(`${e},${f}`)}${g}]${h}`;
+    if (beside === null) return `${a}${list}`;
+    const others = beside.map(
+      ([name, one]) => `${c}${JSON.stringify(name)}${d}:${e}${JSON.stringify(one)}${f}`,
+    );
+    return `${a}{${[...others, `${b}"ro\\u0077s"${h}:${list}`].join(',')}}${g}`;
+  });
+
+it('reads what JSON.parse reads (property)', () => {
+  fc.assert(
+    fc.property(answer, (text) => {
+      expect(scanned(text)).toEqual({ kind: 'read', value: JSON.parse(text) });
+    }),
+    { numRuns: runs(150) },
+  );
+});
+
+it('refuses what JSON.parse refuses, and calls what was cut off truncated (property)', () => {
+  const odd = fc.constantFrom('', ',', ':', '[', ']', '{', '}', '"', '\\', '1', 'null', '\u0000');
+  fc.assert(
+    fc.property(answer, fc.nat(), fc.nat(3), odd, (text, place, length, put) => {
+      const at = place % (text.length + 1);
+      const cut = text.slice(0, at);
+      if (isListOrObject(Buffer.from(cut)) && parsed(cut) === undefined)
+        expect(scanned(cut)).toEqual({ kind: 'unread', why: 'truncated' });
+      const changed = `${cut}${put}${text.slice(at + length)}`;
+      if (!isListOrObject(Buffer.from(changed))) return;
+      const value = parsed(changed);
+      if (value === undefined) expect(scanned(changed).kind).toBe('unread');
+      else expect(scanned(changed)).toEqual({ kind: 'read', value });
+    }),
+    { numRuns: runs(300) },
+  );
+});
+
+it('reads rows at a dotted path as JSON.parse reads them (property)', () => {
+  const name = fc.constantFrom('data', 'list', 'data.list', 'list.rows', 'rows', '__proto__');
+  const object = (value: fc.Arbitrary<string>) =>
+    fc
+      .array(fc.tuple(name, value), { maxLength: 4 })
+      .map((all) => `{${all.map(([key, one]) => `${JSON.stringify(key)}:${one}`).join(',')}}`);
+  const leaf = fc.constantFrom('[1,{"id":"a"}]', '[]', 'null', '{"rows":[2]}', '{}', '"x"');
+  const deep = object(fc.oneof(leaf, object(fc.oneof(leaf, object(leaf)))));
+  const keys = fc.constantFrom('data.list.rows', 'data.list', 'rows', '__proto__.rows', 'list.__proto__');
+  fc.assert(
+    fc.property(deep, keys, (text, key) => {
+      expect(scanned(text, { key })).toEqual({ kind: 'read', value: JSON.parse(text) });
+    }),
+    { numRuns: runs(300) },
+  );
+});
+
+it('counts rows at a dotted path, and what stands beside them at each level', () => {
+  const limits = { rows: 2, nodes: 100 };
+  const answer = (rows: string) => `{"meta":{"next":"n"},"data":{"count":2,"list":${rows}}}`;
+  const key = 'data.list';
+  expect(scanned(answer('[1,2]'), { key, limits })).toEqual({
+    kind: 'read',
+    value: { meta: { next: 'n' }, data: { count: 2, list: [1, 2] } },
+  });
+  expect(scanned(answer('[1,2,3]'), { key, limits })).toEqual({ kind: 'unread', why: 'rows' });
+  const members = Array.from({ length: 20 }, (_, i) => `"m${i}":"${'x'.repeat(60_000)}"`).join(',');
+  const wide = `{"data":{${members},"list":[]}}`;
+  expect(scanned(wide, { key })).toEqual({ kind: 'unread', why: 'beside' });
+});
+
+it('reads bytes that are not UTF-8 as a decoder of text does', () => {
+  const bytes = Buffer.from('{"rows":["a?b","?"]}');
+  for (const [i, byte] of bytes.entries()) if (byte === 0x3f) bytes[i] = 0xe2;
+  expect(scanned(bytes)).toEqual({ kind: 'read', value: { rows: ['a\ufffdb', '\ufffd'] } });
+});
+
+it('stops at a row, and at a list or an object, too many', () => {
+  const limits = { rows: 3, nodes: 4 };
+  expect(scanned('{"rows":[1,2,3]}', { limits })).toEqual({ kind: 'read', value: { rows: [1, 2, 3] } });
+  expect(scanned('{"rows":[1,2,3,4', { limits })).toEqual({ kind: 'unread', why: 'rows' });
+  expect(scanned('[{},[{}],[]]', { limits })).toMatchObject({ kind: 'read' });
+  expect(scanned('[{},[{}],[[', { limits })).toEqual({ kind: 'unread', why: 'truncated' });
+  expect(scanned('[{},[{}],[[]]]', { limits })).toEqual({ kind: 'unread', why: 'nodes' });
+});
+
+describe('a row of more values than a row may hold', () => {
+  it.each([
+    ['lists', `[${'[],'.repeat(600_000)}[]]`],
+    ['numbers', `[${'1,'.repeat(1_000_000)}1]`],
+    ['levels', `${'['.repeat(2_000_000)}${']'.repeat(2_000_000)}`],
+  ])('(%s) is not parsed, but known by its id and its time stamp', (_, value) => {
+    const row = `{"x":${value}, "updated" : 12,"id":"a","ids":1}`;
+    const { value: read } = scanned(`{"rows":[1,${row},{"id":"b"}]}`) as { value: { rows: unknown[] } };
+    const [first, unread, last] = read.rows;
+    expect([first, last]).toEqual([1, { id: 'b' }]);
+    expect(unread).toBeInstanceOf(UnreadableRow);
+    expect(unread).toMatchObject({
+      id: 'a',
+      updated: 12,
+      reason: 'the row holds more than 1000000 values',
+      raw: row.slice(0, 65_536),
+      whole: { sha256: createHash('sha256').update(row).digest('hex'), bytes: row.length },
+    });
+  });
+
+  it('has no id where it is no object, and ends the answer where it is no JSON', () => {
+    const list = `[${'1,'.repeat(1_000_000)}1]`;
+    expect(scanned(`[${list}]`)).toMatchObject({ value: [{ id: undefined, updated: undefined }] });
+    expect(scanned(`[{"x":${list} "id":1}]`)).toEqual({ kind: 'unread', why: 'damaged' });
+    expect(scanned(`[{"x":${list},"id":}]`)).toEqual({ kind: 'unread', why: 'damaged' });
+  });
+});
+
+it('a long text of escapes, of levels or of white space is read in steps', () => {
+  for (const text of [`["${'\\"'.repeat(200_000)}"]`, `[${' '.repeat(10)}${'[1],'.repeat(90_000)}1]`]) {
+    const steps = scanAnswer(Buffer.from(text), {
+      key: 'rows',
+      limits: { rows: 100_000, nodes: 100_000 },
+      clean: (part) => part,
+    });
+    let count = 0;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) count++;
+    expect(step.value).toEqual({ kind: 'read', value: JSON.parse(text) });
+    expect(count).toBeGreaterThan(3);
+  }
+});

@@ -1,0 +1,148 @@
+import { HighwaterError } from '../../../src/errors';
+import { pageReader } from '../../../src/pipeline/scan/page-reader';
+import { type Walked, type Window, walkPages } from '../../../src/pipeline/scan/page-walk';
+import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { testFeed } from '../../support/feeds';
+import { pagedSource } from '../../support/paged-source';
+
+type Row = readonly [id: string | null, updated: number | null];
+
+/**
+ * Walks the pages of a server that answers with `show(page, request)`, two rows a page; requests count from 1.
+ * @returns how the walk went, and the pages that were asked for
+ */
+async function walk(
+  show: (page: number, request: number) => readonly Row[],
+  window: Partial<Window> = {},
+): Promise<Walked & { readonly asked: readonly number[]; readonly pages: number }> {
+  const source = pagedSource(({ pageOffset }, request) =>
+    show(pageOffset, request).map(([id, updated]) => ({ id, updated })),
+  );
+  const reader = pageReader(testFeed('ipos'), source, unknownPaging(2), new AbortController().signal);
+  const whole = { from: 100, second: null, pagingLimit: 1000, feed: 'ipos', ...window };
+  const walked = walkPages(reader, whole);
+  for (let pages = 0; ; pages++) {
+    const { done, value } = await walked.next();
+    if (done) return { ...value, asked: source.asked.map(({ pageOffset }) => pageOffset), pages };
+  }
+}
+
+const pagesOf = (rows: readonly Row[]) => (page: number) => rows.slice(2 * page, 2 * page + 2);
+const five: readonly Row[] = ['a', 'b', 'c', 'd', 'e'].map((id) => [id, 100]);
+const tooLarge = () => {
+  throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'large');
+};
+
+describe('a walk over pages', () => {
+  it('climbs to the first empty page, and is done when it has seen nothing new on the way down', async () => {
+    expect(await walk(pagesOf(five))).toEqual({
+      end: 'all-read',
+      next: null,
+      asked: [0, 1, 2, 3, 3, 2, 1, 0],
+      pages: 8,
+    });
+  });
+
+  it('of one second ends with the first page that goes beyond it, and tells the least second behind', async () => {
+    const rows: readonly Row[] = [...five, ['f', 103], ['g', 102], ['h', 101]];
+    expect(await walk(pagesOf(rows), { second: 100 })).toMatchObject({
+      end: 'all-read',
+      next: 103,
+      asked: [0, 1, 2, 2, 1, 0],
+    });
+    const mixed: readonly Row[] = [...five.slice(0, 4), ['f', 103], ['g', 102], ['h', 101]];
+    expect(await walk(pagesOf(mixed), { second: 100 })).toMatchObject({
+      next: 102,
+      asked: [0, 1, 2, 2, 1, 0],
+    });
+  });
+
+  it('of everything has rows of all seconds, and those without any', async () => {
+    const rows: readonly Row[] = [
+      ['a', 300],
+      ['b', null],
+      ['c', 200],
+      [null, null],
+    ];
+    expect(await walk(pagesOf(rows))).toMatchObject({ end: 'all-read', next: null });
+    expect(await walk(pagesOf(rows.slice(1, 2)), { second: 100 })).toMatchObject({
+      ...{ end: 'all-read', next: null, asked: [0, 1, 1, 0] },
+    });
+  });
+
+  it('is begun again for what is new, with an id or without one', async () => {
+    for (const id of ['new', null]) {
+      const grown: readonly Row[] = [...five, [id, 100]];
+      const { end, asked } = await walk((page, request) => pagesOf(request < 6 ? five : grown)(page));
+      expect(end).toBe('all-read');
+      expect(asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, 3, 2, 1, 0]);
+    }
+  });
+
+  it('is begun again when a row came twice: another one may be hidden behind it', async () => {
+    const shown = (page: number, request: number): readonly Row[] =>
+      request === 6 ? five.slice(0, 2) : pagesOf(five)(page);
+    expect((await walk(shown)).asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, 3, 2, 1, 0]);
+  });
+
+  it('counts rows without an id once each, by what they hold', async () => {
+    const rows: readonly Row[] = [
+      [null, 100],
+      [null, 100],
+      [null, 101],
+      ['a', 100],
+    ];
+    expect(await walk(pagesOf(rows))).toMatchObject({ end: 'all-read', asked: [0, 1, 2, 2, 1, 0] });
+  });
+
+  it('is given up after twenty that all brought something new', async () => {
+    const { end, pages } = await walk((page, request) => (page === 0 ? [[`r${request}`, 100]] : []));
+    expect(end).toBe('not-settled');
+    expect(pages).toBe(2 + 20 * 2);
+  });
+
+  it('ends at a row that is older than its second: on the first page it came late, behind that nothing is in order', async () => {
+    const older =
+      (at: number) =>
+      (page: number, request: number): readonly Row[] =>
+        request === at ? [['old', 99]] : pagesOf(five)(page);
+    const ends: string[] = [];
+    for (const at of [1, 2, 3, 6, 8]) ends.push((await walk(older(at), { second: 100 })).end);
+    expect(ends).toEqual(['begin-again', 'not-in-order', 'not-in-order', 'not-in-order', 'begin-again']);
+    // Of everything from an anchor on, nothing is too old.
+    expect((await walk((page) => pagesOf(five.map(([id]) => [id, 99]))(page))).end).toBe('all-read');
+  });
+
+  it('ends when fewer records have to be asked for, with what it knows of the second behind', async () => {
+    const rows: readonly Row[] = [...five, ['f', 103]];
+    const shown = (at: number) => (page: number, request: number) =>
+      request === at ? tooLarge() : pagesOf(rows)(page);
+    expect(await walk(shown(2), { second: 100 })).toMatchObject({ end: 'page-size-changed', next: null });
+    expect(await walk(shown(5), { second: 100 })).toMatchObject({ end: 'page-size-changed', next: 103 });
+  });
+
+  it('goes as far as paging reaches, and no further', async () => {
+    expect(await walk(pagesOf(five), { pagingLimit: 6 })).toMatchObject({ end: 'all-read' });
+    await expect(walk(pagesOf(five), { pagingLimit: 5 })).rejects.toMatchObject({
+      code: 'SCAN_BEYOND_REACH',
+      message: expect.stringContaining('window from 100'),
+    });
+    await expect(walk(pagesOf(five), { pagingLimit: 5, second: 100 })).rejects.toThrow('second 100');
+  });
+
+  it('comes to no end where paging is ignored, and says so after twice as many pages as records, and ten', async () => {
+    let requests = 0;
+    const same = (_page: number, request: number): readonly Row[] => {
+      requests = request;
+      return [
+        ['a', 100],
+        [null, 100],
+      ];
+    };
+    await expect(walk(same)).rejects.toMatchObject({
+      code: 'SCAN_PAGING_IGNORED',
+      message: expect.stringContaining('15 pages from 100 on show the same 2 records'),
+    });
+    expect(requests).toBe(15);
+  });
+});

@@ -1,0 +1,341 @@
+import fc from 'fast-check';
+import { HighwaterError } from '../../../src/errors';
+import type { Feed } from '../../../src/feeds/feed';
+import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { type ScanStart, scan } from '../../../src/pipeline/scan/scan';
+import type { ScanPage } from '../../../src/types';
+import { runs } from '../../support/runs';
+import { quietLogger } from '../../support/source';
+import {
+  plainShape,
+  refuseCursor,
+  type StyledVendor,
+  styledFeed,
+  styledVendor,
+  type VendorRow,
+  type VendorShape,
+} from '../../support/styled-vendor';
+
+/** Of both clocks, Unix seconds. */
+const PRESENT = 100_000;
+
+const at = (...seconds: readonly number[]): VendorRow[] =>
+  seconds.map((updated, i) => ({ id: `r${String(i).padStart(4, '0')}`, updated }));
+const from = (first: number, count: number) => at(...Array.from({ length: count }, (_, i) => first + i));
+
+function vendorOf(shape: Partial<VendorShape>, rows: readonly VendorRow[]): StyledVendor {
+  const vendor = styledVendor({ ...plainShape, ...shape }, () => PRESENT * 1000);
+  for (const row of rows) vendor.rows.set(row.id, row);
+  return vendor;
+}
+
+/** A scan, thirty rows a page. `error`: what ended it. */
+async function read(
+  shape: Partial<VendorShape>,
+  vendor: StyledVendor,
+  start: Partial<ScanStart> = {},
+  overrides: Partial<Feed> = {},
+) {
+  const feed = styledFeed({ ...plainShape, ...shape }, { pageSize: 30, ...overrides });
+  const logger = quietLogger();
+  const whole: ScanStart = {
+    highWaterMark: 0,
+    snapshot: true,
+    wide: false,
+    paging: unknownPaging(30),
+    ...start,
+  };
+  const pages: ScanPage[] = [];
+  const before = vendor.asked.length;
+  let error: unknown = null;
+  try {
+    const { signal } = new AbortController();
+    for await (const page of scan(feed, whole, { source: vendor, logger }, signal)) pages.push(page);
+  } catch (caught) {
+    error = caught;
+  }
+  const ids = new Set(pages.flatMap(({ rows }) => (rows as VendorRow[]).map(({ id }) => id)));
+  const asked = vendor.asked.slice(before);
+  return { ids, pages, asked, error, last: pages.at(-1)?.progress, warnings: logger.warnings };
+}
+
+const poll = { highWaterMark: 50_000, snapshot: false };
+const styles = ['page', 'offset', 'cursor', 'link', 'none'] as const;
+
+describe.each(styles)('a feed that is paged by %s', (style) => {
+  it('is read to its end by a snapshot, and by polls from then on', async () => {
+    const vendor = vendorOf({ style }, from(50_000, 100));
+    const first = await read({ style }, vendor);
+    expect([first.error, first.ids.size]).toEqual([null, 100]);
+    expect(first.last).toMatchObject({ complete: true, settled: true, highWaterMark: 50_099 });
+    vendor.rows.set('new', { id: 'new', updated: 50_200 });
+    const next = await read({ style }, vendor, { ...first.last, snapshot: false });
+    expect([next.ids.has('new'), next.asked.length]).toEqual([true, 1]);
+    expect(next.last).toMatchObject({ complete: true, highWaterMark: 50_200 });
+  });
+
+  it('costs a poll one request where nothing is new', async () => {
+    const vendor = vendorOf({ style }, from(50_000, 100));
+    const { last } = await read({ style }, vendor);
+    expect((await read({ style }, vendor, { ...last, snapshot: false })).asked).toHaveLength(1);
+  });
+
+  it('is read though a second is wider than a page', async () => {
+    const wide = at(...Array.from({ length: 95 }, () => 50_100));
+    const shown = await read({ style }, vendorOf({ style }, wide), {}, { pageSize: 40 });
+    expect([shown.error, shown.ids.size]).toEqual([null, 95]);
+    expect(shown.last).toMatchObject({ complete: true, settled: true, highWaterMark: 50_100 });
+  });
+
+  it('is read at each poll as a whole, in no order, where there is no filter', async () => {
+    const shape = { style, filter: false };
+    const vendor = vendorOf(shape, from(50_000, 100));
+    const first = await read(shape, vendor);
+    expect([first.error, first.ids.size]).toEqual([null, 100]);
+    expect(first.last).toMatchObject({ complete: true, highWaterMark: 50_099, paging: { ordered: false } });
+    vendor.rows.set('old', { id: 'old', updated: 7 });
+    const next = await read(shape, vendor, { ...first.last, snapshot: false });
+    expect([next.ids.size, next.last?.paging.ordered, next.last?.highWaterMark]).toEqual([
+      101,
+      false,
+      50_099,
+    ]);
+  });
+
+  it('is read where the API decides how long a page is', async () => {
+    for (const filter of [true, false]) {
+      const shape = { style, sized: false, cap: 23, filter };
+      const { error, ids, last } = await read(
+        shape,
+        vendorOf(shape, from(50_000, 100)),
+        {},
+        { pageSize: 1000 },
+      );
+      expect([error, ids.size, last?.complete, last?.settled]).toEqual([null, 100, true, true]);
+    }
+  });
+
+  it('is read in whatever order its rows come', async () => {
+    for (const order of ['newest', 'id'] as const) {
+      const rows = at(...Array.from({ length: 100 }, (_, i) => 50_000 + ((i * 37) % 100)));
+      const { error, ids, last } = await read(
+        { style, order },
+        vendorOf({ style, order }, rows),
+        {},
+        {
+          pageSize: 30,
+        },
+      );
+      expect([error, ids.size, last?.settled]).toEqual([null, 100, true]);
+      expect(last).toMatchObject({ highWaterMark: 50_099, paging: { ordered: false } });
+    }
+  });
+});
+
+describe('offsets', () => {
+  it('count records from 0 from the first request on, whatever rows come', async () => {
+    const { asked, last } = await read({ style: 'offset' }, vendorOf({ style: 'offset' }, from(50_000, 100)));
+    expect(asked.slice(0, 3).map(({ pageOffset }) => pageOffset)).toEqual([0, 30, 60]);
+    expect(last?.paging).toMatchObject({ unit: 'record', firstPage: 0 });
+    const stored = { ...unknownPaging(30), unit: 'page', firstPage: 1 } as const;
+    const after = await read(
+      { style: 'offset', filter: false },
+      vendorOf({ style: 'offset', filter: false }, from(50_000, 100)),
+      { ...poll, paging: stored },
+    );
+    expect(new Set(after.asked.map(({ pageOffset }) => pageOffset % 30))).toEqual(new Set([0]));
+  });
+});
+
+describe('one response that holds everything', () => {
+  it('is asked for once', async () => {
+    const shape = { style: 'none' } as const;
+    const { asked, last } = await read(shape, vendorOf(shape, from(50_000, 100)));
+    expect(asked.map(({ continuation, pageOffset }) => [continuation, pageOffset])).toEqual([[undefined, 0]]);
+    expect(last?.shownBelow).toBe(50_100);
+  });
+
+  it('is not believed to be whole where it has exactly the length that was asked for', async () => {
+    const shape = { style: 'none', filter: false } as const;
+    const { error } = await read(shape, vendorOf(shape, from(50_000, 30)));
+    expect(error).toMatchObject({ code: 'SCAN_BEYOND_REACH', message: expect.stringContaining('exactly') });
+    const free = { ...shape, sized: false };
+    expect((await read(free, vendorOf(free, from(50_000, 30)))).error).toBeNull();
+  });
+});
+
+describe.each(['cursor', 'link'] as const)('by %s', (style) => {
+  const unfiltered = { style, filter: false } as const;
+
+  it('all pages are read in one climb, with no request behind the last', async () => {
+    const { asked, ids } = await read(unfiltered, vendorOf(unfiltered, from(50_000, 100)));
+    expect([asked.length, ids.size]).toEqual([4, 100]);
+    expect(asked[0]!.continuation).toBeUndefined();
+    expect(asked.slice(1).every(({ continuation }) => continuation !== undefined)).toBe(true);
+  });
+
+  it('a page without rows that names a next one is not the end, nor is a next one that is empty', async () => {
+    for (const filter of [true, false])
+      for (const rows of [from(50_000, 100), at(...Array.from({ length: 100 }, () => 50_100))]) {
+        const shape = { style, filter, blanks: 3, endsEmpty: true };
+        const { error, ids, last } = await read(shape, vendorOf(shape, rows));
+        expect([error, ids.size, last?.complete]).toEqual([null, 100, true]);
+      }
+  });
+
+  it('rows that come on two pages are no new pages', async () => {
+    const shape = { ...unfiltered, overlaps: true };
+    const { error, ids, asked } = await read(shape, vendorOf(shape, from(50_000, 100)));
+    expect([error, ids.size, asked.length]).toEqual([null, 100, 4]);
+  });
+
+  it('a place that was named before ends the scan by name, with what was read until then', async () => {
+    for (const back of [0, 1, 2]) {
+      const vendor = vendorOf(unfiltered, from(50_000, 200));
+      vendor.named = (next, before) => (before.length === 3 ? before[back]! : next);
+      const { error, ids, last, asked } = await read(unfiltered, vendor);
+      expect(error).toMatchObject({ code: 'SCAN_CURSOR_REPEATED' });
+      expect([ids.size, asked.length, last?.complete, last?.highWaterMark]).toEqual([120, 4, false, 0]);
+      const again = await read(unfiltered, vendor);
+      expect([again.error, again.ids.size]).toEqual([null, 200]);
+    }
+  });
+
+  it('a parameter that the API ignores shows by the same place', async () => {
+    const vendor = vendorOf(unfiltered, from(50_000, 200));
+    vendor.named = () => JSON.stringify({ after: null, page: 0, blanks: 0 });
+    const { error, asked } = await read(unfiltered, vendor);
+    expect(error).toMatchObject({ code: 'SCAN_CURSOR_REPEATED' });
+    expect(asked).toHaveLength(2);
+  });
+
+  it('pages without rows that always name new ones come to an end by name', async () => {
+    let count = 0;
+    const vendor = vendorOf({ ...unfiltered, blanks: 1 }, from(50_000, 200));
+    vendor.named = () => JSON.stringify({ after: null, page: 0, blanks: 1 + count++ });
+    const { error, asked } = await read({ ...unfiltered, blanks: 1 }, vendor);
+    expect(error).toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
+    expect(asked.length).toBeLessThan(120);
+  });
+
+  it.each(['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED'] as const)(
+    'a place that expires (%s) ends the scan by name, and the next one begins again',
+    async (code) => {
+      const vendor = vendorOf(unfiltered, from(50_000, 200));
+      vendor.beforeAnswer = (request) => request === 4 && refuseCursor(code);
+      const { error, ids, last } = await read(unfiltered, vendor);
+      expect(error).toMatchObject({
+        code: 'SCAN_CURSOR_EXPIRED',
+        message: expect.stringContaining('"cursor expired"'),
+      });
+      expect([ids.size, last?.complete, last?.highWaterMark]).toEqual([90, false, 0]);
+      const again = await read(unfiltered, vendor, { ...last, snapshot: true });
+      expect([again.error, again.ids.size]).toEqual([null, 200]);
+    },
+  );
+
+  it('a first page that is refused is no place that has expired', async () => {
+    const vendor = vendorOf(unfiltered, from(50_000, 9));
+    vendor.beforeAnswer = () => refuseCursor();
+    expect((await read(unfiltered, vendor)).error).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+  });
+
+  it('a scan in order goes by seconds, so that a place that expires costs one second at most', async () => {
+    const rows = [...from(50_000, 100), ...at(...Array.from({ length: 70 }, () => 50_200))].map((row, i) => ({
+      ...row,
+      id: `r${i}`,
+    }));
+    const vendor = vendorOf({ style }, rows);
+    vendor.beforeAnswer = () => {
+      if (vendor.asked.at(-1)!.continuation !== undefined && vendor.asked.at(-1)!.updatedSince === 50_200)
+        refuseCursor();
+    };
+    const { error, last } = await read({ style }, vendor);
+    expect(error).toMatchObject({ code: 'SCAN_CURSOR_EXPIRED' });
+    expect(last?.highWaterMark).toBeGreaterThanOrEqual(50_099);
+    vendor.beforeAnswer = () => {};
+    const again = await read({ style }, vendor, { ...last, snapshot: true });
+    expect([again.error, again.last?.complete, again.ids.size >= 70]).toEqual([null, true, true]);
+    expect(again.asked.every(({ updatedSince }) => updatedSince >= 50_090)).toBe(true);
+  });
+
+  it('a page is read a second time by the same place', async () => {
+    const vendor = vendorOf(unfiltered, from(50_000, 100));
+    const { pages } = await read(unfiltered, vendor);
+    expect(await pages[2]!.reread()).toEqual(pages[2]!.rows);
+    vendor.beforeAnswer = () => refuseCursor();
+    await expect(pages[2]!.reread()).rejects.toMatchObject({ code: 'SCAN_CURSOR_EXPIRED' });
+  });
+
+  it('a page that is too large is asked for again in smaller ones, if the size can be asked for', async () => {
+    for (const sized of [true, false]) {
+      const vendor = vendorOf({ ...unfiltered, sized, cap: 30 }, from(50_000, 100));
+      vendor.beforeAnswer = (request) => {
+        if (request > 2 && vendor.asked.at(-1)!.pageSize > 15)
+          throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'large');
+      };
+      const { error, ids } = await read({ ...unfiltered, sized }, vendor);
+      if (sized) expect([error, ids.size]).toEqual([null, 100]);
+      else expect(error).toMatchObject({ code: 'SOURCE_BODY_TOO_LARGE' });
+    }
+  });
+});
+
+it('links that hold page numbers are climbed again until nothing new comes: rows that move leave no gap', async () => {
+  const shape = { style: 'link', linksNumbers: true, order: 'id' } as const;
+  const rows = at(...Array.from({ length: 100 }, (_, i) => 50_000 + ((i * 37) % 100)));
+  const vendor = vendorOf(shape, rows);
+  vendor.beforeAnswer = (request) => {
+    // A row of the first page leaves, and the first of the third page comes to the second one.
+    if (request === 9) vendor.rows.delete('r0003');
+  };
+  const { ids, last } = await read(shape, vendor);
+  expect([ids.size, last?.settled]).toEqual([100, true]);
+});
+
+it('a poll in order goes on behind a short page that names a next one', async () => {
+  const shape = { style: 'cursor', cap: 7 } as const;
+  const vendor = vendorOf(shape, from(50_000, 60));
+  const paging = { ...unknownPaging(30), longestPage: 30 };
+  const { ids, last } = await read(shape, vendor, { ...poll, paging });
+  expect([ids.size, last?.complete]).toEqual([60, true]);
+});
+
+const anyShape: fc.Arbitrary<VendorShape> = fc.record({
+  style: fc.constantFrom(...styles),
+  filter: fc.boolean(),
+  sized: fc.boolean(),
+  cap: fc.constantFrom(22, 35, 1000),
+  order: fc.constantFrom('updated', 'updated', 'newest', 'id'),
+  blanks: fc.constantFrom(0, 0, 1, 3),
+  endsEmpty: fc.boolean(),
+  endless: fc.boolean(),
+  overlaps: fc.boolean(),
+  linksNumbers: fc.boolean(),
+});
+
+it('whatever the style, and however rows lie, a scan shows all of them within bounded requests', async () => {
+  const seconds = fc.array(
+    fc.oneof(fc.integer({ min: 49_995, max: 50_060 }), fc.constant(50_007), fc.constant(PRESENT - 1)),
+    { maxLength: 120 },
+  );
+  await fc.assert(
+    fc.asyncProperty(anyShape, seconds, fc.boolean(), fc.boolean(), async (shape, others, wide, snapshot) => {
+      const rows = at(50_000, ...others);
+      const vendor = vendorOf(shape, rows);
+      const paging = unknownPaging(25);
+      const { error, ids, last, asked, warnings } = await read(
+        shape,
+        vendor,
+        { highWaterMark: 50_000, wide, snapshot, paging },
+        { pageSize: 25 },
+      );
+      const isCut = shape.style === 'none' && shape.sized && error !== null;
+      if (isCut) return expect(error).toMatchObject({ code: 'SCAN_BEYOND_REACH' });
+      expect([error, ids.size, warnings]).toStrictEqual([null, rows.length, []]);
+      expect(last).toMatchObject({ complete: true, settled: true, duringSnapshot: snapshot });
+      expect(asked.length).toBeLessThan(60 + rows.length);
+    }),
+    { numRuns: runs(150) },
+  );
+});

@@ -1,0 +1,77 @@
+import { HighwaterError } from '../../../src/errors';
+import { pageReader } from '../../../src/pipeline/scan/page-reader';
+import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { readWindow } from '../../../src/pipeline/scan/window';
+import { testFeed } from '../../support/feeds';
+import { pagedSource } from '../../support/paged-source';
+
+const rows = (count: number, name = 'r') =>
+  Array.from({ length: count }, (_, i) => ({ id: `${name}${i}`, updated: 2000 - i }));
+
+/** Reads all from second 100 on, thirty rows a page. */
+async function read(show: (offset: number, size: number, request: number) => readonly unknown[]) {
+  const source = pagedSource(({ pageOffset, pageSize }, request) => show(pageOffset, pageSize, request));
+  const feed = { ...testFeed('ipos'), pageSize: 30 };
+  const known = { ...unknownPaging(30), unit: 'page' } as const;
+  const reader = pageReader(feed, source, known, new AbortController().signal);
+  const pages = readWindow(feed, reader, { from: 100, second: null, pagingLimit: 1000, feed: 'ipos' });
+  const shown: (readonly unknown[])[] = [];
+  for (;;) {
+    const { done, value } = await pages.next();
+    if (!done) shown.push(value.rows);
+    else {
+      const { first, isSettled } = value;
+      return { shown, first: first.rows, isSettled, requests: source.asked.length, asked: source.asked };
+    }
+  }
+}
+const pages = (all: readonly unknown[]) => (offset: number, size: number) =>
+  all.slice(offset * size, (offset + 1) * size);
+const tooLarge = () => {
+  throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'large');
+};
+
+describe('a window', () => {
+  it('is one page where nothing is behind it', async () => {
+    const all = rows(5);
+    const { asked, ...window } = await read(pages(all));
+    expect(window).toEqual({ shown: [all], first: all, isSettled: true, requests: 3 });
+    expect(asked.every(({ updatedSince }) => updatedSince === 100)).toBe(true);
+  });
+
+  it('is empty when two answers say so', async () => {
+    expect(await read(() => [])).toMatchObject({ shown: [[]], first: [], isSettled: true, requests: 2 });
+    const once = await read((offset, size, request) => (request === 1 ? [] : pages(rows(5))(offset, size)));
+    expect(once).toMatchObject({ shown: [rows(5)], isSettled: true });
+  });
+
+  it('is walked where rows are behind its first page', async () => {
+    const { shown, first, isSettled } = await read(pages(rows(70)));
+    expect([isSettled, first]).toEqual([true, rows(30)]);
+    expect(new Set(shown.flat())).toHaveProperty('size', 70);
+  });
+
+  it('is not settled when rows keep coming', async () => {
+    const restless = await read((offset, _size, request) =>
+      offset === 0 ? rows(30, `n${request}-`) : offset === 1 ? rows(5) : [],
+    );
+    expect(restless.isSettled).toBe(false);
+  });
+
+  it('begins again when fewer records have to be asked for, as often as that is so', async () => {
+    const all = rows(70);
+    const { first, isSettled, shown } = await read((offset, size) =>
+      size > 2 && offset > 0 ? tooLarge() : pages(all)(offset, size),
+    );
+    expect([isSettled, first.length]).toEqual([true, 1]);
+    expect(new Set(shown.flat())).toHaveProperty('size', 70);
+  });
+
+  it('begins again three times when its pages contradict each other, and is given up', async () => {
+    // Behind a short page there is something, and each time that page is asked for again it has grown.
+    let length = 5;
+    const grown = await read((offset) => (offset === 0 ? rows(length++) : rows(3, 'behind')));
+    expect(grown).toMatchObject({ isSettled: false, shown: [{}, {}, {}, {}] });
+    expect(grown.first).toHaveLength(11);
+  });
+});

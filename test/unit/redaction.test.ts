@@ -1,0 +1,32 @@
+import { createRedactor } from '../../src/secrets/redaction';
+import { everySpelling, findSecrets, markedSecret } from '../support/marked-secrets';
+
+const secrets = [markedSecret('token'), markedSecret('password', ` /+"%&=?\\<~'é!#.,:;()[]{}|^\`@$*_-`)];
+
+describe('redaction', () => {
+  it.each(secrets.map((secret) => [secret.name, secret] as const))(
+    'finds a %s in every spelling, and leaves the text around it',
+    (_, secret) => {
+      const redact = createRedactor([secret.value]);
+      const missed = everySpelling(secret.value).filter((written) => {
+        const clean = redact(`before ${written} after`);
+        const found = findSecrets([secret], [{ name: 'here', content: clean }]);
+        return found.length > 0 || !/^before .*\[redacted\].* after$/s.test(clean);
+      });
+      expect(missed).toStrictEqual([]);
+    },
+  );
+
+  it.each(['a-plain-password', '/token', "'token", '???token'])(
+    'gets to the end of a long run of backslashes (%s)',
+    (secret) => {
+      const text = '\\'.repeat(100_000);
+      expect(createRedactor([secret])(text)).toBe(text);
+    },
+  );
+
+  it('leaves lines alone that only begin like a secret', () => {
+    const text = 'Wq\nvX\\nkZ&apos;7p\\x27\r\n fR';
+    expect(createRedactor(secrets.map(({ value }) => value))(text)).toBe(text);
+  });
+});

@@ -1,0 +1,186 @@
+import type { IncomingMessage } from 'node:http';
+import type { FeedDefinition, PagingStyle } from '../../../src/feeds/definition';
+import type { PageRequest } from '../../../src/source/source';
+import { sendJson } from '../../support/http-server';
+import { failureOf, feed, never, page, server, source, stopAll, token } from './client-fixture';
+
+afterEach(stopAll);
+
+const cursor: PagingStyle = { style: 'cursor', parameter: 'after', from: 'meta.next' };
+const header: PagingStyle = { style: 'link', from: null };
+const inBody: PagingStyle = { style: 'link', from: '@odata.nextLink' };
+
+const pagedBy = (paging: PagingStyle): FeedDefinition => ({ ...feed, paging });
+const queryOf = ({ url }: Pick<IncomingMessage, 'url'>) =>
+  Object.fromEntries(new URL(url ?? '', 'http://host').searchParams);
+
+/** What the answer says comes next, as the client reads it. */
+async function next(paging: PagingStyle, body: unknown, link?: string | string[]): Promise<string | null> {
+  const api = await server((_, response) =>
+    sendJson(response, body, 200, link === undefined ? {} : { link }),
+  );
+  const read = await source(api.url).fetchPage(pagedBy(paging), page, never);
+  return read.next?.replace(api.url, 'API') ?? null;
+}
+
+describe('a cursor', () => {
+  it.each([
+    ['a text', { ipos: [], meta: { next: 'abc==' } }, 'abc=='],
+    ['a number', { ipos: [], meta: { next: 12 } }, '12'],
+    ['zero', { ipos: [], meta: { next: 0 } }, '0'],
+    ['null', { ipos: [], meta: { next: null } }, null],
+    ['an empty text', { ipos: [], meta: { next: '' } }, null],
+    ['false', { ipos: [], meta: { next: false } }, null],
+    ['nothing', { ipos: [], meta: {} }, null],
+    ['no object around it', { ipos: [], meta: null }, null],
+    ['a member with the whole name', { ipos: [], 'meta.next': 'x' }, 'x'],
+  ])('is read from %s', async (_, body, expected) => {
+    expect(await next(cursor, body)).toBe(expected);
+  });
+
+  it('is no member that every object has', async () => {
+    const body = { ipos: [], meta: {} };
+    for (const from of ['constructor.name', 'meta.toString', 'meta.__proto__'])
+      expect(await next({ ...cursor, from }, body)).toBeNull();
+  });
+
+  it.each([
+    ['an object', '{"a":1}', 'an object'],
+    ['a list', '[1]', 'a list'],
+    ['true', 'true', 'true'],
+    ['a number that cannot be held', '1234567890123456789', '1234567890123456800'],
+  ])('that is %s is an error, not the end', async (_, text, said) => {
+    const api = await server((_, response) => sendJson(response, `{"ipos":[],"meta":{"next":${text}}}`));
+    const client = source(api.url, { limits: { retry: { attempts: 1 } } });
+    const error = await failureOf(client.fetchPage(pagedBy(cursor), page, never));
+    expect(error).toMatchObject({
+      code: 'SOURCE_WRONG_SHAPE',
+      message: expect.stringContaining(`${said} at "meta.next"`),
+    });
+  });
+
+  it('is asked for by its parameter, beside the usual query without a page', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    const client = source(api.url);
+    const usual = {
+      'parameters[tickers]': 'AAA,B C',
+      pagesize: '50',
+      'parameters[updated]': '1700000000',
+      token,
+    };
+    await client.fetchPage(pagedBy(cursor), page, never);
+    await client.fetchPage(pagedBy(cursor), { ...page, continuation: 'a+b=&c' }, never);
+    expect(api.requests.map(queryOf)).toEqual([usual, { ...usual, after: 'a+b=&c' }]);
+  });
+
+  it('is read from a body that is large, and from one that another reader could read', async () => {
+    const rows = Array.from({ length: 10 }, () => ({ id: 'x'.repeat(200_000) }));
+    const readRows = () => [];
+    const api = await server((_, response) => sendJson(response, { ipos: rows, meta: { next: 'n' } }));
+    const client = source(api.url, { limits: { bodyLimitBytes: 10_000_000 } });
+    const read = await client.fetchPage(pagedBy(cursor), { ...page, readRows }, never);
+    expect([read.rows.length, read.next]).toEqual([10, 'n']);
+  });
+});
+
+describe('a link', () => {
+  const path = '/api/v2.1/calendar/ipos';
+
+  it.each([
+    ['</x?after=2>; rel="next"', 'API/x?after=2'],
+    ['<?page=2>; rel=next', `API${path}?page=2`],
+    ['<other>;rel="next"', 'API/api/v2.1/calendar/other'],
+    ['</a>; rel="prev", </b>; rel="next"; title="more, <c>; rel=\\"next\\""', 'API/b'],
+    ['</a>; title="x, </c>; rel=next"; rel="prev", </b>; rel = "last NEXT"', 'API/b'],
+    ['</a>; rel="last"; rel="next"', null],
+    ['</a>; rel="nextpage"', null],
+    ['</a?b,c;d>; param; rel="next"', 'API/a?b,c;d'],
+    ['<>; rel="next"', null],
+    ['nonsense', null],
+    [undefined, null],
+  ])('in the header is read from %s', async (link, expected) => {
+    expect(await next(header, { ipos: [] }, link)).toBe(expected);
+  });
+
+  it('in the header may come in a line of its own', async () => {
+    expect(await next(header, { ipos: [] }, ['</a>; rel="first"', '</b>; rel="next"'])).toBe('API/b');
+  });
+
+  it('is read from the body, also by a name with dots', async () => {
+    expect(await next(inBody, { ipos: [], '@odata.nextLink': '/x?$skip=5' })).toBe('API/x?$skip=5');
+    expect(await next({ style: 'link', from: 'links.next' }, { ipos: [], links: { next: '/y' } })).toBe(
+      'API/y',
+    );
+    expect(await next(inBody, { ipos: [] }, '</z>; rel="next"')).toBeNull();
+  });
+
+  it('is followed as it is written, with our token and no other', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [] }));
+    const continuation = `${api.url}/x?b=%7e,+1&token=theirs&a&tok%65n=again&token`;
+    const ask = (of: PagingStyle, request: Partial<PageRequest>, auth = {}) =>
+      source(api.url, auth).fetchPage(pagedBy(of), { ...page, ...request }, never);
+    await ask(header, { continuation });
+    await ask(header, { continuation: `${api.url}/y` });
+    await ask(header, { continuation: `${api.url}/y?token=kept` }, { auth: { scheme: 'bearer' } });
+    expect(api.requests.map(({ url }) => url)).toEqual([
+      '/x?b=%7e,+1&a&token=MARK%2Bed%2Ftok%7Een+42',
+      '/y?token=MARK%2Bed%2Ftok%7Een+42',
+      '/y?token=kept',
+    ]);
+  });
+
+  it('does not keep the token that the API repeats in it', async () => {
+    const link = `</x?token=${encodeURIComponent(token)}&after=2>; rel="next"`;
+    expect(await next(header, { ipos: [] }, link)).toBe('API/x?after=2');
+  });
+
+  it('to another origin is refused, and nothing is sent there', async () => {
+    const other = await server((_, response) => sendJson(response, { ipos: [] }));
+    const foreign = [
+      `${other.url}/x?token=${encodeURIComponent(token)}`,
+      '//127.0.0.1:1/x',
+      'https://127.0.0.1/x',
+      'javascript:x',
+      'http://[',
+    ];
+    for (const link of foreign) {
+      const api = await server((_, response) => sendJson(response, { ipos: [], next: link }));
+      const client = source(api.url);
+      const inBody: PagingStyle = { style: 'link', from: 'next' };
+      for (const request of [page, { ...page, continuation: link }]) {
+        const error = await failureOf(client.fetchPage(pagedBy(inBody), request, never));
+        expect(error).toMatchObject({
+          code: 'SOURCE_LINK_ELSEWHERE',
+          message: expect.stringMatching(
+            /a link to the next page at (\S+\/x|something that is no address)\.$/,
+          ),
+        });
+      }
+      expect(api.requests).toHaveLength(1);
+    }
+    expect(other.requests).toEqual([]);
+  });
+
+  it('with a user before its host leaves that user out', async () => {
+    const api = await server((_, response) => {
+      const link = `<http://me:${'secret'}@${new URL(api.url).host}/x>; rel="next"`;
+      sendJson(response, { ipos: [] }, 200, { link });
+    });
+    const read = await source(api.url).fetchPage(pagedBy(header), page, never);
+    expect(read.next).toBe(`${api.url}/x`);
+  });
+});
+
+it('no style asks for a page but those that number pages', async () => {
+  const api = await server((_, response) => sendJson(response, { ipos: [] }));
+  const client = source(api.url);
+  for (const paging of [{ style: 'page' }, { style: 'offset' }, { style: 'none' }, header, cursor] as const)
+    await client.fetchPage(pagedBy(paging), page, never);
+  expect(api.requests.map((request) => queryOf(request).page)).toEqual([
+    '2',
+    '2',
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});

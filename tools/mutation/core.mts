@@ -1,0 +1,39 @@
+const pipeline = 'test/unit/pipeline';
+const changes = [`${pipeline}/events.test.ts`];
+const records = [`${pipeline}/decode.test.ts`];
+const scans = [`${pipeline}/scan-in-memory.test.ts`];
+const policy = ['test/unit/source/response-policy.test.ts'];
+
+/** The modules that are mutated, each with the suites that have to notice. */
+export const core: Readonly<Record<string, readonly string[]>> = {
+  'src/pipeline/scan/calendar.ts': [`${pipeline}/backfill-progress.test.ts`],
+  'src/pipeline/changes/compare.ts': [`${pipeline}/compare.test.ts`],
+  'src/pipeline/records/coerce.ts': [`${pipeline}/coerce.test.ts`],
+  'src/pipeline/records/decode.ts': records,
+  'src/pipeline/changes/diff.ts': [`${pipeline}/diff.test.ts`],
+  'src/pipeline/changes/events.ts': changes,
+  'src/pipeline/changes/transitions.ts': changes,
+  'src/pipeline/transaction/headers.ts': changes,
+  'src/pipeline/scan/paging.ts': [`${pipeline}/paging.test.ts`],
+  'src/pipeline/scan/page-facts.ts': [`${pipeline}/paging.test.ts`],
+  'src/pipeline/scan/keyset-cursor.ts': [`${pipeline}/keyset-cursor.test.ts`],
+  'src/pipeline/position.ts': [`${pipeline}/position.test.ts`],
+  'src/pipeline/scan/first-page.ts': [`${pipeline}/first-page.test.ts`],
+  'src/pipeline/scan/window.ts': [`${pipeline}/window.test.ts`],
+  'src/pipeline/scan/page-walk.ts': [`${pipeline}/page-walk.test.ts`],
+  'src/pipeline/scan/present.ts': [`${pipeline}/present.test.ts`],
+  'src/pipeline/scan/beginning.ts': [`${pipeline}/beginning.test.ts`],
+  'src/pipeline/scan/date-windows.ts': [`${pipeline}/date-windows.test.ts`],
+  'src/pipeline/scan/scan-pages.ts': [`${pipeline}/scan-without-order.test.ts`],
+  'src/pipeline/scan/scan-without-order.ts': [`${pipeline}/scan-without-order.test.ts`],
+  'src/pipeline/scan/scan.ts': scans,
+  'src/log/kafka/group/assignment.ts': ['test/unit/log/kafka/assignment.test.ts'],
+  'src/log/kafka/consumer/partition-assignment.ts': [
+    'test/unit/log/kafka/consumer/partition-assignment.test.ts',
+  ],
+  'src/log/kafka/connection/kafka-failure.ts': ['test/unit/log/kafka/kafka-failure.test.ts'],
+  'src/source/retry.ts': ['test/unit/source/retry.test.ts'],
+  'src/source/retry-after.ts': ['test/unit/source/retry-after.test.ts'],
+  'src/source/response-policy.ts': policy,
+  'src/state/source-offset.ts': ['test/unit/state/source-offset.test.ts'],
+};
