@@ -9,7 +9,7 @@ import { loadConfig } from '../config/load-config';
 import { configError } from '../config/mistake';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
-import type { Auth, AuthScheme } from '../feeds/definition';
+import type { Auth, AuthScheme, CursorPaging } from '../feeds/definition';
 import { openLocalLog } from '../log/local/local-log';
 import { feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
@@ -256,7 +256,7 @@ function summary(section: FeedSection, found: Examined, config: string): string 
   const styles = {
     page: `by page number (${parameters.page})`,
     offset: `by offset (${parameters.page})`,
-    cursor: paging.style === 'cursor' ? `by cursor: ${paging.parameter} from ${paging.from}` : '',
+    cursor: paging.style === 'cursor' ? `by cursor: ${paging.parameter} from ${cursorPlace(paging)}` : '',
     link: paging.style === 'link' ? `by link: ${paging.from ?? 'header Link'}` : '',
     none: 'none: one answer holds all rows',
   };
@@ -271,6 +271,11 @@ function summary(section: FeedSection, found: Examined, config: string): string 
     ...found.leftOut.map((one): [string, string] => ['', `not in it: ${one}`]),
   ];
   return `${lines.map(([head, text]) => `  ${head.padEnd(9)}${text}`).join('\n')}\nWritten to ${config}, section feeds.${section.name}.\n`;
+}
+
+function cursorPlace({ from, lastRow, hasMore }: CursorPaging): string {
+  if (from !== undefined) return from;
+  return `${lastRow} of the last row, until ${hasMore === undefined ? 'a page is empty' : `${hasMore} is false`}`;
 }
 
 /** How many events are shown. */

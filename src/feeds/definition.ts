@@ -67,12 +67,23 @@ export type PagingStyle =
   | { readonly style: 'page' }
   /** By the number of records to leave out. */
   | { readonly style: 'offset' }
-  /** By a text that the response holds at the dotted path `from`, sent as the query parameter `parameter`. */
-  | { readonly style: 'cursor'; readonly parameter: string; readonly from: string }
+  | CursorPaging
   /** By an address: that of `rel="next"` in the `Link` header, or what the response holds at the dotted path `from`. */
   | { readonly style: 'link'; readonly from: string | null }
   /** Not at all: one response holds all rows that were asked for. */
   | { readonly style: 'none' };
+
+/** By a text that is sent as the query parameter `parameter`. The declaration has either `from` or `lastRow`. */
+export interface CursorPaging {
+  readonly style: 'cursor';
+  readonly parameter: string;
+  /** Dotted path of the text in the response. */
+  readonly from?: string | undefined;
+  /** Dotted path of the text in the last row of the page, most often the id. */
+  readonly lastRow?: string | undefined;
+  /** With `lastRow`: dotted path of the flag that is false on the last page. Without it, a page without rows is the end. */
+  readonly hasMore?: string | undefined;
+}
 
 export interface QueryParameters {
   /** Of the styles `page` and `offset`; null: the endpoint has none. */

@@ -1,4 +1,4 @@
-import type { AuthScheme, PagingStyle } from '../feeds/definition';
+import type { AuthScheme, CursorPaging, PagingStyle } from '../feeds/definition';
 import { valueAtPath } from '../json/dotted-path';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
@@ -28,20 +28,43 @@ export function isNextInBody(paging: PagingStyle): boolean {
 
 /** @param answer the parsed body, when `isNextInBody` */
 export function nextPage(
+  rows: readonly unknown[],
   answer: unknown,
   linkHeader: string | undefined,
   context: NextPageContext,
 ): NextPage {
   const { paging } = context;
-  if (paging.style !== 'cursor' && paging.style !== 'link') return none;
-  if (paging.style === 'link' && paging.from === null) return ownLink(nextLink(linkHeader), context);
-  const found = textAt(answer, paging.from!, context);
-  if (found.kind === 'failure' || paging.style === 'cursor') return found;
-  return ownLink(found.next, context);
+  if (paging.style === 'cursor') {
+    const { from, lastRow } = paging;
+    return lastRow === undefined
+      ? textAt(answer, from!, context)
+      : behindLastRow(rows, answer, { ...paging, lastRow }, context);
+  }
+  if (paging.style !== 'link') return none;
+  if (paging.from === null) return ownLink(nextLink(linkHeader), context);
+  const found = textAt(answer, paging.from, context);
+  return found.kind === 'failure' ? found : ownLink(found.next, context);
 }
 
-function textAt(answer: unknown, path: string, { request }: NextPageContext): NextPage {
-  const value = valueAtPath(answer, path) ?? '';
+function behindLastRow(
+  rows: readonly unknown[],
+  answer: unknown,
+  { lastRow, hasMore }: CursorPaging & { readonly lastRow: string },
+  context: NextPageContext,
+): NextPage {
+  const more = hasMore === undefined ? undefined : valueAtPath(answer, hasMore);
+  if (more === false || (rows.length === 0 && more !== true)) return none;
+  const found = textAt(rows.at(-1), lastRow, context);
+  if (found.kind === 'failure' || found.next !== null) return found;
+  const what = rows.length === 0 ? 'no rows' : `nothing at "${lastRow}" of the last row`;
+  return failure(
+    'SOURCE_WRONG_SHAPE',
+    `${context.request} answered with ${what}, so the next page is unknown`,
+  );
+}
+
+function textAt(holder: unknown, path: string, { request }: NextPageContext): NextPage {
+  const value = valueAtPath(holder, path) ?? '';
   // Some APIs say so at the end.
   if (value === '' || value === false) return none;
   if (typeof value === 'string') return { kind: 'next', next: value };

@@ -290,6 +290,6 @@ function page(
   { headers }: RawResponse,
   context: PolicyContext,
 ): ReadRows | SourceFailure {
-  const next = nextPage(answer, headers.link, context);
+  const next = nextPage(rows, answer, headers.link, context);
   return next.kind === 'failure' ? next : { kind: 'page', rows, next: next.next };
 }

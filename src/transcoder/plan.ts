@@ -70,7 +70,7 @@ export function createPlan(feed: FeedDefinition, schema: RecordSchema, base: num
 
 /** Whether the rows are all that is to be read of an answer, and lie right below its top. */
 function isAnswerPlain({ responseKey, paging }: FeedDefinition): boolean {
-  const hasNextWithin = 'from' in paging && paging.from !== null;
+  const hasNextWithin = paging.style === 'cursor' || (paging.style === 'link' && paging.from !== null);
   return responseKey !== '' && !responseKey.includes('.') && !hasNextWithin;
 }
 

@@ -188,6 +188,21 @@ it.each<[string, Section, string, object?]>([
     'feeds.orders.paging.parameter: is not set, expected the query parameter that takes the cursor',
   ],
   [
+    'a cursor from nowhere',
+    { ...orders, paging: { style: 'cursor', parameter: 'after' } },
+    'feeds.orders.paging: lacks from (a path in the response) and lastRow (a path in the last row), expected one of them',
+  ],
+  [
+    'a cursor from two places',
+    { ...orders, paging: { style: 'cursor', parameter: 'after', from: 'x', lastRow: 'id' } },
+    'feeds.orders.paging: has both from (a path in the response) and lastRow (a path in the last row), expected one of them',
+  ],
+  [
+    'a flag beside a cursor in the response',
+    { ...orders, paging: { style: 'cursor', parameter: 'after', from: 'x', hasMore: 'more' } },
+    'feeds.orders.paging.hasMore: goes with lastRow; with from, the end is a response without a cursor',
+  ],
+  [
     'another style',
     { ...orders, paging: { style: 'pages' } },
     'feeds.orders.paging.style: found "pages", expected a style: page, offset, cursor, link or none',

@@ -117,8 +117,8 @@ async function nextProblem(
   if (paging.style === 'page' || paging.style === 'none') return null;
   const usual = { updatedSince: 0, pageOffset: first.rows.length, pageSize };
   if (paging.style !== 'offset' && first.next === null) {
-    const place = paging.from === null ? 'header Link' : `response at ${paging.from}`;
-    notes.push(`no next page in the ${place}`);
+    const place = paging.style === 'cursor' ? (paging.from ?? paging.hasMore) : paging.from;
+    notes.push(`no next page in the ${place === null ? 'header Link' : `response at ${place}`}`);
     return null;
   }
   const request = first.next === null ? usual : { ...usual, continuation: first.next };
@@ -129,7 +129,7 @@ async function nextProblem(
     const remedy = 'Check paging and parameters of the feed in highwater.yaml.';
     return { found, remedy, code: 'SCAN_PAGING_IGNORED' };
   }
-  notes.push('a second page follows the first');
+  notes.push(second.length === 0 ? 'no records behind the first page' : 'a second page follows the first');
   return null;
 }
 

@@ -10,6 +10,7 @@ import {
   findPageSize,
   findPaging,
   findUpdatedSince,
+  moreIn,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
 import {
@@ -91,7 +92,9 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
   const first = pageOf(body, linkHeader, responseKey);
   const sizeName = await findPageSize(first, ask);
   const { paging, parameter } = await findPaging(sizeName === null ? {} : { [sizeName]: '2' }, fields, ask);
-  const pageSize = sizeName === null ? null : await findMostRows(sizeName, ask);
+  const longest = sizeName === null ? null : await findMostRows(sizeName, ask);
+  const isCut = longest !== null && longest.rows >= longest.size;
+  if (paging.style === 'none' && (isCut || moreIn(body, responseKey) !== null)) throw pagingNotFound(first);
   const updatedSince =
     known.since === undefined
       ? await findUpdatedSince(first, fields, ask)
@@ -105,10 +108,20 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
     responseKey,
     parameters: { page: parameter, pageSize: sizeName, updatedSince },
     paging,
-    pageSize,
+    pageSize: longest?.size ?? null,
     rows: seen.size,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
+}
+
+/** With `paging: none` a feed would end at the first full page. */
+function pagingNotFound({ rows }: Answer): HighwaterError {
+  const what = `The endpoint has more than the ${rows.length} rows of its first page, and none of the usual ways to ask for the next page works`;
+  return new HighwaterError('USAGE_INVALID', what, {
+    now: 'Nothing was written.',
+    remedy:
+      'Look up the paging in the documentation of the API, and write the feed by hand (docs/adding-a-feed.md lists what `paging` can be). If highwater cannot page so, name an address whose filters leave so few rows that one page holds them all.',
+  });
 }
 
 /** The rows of an answer, where rows are known to be. */

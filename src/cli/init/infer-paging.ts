@@ -45,6 +45,8 @@ const cursorNames = [
   'next_token',
   'page[after]',
 ];
+const lastRowNames = ['starting_after', 'after', 'after_id', 'last_id', 'since_id', 'page[after]'];
+const moreNames = /^(has_?(more|next)(_?(page|items|results))?|more)$/i;
 const sinceNames = [
   'updated_since',
   'updatedSince',
@@ -73,13 +75,16 @@ export async function findPageSize(first: Answer, ask: AskEndpoint): Promise<str
   return null;
 }
 
-/** Most rows of a page that the endpoint gives, of the sizes that are worth asking for. */
-export async function findMostRows(sizeName: string, ask: AskEndpoint): Promise<number> {
+/** The longest page that the endpoint gives, of the sizes that are worth asking for, and how many rows it had. */
+export async function findMostRows(
+  sizeName: string,
+  ask: AskEndpoint,
+): Promise<{ readonly size: number; readonly rows: number }> {
   for (const size of [1000, 500, 250, 100, 50]) {
-    const { isPage } = await ask({ [sizeName]: String(size) });
-    if (isPage) return size;
+    const { isPage, rows } = await ask({ [sizeName]: String(size) });
+    if (isPage) return { size, rows: rows.length };
   }
-  return 20;
+  return { size: 20, rows: 20 };
 }
 
 /** @param query by which pages are short, so that there is a second one; empty when there is no parameter for that */
@@ -101,6 +106,13 @@ export async function findPaging(
         return { paging: { style: 'cursor', parameter, from: path }, parameter: null };
     }
   }
+  const lastId = ids.at(-1);
+  for (const parameter of typeof lastId === 'string' || typeof lastId === 'number' ? lastRowNames : []) {
+    if (!isBehind(await ask({ ...query, [parameter]: String(lastId) }), ids, idField)) continue;
+    const more = moreIn(first.body, responseKey);
+    const hasMore = more === null ? {} : { hasMore: more };
+    return { paging: { style: 'cursor', parameter, lastRow: idField, ...hasMore }, parameter: null };
+  }
   for (const parameter of offsetNames) {
     const { rows } = await ask({ ...query, [parameter]: '1' });
     if (ids.length > 1 && rows[0]?.[idField] === ids[1]) return { paging: { style: 'offset' }, parameter };
@@ -116,15 +128,35 @@ export async function findPaging(
 }
 
 /** Members of an answer that may lead to the next page. */
-function nextIn(body: unknown, rowsPath: string, path = '', depth = 0): { path: string; value: string }[] {
+function nextIn(body: unknown, rowsPath: string): { path: string; value: string }[] {
+  return membersBeside(body, rowsPath).flatMap(({ path, name, value }) => {
+    const isText = typeof value === 'string' ? value !== '' : Number.isSafeInteger(value);
+    return isText && nextNames.test(name) ? [{ path, value: String(value) }] : [];
+  });
+}
+
+/** The path of the flag that says that more rows follow; null when no member says so. */
+export function moreIn(body: unknown, rowsPath: string): string | null {
+  const found = membersBeside(body, rowsPath).find(
+    ({ name, value }) => value === true && moreNames.test(name),
+  );
+  return found?.path ?? null;
+}
+
+interface Member {
+  /** Dotted. */
+  readonly path: string;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** The members of an answer beside its rows, with those of the objects among them. */
+function membersBeside(body: unknown, rowsPath: string, path = '', depth = 0): Member[] {
   if (!isObject(body) || depth === 3) return [];
   return Object.entries(body).flatMap(([name, value]) => {
     const at = path === '' ? name : `${path}.${name}`;
     if (at === rowsPath) return [];
-    const isText = typeof value === 'string' ? value !== '' : Number.isSafeInteger(value);
-    return isText && nextNames.test(name)
-      ? [{ path: at, value: String(value) }]
-      : nextIn(value, rowsPath, at, depth + 1);
+    return [{ path: at, name, value }, ...membersBeside(value, rowsPath, at, depth + 1)];
   });
 }
 

@@ -112,7 +112,7 @@ export const feedSettings = z
           'How the endpoint spells `page`, `pageSize` and `updatedSince`, each `null` when the endpoint has none (without `updatedSince` each poll reads everything); and `dateFrom` and `dateTo`, by which a backfill then reads (`null`: by `updated`).',
         ),
       paging: paging.describe(
-        'How pages are asked for, by `style`: `page` (a number that counts pages or records, which is learned), `offset` (the number of records before it), `cursor` (the query parameter `parameter` takes what the response holds at the path `from`), `link` (the address of `rel="next"` in the header `Link`, or what the response holds at `from`) or `none`. Default: `page`.',
+        'How pages are asked for, by `style`: `page` (a number that counts pages or records, which is learned), `offset` (the number of records before it), `cursor` (the query parameter `parameter` takes what the response holds at the path `from`, or what the last row holds at `lastRow`; then `hasMore` may name the flag that is false on the last page), `link` (the address of `rel="next"` in the header `Link`, or what the response holds at `from`) or `none`. Default: `page`.',
       ),
       query: z
         .record(z.string(), text().nullable(), { error: queryText })

@@ -18,7 +18,7 @@ const where = {
 };
 
 export const authMembers = ['scheme', 'name', 'user', 'tokenEnv', 'tokenFile'] as const;
-export const pagingMembers = ['style', 'parameter', 'from'] as const;
+export const pagingMembers = ['style', 'parameter', 'from', 'lastRow', 'hasMore'] as const;
 
 export const auth = z.discriminatedUnion(
   'scheme',
@@ -59,7 +59,9 @@ export const paging = z.discriminatedUnion(
     z.strictObject({
       style: z.literal('cursor'),
       parameter: text('the query parameter that takes the cursor'),
-      from: path(),
+      from: path().optional(),
+      lastRow: text('a dotted path in a row, such as id').optional(),
+      hasMore: text('a dotted path in the response, such as has_more').optional(),
     }),
     z.strictObject({ style: z.literal('link'), from: path().nullable().default(null) }),
     z.strictObject({ style: z.literal('none') }),
@@ -116,9 +118,24 @@ function checkPaging({ paging, parameters, responseKey }: FeedDefinition, add: A
       ['parameters', 'page'],
       `is not set, expected the query parameter that takes the ${style}, since the paging style is ${style}`,
     );
-  if ((style === 'cursor' || style === 'link') && paging.from !== null && responseKey === '')
-    add(['paging', 'from'], 'is a place in an object, and the response is an array: responseKey is empty');
+  const inResponse: Readonly<Record<string, string | null | undefined>> =
+    style === 'cursor'
+      ? { from: paging.from, hasMore: paging.hasMore }
+      : style === 'link'
+        ? { from: paging.from }
+        : {};
+  for (const [member, path] of Object.entries(inResponse))
+    if (path && responseKey === '')
+      add(['paging', member], 'is a place in an object, and the response is an array: responseKey is empty');
   if (style !== 'cursor') return;
+  const { from, lastRow, hasMore } = paging;
+  if ((from === undefined) === (lastRow === undefined))
+    add(
+      ['paging'],
+      `${from === undefined ? 'lacks' : 'has both'} from (a path in the response) and lastRow (a path in the last row), expected one of them`,
+    );
+  else if (lastRow === undefined && hasMore !== undefined)
+    add(['paging', 'hasMore'], 'goes with lastRow; with from, the end is a response without a cursor');
   const role = Object.entries(parameters).find(
     ([name, value]) => name !== 'page' && value === paging.parameter,
   );

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { type ApiServer, type ApiShape, startApi } from '../../support/apis/api-server';
-import { brevo, clickup, github, zendesk } from '../../support/apis/shapes';
+import { brevo, clickup, github, stripe, zendesk } from '../../support/apis/shapes';
 import { commandLineHere } from '../../support/cli';
 import { startHttpServer } from '../../support/http-server';
 import { tempFolder } from '../../support/temp-folder';
@@ -77,6 +77,17 @@ it.each([
       paging: { style: 'page' },
     },
   },
+  {
+    shape: stripe,
+    query: '',
+    args: ['--auth', 'bearer', '--updated', 'updated'],
+    feed: {
+      responseKey: 'data',
+      parameters: { pageSize: 'limit', updatedSince: null },
+      paging: { style: 'cursor', parameter: 'starting_after', lastRow: 'id', hasMore: 'has_more' },
+      pageSize: 100,
+    },
+  },
 ])('finds out how the API in the shape of $shape.name is read, and shows events', async (each) => {
   const { code, out, err } = await init(each.shape, [...each.args, '--token-env', 'SHOP_TOKEN'], each.query);
 
@@ -86,6 +97,21 @@ it.each([
   expect(out).toContain('Its first events:');
   expect(out.match(/^ {2}\d\d:\d\d:\d\d/gm)?.length).toBe(5);
   expect(out + JSON.stringify(written)).not.toContain(each.shape.token);
+});
+
+it('refuses an endpoint that has more rows than a page and no paging that it knows', async () => {
+  const asked = (query: URLSearchParams) =>
+    stripe.ask(new URLSearchParams([['limit', query.get('limit') ?? '10']]));
+  const { code, err } = await init({ ...stripe, ask: asked }, [
+    '--auth',
+    'bearer',
+    '--token-env',
+    'SHOP_TOKEN',
+  ]);
+  expect(code).toBe(2);
+  expect(err).toContain('none of the usual ways to ask for the next page works');
+  expect(err).toMatch(/do: .*docs\/adding-a-feed\.md/);
+  expect(readdirSync(folder())).toEqual([]);
 });
 
 it('keeps what stands in the file, and replaces a feed only when that is said', async () => {

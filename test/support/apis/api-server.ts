@@ -24,8 +24,12 @@ export interface ApiShape extends RowShape {
 export interface Asked {
   readonly sinceMs: number;
   readonly limit: number;
-  /** Where the page begins. An empty cursor is the beginning. */
-  readonly at: { readonly leaveOut: number } | { readonly page: number } | { readonly cursor: string };
+  /** Where the page begins. An empty cursor is the beginning; `behind` is the key of a row. */
+  readonly at:
+    | { readonly leaveOut: number }
+    | { readonly page: number }
+    | { readonly cursor: string }
+    | { readonly behind: string };
   readonly by: 'updated' | 'created';
   readonly descending?: boolean;
 }
@@ -131,7 +135,11 @@ export async function startApi(
     const length = Math.min(asked.limit, hostility.pageCap || shape.longestPage);
     const behind = cursor?.rank ?? null;
     const start =
-      cursor === null ? numbered(asked.at, length) : behind === null ? 0 : placeBehind(ranked, behind);
+      cursor === null
+        ? numbered(asked.at, length, ranked)
+        : behind === null
+          ? 0
+          : placeBehind(ranked, behind);
     // Behind the last row there is nothing, however rows are repeated.
     const repeated = start > 0 && start < ranked.length ? hostility.repeatedRows : 0;
     const first = Math.max(0, start - repeated);
@@ -183,8 +191,13 @@ export async function startApi(
   };
 }
 
-function numbered(at: Asked['at'], length: number): number {
+function numbered(at: Asked['at'], length: number, ranked: readonly { stored: StoredRow }[]): number {
   if ('leaveOut' in at) return at.leaveOut;
+  if ('behind' in at) {
+    const place = ranked.findIndex(({ stored }) => stored.key === at.behind);
+    if (place < 0) throw new Refusal(404, `No such row: ${at.behind}`);
+    return place + 1;
+  }
   return 'page' in at ? at.page * length : 0;
 }
 

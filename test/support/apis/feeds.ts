@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ApiFeed } from '../../faults/api-run';
 import type { Hostility } from './hostility';
-import { brevo, clickup, github, plain, zendesk } from './shapes';
+import { brevo, clickup, github, plain, stripe, zendesk } from './shapes';
 
 const root = path.join(__dirname, '..', '..', '..');
 const example = (name: string): string => path.join(root, 'examples', 'apis', name);
@@ -57,5 +57,14 @@ export const apiFeeds: readonly { readonly of: ApiFeed; readonly hostility: Part
       filledIn: { WORKSPACE: '9001' },
     },
     hostility: { ...hostile, pageCap: 25, exclusiveFilter: true },
+  },
+  {
+    of: {
+      shape: stripe,
+      feed: 'customers',
+      folder: path.join(root, 'test', 'fixtures', 'last-row-api'),
+      tokenEnv: 'STRIPE_KEY',
+    },
+    hostility: { ...hostile, pageCap: 25, repeatedRows: 2 },
   },
 ];

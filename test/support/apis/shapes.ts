@@ -192,6 +192,49 @@ export const clickup: ApiShape = {
   failure: (status, text) => ({ err: text, ECODE: status === 401 ? 'OAUTH_025' : 'INPUT_003' }),
 };
 
+/**
+ * In the shape of Stripe's lists: the cursor is the id of the last row, `has_more` tells whether rows follow, and the newest come
+ * first. The time stamp of the last update is an addition: Stripe's own objects have only `created`.
+ */
+export const stripe: ApiShape = {
+  name: 'stripe',
+  path: '/v1/customers',
+  token: 'sk_test_4711',
+  precisionMs: 1_000,
+  longestPage: 100,
+  content: (random) => ({
+    name: sentence(random),
+    balance: random.int(0, 99_999),
+    delinquent: random.chance(0.1),
+    address: { city: word(random) },
+  }),
+  row: (number, stampMs, content) => ({
+    id: `cus_${number.toString(36).padStart(8, '0')}`,
+    object: 'customer',
+    created: created(number) / 1000,
+    ...content,
+    updated: stampMs / 1000,
+  }),
+  keyOf: ({ id }) => id as string,
+  allows: ({ authorization }) => authorization === `Bearer ${stripe.token}`,
+  ask(query) {
+    const behind = query.get('starting_after');
+    const limit = wholeNumber(query, 'limit', 10);
+    if (limit > 100) throw new Refusal(400, 'limit is greater than 100');
+    return {
+      sinceMs: 0,
+      limit,
+      at: behind === null ? { leaveOut: 0 } : { behind },
+      by: 'created',
+      descending: true,
+    };
+  },
+  answer: ({ rows, isLast }) => ({
+    body: { object: 'list', url: '/v1/customers', has_more: !isLast, data: rows },
+  }),
+  failure: (_, message) => ({ error: { type: 'invalid_request_error', message } }),
+};
+
 /** As the mission's feeds are asked: a token in the query, pages from 0, Unix seconds, `id` and `updated`. */
 export const plain: ApiShape = {
   name: 'plain',

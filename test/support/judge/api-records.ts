@@ -56,6 +56,16 @@ export const apiRecordRules: Readonly<Record<string, RecordRules>> = {
       date_created: 'integer',
     },
   },
+  customers: {
+    ...given,
+    members: {
+      name: 'text',
+      balance: 'integer',
+      delinquent: 'boolean',
+      address: { city: 'text' },
+      created: 'integer',
+    },
+  },
   orders: {
     ...given,
     members: { customer: 'text', state: 'text', total: 'decimal', items: 'integer' },

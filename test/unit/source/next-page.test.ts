@@ -23,6 +23,30 @@ async function next(paging: PagingStyle, body: unknown, link?: string | string[]
   return read.next?.replace(api.url, 'API') ?? null;
 }
 
+describe('a cursor from the last row', () => {
+  const paging: PagingStyle = { style: 'cursor', parameter: 'after', lastRow: 'key.no', hasMore: 'more' };
+  const ipos = [{ key: { no: 1 } }, { key: { no: 2 } }];
+
+  it.each([
+    ['more rows follow', { ipos, more: true }, '2'],
+    ['the flag is not there', { ipos }, '2'],
+    ['no more rows follow', { ipos, more: false }, null],
+    ['the page is empty', { ipos: [] }, null],
+  ])('when %s', async (_, body, expected) => {
+    expect(await next(paging, body)).toBe(expected);
+  });
+
+  it.each([
+    ['no rows, but the promise of more', { ipos: [], more: true }, 'no rows'],
+    ['a last row without it', { ipos: [...ipos, {}], more: true }, 'nothing at "key.no" of the last row'],
+  ])('an answer with %s is an error, not the end', async (_, body, said) => {
+    const api = await server((_request, response) => sendJson(response, body));
+    const client = source(api.url, { limits: { retry: { attempts: 1 } } });
+    const error = await failureOf(client.fetchPage(pagedBy(paging), page, never));
+    expect(error).toMatchObject({ code: 'SOURCE_WRONG_SHAPE', message: expect.stringContaining(said) });
+  });
+});
+
 describe('a cursor', () => {
   it.each([
     ['a text', { ipos: [], meta: { next: 'abc==' } }, 'abc=='],
