@@ -54,6 +54,8 @@ export interface Config {
   readonly secrets: readonly string[];
   /** Null when no port is set. */
   readonly http: HttpConfig | null;
+  /** Base address of the feeds without one of their own; null when it is not set. */
+  readonly apiUrl: string | null;
   /** Null when no feed has both address and token, for commands that do not read the API. */
   readonly api: ApiConfig | null;
 }
@@ -176,6 +178,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     log: { level: values.logLevel, format: values.logFormat },
     secrets,
     http: http.http,
+    apiUrl: values.apiUrl,
     api: apiConfig(values, api, ca),
   };
 }

@@ -12,7 +12,7 @@ export interface StatusTableOptions {
   readonly color: boolean;
 }
 
-const LETTERS = 5;
+const [LETTERS, API] = [5, 6];
 const columns: readonly Column[] = [
   { head: 'FEED', least: 8 },
   { head: 'STATE', least: 14 },
@@ -20,6 +20,7 @@ const columns: readonly Column[] = [
   { head: 'RECORDS', alignRight: true, leaves: 3 },
   { head: 'MARK', leaves: 5 },
   { head: 'DEAD LETTERS', alignRight: true, leaves: 4 },
+  { head: 'API', least: 12, leaves: 6 },
   { head: 'OWNER', least: 9, leaves: 2 },
 ];
 
@@ -35,9 +36,10 @@ export function statusLines(
   all: readonly FeedStatus[],
   { nowMs, width }: Pick<StatusTableOptions, 'nowMs' | 'width'>,
 ): Span[][] {
-  // Where there are none, nobody has to read so.
+  const hasLetters = all.some((one) => one.dead_letters > 0);
+  const hasSeveralApis = new Set(all.map(({ api }) => api)).size > 1;
   const isShown = (_: unknown, i: number): boolean =>
-    i !== LETTERS || all.some((one) => one.dead_letters > 0);
+    i === LETTERS ? hasLetters : i === API ? hasSeveralApis : true;
   const rows = all.map((status) => cells(status, nowMs).filter(isShown));
   const problems = statusProblems(all).flatMap((problem) => problemLines(problem, width));
   return [
@@ -58,6 +60,7 @@ function cells(status: FeedStatus, nowMs: number): Span[] {
     span(records.toLocaleString('en-US')),
     mark === null || mark === 0 ? span('-', 'dim') : span(agoText(nowMs - mark * 1_000)),
     span(status.dead_letters.toLocaleString('en-US'), status.dead_letters > 0 ? 'yellow' : 'dim'),
+    status.api === null ? span('not set', 'dim') : span(harmless(status.api.replace(/^https?:\/\//, ''))),
     owner === null ? span('nobody', 'red') : span(harmless(owner)),
   ];
 }

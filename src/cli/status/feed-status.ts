@@ -40,19 +40,22 @@ export interface FeedStatus {
   readonly being_read: boolean;
   /** The worst first. */
   readonly problems: readonly FeedProblem[];
+  /** Base address of the API that this command's settings name for the feed; null: they name none. */
+  readonly api: string | null;
 }
 
-/** What the log has of a feed. */
-export interface FeedInLog {
+/** What the log and the settings have of a feed. */
+export interface KnownOfFeed {
   /** What it committed last, null: nothing yet. */
   readonly offset: SourceOffset | null;
   readonly owner: string | null;
   readonly deadLetters: number;
+  readonly api: string | null;
 }
 
 export function feedStatus(
   feed: Pick<Feed, 'name' | 'pollIntervalMs'>,
-  { offset, owner, deadLetters }: FeedInLog,
+  { offset, owner, deadLetters, api }: KnownOfFeed,
   nowMs: number,
 ): FeedStatus {
   const { name } = feed;
@@ -83,5 +86,6 @@ export function feedStatus(
     reason: verdict.reason,
     being_read: verdict.isBeingRead,
     problems: problemsOf(verdict, { feed: name, lastCompleteScanMs: scanned, deadLetters }, nowMs),
+    api,
   };
 }

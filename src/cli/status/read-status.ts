@@ -30,6 +30,7 @@ export async function readStatus(
   return config.feeds.map((feed) => {
     const offset = offsets.get(feed.name) ?? null;
     const owner = owners.get(feed.name) ?? null;
-    return feedStatus(feed, { offset, owner, deadLetters: letters?.get(feed.name) ?? 0 }, now);
+    const deadLetters = letters?.get(feed.name) ?? 0;
+    return feedStatus(feed, { offset, owner, deadLetters, api: feed.apiUrl ?? config.apiUrl }, now);
   });
 }

@@ -87,6 +87,19 @@ it('publishes feeds of two APIs, with no general address and no general token', 
   }
 });
 
+it('status names the API of each feed, without tokens', async () => {
+  await highwater(['run', '--once']);
+  const { stdout } = await highwater(['status', '--json']);
+  const apis = stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { readonly api: string }).api);
+  expect(apis).toEqual([shop.url, stock.url]);
+  const table = await highwater(['status']);
+  expect(table.stdout).toMatch(/^FEED .* API +OWNER$/m);
+  expect(table.stdout).toContain(shop.url.replace('http://', ''));
+});
+
 it('doctor examines each API once, and names the variable of a token that is not set', async () => {
   const checks = async (change = {}) => {
     const { stdout } = await highwater(['doctor', '--json'], change);

@@ -26,13 +26,14 @@ const refused = {
 interface Row extends Partial<Omit<SourceOffset, 'owner'>> {
   readonly owner?: string | null;
   readonly deadLetters?: number;
+  readonly api?: string | null;
 }
 
 function table(all: readonly Row[], width = Number.POSITIVE_INFINITY, color = false): string {
-  const rows = all.map(({ owner = 'host:4711', deadLetters = 0, ...change }) => {
+  const rows = all.map(({ owner = 'host:4711', deadLetters = 0, api = 'https://api.example', ...change }) => {
     const offset: SourceOffset = { ...fine, ...change };
     const feed = { name: offset.feed, pollIntervalMs: 1 };
-    return feedStatus(feed, { offset, owner, deadLetters }, nowMs);
+    return feedStatus(feed, { offset, owner, deadLetters, api }, nowMs);
   });
   return statusTable(rows, { nowMs, width, color });
 }
@@ -107,6 +108,18 @@ it('names the last error of a feed that is up to date all the same', () => {
   expect(text).toContain('! ipos: SOURCE_TIMEOUT: no answer\n  do: ');
 });
 
+it('names the API of each feed when they differ', () => {
+  expect(table([{}, { feed: 'orders', api: 'https://shop.example/v1' }, { feed: 'x', api: null }])).toBe(
+    `FEED    STATE         LAST SCAN  RECORDS  MARK      API              OWNER
+ipos    ✓ up to date  5 s ago     12,345  40 s ago  api.example      host:4711
+orders  ✓ up to date  5 s ago     12,345  40 s ago  shop.example/v1  host:4711
+x       ✓ up to date  5 s ago     12,345  40 s ago  not set          host:4711
+
+All 3 feeds are up to date.
+`,
+  );
+});
+
 it('leaves out columns where there is no room, the owner before the state', () => {
   const heads = (width: number) => table([{}], width).split('\n')[0];
   expect(heads(45)).toBe('FEED  STATE         LAST SCAN  OWNER');
@@ -143,6 +156,7 @@ const status: fc.Arbitrary<Row> = fc.record(
       ),
     ),
     deadLetters: fc.nat(2_000),
+    api: fc.option(text),
   },
   { requiredKeys: [] },
 );
