@@ -121,7 +121,7 @@ module.exports = {
         pathNot: [
           '^src/admin/page/',
           '^src/admin/dashboard/view\\.ts$',
-          '^node_modules/(preact|uplot|eventsource-parser)/',
+          '(^|/)node_modules/(preact|uplot|eventsource-parser)/',
         ],
       },
     ),
