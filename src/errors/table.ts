@@ -295,7 +295,7 @@ const feedState = {
     what: 'A topic exists with other settings than the feed needs. Two feeds or two uses share its name, or it was created with other settings. On Kafka the message names each wrong setting and the command that fixes it.',
     now: 'The feed was not started and the topic was left as it is.',
     remedy: 'Give the feed a topic name of its own in highwater.yaml.',
-    see: 'operations.md#topics-on-kafka',
+    see: 'kafka-topics.md',
   },
 } satisfies Kinds;
 
@@ -369,7 +369,7 @@ const embeddedLog = {
 
 const NOTHING_PUBLISHED = 'Nothing is published; it is tried again slowly.';
 const brokerLost = 'runbook/broker-lost.md';
-const connecting = 'operations.md#connecting-to-kafka';
+const connecting = 'kafka-connection.md';
 
 const kafka = {
   KAFKA_UNREACHABLE: {
@@ -400,7 +400,7 @@ const kafka = {
     what: 'A permission on Kafka is missing. The message names the operation, and the topic, transactional id or cluster for which the user lacks it.',
     now: 'Nothing of the feed is published; it is tried again slowly.',
     remedy: 'Allow the user the operation named above (kafka-acls.sh --add).',
-    see: 'operations.md#permissions',
+    see: 'kafka-connection.md#permissions',
   },
   LOG_OUTCOME_UNKNOWN: {
     ...passes,

@@ -43,9 +43,9 @@ async function runOnce() {
   return { code, said: running.stderr() };
 }
 
-it('the commands of docs/operations.md are all that a publisher needs', async () => {
-  const page = readFileSync(path.join(__dirname, '..', '..', 'docs', 'operations.md'), 'utf8');
-  const [, commands = ''] = /### Permissions[\s\S]*?```sh\n([\s\S]*?)```/.exec(page)!;
+it('the commands of docs/kafka-connection.md are all that a publisher needs', async () => {
+  const page = readFileSync(path.join(__dirname, '..', '..', 'docs', 'kafka-connection.md'), 'utf8');
+  const [, commands = ''] = /## Permissions[\s\S]*?```sh\n([\s\S]*?)```/.exec(page)!;
   const filled = commands
     .replaceAll('broker-1:9092', server.brokers[0]!.address)
     .replaceAll('User:highwater', `User:${server.users!.publisher.username}`)

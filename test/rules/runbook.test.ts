@@ -6,6 +6,8 @@ import { deadLettersCommand } from '../../src/cli/dead-letters';
 import { demoCommand } from '../../src/cli/demo';
 import { doctorCommand } from '../../src/cli/doctor';
 import { explainCommand } from '../../src/cli/explain';
+import { healthcheckCommand } from '../../src/cli/healthcheck';
+import { initCommand } from '../../src/cli/init';
 import { operatorCommands } from '../../src/cli/operators/operator-commands';
 import { runWorkerCommand } from '../../src/cli/run';
 import { schemasCommand } from '../../src/cli/schemas';
@@ -20,13 +22,11 @@ const pagesIn = (folder: string) => readdirSync(path.join(root, folder)).map((na
 const runbook = pagesIn('docs/runbook');
 const situations = runbook.filter((page) => !/(README|alerts)\.md$/.test(page));
 const pages = [
+  ...pagesIn('docs').filter((page) => page.endsWith('.md')),
   ...runbook,
-  'docs/errors.md',
-  'docs/operations.md',
-  'docs/sizing.md',
-  'docs/security.md',
-  'docs/configuration.md',
+  'README.md',
   'SECURITY.md',
+  'examples/README.md',
 ];
 
 const run = async () => {};
@@ -39,6 +39,8 @@ const commands = [
   deadLettersCommand(run),
   doctorCommand(run),
   explainCommand(run),
+  healthcheckCommand(run),
+  initCommand(run),
   schemasCommand(run),
   simulateCommand(run),
 ];
@@ -46,10 +48,11 @@ const { groups } = parse(read('ops/alerts.yaml')) as { groups: { rules: { alert:
 const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
 const variables = new Set(read('docs/configuration.md').match(/\b[A-Z]+(?:_[A-Z]+)+\b/g));
 
-/** Commands and flags that a text gives to highwater and that are none. */
+/** Commands and flags in the code of a page that highwater does not have. */
 function wrongCommands(text: string): string[] {
+  const code = [...text.matchAll(/```.*?```|`[^`\n]+`/gs)].map(([block]) => block).join('\n');
   return [
-    ...text.matchAll(/(?:^|[`$|;(] ?|do |npx |\w+=\S+ )highwater ([a-z][a-z-]*)([^`\n|;#]*)/gm),
+    ...code.matchAll(/(?:^|[`$|;(] ?|do |npx |\w+=\S+ )highwater ([a-z][a-z-]*)([^`\n|;#]*)/gm),
   ].flatMap(([written, name = '', rest = '']) => {
     const command = commands.find((one) => one.name() === name);
     if (command === undefined) return [written];
@@ -88,6 +91,14 @@ it('finds what does not exist', () => {
 it.each(pages)('%s names commands, flags, settings, codes, metrics and alerts that exist', (page) => {
   const text = read(page);
   expect([...wrongCommands(text), ...wrongNames(text)]).toStrictEqual([]);
+});
+
+it('docs/commands.md has every command', () => {
+  const page = read('docs/commands.md');
+  const missing = commands
+    .map((command) => command.name())
+    .filter((name) => !page.includes(`\`highwater ${name}`));
+  expect(missing).toStrictEqual([]);
 });
 
 describe('docs/runbook', () => {

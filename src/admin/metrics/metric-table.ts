@@ -16,7 +16,7 @@ export const labelValues: Readonly<Record<MetricLabel, string>> = {
   op: '`c`, `u`, `d`, `r`',
   type: "name of a transition's event, such as `DealStatusChanged`",
   result: '`complete`, `incomplete` (ended before the end of what the server showed)',
-  reason: 'code of an error, see [operations](operations.md#error-codes)',
+  reason: 'code of an error, see [errors](errors.md)',
   status: '`2xx`, `3xx`, `4xx`, `5xx`, `none` (no answer)',
   version: 'of highwater',
   log: '`embedded`, `kafka`',
@@ -182,7 +182,7 @@ export function metricsPage(): string {
   return `# Metrics
 
 \`highwater run\` serves them at \`/metrics\`, in the text format of Prometheus, when \`HIGHWATER_HTTP_PORT\` is set: see
-[metrics and health](operations.md#metrics-and-health). Times are in seconds, timestamps in Unix seconds. Counters begin at 0 with the
+[monitoring](monitoring.md). Times are in seconds, timestamps in Unix seconds. Counters begin at 0 with the
 process. With several instances, sum counters and take the greatest of gauges by \`feed\`: one instance has each feed.
 [\`ops/\`](../ops) has alert rules and a dashboard for Grafana; a test holds both against this list.
 

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../../../tools/servers/ports';
+import { codeBlocks } from '../../outside/guide';
 import { commandLine, commandLineHere } from '../../support/cli';
 import { eventsOf } from '../../support/event-stream';
 import { tempFolder } from '../../support/temp-folder';
@@ -8,6 +9,22 @@ import { tempFolder } from '../../support/temp-folder';
 const cli = commandLine();
 const here = commandLineHere();
 const folder = tempFolder();
+
+/** What the README shows of a demo, line by line. */
+const sampleLines = timeless(
+  codeBlocks('../../README.md', 'text').find((text) => text.includes('Dashboard'))!,
+)
+  .split('\n')
+  .filter((line) => line.trim() !== '');
+
+/** The text without what differs between runs of one seed: times, dates, ports, and how long something took. */
+function timeless(text: string): string {
+  return text
+    .replaceAll(/\d\d:\d\d:\d\d/g, 'TIME')
+    .replaceAll(/\d{4}-\d\d-\d\d/g, 'DATE')
+    .replaceAll(/127\.0\.0\.1:\d+/g, 'ADDRESS')
+    .replaceAll(/in [\d.]+ s\b/g, 'in SECONDS');
+}
 
 function demo(...args: string[]) {
   const temporary = path.join(folder(), 'tmp');
@@ -36,6 +53,7 @@ it('shows the snapshot, changes and transitions, then what it published, and lea
   await process.sees(/⚠ WITHDRAWN +.* → WITHDRAWN\n/);
   process.signal('SIGINT');
   expect(await process.ended()).toEqual({ code: 0, signal: null });
+  expect(sampleLines.filter((line) => !timeless(process.stdout()).includes(line))).toStrictEqual([]);
   expect(process.stdout()).toMatch(
     /\n {2}2,4\d\d events published: 1,2\d\d insights, 40\d analysts, 80\d ipos, \d+ transitions\n$/,
   );
