@@ -5,10 +5,9 @@ import type { Paging } from '../../types';
 import { dateOf } from './calendar';
 import type { FetchedPage } from './fetched-page';
 import { pageReader } from './page-reader';
-import { MOST_WALKS } from './page-walk';
+import { isSettled, MOST_WALKS, readWindow } from './page-walk';
 import { pagingReach } from './paging';
 import type { ScanDeps } from './scan';
-import { readWindow } from './window';
 
 /** Days since 1970, both included. */
 export interface Days {
@@ -54,7 +53,7 @@ export async function* readDays(
     const reader = pageReader(feed, ofDates(deps.source, dates), paging, signal);
     const reach = pagingReach(feed);
     const mostRows = isOneDay ? reach : Math.min(reach, MOST_PAGES * feed.pageSize);
-    const window = { from: 0, second: null, pagingLimit: mostRows, feed: feed.name };
+    const window = { from: 0, second: null, reach: mostRows };
     let rows = 0;
     let settled = false;
     try {
@@ -62,7 +61,7 @@ export async function* readDays(
       for (;;) {
         const { done, value } = await pages.next();
         if (done) {
-          settled = value.isSettled;
+          settled = isSettled(value);
           break;
         }
         rows += value.rows.length;

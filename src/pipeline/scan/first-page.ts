@@ -62,12 +62,14 @@ async function behindByNumber(
   if (odd || (unit === null && page.length > 1 && !isSmall)) await reader.learnPaging();
   const asked = reader.paging();
   const isShort = page.length > 0 && page.length < asked.pageSize;
-  if (isShort) reader.setPaging(withPageSize(asked, page.length));
+  // A record counter is asked from behind the rows that came, whatever the size.
+  const mayBeCap = isShort && asked.unit !== 'record';
+  if (mayBeCap) reader.setPaging(withPageSize(asked, page.length));
 
-  let successor = await reader.read(anchor, 1);
+  let successor = await reader.read(anchor, 1, page.length);
   // The end hangs on this answer: an empty one has to come twice.
   if (successor !== 'page-size-changed' && successor.facts.length === 0)
-    successor = await reader.read(anchor, 1);
+    successor = await reader.read(anchor, 1, page.length);
   if (successor === 'page-size-changed') return successor;
   if (successor.facts.length > 0 && unit === null && isSmall && !odd) {
     reader.setPaging(asked);
@@ -75,7 +77,7 @@ async function behindByNumber(
   }
   const repeated = repeats(successor.facts, page);
   if (successor.facts.length > 0 && !repeated)
-    return isShort ? capOrNews(reader, anchor, page, asked) : 'more';
+    return mayBeCap ? capOrNews(reader, anchor, page, asked) : 'more';
   if (!repeated) {
     reader.setPaging(asked);
     // Nothing behind a full page: by chance, or the server pages in another way by now.
@@ -89,10 +91,10 @@ async function behindByNumber(
   }
 
   // The server counts from 1, or it ignores paging.
-  const third = await reader.read(anchor, 2);
+  const third = await reader.read(anchor, 2, page.length + successor.facts.length);
   if (third === 'page-size-changed') return third;
   const ignored = repeats(third.facts, page);
-  if (!ignored && third.facts.length > 0) return isShort ? capOrNews(reader, anchor, page, asked) : 'more';
+  if (!ignored && third.facts.length > 0) return mayBeCap ? capOrNews(reader, anchor, page, asked) : 'more';
   // Where the server decides how long a page is, no length says that it holds everything.
   const isFull = !isShort || asked.pageSize < feed.pageSize || feed.parameters.pageSize === null;
   if (ignored && isFull) {
@@ -119,7 +121,7 @@ async function capOrNews(
 ): Promise<'more' | 'begin-again' | 'page-size-changed'> {
   const cut = reader.paging();
   reader.setPaging(asked);
-  const again = await reader.read(anchor, 0);
+  const again = await reader.read(anchor, 0, 0);
   if (again === 'page-size-changed') return again;
   if (again.facts.length > page.length) return 'begin-again';
   reader.setPaging(cut);

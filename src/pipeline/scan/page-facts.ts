@@ -50,3 +50,13 @@ export function bringsNothingNew(page: PageFacts, earlier: PageFacts): boolean {
 export function repeats(page: PageFacts, earlier: PageFacts): boolean {
   return page.length > 0 && page.length === earlier.length && bringsNothingNew(page, earlier);
 }
+
+/**
+ * How many rows with an id end `page` and begin the next one.
+ * @param mayBeWhole the whole page may be repeated
+ */
+export function seamRows(page: PageFacts, next: PageFacts, mayBeWhole: boolean): number {
+  const at = page.keys.indexOf(next.keys[0] ?? '');
+  const isSeam = at >= (mayBeWhole ? 0 : 1) && page.keys.slice(at).every((key, i) => key === next.keys[i]);
+  return isSeam ? page.ids.slice(at).filter((id) => id !== null).length : 0;
+}

@@ -23,8 +23,10 @@ export interface PageReader {
   /**
    * Page n (from 0) of the rows with `updated >= from`. When its body is too large, fewer records are asked for from then on:
    * that moves every position, so the caller has to begin again.
+   *
+   * @param before rows that came on the pages before it
    */
-  read(from: number, n: number): Promise<FetchedPage | 'page-size-changed'>;
+  read(from: number, n: number, before: number): Promise<FetchedPage | 'page-size-changed'>;
   /** Page 0 of them. */
   readFirst(from: number): Promise<FetchedPage>;
   /**
@@ -85,12 +87,12 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
     return fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
   });
 
-  function pageAt(from: number, n: number): Promise<FetchedPage | null> {
-    return kind === 'numbered' ? fetchNumbered(from, pageOffset(paging, n)) : continued.read(from, n);
+  function pageAt(from: number, n: number, before: number): Promise<FetchedPage | null> {
+    return kind === 'numbered' ? fetchNumbered(from, pageOffset(paging, n, before)) : continued.read(from, n);
   }
 
-  async function read(from: number, n: number): Promise<FetchedPage | 'page-size-changed'> {
-    const page = await pageAt(from, n);
+  async function read(from: number, n: number, before: number): Promise<FetchedPage | 'page-size-changed'> {
+    const page = await pageAt(from, n, before);
     if (page === null) return 'page-size-changed';
     paging = { ...paging, longestPage: Math.max(paging.longestPage ?? 0, page.facts.length) };
     return page;
@@ -98,7 +100,7 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
 
   async function readFirst(from: number): Promise<FetchedPage> {
     for (;;) {
-      const page = await read(from, 0);
+      const page = await read(from, 0, 0);
       if (page !== 'page-size-changed') return page;
     }
   }
@@ -106,10 +108,12 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
   /** The first pages of the whole feed; paging values that are to be learned are meant literally. */
   async function probe(): Promise<readonly PageFacts[] | null> {
     const pages: PageFacts[] = [];
+    let before = 0;
     for (const n of [0, 1, 2]) {
-      const page = await (isLearned ? fetchNumbered(0, n) : pageAt(0, n));
+      const page = await (isLearned ? fetchNumbered(0, n) : pageAt(0, n, before));
       if (page === null) return null;
       pages.push(page.facts);
+      before += page.facts.length;
     }
     return pages;
   }

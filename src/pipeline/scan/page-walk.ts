@@ -1,125 +1,34 @@
 import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
 import type { FetchedPage } from './fetched-page';
+import { behindFirstPage } from './first-page';
+import { seamRows } from './page-facts';
 import type { PageReader } from './page-reader';
+import { LEAST_EVIDENCE } from './paging';
 
-/**
- * Reads rows that only paging can tell apart: one second that is wider than a page, or a window whose order is not given.
- *
- * While it walks, rows that the vendor updates leave the window, and those behind them move one place forward. Walked
- * upward, that would skip rows. So pages are walked from the last to the first, where it causes repeats, until a walk
- * brings no new id and no walk has had more rows than distinct ids are known. (Ties that the server shuffles on each
- * request need several walks.)
- *
- * Where each page says how the next one is asked for, there is no way down. A place in the vendor's own order does not shift:
- * one climb is all. An address may hold a number that does: the climb is repeated until it brings no new id.
- *
- * @param first page 0, if the caller has read it last
- * @throws HighwaterError SCAN_BEYOND_REACH, SCAN_PAGING_IGNORED
- */
-export async function* walkPages(
-  reader: PageReader,
-  window: Window,
-  first?: FetchedPage,
-): AsyncGenerator<FetchedPage, Walked> {
-  const seen = new Set<string>();
-  const seenWithoutId = new Set<string>();
-  let next: number | null = null;
-  let rows = 0;
-  let isNews = false;
-  const take = (page: FetchedPage): Taken => {
-    let inside = 0;
-    let hasOlder = false;
-    page.facts.ids.forEach((id, i) => {
-      const second = page.facts.updated[i] ?? null;
-      if (second !== null && window.second !== null && second > window.second) {
-        next = Math.min(next ?? second, second);
-        return;
-      }
-      if (second !== null && window.second !== null && second < window.second) hasOlder = true;
-      inside++;
-      rows++;
-      if (id !== null && !seen.has(id)) {
-        seen.add(id);
-        isNews = true;
-      } else if (id === null) {
-        // It cannot be counted on as one record, but a new one is news.
-        rows--;
-        const key = page.facts.keys[i]!;
-        if (!seenWithoutId.has(key)) isNews = true;
-        seenWithoutId.add(key);
-      }
-    });
-    // A page with a row behind the window, or an empty one, is the window's end.
-    const isEnd = page.facts.length === 0 || inside < page.facts.length;
-    return { isEnd, hasOlder };
-  };
-
-  const { kind } = reader;
-  let top = 0;
-  // No other page leads to the next one, and reading it again would begin another walk.
-  if (kind !== 'numbered' && first !== undefined) {
-    take(first);
-    top = 1;
-  }
-  for (let walk = 0; walk <= MOST_WALKS; walk++) {
-    rows = 0;
-    isNews = false;
-    for (let ended = false; !ended; ) {
-      if (top * reader.paging().pageSize > window.pagingLimit) throw beyondReach(window);
-      const records = seen.size + seenWithoutId.size;
-      if (top > MOST_PAGES_A_RECORD * records + MORE_PAGES) throw pagingIgnored(window, top, records);
-      const page = await reader.read(window.from, top);
-      if (page === 'page-size-changed') return { end: page, next };
-      const { isEnd, hasOlder } = take(page);
-      yield page;
-      if (hasOlder) return { end: olderOn(top), next };
-      ended = isEnd;
-      if (!ended) top++;
-    }
-    if (kind === 'continued' || (kind === 'linked' && walk > 0 && !isNews)) return { end: 'all-read', next };
-    if (kind === 'linked') {
-      top = 0;
-      continue;
-    }
-    // The first climb only finds the end; what it saw counts for the ids, not as a walk.
-    if (walk === 0) continue;
-    for (let n = top - 1; n >= 0; n--) {
-      const page = await reader.read(window.from, n);
-      if (page === 'page-size-changed') return { end: page, next };
-      const { hasOlder } = take(page);
-      yield page;
-      if (hasOlder) return { end: olderOn(n), next };
-    }
-    if (!isNews && seen.size >= rows) return { end: 'all-read', next };
-  }
-  return { end: 'not-settled', next };
-}
-
-/** On the first page, a row has become visible late in front of the second; on a later one, pages may not be oldest first. */
-function olderOn(n: number): WalkEnd {
-  return n === 0 ? 'begin-again' : 'not-in-order';
-}
-
-/** What a page was for a walk. */
-interface Taken {
-  /** The window ends on it. */
-  readonly isEnd: boolean;
-  /** A row on it is older than the one second that is read. */
-  readonly hasOlder: boolean;
-}
-
+/** Rows that only paging can tell apart. */
 export interface Window {
   /** Anchor of all requests, Unix seconds. */
   readonly from: number;
-  /** The one second that is read; rows after it are not the walk's concern. Null for everything from the anchor on. */
+  /** The only second that is read; later rows do not count. Null: everything from the anchor on. */
   readonly second: number | null;
-  /** Greatest record position that the server's paging reaches. */
-  readonly pagingLimit: number;
-  readonly feed: string;
+  /** Greatest record position that the walk may ask for. */
+  readonly reach: number;
 }
 
-/** `not-in-order`: a row older than the one second came behind it. */
-export type WalkEnd = 'all-read' | 'not-settled' | 'not-in-order' | 'begin-again' | 'page-size-changed';
+/**
+ * - `not-settled`: every walk brought new rows. `repeated`: the server shows the same rows again on other pages, in each walk.
+ * - `not-in-order`: a row older than the window's second came behind that second.
+ * - `begin-again`: a row has become visible in front of the window's second, or rows came while the end was looked for.
+ * - `page-size-changed`: from now on fewer records are asked for, which moves every position.
+ */
+export type WalkEnd =
+  | 'all-read'
+  | 'not-settled'
+  | 'repeated'
+  | 'not-in-order'
+  | 'begin-again'
+  | 'page-size-changed';
 
 export interface Walked {
   readonly end: WalkEnd;
@@ -127,31 +36,241 @@ export interface Walked {
   readonly next: number | null;
 }
 
+export interface WindowRead extends Walked {
+  /** The page that the reading began with, or the page that proved that nothing is behind it. */
+  readonly page: FetchedPage;
+}
+
+/** Everything that the server showed has been read, as far as the walks could tell. */
+export const isSettled = ({ end }: WindowRead): boolean => end === 'all-read';
+
 export const MOST_WALKS = 20;
 
-/** How often reading from one second begins again because pages contradict each other: rows that come in between need it once. */
+/** How often reading from one second begins again because pages contradict each other. Rows that come meanwhile need it once. */
 export const MOST_RESTARTS = 3;
 
 /**
- * The end of a window of n records comes after n pages at most, whatever paging counts. Where ties are shuffled on each request,
- * pages of one row each have shown two thirds of the records by then. A longer climb leads nowhere: the server ignores paging.
+ * The end of a window of n records comes after n pages at most, whatever paging counts. If ties are shuffled on each request,
+ * pages of one row each have shown two thirds of the records by then. On a longer climb, the server ignores paging.
  */
 const MOST_PAGES_A_RECORD = 2;
 const MORE_PAGES = 10;
 
-function beyondReach(window: Window): HighwaterError {
-  const what =
-    window.second !== null ? `second ${window.second}` : `window from ${window.from}, which has no order,`;
-  return new HighwaterError(
-    'SCAN_BEYOND_REACH',
-    `The ${what} of feed ${window.feed} holds more records than paging reaches (${window.pagingLimit}).`,
-  );
+/**
+ * Reads a window from its first page to its end, in whatever order its rows come. An empty first page is asked for again.
+ * @throws HighwaterError SCAN_BEYOND_REACH, SCAN_PAGING_IGNORED
+ */
+export async function* readWindow(
+  feed: Feed,
+  reader: PageReader,
+  window: Window,
+): AsyncGenerator<FetchedPage, WindowRead> {
+  for (let restarts = 0; ; ) {
+    let page = await reader.readFirst(window.from);
+    if (page.facts.length === 0) page = await reader.readFirst(window.from);
+    yield page;
+    if (page.facts.length === 0) return { end: 'all-read', next: null, page };
+    const read = yield* readBehind(feed, reader, window, page);
+    if (read.end === 'page-size-changed') continue;
+    if (read.end !== 'begin-again' || ++restarts > MOST_RESTARTS) return { ...read, page };
+  }
 }
 
-function pagingIgnored({ feed, from }: Window, pages: number, records: number): HighwaterError {
-  return new HighwaterError(
-    'SCAN_PAGING_IGNORED',
-    `Feed ${feed}: ${pages} pages from ${from} on show the same ${records} records again and again and come to no end, ` +
-      'so the server ignores paging; what does not fit into one page cannot be read.',
-  );
+/**
+ * Reads what is behind the first page of a window.
+ * @throws HighwaterError SCAN_BEYOND_REACH, SCAN_PAGING_IGNORED
+ */
+export async function* readBehind(
+  feed: Feed,
+  reader: PageReader,
+  window: Window,
+  page: FetchedPage,
+): AsyncGenerator<FetchedPage, WindowRead> {
+  const behind = await behindFirstPage(feed, reader, window.from, page);
+  const reliesOnOrder = window.second !== null;
+  if (reliesOnOrder && !reader.paging().ordered) return { end: 'not-in-order', next: null, page };
+  if (behind === 'more') return { ...(yield* walkPages(feed, reader, window, page)), page };
+  if (typeof behind === 'string') return { end: behind, next: null, page };
+  return { end: 'all-read', next: null, page: behind };
+}
+
+/**
+ * While pages are walked, rows that the vendor updates leave the window, and the rows behind them move one place forward.
+ * An upward walk would skip rows then. So numbered pages are walked from the last to the first, where a move causes a repeat,
+ * until a walk brings no new id and no walk has had more rows than distinct ids are known. (Ties that the server shuffles on
+ * each request need several walks.)
+ *
+ * If each page says how the next one is asked for, there is no way down. A place in the vendor's own order does not shift, so
+ * one climb is enough. An address may hold a number that shifts, so the climb is repeated until it brings no new id.
+ *
+ * @param first page 0: needed if each page says how the next one is asked for
+ */
+export async function* walkPages(
+  feed: Feed,
+  reader: PageReader,
+  window: Window,
+  first?: FetchedPage,
+): AsyncGenerator<FetchedPage, Walked> {
+  const walk = new PageWalk(feed, reader, window);
+  const end = yield* walk.pages(first);
+  return { end, next: walk.next };
+}
+
+class PageWalk {
+  /** The first second behind the window. */
+  next: number | null = null;
+  /** Keys of all rows of the window, and how many of these rows have an id. */
+  private readonly seen = new Set<string>();
+  private ids = 0;
+  /** How many rows the pages before each page had, as they came on the climb. The last number belongs to the page that ends it. */
+  private begins = [0];
+  /** Of the walk under way: rows with an id, and the pages from the last one down. */
+  private rows = 0;
+  private isNews = false;
+  private shown: FetchedPage[] = [];
+
+  constructor(
+    private readonly feed: Feed,
+    private readonly reader: PageReader,
+    private readonly window: Window,
+  ) {}
+
+  async *pages(first?: FetchedPage): AsyncGenerator<FetchedPage, WalkEnd> {
+    const { kind } = this.reader;
+    // Only the first page leads to the second one, and reading it again would begin another walk.
+    if (kind !== 'numbered' && first !== undefined) {
+      this.take(first);
+      this.begins.push(first.facts.length);
+    }
+    let before: FetchedPage[] = [];
+    let repeated = 0;
+    for (let walk = 0; walk <= MOST_WALKS; walk++) {
+      this.rows = 0;
+      this.isNews = false;
+      this.shown = [];
+      // The first climb only finds the end. What it saw counts for the ids, not as a walk.
+      const hasDescent = kind === 'numbered' && walk > 0;
+      const odd = (yield* this.climb()) ?? (hasDescent ? yield* this.descend() : null);
+      if (odd !== null) return odd;
+      if (kind === 'continued' || (kind === 'linked' && walk > 0 && !this.isNews)) return 'all-read';
+      if (kind === 'linked') this.begins = [0];
+      if (!hasDescent) continue;
+      if (!this.isNews && this.ids >= this.rows) return 'all-read';
+      // Shuffled ties would not come in the same order again. So many rows that do are where the server has them.
+      repeated = areSame(this.shown, before) ? repeated + this.rows : 0;
+      if (repeated >= LEAST_EVIDENCE)
+        return this.ids >= this.rows - this.rowsAtSeams() ? 'all-read' : 'repeated';
+      before = this.shown;
+    }
+    return 'not-settled';
+  }
+
+  private async *climb(): AsyncGenerator<FetchedPage, WalkEnd | null> {
+    for (;;) {
+      const n = this.begins.length - 1;
+      const begin = this.begins[n]!;
+      const { unit, pageSize } = this.reader.paging();
+      const position = unit === 'record' ? begin : n * pageSize;
+      if (position > this.window.reach) throw this.beyondReach();
+      if (n > MOST_PAGES_A_RECORD * this.seen.size + MORE_PAGES) throw this.pagingIgnored(n);
+      const page = await this.reader.read(this.window.from, n, begin);
+      if (page === 'page-size-changed') return page;
+      const { inside, hasOlder } = this.take(page);
+      yield page;
+      if (hasOlder) return olderOn(n);
+      // A row behind the window ends it, and so does an empty page.
+      if (inside === 0 || inside < page.facts.length) return null;
+      this.begins.push(begin + page.facts.length);
+    }
+  }
+
+  private async *descend(): AsyncGenerator<FetchedPage, WalkEnd | null> {
+    for (let n = this.begins.length - 2; n >= 0; n--) {
+      const begin = this.begins[n]!;
+      const page = await this.reader.read(this.window.from, n, begin);
+      if (page === 'page-size-changed') return page;
+      // A server that counts records may cut the page shorter than on the climb: then the rows up to the next page come first.
+      const due =
+        this.reader.paging().unit === 'record' ? this.begins[n + 1]! - begin : Number.POSITIVE_INFINITY;
+      const { length } = page.facts;
+      const isCut = length > 0 && length < due && due < Number.POSITIVE_INFINITY;
+      const { named, hasOlder } = this.take(page);
+      yield page;
+      if (hasOlder) return olderOn(n);
+      if (isCut) {
+        this.begins.splice(n + 1, 0, begin + length);
+        n += 2;
+        continue;
+      }
+      this.rows += Math.min(named, due);
+      this.shown.push(page);
+    }
+    return null;
+  }
+
+  /** @returns how many rows of the page are in the window and how many of them have an id, and whether one is too old for it */
+  private take({ facts }: FetchedPage) {
+    const { second } = this.window;
+    let inside = 0;
+    let named = 0;
+    let hasOlder = false;
+    facts.keys.forEach((key, i) => {
+      const updated = facts.updated[i] ?? null;
+      if (second !== null && updated !== null && updated > second) {
+        this.next = Math.min(this.next ?? updated, updated);
+        return;
+      }
+      if (second !== null && updated !== null && updated < second) hasOlder = true;
+      const hasId = facts.ids[i] !== null;
+      inside++;
+      if (hasId) named++;
+      if (this.seen.has(key)) return;
+      this.seen.add(key);
+      this.isNews = true;
+      if (hasId) this.ids++;
+    });
+    return { inside, named, hasOlder };
+  }
+
+  /** Rows that begin a page because the page before ended with them: nothing is hidden between such pages. */
+  private rowsAtSeams(): number {
+    const pages = this.shown.toReversed();
+    const countsPages = this.reader.paging().unit !== 'record';
+    return pages.slice(1).reduce((sum, page, n) => {
+      // Numbers that count pages from 1 show the first page twice.
+      const mayBeWhole = countsPages && n === 0;
+      return sum + seamRows(pages[n]!.facts, page.facts, mayBeWhole);
+    }, 0);
+  }
+
+  private beyondReach(): HighwaterError {
+    const { from, second, reach } = this.window;
+    const what = second !== null ? `second ${second}` : `window from ${from}, which has no order,`;
+    return new HighwaterError(
+      'SCAN_BEYOND_REACH',
+      `The ${what} of feed ${this.feed.name} holds more records than paging reaches (${reach}).`,
+    );
+  }
+
+  private pagingIgnored(pages: number): HighwaterError {
+    return new HighwaterError(
+      'SCAN_PAGING_IGNORED',
+      `Feed ${this.feed.name}: ${pages} pages from ${this.window.from} on show the same ${this.seen.size} records again and again ` +
+        'and come to no end, so the server ignores paging; what does not fit into one page cannot be read.',
+    );
+  }
+}
+
+/** On the first page, a row has become visible late in front of the second. On a later page, pages may not be oldest first. */
+function olderOn(n: number): WalkEnd {
+  return n === 0 ? 'begin-again' : 'not-in-order';
+}
+
+/** Two walks showed the same rows in the same places. */
+function areSame(walk: readonly FetchedPage[], before: readonly FetchedPage[]): boolean {
+  const isSamePage = ({ facts: { keys } }: FetchedPage, i: number): boolean => {
+    const other = before[i]!.facts.keys;
+    return keys.length === other.length && keys.every((key, at) => key === other[at]);
+  };
+  return walk.length === before.length && walk.every(isSamePage);
 }

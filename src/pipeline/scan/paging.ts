@@ -45,11 +45,14 @@ export function declaredPaging({ paging: { style }, parameters }: FeedDefinition
   return parameters.updatedSince === null && known.ordered ? { ...known, ordered: false } : known;
 }
 
-/** Value of the paging parameter for page n (from 0) of a walk. */
-export function pageOffset(paging: Paging, n: number): number {
+/**
+ * Value of the paging parameter for page n (from 0) of a walk.
+ * @param before rows that came on the pages before it: a page may be shorter than what was asked for
+ */
+export function pageOffset(paging: Paging, n: number, before: number): number {
   // Counting from 1, page 0 was answered like page 1: asking for 0 stays right when the server comes to count from 0.
   if (n === 0) return 0;
-  return paging.firstPage + (paging.unit === 'record' ? n * paging.pageSize : n);
+  return paging.firstPage + (paging.unit === 'record' ? before : n);
 }
 
 export function withPageSize(paging: Paging, pageSize: number): Paging {

@@ -3,7 +3,7 @@ import type { Logger } from '../../logging/logger';
 import type { ScanPage } from '../../types';
 import type { FetchedPage } from './fetched-page';
 import type { PageReader } from './page-reader';
-import { MOST_RESTARTS, MOST_WALKS, type Window } from './page-walk';
+import { MOST_RESTARTS, MOST_WALKS, type WalkEnd } from './page-walk';
 
 /** What a scan moves along: names as in `ScanProgress`. */
 export interface ScanPosition {
@@ -15,13 +15,22 @@ export interface ScanPosition {
   settled: boolean;
 }
 
-/** Something of a window may be missing: that is warned of, and said by the scan's pages from then on. */
-export async function giveUpOn(window: Window, position: ScanPosition, logger: Logger): Promise<void> {
+/** Rows of a window may be missing. This warns of it, and the scan's pages say so from then on. */
+export async function giveUpOn(
+  { name: feed }: Feed,
+  from: number,
+  end: WalkEnd,
+  position: ScanPosition,
+  logger: Logger,
+): Promise<void> {
   position.settled = false;
+  const why =
+    end === 'repeated'
+      ? 'come again on pages that should hold other rows, in each walk, so the API ignores paging in part'
+      : `kept changing while they were read, over ${MOST_WALKS} walks or ${MOST_RESTARTS} new beginnings`;
   logger.warn(
-    `Feed ${window.feed}: the rows from ${window.from} on kept changing while they were read, over ${MOST_WALKS} walks or ` +
-      `${MOST_RESTARTS} new beginnings. The scan goes on; what is missing is left to a later wide poll or reconcile.`,
-    { feed: window.feed },
+    `Feed ${feed}: the rows from ${from} on ${why}. The scan goes on; what is missing is left to a later wide poll or reconcile.`,
+    { feed },
   );
   // What pages are counted in may have been learned while rows moved: one record too many on each page looks like that.
   await position.reader.learnPaging();

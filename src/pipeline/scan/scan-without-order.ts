@@ -3,9 +3,9 @@ import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { ScanPage } from '../../types';
 import type { PageFacts } from './page-facts';
+import { isSettled, readWindow } from './page-walk';
 import { pagingReach } from './paging';
 import { giveUpOn, lastPage, rewound, type ScanPosition, scanPage } from './scan-pages';
-import { readWindow } from './window';
 
 /**
  * The filter is ignored or the order is not given: everything has to be read before the mark may move. When all of it turns out
@@ -23,7 +23,7 @@ export async function* scanWithoutOrder(
   mayRewind: boolean,
 ): AsyncGenerator<ScanPage, HighwaterError | null> {
   const { reader } = position;
-  const window = { from, second: null, pagingLimit: pagingReach(feed), feed: feed.name };
+  const window = { from, second: null, reach: pagingReach(feed) };
   // Without the filter no request begins at a second: an order is of no use.
   const mayTrust = feed.parameters.updatedSince !== null;
   const order = orderEvidence(from);
@@ -46,13 +46,13 @@ export async function* scanWithoutOrder(
       yield scanPage(position, read.value, false);
       continue;
     }
-    const { first, isSettled } = read.value;
-    if (!isSettled) await giveUpOn(window, position, logger);
+    const { end, page } = read.value;
+    if (!isSettled(read.value)) await giveUpOn(feed, from, end, position, logger);
     // A row that moved while the pages were read may have been missed: it is no older than the first answer.
-    position.highWaterMark = Math.min(greatest, first.knownSecond);
+    position.highWaterMark = Math.min(greatest, page.knownSecond);
     position.shownBelow = greatest + 1;
     reader.setPaging({ ...reader.paging(), ordered: order.isShown() });
-    yield lastPage(position, first);
+    yield lastPage(position, page);
     return null;
   }
 }

@@ -3,11 +3,11 @@ import type { Logger } from '../../logging/logger';
 import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
 import type { FetchedPage } from './fetched-page';
-import { behindFirstPage, mayBeCut } from './first-page';
+import { mayBeCut } from './first-page';
 import { type KeysetCursor, nextStep } from './keyset-cursor';
 import { bringsNothingNew, type PageFacts } from './page-facts';
 import { type PageReader, pageReader } from './page-reader';
-import { MOST_RESTARTS, type Walked, type Window, walkPages } from './page-walk';
+import { MOST_RESTARTS, readBehind, type Window, type WindowRead } from './page-walk';
 import { pagingReach, withPageSize } from './paging';
 import { type Clocks, followClocks } from './present';
 import { giveUpOn, lastPage, rewound, type ScanPosition, scanPage } from './scan-pages';
@@ -209,28 +209,33 @@ class OrderedScan {
   ): AsyncGenerator<ScanPage, WideSecond> {
     const { feed, position, cursor } = this;
     const { reader } = position;
-    const beyond = await behindFirstPage(feed, reader, cursor.anchor, page);
-    if (!reader.paging().ordered) return 'out-of-order';
-    let next: number | null = null;
-    if (typeof beyond === 'string') {
-      const window = { from: cursor.anchor, second, pagingLimit: pagingReach(feed), feed: feed.name };
-      const { end, next: behind } =
-        beyond === 'more' ? yield* walkOf(window, page, position, this.clocks) : { end: beyond, next: null };
-      if (end === 'page-size-changed') return 'read-again';
-      if (end === 'not-in-order' && this.disorders++ > 0) return 'out-of-order';
-      if (end === 'not-settled' || (end !== 'all-read' && this.restarts++ >= MOST_RESTARTS))
-        await giveUpOn(window, position, this.logger);
-      else if (end !== 'all-read') return 'read-again';
-      next = behind;
-    }
+    const window = { from: cursor.anchor, second, reach: pagingReach(feed) };
+    const read = yield* this.readBehind(window, page);
+    const { end, next } = read;
+    if (end === 'page-size-changed') return 'read-again';
+    if (!reader.paging().ordered || (end === 'not-in-order' && this.disorders++ > 0)) return 'out-of-order';
+    const isGivenUp = end === 'not-settled' || end === 'repeated';
+    if (isGivenUp || (end !== 'all-read' && this.restarts++ >= MOST_RESTARTS))
+      await giveUpOn(feed, cursor.anchor, end, position, this.logger);
+    else if (end !== 'all-read') return 'read-again';
     this.moveMark(mark, next ?? second + 1);
     if (next === null) {
-      yield lastPage(position, typeof beyond === 'string' ? page : beyond);
+      yield lastPage(position, read.page);
       return 'end';
     }
     // Not the second that follows: if rows have no time stamp, each of them would show the same rows again.
     this.moveTo({ ...cursor, anchor: next, expectsRows: true });
     return 'read';
+  }
+
+  private async *readBehind(window: Window, first: FetchedPage): AsyncGenerator<ScanPage, WindowRead> {
+    const pages = readBehind(this.feed, this.position.reader, window, first);
+    for (;;) {
+      const { done, value } = await pages.next();
+      if (done) return value;
+      this.clocks.saw(value);
+      yield scanPage(this.position, value, false);
+    }
   }
 }
 
@@ -248,21 +253,5 @@ async function believed(reader: PageReader, anchor: number, expectsRows: boolean
     const odd = isEmpty && expectsRows ? 'empty' : isOutOfOrder(page.facts, anchor) ? 'out of order' : null;
     if (odd === null || met.has(odd)) return page;
     met.add(odd);
-  }
-}
-
-/** The pages of a walk, as those of the scan. */
-async function* walkOf(
-  window: Window,
-  first: FetchedPage,
-  position: ScanPosition,
-  clocks: Clocks,
-): AsyncGenerator<ScanPage, Walked> {
-  const pages = walkPages(position.reader, window, first);
-  for (;;) {
-    const { done, value } = await pages.next();
-    if (done) return value;
-    clocks.saw(value);
-    yield scanPage(position, value, false);
   }
 }

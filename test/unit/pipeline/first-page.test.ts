@@ -23,7 +23,7 @@ async function lookBehind() {
   source = testSource(api);
   const feed = testFeed('ipos');
   const reader = pageReader(feed, source, byIndex, new AbortController().signal);
-  const page = await reader.read(0, 0);
+  const page = await reader.read(0, 0, 0);
   if (page === 'page-size-changed') throw new Error('the first page is small enough');
   return { end: await behindFirstPage(feed, reader, 0, page), learned: reader.learned() };
 }

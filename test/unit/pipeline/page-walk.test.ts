@@ -18,9 +18,9 @@ async function walk(
   const source = pagedSource(({ pageOffset }, request) =>
     show(pageOffset, request).map(([id, updated]) => ({ id, updated })),
   );
-  const reader = pageReader(testFeed('ipos'), source, unknownPaging(2), new AbortController().signal);
-  const whole = { from: 100, second: null, pagingLimit: 1000, feed: 'ipos', ...window };
-  const walked = walkPages(reader, whole);
+  const feed = testFeed('ipos');
+  const reader = pageReader(feed, source, unknownPaging(2), new AbortController().signal);
+  const walked = walkPages(feed, reader, { from: 100, second: null, reach: 1000, ...window });
   for (let pages = 0; ; pages++) {
     const { done, value } = await walked.next();
     if (done) return { ...value, asked: source.asked.map(({ pageOffset }) => pageOffset), pages };
@@ -122,12 +122,12 @@ describe('a walk over pages', () => {
   });
 
   it('goes as far as paging reaches, and no further', async () => {
-    expect(await walk(pagesOf(five), { pagingLimit: 6 })).toMatchObject({ end: 'all-read' });
-    await expect(walk(pagesOf(five), { pagingLimit: 5 })).rejects.toMatchObject({
+    expect(await walk(pagesOf(five), { reach: 6 })).toMatchObject({ end: 'all-read' });
+    await expect(walk(pagesOf(five), { reach: 5 })).rejects.toMatchObject({
       code: 'SCAN_BEYOND_REACH',
       message: expect.stringContaining('window from 100'),
     });
-    await expect(walk(pagesOf(five), { pagingLimit: 5, second: 100 })).rejects.toThrow('second 100');
+    await expect(walk(pagesOf(five), { reach: 5, second: 100 })).rejects.toThrow('second 100');
   });
 
   it('comes to no end where paging is ignored, and says so after twice as many pages as records, and ten', async () => {
@@ -144,5 +144,22 @@ describe('a walk over pages', () => {
       message: expect.stringContaining('15 pages from 100 on show the same 2 records'),
     });
     expect(requests).toBe(15);
+  });
+
+  it('over pages that begin with the last row of the page before ends when twenty rows have come in the same places', async () => {
+    const overlapping = (page: number) =>
+      page === 0 ? five.slice(0, 2) : five.slice(2 * page - 1, 2 * page + 1);
+    const { end, pages } = await walk(overlapping);
+    expect(end).toBe('all-read');
+    expect(pages).toBeLessThan(50);
+  });
+
+  it('over numbers from 1 is complete though the first page comes twice', async () => {
+    expect((await walk((page) => pagesOf(five)(Math.max(0, page - 1)))).end).toBe('all-read');
+  });
+
+  it('over a page that comes in the place of another one says that rows are repeated', async () => {
+    const twice = (page: number) => pagesOf(five)(page === 2 ? 1 : page);
+    expect((await walk(twice)).end).toBe('repeated');
   });
 });

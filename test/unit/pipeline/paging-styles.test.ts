@@ -143,9 +143,31 @@ describe('offsets', () => {
       vendorOf({ style: 'offset', filter: false }, from(50_000, 100)),
       { ...poll, paging: stored },
     );
-    expect(new Set(after.asked.map(({ pageOffset }) => pageOffset % 30))).toEqual(new Set([0]));
+    expect(new Set(after.asked.map(({ pageOffset }) => pageOffset))).toEqual(new Set([0, 30, 60, 90, 100]));
   });
 });
+
+it.each([{ style: 'offset' }, { style: 'offset', filter: false }] as const)(
+  'a cap that changes with each request skips no row (%j)',
+  async (plain) => {
+    const rows = [...from(50_000, 40), ...at(...Array.from({ length: 60 }, () => 50_100))];
+    for (const sized of [true, false])
+      for (const caps of [
+        [30, 7, 20, 3],
+        [7, 30],
+        [30, 30, 30, 4],
+        [30, 1],
+      ]) {
+        const shape = { ...plainShape, ...plain, sized, cap: 30 };
+        const vendor = styledVendor(shape, () => PRESENT * 1000);
+        for (const [i, row] of rows.entries()) vendor.rows.set(`r${i}`, { ...row, id: `r${i}` });
+        vendor.beforeAnswer = (request) => Object.assign(shape, { cap: caps[request % caps.length] });
+        const { error, ids, last, asked, warnings } = await read(shape, vendor, { snapshot: true });
+        expect([error, ids.size, last?.settled, warnings]).toEqual([null, 100, true, []]);
+        expect(asked.length).toBeLessThan(600);
+      }
+  },
+);
 
 describe('one response that holds everything', () => {
   it('is asked for once', async () => {

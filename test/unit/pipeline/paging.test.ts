@@ -38,10 +38,10 @@ function show(
 it('pages are asked for by index from 0 until the paging is known, then by what was learned', () => {
   const unknown = unknownPaging(50);
   expect(unknown).toEqual({ unit: null, firstPage: 0, pageSize: 50, longestPage: null, ordered: true });
-  const offsets = (paging: typeof unknown) => [0, 1, 2].map((n) => pageOffset(paging, n));
+  const offsets = (paging: typeof unknown) => [0, 1, 2].map((n) => pageOffset(paging, n, 20 * n));
   expect(offsets(unknown)).toEqual([0, 1, 2]);
   expect(offsets({ ...unknown, unit: 'page', firstPage: 1 })).toEqual([0, 2, 3]);
-  expect(offsets({ ...unknown, unit: 'record', firstPage: 1 })).toEqual([0, 51, 101]);
+  expect(offsets({ ...unknown, unit: 'record', firstPage: 1 })).toEqual([0, 21, 41]);
 });
 
 it('another page size says nothing about the length of pages, and leaves the rest as known', () => {

@@ -221,6 +221,31 @@ describe('a second that is wider than a page', () => {
     expect(last).toMatchObject({ settled: false, complete: true });
   });
 
+  it('is given up early if a page shows the rows of another one in each walk', async () => {
+    const show = serving(wide);
+    const { asked, last, warnings } = await poll((request) =>
+      show(request.pageOffset === 2 ? { ...request, pageOffset: 1 } : request),
+    );
+    expect(warnings).toEqual([expect.stringContaining('so the API ignores paging in part')]);
+    expect(last).toMatchObject({ settled: false, complete: true });
+    expect(asked.length).toBeLessThan(30);
+  });
+
+  it('is complete if the API counts rows that it does not show', async () => {
+    const all: Row[] = [...wide, ...from(50_200, 100)];
+    const isShown = (row: Row) => !/[258]$/.test(row.id);
+    const { ids, last } = await poll(
+      ({ updatedSince, pageOffset, pageSize }) =>
+        all
+          .filter(({ updated }) => updated! >= updatedSince)
+          .slice(pageOffset, pageOffset + pageSize)
+          .filter(isShown),
+      { snapshot: true },
+      { paging: { style: 'offset' } },
+    );
+    expect([ids.size, last.settled]).toEqual([all.filter(isShown).length, true]);
+  });
+
   it('is read though its pages are too large, and get smaller on the way', async () => {
     const { ids, last } = await poll((asked) => {
       if (asked.pageSize > 8 && asked.pageOffset > 0)

@@ -229,7 +229,7 @@ describe('paging', () => {
     }
   });
 
-  it('that was learned wrong is learned anew at the full page size, though the second that shows it is short', async () => {
+  it('that counts records from 1, though from 0 was learned, shows one row twice and hides none', async () => {
     await simulate({ records: { ipos: 200 }, behaviour: { paging: 'offset', firstPage: 1 } });
     const [record] = [...api.truth('ipos').values()];
     const updated = newestOf('ipos') + 1;
@@ -237,11 +237,9 @@ describe('paging', () => {
     const feed = testFeed('ipos', { pageSize: 50 });
     const wrong = { unit: 'record', firstPage: 0, pageSize: 50, longestPage: null, ordered: true } as const;
     const whole = { snapshot: false, wide: true, whole: true };
-    const first = await scanAll(feed, { ...whole, paging: wrong });
-    expect(first.last.progress).toMatchObject({ settled: false, paging: { unit: 'record', firstPage: 1 } });
-    const second = await scanAll(feed, { ...whole, paging: first.last.progress.paging });
-    expect(second.last.progress.settled).toBe(true);
-    expectEverything('ipos', second);
+    const scanned = await scanAll(feed, { ...whole, paging: wrong });
+    expect(scanned.last.progress.settled).toBe(true);
+    expectEverything('ipos', scanned);
   });
 
   it('that is ignored is no harm while seconds fit into a page', async () => {
