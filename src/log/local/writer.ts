@@ -3,6 +3,7 @@ import type { Logger } from '../../logging/logger';
 import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { recordsOf } from '../gathered';
 import { type Appended, appender, type OwnedTopic } from './append';
+import { checkpointer } from './file/checkpointer';
 import { makeDataFolder } from './file/data-folder';
 import { prepareFile } from './file/file-format';
 import { inPlaceGuard } from './file/same-file';
@@ -54,6 +55,7 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
   const own: Ownership = ownership(db);
   const expire = retention(db);
   const watchWal = walWatch(file, logger);
+  const checkpoints = checkpointer(db, file);
   const assertFile = inPlaceGuard(file, `${file}-wal`);
   let assertLock = (): void => undefined;
   let isPublisher = false;
@@ -90,12 +92,14 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
     releaseFeed: named(own.releaseFeed),
     releaseFolder: named(own.releaseFolder),
     commit: named((batch, ownerEpoch, topics) => {
+      const records = recordsOf(batch);
       const appended: Appended = transaction(() => {
         own.assertOwned(batch.feed, ownerEpoch);
-        return append(topics, recordsOf(batch));
+        return append(topics, records);
       });
       // Only now: a batch that was rolled back is tried again at the same offsets.
       appended.committed();
+      checkpoints.committed(records.length);
       watchWal();
     }),
     append: named((spec, records) => {
@@ -109,6 +113,7 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
     }),
     transact: (work) => inPlace(() => transaction(() => work(db))),
     close() {
+      checkpoints.stop();
       // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing: nobody is
       // waited for. Who only wrote a command must not keep a publisher waiting for it.
       try {

@@ -52,9 +52,9 @@ export function prepareFile(db: Connection, file: string): void {
   if (pragma(db, 'journal_mode') !== 'wal') pragma(db, 'journal_mode = WAL');
   // FULL: a commit is on the disk when it returns, also when the power fails.
   db.exec('PRAGMA synchronous = FULL');
-  // The pages of `latest` change with nearly every batch: a checkpoint each 64 MB writes them back once for many batches.
   db.exec('PRAGMA cache_size = -16000');
-  pragma(db, 'wal_autocheckpoint = 16000');
+  // The limit for when the checkpointer's thread cannot keep up, 200 MB: a checkpoint within a commit blocks the process.
+  pragma(db, 'wal_autocheckpoint = 48000');
   // After a long outside reader has gone, the grown WAL is cut back to this many bytes.
   pragma(db, 'journal_size_limit = 134217728');
   if (hasTables(db, file)) return;

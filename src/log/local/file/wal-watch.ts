@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Logger } from '../../../logging/logger';
 
-/** The WAL is emptied every 64 MB. Beyond this size something must be holding it. */
+/** The WAL is emptied at 200 MB at the latest. Beyond this size something must be holding it. */
 const WAL_LIMIT_BYTES = 256 * 1024 * 1024;
 
 /** To be called after commits: says once when a foreign reader keeps the WAL from being emptied, so that the disk fills. */
