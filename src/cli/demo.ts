@@ -18,6 +18,7 @@ import { type Simulator, startSimulator } from '../simulator/simulator';
 import { version } from '../version';
 import { type DemoFacts, farewell, welcome, whatToTry } from './demo-texts';
 import { eventLine } from './lines/event-line';
+import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, wholeNumberValue } from './process/option-values';
 import { snapshotBars } from './progress/snapshot-bars';
@@ -192,11 +193,12 @@ function showEvents(live: {
     return [changes, ...transitions].map(({ name }) => name);
   });
   const decode = recordDecoder(log.registry);
+  const feedOf = feedsByTopic(config);
   const events = log.commitLog.read(topics, { fromBeginning: false, follow: true, signal });
   return async () => {
     for await (const record of events) {
       const width = widthOf(context.stdout) - 2;
-      const line = eventLine(await decode(record), { width, color, feedAsLabel: true });
+      const line = eventLine(await decode(record), { width, color, feedAsLabel: true, feedOf });
       await context.print(`  ${line}\n`);
     }
   };

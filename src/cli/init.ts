@@ -18,8 +18,9 @@ import { instanceName, runWorker } from '../runtime/worker';
 import { createRedactor } from '../secrets/redaction';
 import { openEndpoint } from './init/endpoint';
 import { type Examined, examine } from './init/examine';
-import { type FeedSection, withFeed } from './init/feed-files';
+import { type FeedSection, guessedDisplay, withFeed } from './init/feed-files';
 import { eventLine } from './lines/event-line';
+import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { widthOf } from './terminal/terminal';
 
@@ -101,6 +102,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
       path: url.pathname,
       query: fixedQuery(url, found),
       schema: path.basename(schemaFile),
+      display: guessedDisplay(found.schema),
     };
     const schema = `${JSON.stringify(found.schema, null, 2)}\n`;
     replaceFiles({ [schemaFile]: schema, [file]: withFeed(before, section) }, () =>
@@ -267,6 +269,7 @@ function summary(section: FeedSection, found: Examined, config: string): string 
     ['updated', `${section.updatedField} (${section.updatedFormat})`],
     ['filter', since],
     ['paging', `${styles[paging.style]}${size}`],
+    ...(section.display?.title === undefined ? [] : [['title', section.display.title] as [string, string]]),
     ['schema', `${section.schema}: ${found.schema.fields.length} fields, from ${found.rows} rows`],
     ...found.leftOut.map((one): [string, string] => ['', `not in it: ${one}`]),
   ];
@@ -307,6 +310,7 @@ async function showFirstEvents(name: string, flags: InitFlags, context: CommandC
       const decode = recordDecoder(registry);
       const color = wantsColor(context.stdout, env);
       const width = widthOf(context.stdout) - 2;
+      const line = { width, color, feedAsLabel: true, feedOf: feedsByTopic(config) };
       await context.print('\nIts first events:\n');
       let shown = 0;
       const topics = [changes.name, deadLetters.name];
@@ -316,7 +320,7 @@ async function showFirstEvents(name: string, flags: InitFlags, context: CommandC
         signal: context.signal,
       })) {
         if (shown++ === SHOWN) break;
-        await context.print(`  ${eventLine(await decode(record), { width, color, feedAsLabel: true })}\n`);
+        await context.print(`  ${eventLine(await decode(record), line)}\n`);
       }
     } finally {
       await commitLog.close();

@@ -10,7 +10,7 @@ import { wantsColor } from '../logging/wants-color';
 import { eventLine } from './lines/event-line';
 import { openLog } from './log/open-log';
 import { recentRecords } from './log/recent-records';
-import { meantTopic, missingTopicNote } from './log/tail-topics';
+import { feedsByTopic, meantTopic, missingTopicNote } from './log/tail-topics';
 import { tolerantDecoder } from './log/tolerant-decoder';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, opsValue, wholeNumberValue } from './process/option-values';
@@ -79,7 +79,7 @@ async function tail(names: readonly string[], flags: TailFlags, context: Command
       if (missing !== null) context.note(`highwater: ${missing}\n`);
     }
     const { decode, exitCode } = tolerantDecoder(registry, context);
-    const text = flags.json === true ? jsonLine : lineForPeople(topics, context);
+    const text = flags.json === true ? jsonLine : lineForPeople(topics, feedsByTopic(config), context);
     let shown = 0;
     for await (const record of wantedRecords(commitLog, topics, flags, context.signal)) {
       const decoded = await decode(record);
@@ -151,10 +151,11 @@ function jsonLine({
 /** Of several topics, each line names its own. */
 function lineForPeople(
   topics: readonly string[],
+  feedOf: ReturnType<typeof feedsByTopic>,
   { stdout, env }: CommandContext,
 ): (record: DecodedRecord) => string {
   const color = wantsColor(stdout, env);
   const topicCells = topics.length < 2 ? 0 : Math.max(...topics.map((topic) => topic.length));
   return (record) =>
-    `${eventLine(record, { width: widthOf(stdout), color, feedAsLabel: false, topicCells })}\n`;
+    `${eventLine(record, { width: widthOf(stdout), color, feedAsLabel: false, feedOf, topicCells })}\n`;
 }

@@ -15,4 +15,9 @@ export const analysts: FeedDefinition = {
   symbolField: null,
   unknowns: { emptyText: false, zero: [], zeroWithout: {} },
   transitions: [],
+  display: {
+    title: 'name_full',
+    facts: ['firm_name', 'ratings_accuracy.smart_score', 'ratings_accuracy.total_ratings'],
+    changes: ['ratings_accuracy.smart_score', 'firm_name', 'ratings_accuracy.overall_success_rate'],
+  },
 };

@@ -38,7 +38,39 @@ export interface FeedDefinition {
   /** Values by which the vendor says "unknown". They become null. */
   readonly unknowns: UnknownValues;
   readonly transitions: readonly TransitionDefinition[];
+  readonly display: Display;
 }
+
+/** How records are shown to people, by `tail` and on the dashboard. Dotted Avro paths. */
+export interface Display {
+  /** Names the record. Default: a text called `name`, `title`, `subject` or the like, else the key. */
+  readonly title?: string | undefined;
+  /** Short code before the title. Default: `symbolField`. */
+  readonly symbol?: string | undefined;
+  /** Shown of a record that has no former image to compare with. Default: its first values. */
+  readonly facts?: readonly string[] | undefined;
+  /** Changed fields that are named before the others. Default: `facts`. */
+  readonly changes?: readonly string[] | undefined;
+}
+
+/** How a transition stands out. */
+export interface TransitionDisplay {
+  /** For a value that has no badge of its own. Default: the name of the field that moved. */
+  readonly badge?: Badge | undefined;
+  /** Event field → value as text → badge. The first field whose value has a badge decides. */
+  readonly badges?: Readonly<Record<string, Readonly<Record<string, Badge>>>> | undefined;
+}
+
+/** Members left out: the mark and the tone of the transition's usual badge, and the value in capitals. */
+export interface Badge {
+  /** A shape, because colour alone does not reach everybody. */
+  readonly mark?: string | undefined;
+  readonly word?: string | undefined;
+  readonly tone?: BadgeTone | undefined;
+}
+
+export const badgeTones = ['alarm', 'warning', 'up', 'down', 'new', 'corrected', 'info'] as const;
+export type BadgeTone = (typeof badgeTones)[number];
 
 /** A scheme of authentication, and where its token comes from. Without tokenEnv and tokenFile it is the general token. */
 export type Auth = {
@@ -125,6 +157,7 @@ interface TransitionBase {
   readonly idSuffix: string;
   /** Event field → `before.<avro path>` or `after.<avro path>`. `event_id`, `caused_by`, `origin`, `ts_ms` are always there. */
   readonly fields: Readonly<Record<string, `before.${string}` | `after.${string}`>>;
+  readonly display?: TransitionDisplay | undefined;
 }
 
 /** A field moves on a known record, or a created record has it for the first time. Keyed by record id. */
@@ -155,4 +188,5 @@ export const usualShape = {
   updatedField: 'updated',
   updatedFormat: 'seconds',
   paging: { style: 'page' },
+  display: {},
 } as const satisfies Partial<FeedDefinition>;

@@ -52,6 +52,22 @@ export const insights: FeedDefinition = {
         date: 'after.date',
         updated: 'after.updated',
       },
+      display: {
+        badge: { word: 'RATING' },
+        badges: {
+          correction: { true: { mark: '↻', word: 'CORRECTION', tone: 'corrected' } },
+          action: {
+            Upgrades: { mark: '▲', word: 'UPGRADE', tone: 'up' },
+            Downgrades: { mark: '▼', word: 'DOWNGRADE', tone: 'down' },
+            'Initiates Coverage On': { mark: '★', word: 'INITIATION', tone: 'new' },
+          },
+        },
+      },
     },
   ],
+  display: {
+    title: 'firm',
+    facts: ['action', 'rating', 'pt', 'date'],
+    changes: ['rating', 'pt', 'action', 'date'],
+  },
 };

@@ -48,6 +48,26 @@ export const ipos: FeedDefinition = {
         status: 'after.deal_status',
         updated: 'after.updated',
       },
+      // The statuses are the vendor's and not a closed set.
+      display: {
+        badge: { mark: '◇', word: 'STATUS' },
+        badges: {
+          status: {
+            Withdrawn: { mark: '⚠', tone: 'alarm' },
+            Postponed: { mark: '‖', tone: 'warning' },
+            Priced: { mark: '◆' },
+            Closed: { mark: '■' },
+            Amended: {},
+            'Initial Filing': { mark: '○', word: 'FILED' },
+            Rumored: { mark: '○' },
+          },
+        },
+      },
     },
   ],
+  display: {
+    title: 'name',
+    facts: ['deal_status', 'date', 'exchange', 'price_public_offering'],
+    changes: ['deal_status', 'price_public_offering', 'price_open', 'price_min', 'price_max', 'date'],
+  },
 };

@@ -1,4 +1,4 @@
-import type { ChangeView, FeedView, PublisherView } from '../../src/admin/dashboard/view';
+import type { ChangeView, FeedView, PublisherView, TransitionView } from '../../src/admin/dashboard/view';
 
 /** What the dashboard's page is told, as it is when all is well; a test says what is otherwise. */
 
@@ -59,6 +59,18 @@ export function aChange(given: Partial<ChangeView> = {}): ChangeView {
     fields: [{ field: 'date', before: '2026-02-03', after: '2026' }],
     moreFields: 0,
     transitions: [],
+    ...given,
+  };
+}
+
+/** A status that moves on. */
+export function aTransition(given: Partial<TransitionView> = {}): TransitionView {
+  return {
+    type: 'DealStatusChanged',
+    mark: '◆',
+    tone: 'info',
+    before: 'Pending',
+    after: 'Priced',
     ...given,
   };
 }

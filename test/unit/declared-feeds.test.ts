@@ -113,6 +113,28 @@ it('a feed whose fields are called what every object answers to runs', async () 
   );
 });
 
+it('a display whose paths lead nowhere is refused, with the field that was meant', () => {
+  const display = { title: 'stat', symbol: 'share.symbl', facts: ['state', 'payed'], changes: ['paid'] };
+  expect(mistakes(declared({ display }, { display: { badges: { agian: {} } } }))).toEqual([
+    'feeds.dividends.display.title (highwater.yaml, line 37): "stat" is no field of the record; did you mean state?',
+    expect.stringMatching(
+      /display\.symbol .*"share\.symbl" is no field of the record; did you mean share\.symbol\?/,
+    ),
+    expect.stringMatching(/display\.facts\.1 .*"payed" is no field of the record/),
+    expect.stringMatching(/display\.badges\.agian .*"agian" is no field of the event/),
+  ]);
+});
+
+it('a badge has a short mark and a tone that is known', () => {
+  const badges = { again: { true: { mark: 'too long', tone: 'loud', wrod: 'X' } } };
+  expect(mistakes(declared({ display: { titel: 'state' } }, { display: { badges } }))).toEqual([
+    expect.stringMatching(/true\.mark .*: found "too long", expected one or two characters$/),
+    expect.stringMatching(/true\.tone .*: found "loud", expected one of alarm, warning, up, /),
+    expect.stringMatching(/true\.wrod .*: is no setting of a feed; known are mark, word, tone$/),
+    expect.stringMatching(/display\.titel .*: is no setting of a feed; known are title, symbol, facts, changes$/),
+  ]);
+});
+
 describe('of schemas', () => {
   it.each([
     ['nothing', null, 'the file "dividend.avsc" cannot be read (ENOENT), expected one beside'],

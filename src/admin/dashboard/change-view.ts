@@ -1,9 +1,7 @@
 import type { DecodedRecord } from '../../avro/codec/record-decoder';
 import { valueAt } from '../../avro/path';
-import type { TransitionDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
-import { subjectOf } from '../../format/subjects';
-import { inTellingOrder } from '../../format/telling-order';
+import { inTellingOrder, shownRecord, shownTransition } from '../../format/display';
 import { vendorText, vendorTexts } from '../../format/vendor-text';
 import type { Op, Origin } from '../../types';
 import type { ChangeView, FieldView, TransitionView } from './view';
@@ -28,21 +26,13 @@ export interface ReadChange {
 }
 
 const MOST_FIELDS = 20;
-/** Of a feed that nobody has said anything about. */
-const FIRST_FACTS = 8;
 
 /** What a change event says to people. */
 export function readChange(feed: Feed, record: DecodedRecord): ReadChange {
   const { before, after, op, changed_fields, source, ts_ms, event_id } = record.value as Envelope;
   const shown = after ?? before ?? {};
-  const subject = subjectOf(record.type!, shown, { key: record.key, symbol: record.headers.symbol });
-  const facts = subject.facts.map(([path]) => path);
-  const fields =
-    op === 'u'
-      ? inTellingOrder(changed_fields, subject.telling, before ?? {}, after ?? {})
-      : facts.length > 0
-        ? facts
-        : firstFacts(shown);
+  const { title, symbol, facts } = shownRecord(feed, shown, record.key);
+  const fields = op === 'u' ? inTellingOrder(feed, changed_fields, before ?? {}, after ?? {}) : facts;
   return {
     eventId: event_id,
     view: {
@@ -50,8 +40,8 @@ export function readChange(feed: Feed, record: DecodedRecord): ReadChange {
       key: vendorText(record.key)!,
       op,
       origin: source.origin,
-      symbol: vendorText(subject.symbol || null),
-      title: vendorText(subject.name)!,
+      symbol: vendorText(symbol || record.headers.symbol || null),
+      title: vendorText(title)!,
       observedAtMs: ts_ms,
       updated: source.updated,
       seq: source.seq,
@@ -67,26 +57,27 @@ export interface ReadTransition {
   readonly view: TransitionView;
 }
 
-/** What an event of its own says: that of the feed's declaration whose type the record has; null for any other record. */
+/** An event of one of the feed's declared transitions as the page shows it; null for any other record. */
 export function readTransition(feed: Feed, record: DecodedRecord): ReadTransition | null {
-  const type = record.type?.split('.').at(-1);
-  const transition = feed.transitions.find((one) => one.type === type);
-  if (transition === undefined) return null;
-  const value = record.value as Fields;
-  if (typeof value.caused_by !== 'string') return null;
-  const [before, after] = (['before', 'after'] as const).map((side) => movedText(transition, side, value));
-  return { causedBy: value.caused_by, view: { type: transition.type, before: before!, after: after! } };
-}
-
-/** `Buy, 110.00`: what the transition watches, from the event's own fields; null where it had none of it. */
-function movedText(transition: TransitionDefinition, side: 'before' | 'after', value: Fields): string | null {
-  const watched = transition.kind === 'field' ? [transition.field] : transition.differs;
-  const texts = watched.map((path) => {
-    const [field] = Object.entries(transition.fields).find(([, from]) => from === `${side}.${path}`) ?? [];
-    return field === undefined ? null : vendorText(value[field]);
-  });
-  const there = texts.filter((text) => text !== null);
-  return there.length === 0 ? null : there.join(', ');
+  const shown = shownTransition(feed, record);
+  const { caused_by } = record.value as Fields;
+  if (shown === null || typeof caused_by !== 'string') return null;
+  const { transition, badge, moves } = shown;
+  /** `Buy, 110.00`; null if none of the values was there. */
+  const joined = (side: 'before' | 'after') => {
+    const texts = moves.map((move) => vendorText(move[side])).filter((text) => text !== null);
+    return texts.length === 0 ? null : texts.join(', ');
+  };
+  return {
+    causedBy: caused_by,
+    view: {
+      type: transition.type,
+      mark: badge.mark,
+      tone: badge.tone,
+      before: joined('before'),
+      after: joined('after'),
+    },
+  };
 }
 
 function fieldView(field: string, before: Fields | null, after: Fields | null): FieldView {
@@ -99,13 +90,4 @@ function fieldOf(record: Fields | null, field: string): unknown {
   if (!field.startsWith('extra.')) return valueAt(record, field);
   const extra = (record?.extra ?? {}) as Fields;
   return extra[field.slice('extra.'.length)] ?? null;
-}
-
-function firstFacts(record: Fields): string[] {
-  return Object.entries(record)
-    .filter(
-      ([name, value]) => name !== 'id' && name !== 'updated' && value !== null && typeof value !== 'object',
-    )
-    .slice(0, FIRST_FACTS)
-    .map(([name]) => name);
 }

@@ -1,4 +1,5 @@
 import type { FeedCondition } from '../../feed-status/verdict';
+import type { BadgeTone } from '../../feeds/definition';
 import type { Op, Origin } from '../../types';
 
 /**
@@ -128,6 +129,9 @@ export interface FieldView {
 export interface TransitionView {
   /** `DealStatusChanged`, `RatingChanged`, … */
   readonly type: string;
+  /** A shape, so that colour is never alone. */
+  readonly mark: string;
+  readonly tone: BadgeTone;
   readonly before: string | null;
   readonly after: string | null;
 }

@@ -1,5 +1,7 @@
 import { parseDocument, stringify } from 'yaml';
-import type { Auth, PagingStyle } from '../../feeds/definition';
+import type { RecordSchema } from '../../avro/schemas';
+import type { Auth, Display, PagingStyle } from '../../feeds/definition';
+import { titleAmong } from '../../format/display';
 import type { FeedKeys } from './infer-schema';
 
 /** What was found out about an endpoint, as `highwater.yaml` says it. */
@@ -15,6 +17,7 @@ export interface FeedSection extends FeedKeys {
   readonly paging: PagingStyle;
   readonly pageSize: number | null;
   readonly schema: string;
+  readonly display: Display | null;
 }
 
 /** The text of `highwater.yaml` with the feed's section in it; everything else stays as it was. */
@@ -53,6 +56,9 @@ function sectionText(section: FeedSection): string {
     ['paging', paging, null],
     ...(pageSize === null ? [] : [['pageSize', pageSize, null] as [string, unknown, null]]),
     ['schema', schema, null],
+    ...(section.display === null
+      ? []
+      : [['display', section.display, 'what people see of a record'] as [string, unknown, string]]),
   ];
   return lines
     .map(([key, value, comment]) => {
@@ -60,4 +66,27 @@ function sectionText(section: FeedSection): string {
       return `${key}: ${text}${comment === null ? '' : ` # ${comment}`}`;
     })
     .join('\n');
+}
+
+const usualFacts = [
+  'status',
+  'state',
+  'stage',
+  'priority',
+  'type',
+  'kind',
+  'amount',
+  'total',
+  'price',
+  'currency',
+];
+
+/** What the names of the fields tell about how a record is shown; null if they tell nothing. */
+export function guessedDisplay({ fields }: RecordSchema): Display | null {
+  const named = fields.filter(({ type }) => ![type].flat().some((one) => typeof one === 'object'));
+  const texts = named.filter(({ type }) => [type].flat().includes('string')).map(({ name }) => name);
+  const title = titleAmong(texts) ?? texts.find((name) => name === 'email' || name === 'login');
+  const facts = usualFacts.filter((fact) => named.some(({ name }) => name === fact));
+  if (title === undefined && facts.length === 0) return null;
+  return { ...(title === undefined ? {} : { title }), ...(facts.length === 0 ? {} : { facts }) };
 }

@@ -1,7 +1,6 @@
 import type { DecodedRecord } from '../../avro/codec/record-decoder';
 import { valueAt } from '../../avro/path';
-import { subjectOf } from '../../format/subjects';
-import { inTellingOrder } from '../../format/telling-order';
+import { inTellingOrder, type ShownFeed, shownRecord } from '../../format/display';
 import { column, harmless } from '../terminal/cells';
 import { cellsIn, type LineText, type Span, type Style, span } from '../terminal/spans';
 import { fieldText, valueText } from '../terminal/value-text';
@@ -26,23 +25,27 @@ const MOST_CHANGES = 6;
 const NARROW_CELLS = 80;
 
 /** A change event: whose it is, and what moved from what to what. */
-export function changeLine(record: DecodedRecord, width: number, feedAsLabel: boolean): LineText {
+export function changeLine(
+  record: DecodedRecord,
+  feed: ShownFeed,
+  width: number,
+  feedAsLabel: boolean,
+): LineText {
   const { before, after, op, changed_fields } = record.value as Envelope;
   const { mark, word, style } = ops[op] ?? { mark: '?', word: op, style: 'plain' as const };
-  const feed = record.type!.split('.').at(-2) ?? '';
-  const label = span(`${mark} ${feedAsLabel ? feed : word}`, style);
+  const label = span(`${mark} ${feedAsLabel ? harmless(feed.name) : word}`, style);
   const shown = after ?? before ?? {};
-  const subject = subjectOf(record.type!, shown, { key: record.key, symbol: record.headers.symbol });
+  const { title, symbol, facts } = shownRecord(feed, shown, record.key);
   const nameWidth = width < NARROW_CELLS ? 15 : 28;
   const head = [
-    span(column(harmless(subject.symbol), 6), 'bold'),
-    span(`${column(harmless(subject.name), nameWidth)} `),
+    span(column(harmless(symbol || (record.headers.symbol ?? '')), 6), 'bold'),
+    span(`${column(harmless(title), nameWidth)} `),
   ];
   const room = width - 6 - nameWidth - 1;
   const rest =
     op === 'u' && before !== null && after !== null
-      ? changes(inTellingOrder(changed_fields, subject.telling, before, after), before, after, room)
-      : [span(subject.facts.map(([, value]) => valueText(value)).join(' · '), 'dim')];
+      ? changes(inTellingOrder(feed, changed_fields, before, after), before, after, room)
+      : [span(facts.map((path) => valueText(valueAt(shown, path))).join(' · '), 'dim')];
   return { label, spans: [...head, ...rest] };
 }
 

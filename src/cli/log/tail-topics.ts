@@ -1,5 +1,7 @@
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
+import type { FeedDefinition } from '../../feeds/definition';
+import { feedDefinitions } from '../../feeds/index';
 import { allTopics, feedTopics } from '../../log/topics';
 
 /**
@@ -40,4 +42,17 @@ export function missingTopicNote(
 function knownTopics({ feeds, topicPrefix }: Config, inLog: readonly string[] | null): readonly string[] {
   const ofFeeds = feeds.flatMap((feed) => allTopics(feedTopics(feed, topicPrefix)).map(({ name }) => name));
   return [...new Set([...ofFeeds, ...(inLog ?? [])])].sort();
+}
+
+/** The feed that a topic belongs to; null for a topic of no feed. A built-in feed that does not run is known, too. */
+export function feedsByTopic({
+  feeds,
+  topicPrefix,
+}: Pick<Config, 'feeds' | 'topicPrefix'>): (topic: string) => FeedDefinition | null {
+  const byTopic = new Map(
+    [...feedDefinitions, ...feeds].flatMap((feed) =>
+      allTopics(feedTopics(feed, topicPrefix)).map(({ name }) => [name, feed] as const),
+    ),
+  );
+  return (topic) => byTopic.get(topic) ?? null;
 }

@@ -93,12 +93,17 @@ function impossibleTypes(schema: RecordSchema): string[] {
 }
 
 function checkPaths(
-  { symbolField, unknowns }: FeedDefinition,
+  { symbolField, unknowns, display }: FeedDefinition,
   { avro, vendor }: RecordPaths,
   add: Add,
 ): void {
   const vendorPaths = [...vendor.keys()];
   if (symbolField !== null) expectOneOf(avro, symbolField, ['symbolField'], add);
+  for (const role of ['title', 'symbol'] as const)
+    if (display[role] !== undefined) expectOneOf(avro, display[role], ['display', role], add);
+  for (const role of ['facts', 'changes'] as const)
+    for (const [index, path] of (display[role] ?? []).entries())
+      expectOneOf(avro, path, ['display', role, index], add);
   for (const [index, path] of unknowns.zero.entries())
     expectOneOf(vendorPaths, path, ['unknowns', 'zero', index], add);
   for (const [path, companion] of Object.entries(unknowns.zeroWithout)) {
@@ -135,6 +140,8 @@ function checkEvent(transition: TransitionDefinition, record: types.RecordType |
   const fields = Object.keys(transition.fields);
   for (const name of fields) expectOneOf(names, name, ['fields', name], add, 'event');
   for (const name of same) expectOneOf(names, name, ['same', name], add, 'event');
+  for (const name of Object.keys(transition.display?.badges ?? {}))
+    expectOneOf(names, name, ['display', 'badges', name], add, 'event');
   checkEventTypes(transition, event.type, record, add);
   const filled = [...alwaysFilled, ...fields, ...same];
   const empty = event.type.fields.filter(

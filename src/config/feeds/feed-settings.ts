@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { type FeedDefinition, type TransitionDefinition, usualShape } from '../../feeds/definition';
+import {
+  badgeTones,
+  type FeedDefinition,
+  type TransitionDefinition,
+  usualShape,
+} from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import {
   bareUrl,
@@ -27,6 +32,18 @@ const sides = () =>
     `before.${string}` | `after.${string}`
   >;
 
+const badge = () =>
+  z
+    .strictObject(
+      {
+        mark: matching(/^\P{Cc}{1,2}$/u, 'one or two characters'),
+        word: text('a word'),
+        tone: oneOf(badgeTones),
+      },
+      { error: 'mark, word and tone' },
+    )
+    .partial();
+
 const transitionBase = {
   type: text('the Avro name of the event'),
   schema: text('a file of an Avro schema'),
@@ -34,6 +51,20 @@ const transitionBase = {
   eventType: text('a CloudEvents type'),
   idSuffix: text('a text such as :status'),
   fields: z.record(z.string(), sides(), { error: 'event fields with before.<field> or after.<field>' }),
+  display: z
+    .strictObject(
+      {
+        badge: badge(),
+        badges: z.record(
+          z.string(),
+          z.record(z.string(), badge(), { error: 'values of the field with badges' }),
+          { error: 'event fields with the badges of their values' },
+        ),
+      },
+      { error: 'badge and badges' },
+    )
+    .partial()
+    .optional(),
 };
 
 const transition: z.ZodType<TransitionDefinition> = z.discriminatedUnion(
@@ -137,6 +168,15 @@ export const feedSettings = z
       transitions: transitions.describe(
         'Moves that are events of their own: a list that replaces that of the definition, or `same-topic`, which publishes those of the definition onto the topic of the feed.',
       ),
+      display: z
+        .strictObject(
+          { title: text('a field'), symbol: text('a field'), facts: texts(), changes: texts() },
+          { error: 'title, symbol, facts and changes' },
+        )
+        .partial()
+        .describe(
+          'How `tail` and the dashboard show a record, by dotted paths: `title` names it (default: a text called `name`, `title`, `subject` or the like, else the key), `symbol` is a short code before the title (default: `symbolField`), `facts` are shown of a new record (default: its first values), and `changes` are the changed fields that are named first (default: `facts`). A transition has a `display` too, with `badge` and `badges`: see [adding a feed](adding-a-feed.md#how-it-is-shown).',
+        ),
       pollInterval: duration(10).describe(
         'Time from one poll to the next. Default: the general `pollInterval`.',
       ),
@@ -210,7 +250,15 @@ export function feedOf(
   overrides: FeedSettings,
   pollIntervalMs: number,
 ): Feed {
-  const { headers: own, parameters, query, unknowns, transitions: written, ...others } = present(overrides);
+  const {
+    headers: own,
+    parameters,
+    query,
+    unknowns,
+    display,
+    transitions: written,
+    ...others
+  } = present(overrides);
   const { pollInterval, overlap, wideOverlap, widePollEvery, reconcileEvery, deleteShare, ...rest } = others;
   const { snapshotMode, ...plain } = rest;
   const base = definition ?? { ...newFeed, name, topic: name };
@@ -222,6 +270,7 @@ export function feedOf(
     parameters: { ...base.parameters, ...present(parameters ?? {}) },
     query: present({ ...base.query, ...query }, null),
     unknowns: { ...base.unknowns, ...present(unknowns ?? {}) },
+    display: { ...base.display, ...display },
     transitions:
       written === 'same-topic'
         ? base.transitions.map((one) => ({ ...one, topic }))

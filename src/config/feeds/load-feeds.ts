@@ -59,7 +59,11 @@ export function loadFeeds(input: LoadFeedsInput): {
   }
   const isWritten = (feed: string, path: readonly PropertyKey[]) =>
     valueAt(sections, [feed, ...path]) !== undefined;
-  for (const { feed, path, problem } of [...feeds.flatMap(checkFeed), ...topicClashes(feeds, isWritten)]) {
+  // A file may give a built-in feed a schema without the fields of its display, which are then not shown.
+  const found = feeds
+    .flatMap(checkFeed)
+    .filter(({ feed, path }) => path[0] !== 'display' || isWritten(feed, ['display']));
+  for (const { feed, path, problem } of [...found, ...topicClashes(feeds, isWritten)]) {
     const full = ['feeds', feed, ...path];
     mistakes.push({ key: full.join('.'), where: file.where(full), problem });
   }
@@ -132,7 +136,7 @@ function reportIssue(
     else add(issue.path, unexpected(found, issue.message));
     return;
   }
-  const known = issue.path.length === 0 ? Object.keys(feedSettings.shape) : membersOf(issue.path[0]);
+  const known = issue.path.length === 0 ? Object.keys(feedSettings.shape) : membersOf(issue.path);
   for (const key of issue.keys) {
     if (issue.path[0] === 'auth' && /^(api_?)?(token|key|password|secret)$/i.test(key)) {
       add(
@@ -147,11 +151,14 @@ function reportIssue(
   }
 }
 
-function membersOf(part: PropertyKey | undefined): readonly string[] {
+function membersOf(path: readonly PropertyKey[]): readonly string[] {
+  const [part, , inTransition] = path;
   if (part === 'parameters') return parameterRoles;
   if (part === 'auth') return authMembers;
   if (part === 'paging') return pagingMembers;
   if (part === 'unknowns') return ['emptyText', 'zero', 'zeroWithout'];
+  if (part === 'display') return ['title', 'symbol', 'facts', 'changes'];
+  if (inTransition === 'display') return path.length === 3 ? ['badge', 'badges'] : ['mark', 'word', 'tone'];
   return [
     'kind',
     'type',
@@ -165,6 +172,7 @@ function membersOf(part: PropertyKey | undefined): readonly string[] {
     'newestBy',
     'differs',
     'same',
+    'display',
   ];
 }
 

@@ -36,6 +36,7 @@ it.each([
       responseKey: 'tickets',
       parameters: { pageSize: 'per_page', updatedSince: 'start_time' },
       paging: { style: 'cursor', parameter: 'cursor', from: 'after_cursor' },
+      display: { title: 'subject', facts: ['status', 'priority'] },
     },
   },
   {
@@ -50,6 +51,7 @@ it.each([
       query: { state: 'all', sort: 'updated', direction: 'asc' },
       parameters: { pageSize: 'per_page', updatedSince: 'since' },
       paging: { style: 'link' },
+      display: { title: 'title', facts: ['state'] },
     },
   },
   {

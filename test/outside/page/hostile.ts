@@ -1,5 +1,5 @@
 import type { ChangeView } from '../../../src/admin/dashboard/view';
-import { aChange } from '../../support/views';
+import { aChange, aTransition } from '../../support/views';
 
 const script = '<script>alert(1)</script>';
 const image = '<img src=x onerror=alert(1)>';
@@ -36,7 +36,9 @@ export function hostileChanges(): ChangeView[] {
         { field: 'notes', before: text, after: null },
       ],
       moreFields: 1_000_000,
-      transitions: [{ type: at % 2 === 0 ? 'DealStatusChanged' : text, before: text, after: text }],
+      transitions: [
+        aTransition({ ...(at % 2 === 0 ? {} : { type: text }), mark: text, before: text, after: text }),
+      ],
     }),
   );
   const extremes: Partial<ChangeView>[] = [
@@ -44,7 +46,7 @@ export function hostileChanges(): ChangeView[] {
     { updated: Number.MAX_SAFE_INTEGER, observedAtMs: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER },
     { updated: -1, observedAtMs: -1, seq: -1 },
     { fields: [{ field: 'a', before: null, after: null }] },
-    { transitions: [{ type: 'RatingChanged', before: null, after: null }] },
+    { transitions: [aTransition({ before: null, after: null })] },
   ];
   return [...changes, ...extremes.map((extreme) => aChange({ key: image, title: image, ...extreme }))];
 }

@@ -1,9 +1,18 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { DecodedRecord } from '../../../src/avro/codec/record-decoder';
 import { eventLine } from '../../../src/cli/lines/event-line';
+import { feedsByTopic } from '../../../src/cli/log/tail-topics';
 import { cellsOf } from '../../../src/cli/terminal/cells';
 
-const base = { topic: 't', partition: 0, logOffset: 0, timestamp: 1_700_000_000_000, key: 'k', headers: {} };
+const feedOf = feedsByTopic({ feeds: [], topicPrefix: '' });
+const base = {
+  topic: 'ipos',
+  partition: 0,
+  logOffset: 0,
+  timestamp: 1_700_000_000_000,
+  key: 'k',
+  headers: {},
+};
 
 function updated(before: Record<string, unknown>, after: Record<string, unknown>): DecodedRecord {
   const same = { id: 'k', ticker: 'ACME', name: 'ACME Corp' };
@@ -18,13 +27,16 @@ function updated(before: Record<string, unknown>, after: Record<string, unknown>
 
 const withdrawn: DecodedRecord = {
   ...base,
+  topic: 'ipos.deal-status',
   type: 'marketdata.ipos.DealStatusChanged',
   value: { id: 'k', name: 'ACME Corp', ticker: 'ACME', previous_status: 'Priced', status: 'Withdrawn' },
 };
 const lowered: DecodedRecord = {
   ...base,
+  topic: 'insights.rating-changes',
   type: 'marketdata.insights.RatingChanged',
   value: {
+    correction: false,
     symbol: 'AAPL',
     firm: 'Firm',
     action: 'Downgrades',
@@ -42,13 +54,34 @@ const repriced = updated(
 
 /** What follows the time. */
 function text(record: DecodedRecord, width = Infinity): string {
-  return eventLine(record, { width, color: false, feedAsLabel: false }).slice(18);
+  return eventLine(record, { width, color: false, feedAsLabel: false, feedOf }).slice(18);
 }
 
 it('tells a transition in one phrase', () => {
   expect(text(withdrawn)).toBe('⚠ WITHDRAWN  ACME Corp (ACME): Priced → WITHDRAWN');
   expect(text(lowered)).toBe('▼ DOWNGRADE  AAPL  Firm: Buy → Hold, pt 110.00 → 95.00');
 });
+
+it.each([
+  [{ correction: true }, '↻ CORRECTION AAPL  Firm: Buy → Hold, pt 110.00 → 95.00'],
+  [{ action: 'Upgrades' }, '▲ UPGRADE    AAPL  Firm: Buy → Hold, pt 110.00 → 95.00'],
+  [{ action: 'constructor' }, '● RATING     AAPL  Firm: Buy → Hold, pt 110.00 → 95.00'],
+  [
+    { action: 'Initiates Coverage On', previous_rating: null, previous_pt: null, previous_date: null },
+    '★ INITIATION AAPL  Firm: Hold, pt 95.00',
+  ],
+])('a rating with %j has its own badge and wording', (given, expected) =>
+  expect(text({ ...lowered, value: { ...(lowered.value as object), ...given } })).toBe(expected),
+);
+
+it.each([
+  ['Postponed', '‖ POSTPONED  k: Priced → POSTPONED'],
+  ['Amended', '◇ AMENDED    k: Priced → Amended'],
+  ['Initial Filing', '○ FILED      k: Priced → Initial Filing'],
+  ['toString', '◇ STATUS     k: Priced → toString'],
+])('the status %s of an offering without a name has its own badge', (status, expected) =>
+  expect(text({ ...withdrawn, value: { previous_status: 'Priced', status } })).toBe(expected),
+);
 
 it('tells what an update moved, the telling fields first and long texts last', () => {
   expect(text(repriced)).toMatch(
@@ -60,15 +93,19 @@ it.each([40, 60, 80, 100, 120])('keeps within %d cells, with and without colour'
   const wide = updated({ name: '東京市場株式会社の長い名前です', date: '2026' }, { date: '2027-01-01' });
   for (const record of [withdrawn, lowered, repriced, wide]) {
     for (const color of [false, true]) {
-      const line = stripVTControlCharacters(eventLine(record, { width, color, feedAsLabel: true }));
+      const line = stripVTControlCharacters(eventLine(record, { width, color, feedAsLabel: true, feedOf }));
       expect(cellsOf(line)).toBeLessThanOrEqual(width);
     }
   }
 });
 
 it('colours only when it is told to', () => {
-  expect(eventLine(withdrawn, { width: 80, color: true, feedAsLabel: false })).toContain('\u001b[31m');
-  expect(eventLine(withdrawn, { width: 80, color: false, feedAsLabel: false })).not.toContain('\u001b');
+  expect(eventLine(withdrawn, { width: 80, color: true, feedAsLabel: false, feedOf })).toContain(
+    '\u001b[31m',
+  );
+  expect(eventLine(withdrawn, { width: 80, color: false, feedAsLabel: false, feedOf })).not.toContain(
+    '\u001b',
+  );
 });
 
 it('lets no value of the vendor begin a line or steer the terminal', () => {
@@ -76,7 +113,7 @@ it('lets no value of the vendor begin a line or steer the terminal', () => {
   const records = [
     updated({ notes: 'n', name: evil }, { notes: evil, name: evil }),
     { ...withdrawn, value: { ...(withdrawn.value as object), name: evil, ticker: evil, status: evil } },
-    { ...base, key: evil, type: 'other.Thing', value: { text: evil } },
+    { ...base, topic: 't', key: evil, type: 'other.Thing', value: { text: evil } },
     { ...base, key: evil, type: null, value: null },
   ];
   for (const record of records) expect(text(record)).not.toMatch(/[\p{Cc}\u202e]/u);
@@ -84,5 +121,5 @@ it('lets no value of the vendor begin a line or steer the terminal', () => {
 
 it('shows a tombstone and a type it does not know', () => {
   expect(text({ ...base, type: null, value: null })).toBe('x tombstone  k');
-  expect(text({ ...base, type: 'other.Thing', value: { a: 1 } })).toBe('= Thing      k  {"a":1}');
+  expect(text({ ...base, topic: 't', type: 'other.Thing', value: { a: 1 } })).toBe('= Thing      k  {"a":1}');
 });

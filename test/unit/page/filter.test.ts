@@ -7,12 +7,12 @@ import {
   toggled,
   toHash,
 } from '../../../src/admin/page/model/filter';
-import { aChange } from '../../support/views';
+import { aChange, aTransition } from '../../support/views';
 
 const withdrawal = aChange({
   symbol: 'HUXIO',
   title: 'Zelinnix Software Group',
-  transitions: [{ type: 'DealStatusChanged', before: 'Pending', after: 'Withdrawn' }],
+  transitions: [aTransition({ after: 'Withdrawn' })],
 });
 const insight = aChange({ feed: 'insights', op: 'c', symbol: 'LGZ', title: 'Dortis Capital' });
 const read = aChange({ feed: 'analysts', op: 'r', symbol: null, title: 'Ann Example' });

@@ -1,6 +1,6 @@
 import { firstModel, lostSince, type Message, type Model, reduce } from '../../../src/admin/page/model/model';
 import { nextPoll } from '../../../src/admin/page/model/next-poll';
-import { aChange, aFeed, aPublisher } from '../../support/views';
+import { aChange, aFeed, aPublisher, aTransition } from '../../support/views';
 
 const told = (...messages: Message[]): Model => messages.reduce(reduce, firstModel);
 const changes = (given: Partial<Extract<Message, { kind: 'changes' }>['view']>): Message => ({
@@ -54,7 +54,7 @@ it('keeps the newest 2000 rows', () => {
 });
 
 it('remembers the types of transitions that it has seen', () => {
-  const of = (type: string) => aChange({ transitions: [{ type, before: null, after: 'x' }] });
+  const of = (type: string) => aChange({ transitions: [aTransition({ type })] });
   const model = told(
     changes({ changes: [of('RatingChanged')] }),
     changes({ changes: [of('DealStatusChanged'), of('RatingChanged')] }),

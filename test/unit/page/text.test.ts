@@ -1,4 +1,4 @@
-import { badgeOf, untold } from '../../../src/admin/page/model/badge';
+import { parted, untold } from '../../../src/admin/page/model/badge';
 import { difference } from '../../../src/admin/page/model/difference';
 import { series } from '../../../src/admin/page/model/series';
 import {
@@ -10,7 +10,7 @@ import {
   timeOfDay,
   typeText,
 } from '../../../src/admin/page/model/text';
-import { aChange } from '../../support/views';
+import { aChange, aTransition } from '../../support/views';
 
 it.each([
   [-5, '0 s'],
@@ -92,30 +92,6 @@ describe('the difference of two texts', () => {
 });
 
 describe('a badge', () => {
-  const status = (after: string) => {
-    const change = aChange({ transitions: [{ type: 'DealStatusChanged', before: 'Pending', after }] });
-    return badgeOf(change, change.transitions[0]!);
-  };
-
-  it('has its own shape for what matters', () => {
-    expect(status('Withdrawn')).toMatchObject({ mark: '⚠', tone: 'alarm' });
-    expect(status('Postponed')).toMatchObject({ mark: '‖', tone: 'warning' });
-  });
-
-  it('shows any value that a vendor thinks of', () => {
-    expect(status('constructor')).toMatchObject({ mark: '●', tone: 'info', after: 'constructor' });
-  });
-
-  it('tells an upgrade from a downgrade by the action of the record', () => {
-    const of = (action: string) =>
-      aChange({
-        fields: [{ field: 'action', before: null, after: action }],
-        transitions: [{ type: 'RatingChanged', before: 'Buy, 40.00', after: 'Sell, 12.00' }],
-      });
-    expect(badgeOf(of('Upgrades'), of('Upgrades').transitions[0]!).tone).toBe('up');
-    expect(badgeOf(of('Downgrades'), of('Downgrades').transitions[0]!).tone).toBe('down');
-  });
-
   it.each([
     ['Hold, 7.00', 'Hold, 10.00', 'Hold, 7.00', '10.00'],
     ['Buy, 40.00', 'Hold, 40.00', 'Buy', 'Hold, 40.00'],
@@ -126,8 +102,7 @@ describe('a badge', () => {
     ['Sell, ', 'Sell, 12.00', 'Sell, –', '12.00'],
     [null, 'Sell, ', null, 'Sell, –'],
   ])('says of %s → %s what moved', (before, after, from, to) => {
-    const change = aChange({ transitions: [{ type: 'RatingChanged', before, after }] });
-    expect(badgeOf(change, change.transitions[0]!)).toMatchObject({ before: from, after: to });
+    expect(parted(aTransition({ before, after }))).toEqual({ before: from, after: to });
   });
 
   it('leaves to the fields what it does not say', () => {
@@ -137,7 +112,7 @@ describe('a badge', () => {
         { field: 'pt', before: null, after: '12.00' },
         { field: 'action', before: null, after: 'Downgrades' },
       ],
-      transitions: [{ type: 'RatingChanged', before: 'Buy, 40.00', after: 'Sell, 12.00' }],
+      transitions: [aTransition({ before: 'Buy, 40.00', after: 'Sell, 12.00' })],
     });
     expect(untold(change).map(({ field }) => field)).toEqual(['action']);
   });

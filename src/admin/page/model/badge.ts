@@ -1,37 +1,7 @@
 import type { ChangeView, FieldView, TransitionView } from '../../dashboard/view';
 
-export type BadgeTone = 'alarm' | 'warning' | 'up' | 'down' | 'info';
-
-export interface Badge {
-  /** A shape, so that colour is never alone. */
-  readonly mark: string;
-  readonly tone: BadgeTone;
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-/** Values are the vendor's and not a closed set: others are shown as they come. */
-const statuses: Readonly<Record<string, readonly [mark: string, tone: BadgeTone]>> = {
-  Withdrawn: ['⚠', 'alarm'],
-  Postponed: ['‖', 'warning'],
-  Priced: ['◆', 'info'],
-  Closed: ['■', 'info'],
-};
-const actions: Readonly<Record<string, readonly [mark: string, tone: BadgeTone]>> = {
-  Upgrades: ['▲', 'up'],
-  Downgrades: ['▼', 'down'],
-  'Initiates Coverage On': ['★', 'info'],
-};
-
-export function badgeOf(change: ChangeView, { type, before, after }: TransitionView): Badge {
-  const action = change.fields.find(({ field }) => field === 'action')?.after ?? '';
-  const known = type === 'RatingChanged' ? own(actions, action) : own(statuses, after ?? '');
-  const [mark, tone] = known ?? ['●', 'info'];
-  return { mark, tone, ...parted(before, after) };
-}
-
 /** `Hold, 7.00` and `Hold, 10.00` as `Hold, 7.00` and `10.00`; `Buy, 40.00` and `Hold, 40.00` as `Buy` and `Hold, 40.00`. */
-function parted(before: string | null, after: string | null): Pick<Badge, 'before' | 'after'> {
+export function parted({ before, after }: TransitionView): Pick<TransitionView, 'before' | 'after'> {
   const old = partsOf(before);
   const now = partsOf(after);
   const isOther = old?.length === now?.length && before !== after;
@@ -57,11 +27,6 @@ export function untold({ fields, transitions }: ChangeView): readonly FieldView[
 
 const isIn = (value: string | null, told: string | null) =>
   value === null || (told !== null && (told === value || told.split(', ').includes(value)));
-
-/** A vendor may name a status `constructor`. */
-function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
-  return Object.hasOwn(table, key) ? table[key] : undefined;
-}
 
 export const opWords: Readonly<Record<ChangeView['op'], { readonly mark: string; readonly word: string }>> = {
   c: { mark: '+', word: 'created' },

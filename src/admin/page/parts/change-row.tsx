@@ -1,6 +1,6 @@
 import { Component } from 'preact';
 import type { ChangeView, FieldView } from '../../dashboard/view';
-import { badgeOf, opWords, untold } from '../model/badge';
+import { opWords, parted, untold } from '../model/badge';
 import { difference } from '../model/difference';
 import type { Row } from '../model/model';
 import { dateAndTime, duration, number, timeOfDay, typeText } from '../model/text';
@@ -26,7 +26,7 @@ export class ChangeRow extends Component<ChangeRowProps> {
   override render({ row, isOpen, isStop, onToggle, onOnly }: ChangeRowProps) {
     const { id, change } = row;
     const { op, feed, symbol, title, observedAtMs } = change;
-    const isAlarming = change.transitions.some((one) => badgeOf(change, one).tone === 'alarm');
+    const isAlarming = change.transitions.some(({ tone }) => tone === 'alarm');
     return (
       <li class={`row${isOpen ? ' open' : ''}${isAlarming ? ' alarming' : ''}`}>
         <button
@@ -63,11 +63,12 @@ function Badges({ change }: { readonly change: ChangeView }) {
   return (
     <>
       {change.transitions.map((transition, at) => {
-        const { mark, tone, before, after } = badgeOf(change, transition);
+        const { type, mark, tone } = transition;
+        const { before, after } = parted(transition);
         return (
-          <span key={at} class={`badge ${tone}`} title={typeText(transition.type)}>
+          <span key={at} class={`badge ${tone}`} title={typeText(type)}>
             <span aria-hidden="true">{mark} </span>
-            <span class="hidden">{typeText(transition.type)}: </span>
+            <span class="hidden">{typeText(type)}: </span>
             {before !== null && before !== after && (
               <>
                 <bdi>{before}</bdi>

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { readChange, readTransition } from '../../../../src/admin/dashboard/change-view';
 import { eventText } from '../../../../src/admin/dashboard/event-text';
 import type { DecodedRecord } from '../../../../src/avro/codec/record-decoder';
+import type { Feed } from '../../../../src/feeds/feed';
 import { anyCharacter } from '../../../support/any-character';
 import { testFeed } from '../../../support/feeds';
 
@@ -63,7 +64,7 @@ it('shows of a record that came or went the facts that name it, on the side wher
 });
 
 it('shows of a feed that is declared elsewhere what its record has first', () => {
-  const feed = testFeed('ipos', { name: 'dividends' });
+  const feed = testFeed('ipos', { name: 'dividends', display: {}, symbolField: null });
   const after = { id: '1', updated: 5, amount: '1.2500', special: true, nested: { a: 1 }, none: null };
   const record = envelope({ op: 'r', after }, 'marketdata.dividends.Envelope', 'key-1');
   expect(readChange(feed, record).view).toMatchObject({
@@ -113,10 +114,28 @@ it('joins what an event of its own watches', () => {
   const record = { ...envelope({}, 'marketdata.insights.RatingChanged'), value };
   expect(readTransition(insights, record)).toEqual({
     causedBy: 'insights:a:1',
-    view: { type: 'RatingChanged', before: 'Buy', after: 'Hold, 95.00' },
+    view: { type: 'RatingChanged', mark: '●', tone: 'info', before: 'Buy', after: 'Hold, 95.00' },
   });
   expect(readTransition(ipos, record)).toBeNull();
   expect(readTransition(insights, { ...record, value: {} })).toBeNull();
+});
+
+it('marks a transition by the values of its event', () => {
+  const marked = (feed: Feed, type: string, value: object) => {
+    const record = { ...envelope({}, type), value: { caused_by: 'x', ...value } };
+    const { mark, tone } = readTransition(feed, record)!.view;
+    return `${mark} ${tone}`;
+  };
+  const rating = (value: object) => marked(insights, 'marketdata.insights.RatingChanged', value);
+  const status = (value: string) => marked(ipos, 'marketdata.ipos.DealStatusChanged', { status: value });
+  expect(rating({ action: 'Downgrades', correction: false })).toBe('▼ down');
+  expect(rating({ action: 'Upgrades', correction: true })).toBe('↻ corrected');
+  expect(['Withdrawn', 'Postponed', 'Priced', 'constructor'].map(status)).toEqual([
+    '⚠ alarm',
+    '‖ warning',
+    '◆ info',
+    '◇ info',
+  ]);
 });
 
 describe('texts of the vendor', () => {
