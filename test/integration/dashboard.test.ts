@@ -161,7 +161,7 @@ it('tells what just changed as the log has it, before and after, with the events
   }
   const withdrawn = shown.find(({ fields }) => fields.some(({ after }) => after === 'Withdrawn'))!;
   expect(withdrawn.transitions).toEqual([
-    { type: 'DealStatusChanged', before: 'Rumored', after: 'Withdrawn' },
+    { type: 'DealStatusChanged', mark: '⚠', tone: 'alarm', before: 'Rumored', after: 'Withdrawn' },
   ]);
   await sees((all) => feed(all, 'ipos').records === 31);
   const { changesPerMinute, requests, owner, isOwn } = feed(told, 'ipos');

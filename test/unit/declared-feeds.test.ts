@@ -131,7 +131,9 @@ it('a badge has a short mark and a tone that is known', () => {
     expect.stringMatching(/true\.mark .*: found "too long", expected one or two characters$/),
     expect.stringMatching(/true\.tone .*: found "loud", expected one of alarm, warning, up, /),
     expect.stringMatching(/true\.wrod .*: is no setting of a feed; known are mark, word, tone$/),
-    expect.stringMatching(/display\.titel .*: is no setting of a feed; known are title, symbol, facts, changes$/),
+    expect.stringMatching(
+      /display\.titel .*: is no setting of a feed; known are title, symbol, facts, changes$/,
+    ),
   ]);
 });
 
