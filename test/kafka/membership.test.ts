@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { AssignerProtocol, type Consumer, Kafka, logLevel } from 'kafkajs';
 import type { CommitLog } from '../../src/log/commit-log';
 import { connectGroup } from '../../src/log/kafka/group/coordinator';
-import { decodeAssignment } from '../../src/log/kafka/group/protocol';
+import { decodeFeeds } from '../../src/log/kafka/group/owners-protocol';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import type { Grant, Membership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
@@ -158,7 +158,13 @@ it('a coordinator that is killed and comes back finds the owners as they were', 
   const before = [a.has(), b.has()];
   await kafka.broker.kill();
   await kafka.broker.restart();
-  await until(async () => (await a.grant(a.has()[0]!)?.confirm(deadline())) === true);
+  // If the broker takes long to come back, the question fails and is asked again.
+  const isConfirmed = async () =>
+    (await a
+      .grant(a.has()[0]!)
+      ?.confirm(deadline())
+      .catch(() => null)) === true;
+  await until(isConfirmed);
   await until(() => all(a, b).length === 3);
   expect([a.has(), b.has()]).toEqual(before);
 });
@@ -222,7 +228,7 @@ it('a member that cannot be understood gets nothing, and keeps nobody from what 
       generationId,
       groupAssignment: [],
     });
-    expect(decodeAssignment(memberAssignment).feeds).toStrictEqual([]);
+    expect(decodeFeeds(memberAssignment).feeds).toStrictEqual([]);
     expect(await a.grant('ipos')!.confirm(deadline())).toBe(true);
     expect(counts(a)).toEqual([3]);
     await odd.leaveGroup({ groupId, memberId });

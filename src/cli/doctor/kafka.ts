@@ -15,7 +15,7 @@ import { inspectTopics } from '../../log/kafka/admin/topic-settings';
 import { commandLines } from '../../log/kafka/connection/admin-commands';
 import { type KafkaConfig, kafkaClient } from '../../log/kafka/connection/client';
 import { examineGroup } from '../../log/kafka/group/examine-group';
-import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/group-settings';
+import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/membership';
 import { commandsTopic, feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import {

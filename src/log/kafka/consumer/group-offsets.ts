@@ -5,7 +5,7 @@ import type { CommandTarget } from '../connection/admin-commands';
 import { kafkaFailure, passesByItself, protocolType } from '../connection/kafka-failure';
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
-import type { TopicPartitions } from './partition-assignment';
+import type { TopicPartitions } from '../group/member-data';
 
 const AGAIN_MS = 100;
 const ANSWER_MS = 10_000;

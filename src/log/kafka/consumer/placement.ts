@@ -6,17 +6,17 @@ import { type Cluster, readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { passesByItself } from '../connection/kafka-failure';
 import type { MemberPlace } from '../group/group-protocol';
+import type { TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/topic-ids';
 import { isLeaderless } from '../reader/fetch-partitions';
-import { type LeaderlessNotes, leaderlessSince } from '../reader/leaderless';
-import { offsetsSince, type PartitionPosition, partitionOffsets } from '../reader/partition-reader';
+import { type LeaderlessNotes, leaderlessSince, type Partition } from '../reader/leaderless';
+import { offsetsSince, partitionOffsets } from '../reader/partition-reader';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
-import type { TopicPartitions } from './partition-assignment';
 import { type ReadingDeps, readFailure } from './reading';
 import { type SharedFetch, sharedFetch } from './shared-fetch';
 
 const AGAIN_MS = 250;
-/** How often it is looked whether partitions without a leader have one, in ms. */
+/** How often to look whether partitions without a leader have one, in ms. */
 const LEADER_LOOK_MS = 1_000;
 
 export interface PlacementDeps extends ReadingDeps {
@@ -25,17 +25,21 @@ export interface PlacementDeps extends ReadingDeps {
   readonly work: GroupOptions['work'];
   /** `topic partition` → its work, also of earlier placements. A partition is worked on once at a time. */
   readonly working: Map<string, Promise<void>>;
-  /** Tells of partitions that have no leader. */
+  /** Tells people of partitions that have no leader. */
   readonly notes: LeaderlessNotes;
   /** When the member joined, in ms since 1970. */
   readonly joinedAt: number;
-  /** A topic was deleted, and another one was created under its name: the partitions are to be given anew. */
+  /** A topic was deleted and created again under its name: the partitions are to be given anew. */
   recreated(topic: string): void;
-  /** What it was given cannot be read at all. */
+  /** The partitions cannot be read at all. */
   failed(error: unknown): void;
 }
 
-type Standing = Pick<AssignedPartition, 'topicId' | 'isRecreated' | 'committed'>;
+/** The topics of a placement. They are always read by these ids, where the brokers know ids. */
+interface OpenTopics {
+  readonly cluster: Cluster;
+  readonly ids: ReadonlyMap<string, string>;
+}
 
 /** What a member has from one generation of the group to the next. */
 export interface Placement {
@@ -43,9 +47,9 @@ export interface Placement {
   readonly partitions: TopicPartitions;
   /** Whether it is worked on. */
   isHeld(): boolean;
-  /** Nothing new is begun. Resolves when what is in hand is done. May be called again. */
+  /** Begins nothing new. Resolves when the work in hand is done. May be called again. */
   finish(): Promise<void>;
-  /** Nothing counts any more that is committed from now on. */
+  /** Anything that is committed from now on does not count. */
   lost(): void;
 }
 
@@ -53,72 +57,62 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   const { kafka, groupId, offsets, working, logger, target, notes, joinedAt } = deps;
   const revoked = new AbortController();
   const over = new AbortController();
-  const topics = Object.keys(partitions).filter((topic) => partitions[topic]!.length > 0);
-  let cluster: Cluster | null = null;
-  /** By topic, where the brokers know ids. */
-  let ids: ReadonlyMap<string, string> = new Map();
-  const works: Promise<void>[] = [];
-  const began = topics.length === 0 ? Promise.resolve() : begin();
+  const all = Object.entries(partitions).flatMap(([topic, numbers]) =>
+    numbers.map((partition): Partition => ({ topic, partition })),
+  );
+  const topics = [...new Set(all.map(({ topic }) => topic))];
+  const connection = { close: (): void => undefined };
+  const worked = all.length === 0 ? Promise.resolve() : workOnAll();
 
-  async function begin(): Promise<void> {
+  async function workOnAll(): Promise<void> {
+    const works: Promise<void>[] = [];
     try {
-      const [committed, ranges] = await Promise.all([
+      const [committed, { opened, ranges }] = await Promise.all([
         offsets.fetch(partitions, revoked.signal),
-        readRanges(),
+        untilKnown(open, AGAIN_MS),
       ]);
       revoked.signal.throwIfAborted();
+      const { cluster, ids } = opened;
       const { recreated } = deps;
       const reading = { target, logger, notes, signal: revoked.signal, topicIds: ids, recreated };
-      const fetching = sharedFetch(cluster!, reading);
-      let waiting = topics.flatMap((topic) => partitions[topic]!.map((partition) => ({ topic, partition })));
-      for (let known = ranges; ; known = await laterRanges()) {
-        const leaderless: typeof waiting = [];
-        for (const place of waiting) {
-          const name = `${place.topic} ${place.partition}`;
-          const range = known.get(name);
-          if (range === undefined) {
-            notes.without(place);
-            leaderless.push(place);
-          } else {
-            const given = { ...standing(place.topic, committed.get(name)), range };
-            works.push(workOn(place, given, fetching));
-          }
+      const fetching = sharedFetch(cluster, reading);
+      let waiting = all;
+      for (let known = ranges; ; known = await laterRanges(cluster)) {
+        for (const one of waiting) {
+          const range = known.get(nameOf(one));
+          if (range === undefined) notes.without(one);
+          else works.push(workOn(one, range, committed.get(nameOf(one)), ids, fetching));
         }
-        waiting = leaderless;
-        if (waiting.length === 0) return;
+        waiting = waiting.filter((one) => !known.has(nameOf(one)));
+        if (waiting.length === 0) break;
       }
     } catch (error) {
       if (!revoked.signal.aborted) deps.failed(error);
     }
+    await Promise.all(works);
   }
 
-  /** What the group did in an earlier topic of the name says nothing about this one. */
-  function standing(topic: string, committed: CommittedOffset | undefined): Standing {
-    const topicId = ids.get(topic) ?? null;
-    const isRecreated = topicId !== null && topicId !== (committed?.topicId ?? topicId);
-    return { topicId, isRecreated, committed: isRecreated ? null : (committed?.next ?? null) };
+  async function open(): Promise<{ opened: OpenTopics; ranges: ReadonlyMap<string, PartitionRange> }> {
+    connection.close();
+    const cluster = acceptLeaderless(readingCluster(kafka));
+    connection.close = () => void cluster.disconnect().catch(() => undefined);
+    await cluster.connect();
+    await cluster.addMultipleTargetTopics(topics);
+    // Once, and before the offsets: the earlier id of a topic that is recreated from then on is refused when it is read.
+    const ids = await topicIds(cluster, topics);
+    return { opened: { cluster, ids }, ranges: await rangesOf(cluster, all, joinedAt) };
   }
 
-  /** By `topic partition`, without those that have no leader. Asked until it is known: brokers that are away come back. */
-  function readRanges(): Promise<ReadonlyMap<string, PartitionRange>> {
-    return untilKnown(async () => {
-      cluster?.disconnect().catch(() => undefined);
-      cluster = acceptLeaderless(readingCluster(kafka));
-      await prepare(cluster);
-      return rangesOf(cluster);
-    }, AGAIN_MS);
-  }
-
-  /** The same, a while later, asked by the connections by which the others are read meanwhile. */
-  async function laterRanges(): Promise<ReadonlyMap<string, PartitionRange>> {
+  /** The ranges a while later. The other partitions are read meanwhile, by the same connections. */
+  async function laterRanges(cluster: Cluster): Promise<ReadonlyMap<string, PartitionRange>> {
     await pause(LEADER_LOOK_MS, revoked.signal);
     return untilKnown(async () => {
-      await cluster!.refreshMetadata();
-      return rangesOf(cluster!);
+      await cluster.refreshMetadata();
+      return rangesOf(cluster, all, joinedAt);
     }, LEADER_LOOK_MS);
   }
 
-  /** @throws what does not pass by itself; the reason of `revoked` */
+  /** Brokers that are away come back. @throws what does not pass by itself; the reason of `revoked` */
   function untilKnown<T>(ask: () => Promise<T>, pauseMs: number): Promise<T> {
     const { signal } = revoked;
     const tried = async () => {
@@ -136,77 +130,43 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     });
   }
 
-  async function prepare(asked: Cluster): Promise<void> {
-    await asked.connect();
-    await asked.addMultipleTargetTopics(topics);
-    // Once, and before the offsets: of a topic that is recreated from then on, the earlier id is refused when it is read.
-    ids = await topicIds(asked, topics);
-  }
-
-  async function rangesOf(asked: Cluster): Promise<ReadonlyMap<string, PartitionRange>> {
-    const [firsts, ends, since] = await Promise.all([
-      partitionOffsets(asked, topics, 'beginning', 'skip'),
-      partitionOffsets(asked, topics, 'end', 'skip'),
-      offsetsSince(asked, topics, leaderlessSince(joinedAt)),
-    ]);
-    const nameOf = ({ topic, partition }: PartitionPosition) => `${topic} ${partition}`;
-    const known = new Set(firsts.map(nameOf));
-    const missing = topics.flatMap((topic) =>
-      partitions[topic]!.filter((partition) => !isLeaderless(asked, { topic, partition }))
-        .map((partition) => `${topic} ${partition}`)
-        .filter((name) => !known.has(name)),
-    );
-    if (missing.length > 0) {
-      // The leader has it from another broker, which knew of it earlier. To leave it out would be to leave it to nobody.
-      throw new HighwaterError(
-        'LOG_FAILED',
-        `no partition ${missing.join(', ')} is known to the broker asked`,
-      );
-    }
-    const endOf = new Map(ends.map((end) => [nameOf(end), Number(end.next)]));
-    const sinceOf = new Map(since.map((one) => [nameOf(one), Number(one.next)]));
-    return new Map(
-      firsts.map((position) => {
-        const [name, first] = [nameOf(position), Number(position.next)];
-        const end = endOf.get(name) ?? first;
-        return [name, { first, end, sinceJoined: sinceOf.get(name) ?? end }];
-      }),
-    );
-  }
-
   function workOn(
-    { topic, partition }: { readonly topic: string; readonly partition: number },
-    given: Standing & { readonly range: PartitionRange },
+    { topic, partition }: Partition,
+    range: PartitionRange,
+    committed: CommittedOffset | undefined,
+    ids: ReadonlyMap<string, string>,
     fetching: SharedFetch,
   ): Promise<void> {
-    const name = `${topic} ${partition}`;
-    /** One after the other: of two that cross, the earlier one could count. */
+    const name = nameOf({ topic, partition });
+    const topicId = ids.get(topic) ?? null;
+    // What the group did in an earlier topic of the name says nothing about this topic.
+    const isRecreated = topicId !== null && topicId !== (committed?.topicId ?? topicId);
+    /** Commits go one after the other: of two that cross, the earlier one could count. */
     let committing: Promise<void> = Promise.resolve();
+    const assigned: AssignedPartition = {
+      topic,
+      partition,
+      topicId,
+      isRecreated,
+      committed: isRecreated ? null : (committed?.next ?? null),
+      range,
+      revoked: revoked.signal,
+      records: (from) => fetching.records(topic, partition, from),
+      commit(next) {
+        const settled = fetching.settled(topic, partition, next);
+        const done = committing.then(() => commit({ topic, topicId, partition, next: settled }));
+        committing = done.catch(() => undefined);
+        return done;
+      },
+    };
     const work = async () => {
       // What an earlier placement was in the middle of and did not finish in time.
       await working.get(name);
-      if (revoked.signal.aborted) return;
-      await deps.work({
-        topic,
-        partition,
-        revoked: revoked.signal,
-        ...given,
-        records: (from) => fetching.records(topic, partition, from),
-        commit(next) {
-          const settled = fetching.settled(topic, partition, next);
-          const done = committing.then(() => commit(topic, partition, settled));
-          committing = done.catch(() => undefined);
-          return done;
-        },
-      });
+      if (!revoked.signal.aborted) await deps.work(assigned);
     };
     const running = work().catch((error: unknown) => {
-      logger.debug('the work on a partition ended; it rests until the group settles anew', {
-        groupId,
-        topic,
-        partition,
-        error,
-      });
+      const what = 'the work on a partition ended; it rests until the group settles anew';
+      logger.debug(what, { groupId, topic, partition, error });
     });
     working.set(name, running);
     running.then(() => {
@@ -215,10 +175,10 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     return running;
   }
 
-  async function commit(topic: string, partition: number, next: number): Promise<void> {
+  async function commit(offset: Partition & CommittedOffset): Promise<void> {
     if (over.signal.aborted) throw groupLost(groupId);
     try {
-      await offsets.commit(place, { topic, topicId: ids.get(topic) ?? null, partition, next }, over.signal);
+      await offsets.commit(place, offset, over.signal);
     } catch (error) {
       throw over.signal.aborted ? groupLost(groupId, error) : error;
     }
@@ -230,14 +190,46 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     isHeld: () => !revoked.signal.aborted,
     async finish() {
       revoked.abort();
-      await began;
-      await Promise.all(works);
-      cluster?.disconnect().catch(() => undefined);
+      await worked;
+      connection.close();
     },
     lost() {
       revoked.abort();
       over.abort();
-      cluster?.disconnect().catch(() => undefined);
+      connection.close();
     },
   };
+}
+
+/** By `topic partition`, without those that have no leader. */
+async function rangesOf(
+  cluster: Cluster,
+  partitions: readonly Partition[],
+  joinedAt: number,
+): Promise<ReadonlyMap<string, PartitionRange>> {
+  const topics = [...new Set(partitions.map(({ topic }) => topic))];
+  const [firsts, ends, since] = await Promise.all([
+    partitionOffsets(cluster, topics, 'beginning', 'skip'),
+    partitionOffsets(cluster, topics, 'end', 'skip'),
+    offsetsSince(cluster, topics, leaderlessSince(joinedAt)),
+  ]);
+  const [firstOf, endOf, sinceOf] = [firsts, ends, since].map(
+    (found) => new Map(found.map((one) => [nameOf(one), Number(one.next)])),
+  ) as [Map<string, number>, Map<string, number>, Map<string, number>];
+  const missing = partitions.filter((one) => !isLeaderless(cluster, one) && !firstOf.has(nameOf(one)));
+  if (missing.length > 0) {
+    // Its leader heard of it from a broker that knew it earlier. If it were left out, nobody would have it.
+    const what = `no partition ${missing.map(nameOf).join(', ')} is known to the broker asked`;
+    throw new HighwaterError('LOG_FAILED', what);
+  }
+  return new Map(
+    [...firstOf].map(([name, first]) => {
+      const end = endOf.get(name) ?? first;
+      return [name, { first, end, sinceJoined: sinceOf.get(name) ?? end }];
+    }),
+  );
+}
+
+function nameOf({ topic, partition }: Partition): string {
+  return `${topic} ${partition}`;
 }

@@ -9,10 +9,10 @@ import type { LeaderlessNotes } from '../reader/leaderless';
 import { fetchDecoded, type PartitionPosition } from '../reader/partition-reader';
 import { positionLost, type ReadingDeps, readFailure } from './reading';
 
-/** How long a broker holds a question where nothing is new, in ms: while other partitions are read, and else. */
+/** How long a broker holds a request when nothing is new, in ms: while other partitions are read, and otherwise. */
 const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];
 /** Pauses between tries, in ms. */
-const [FIRST_PAUSE_MS, MOST_PAUSE_MS] = [50, 1_000];
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [50, 1_000];
 const BYTES_PER_PARTITION = 1_048_576;
 const BATCH_RECORDS = 500;
 
@@ -21,8 +21,8 @@ export interface SharedFetch {
   /** As `AssignedPartition.records`. */
   records(topic: string, partition: number, from: number): AsyncIterable<readonly LogRecord[]>;
   /**
-   * An offset that stands for the same place as another: between the two are no records that readers are shown. Behind the
-   * last record of a transaction comes its marker, which tools would count for a record that nobody has read.
+   * The latest offset that means the same as `next`, because readers are shown no record in between. The last record of a
+   * transaction is followed by its marker, which tools would count as a record that nobody has read.
    */
   settled(topic: string, partition: number, next: number): number;
 }
@@ -30,9 +30,9 @@ export interface SharedFetch {
 export interface SharedFetchDeps extends Pick<ReadingDeps, 'target' | 'logger'> {
   /** Ends all reading. */
   readonly signal: AbortSignal;
-  /** Tells of partitions that have no leader. */
+  /** Tells people of partitions that have no leader. */
   readonly notes: LeaderlessNotes;
-  /** By topic: only the topic of this id is read, and not another one that was created under its name. */
+  /** By topic: only the topic with this id is read, not another one that was created under its name. */
   readonly topicIds: ReadonlyMap<string, string>;
   /** Another topic has the name of one that is read. */
   recreated(topic: string): void;
@@ -40,24 +40,31 @@ export interface SharedFetchDeps extends Pick<ReadingDeps, 'target' | 'logger'> 
 
 interface Reader {
   readonly position: PartitionPosition;
+  /** Fetched, and not handed over yet. */
   readonly waiting: (readonly LogRecord[])[];
-  /** Offset after the last record that was handed over; from there up to `reached` there are none. */
+  /** Offset after the last record that was fetched; null: none was. There are no records from there up to `reached`. */
   behindLast: number | null;
   reached: bigint;
-  failure: { readonly error: unknown } | null;
-  isAsked: boolean;
-  /** Asked for by itself: of several at once brokers do not say which one they refuse. */
-  isAlone: boolean;
+  state: ReaderState;
+  /** How the partition is asked for. `alone`: if brokers refuse several at once, they do not say which one they refuse. */
+  asking: 'together' | 'alone';
   /** In how many answers in a row its topic was not there. */
   missed: number;
-  /** Not asked for until a pause is over: its topic was not there. */
-  isResting: boolean;
   wake(): void;
 }
 
+type ReaderState =
+  | { readonly kind: 'ready' }
+  /** A request for it is under way. */
+  | { readonly kind: 'asked' }
+  /** Its topic was not there: not asked for until a pause is over. */
+  | { readonly kind: 'resting' }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
 /**
- * One request at a time to each broker, for all partitions of which nothing waits to be read: a broker answers the requests of
- * a connection one after the other, so that with one for each partition those without news would hold up the others.
+ * One request at a time to each broker, for all partitions of which no records wait to be worked on: a broker answers the
+ * requests of a connection one after the other, so with one request for each partition those without news would hold up
+ * the others.
  * @param cluster that knows the topics
  */
 export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetch {
@@ -65,9 +72,9 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
   const readers = new Set<Reader>();
   /** Brokers that have a request to answer. */
   const asked = new Set<string>();
-  /** Broker → how often in succession it could not be asked. */
+  /** Broker → how many requests in a row failed. */
   const failures = new Map<string, number>();
-  /** Topics of which that was told: each has several partitions. */
+  /** Topics that `recreated` was called for: each has several partitions. */
   const recreated = new Set<string>();
   signal.addEventListener('abort', () => {
     for (const { wake } of readers) wake();
@@ -81,14 +88,14 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
 
   async function ask(leader: string): Promise<void> {
     const hungry = [...readers].filter((reader) => isHungry(reader) && leaderOf(reader) === leader);
-    const alone = hungry.find(({ isAlone }) => isAlone);
+    const alone = hungry.find(({ asking }) => asking === 'alone');
     const own = alone === undefined ? hungry : [alone];
     const isBusy = own.length < readers.size;
     asked.add(leader);
-    for (const reader of own) reader.isAsked = true;
-    for (const { position } of own) {
-      if (leader === NO_LEADER) notes.without(position);
-      else notes.led(position);
+    for (const reader of own) {
+      reader.state = { kind: 'asked' };
+      if (leader === NO_LEADER) notes.without(reader.position);
+      else notes.led(reader.position);
     }
     try {
       const positions = own.map(({ position }) => position);
@@ -100,16 +107,16 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
         await settle(error, own, leader).catch((failure: unknown) => again(failure, leader));
     } finally {
       asked.delete(leader);
-      for (const reader of own) reader.isAsked = false;
+      for (const reader of own) if (reader.state.kind === 'asked') reader.state = { kind: 'ready' };
       askAll();
     }
   }
 
   function hand(own: readonly Reader[], records: readonly LogRecord[]): void {
     for (const reader of own) {
-      reader.isAlone = false;
+      reader.asking = 'together';
       reader.missed = 0;
-      // Only now: with the position alone, a commit in between would count what is not handed over yet.
+      // Together with the records: if `reached` moved earlier, a commit in between would count records that wait here as done.
       reader.reached = reader.position.next;
       const { topic, partition } = reader.position;
       const mine = records.filter(
@@ -129,26 +136,27 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
     const [isOut, isMissing] = [type === 'OFFSET_OUT_OF_RANGE', type === 'UNKNOWN_TOPIC_OR_PARTITION'];
     if (!isOut && !isMissing && passesByItself(failure)) return again(failure, leader);
     if (own.length > 1) {
-      for (const reader of own) reader.isAlone = true;
+      for (const reader of own) reader.asking = 'alone';
       return;
     }
     const [reader] = own as [Reader];
     if (isMissing) {
+      // The other partitions on that broker are read meanwhile.
       rest(reader);
       return;
     }
     const lost = isOut ? await positionLost(cluster, reader.position) : null;
     if (isOut && lost === null) return again(failure, leader);
-    reader.failure = { error: lost ?? failure };
+    reader.state = { kind: 'failed', error: lost ?? failure };
     reader.wake();
   }
 
-  /** The topic was deleted, or the broker has not heard of it yet. The other partitions on that broker are read meanwhile. */
+  /** The topic was deleted, or the broker has not heard of it yet. */
   async function rest(reader: Reader): Promise<void> {
     const { topic } = reader.position;
-    reader.isResting = true;
+    reader.state = { kind: 'resting' };
     logger.debug('a topic that is read is not there', { topic, missed: reader.missed });
-    await pause(Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** reader.missed++), signal);
+    await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** reader.missed++), signal);
     if (signal.aborted) return;
     const found = await topicIds(cluster, [topic]).catch(() => new Map<string, string>());
     if (signal.aborted) return;
@@ -158,7 +166,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
       deps.recreated(topic);
     }
     await cluster.refreshMetadata().catch(() => undefined);
-    reader.isResting = false;
+    reader.state = { kind: 'ready' };
     askAll();
   }
 
@@ -166,15 +174,15 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
     const tries = failures.get(leader) ?? 0;
     failures.set(leader, tries + 1);
     logger.debug('reading is tried again', { error: failure, tries });
-    await pause(Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries), signal);
+    await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries), signal);
     if (!signal.aborted) await cluster.refreshMetadata().catch(() => undefined);
   }
 
-  function isHungry({ waiting, isAsked, isResting, failure }: Reader): boolean {
-    return waiting.length === 0 && !isAsked && !isResting && failure === null;
+  function isHungry({ waiting, state }: Reader): boolean {
+    return waiting.length === 0 && state.kind === 'ready';
   }
 
-  /** Empty while there is none. */
+  /** @returns empty while the topic is not known */
   function leaderOf({ position: { topic, partition } }: Reader): string {
     try {
       return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0] ?? '';
@@ -185,22 +193,15 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
 
   return {
     async *records(topic, partition, from) {
+      const next = BigInt(from);
       const reader: Reader = {
-        position: {
-          topic,
-          topicId: deps.topicIds.get(topic) ?? null,
-          partition,
-          next: BigInt(from),
-          end: null,
-        },
+        position: { topic, topicId: deps.topicIds.get(topic) ?? null, partition, next, end: null },
         waiting: [],
         behindLast: null,
-        reached: BigInt(from),
-        failure: null,
-        isAsked: false,
-        isAlone: false,
+        reached: next,
+        state: { kind: 'ready' },
+        asking: 'together',
         missed: 0,
-        isResting: false,
         wake: () => undefined,
       };
       readers.add(reader);
@@ -211,8 +212,8 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
           if (batch !== undefined) {
             askAll();
             yield batch;
-          } else if (reader.failure !== null) {
-            throw reader.failure.error;
+          } else if (reader.state.kind === 'failed') {
+            throw reader.state.error;
           } else {
             await new Promise<void>((resolve) => {
               reader.wake = resolve;

@@ -1,57 +1,78 @@
-import { AssignerProtocol } from 'kafkajs';
 import { z } from 'zod';
-import type { ProcessIdentity } from '../group/process-identity';
-import type { Subscriber, TopicPartitions } from './partition-assignment';
+import type { Logger } from '../../../logging/logger';
+import type { GroupProtocol } from '../group/group-protocol';
+import {
+  decodeAssignment,
+  decodeMetadata,
+  encodeAssignment,
+  encodeMetadata,
+  type JoinedMember,
+  memberData,
+  type TopicPartitions,
+} from '../group/member-data';
+import { ownIdentity } from '../group/process-identity';
+import { assignPartitions, type Claims, type Subscriber } from './partition-assignment';
 
-/**
- * What members of a consumer group and their leader send each other: Kafka's own protocol of consumers, so that its tools show
- * who has which partitions, and any consumer can go on with the group. What they need beyond it is JSON in the user data.
- */
-const { MemberMetadata, MemberAssignment } = AssignerProtocol;
+/** Members that speak no protocol in common cannot be in one group. */
+const CONSUMER_PROTOCOL = 'highwater-sticky';
 
-/** Name of the protocol: members that speak none in common cannot be in one group. */
-export const CONSUMER_PROTOCOL = 'highwater-sticky';
+const NO_CLAIMS: Claims = { generation: -1, partitions: {} };
 
-/** Later ones say more than these bytes have. */
-const VERSION = 0;
-
-/** What a later version adds has a default: members of both are in one group while one replaces the other. */
-const subscriberData = z.object({
-  process: z.object({ place: z.string().nullable(), pid: z.number() }).default({ place: null, pid: 0 }),
+const subscriberData = memberData.extend({
   claims: z
     .object({ generation: z.number(), partitions: z.record(z.string(), z.array(z.number())) })
     .default({ generation: -1, partitions: {} }),
 });
 
-export interface JoinedSubscriber extends Subscriber {
-  /** For who comes after it on the same machine. */
-  readonly process: ProcessIdentity;
+export interface SubscriptionDeps {
+  readonly groupId: string;
+  readonly sessionTimeoutMs: number;
+  readonly topics: readonly string[];
+  readonly logger: Logger;
+  /** What this member has now; null: nothing yet. */
+  claims(): Claims | null;
+  /** The partitions of topics that there are. Asked if this member leads the group. */
+  partitions(topics: readonly string[]): Promise<TopicPartitions>;
 }
 
-export function encodeSubscriber({ topics, ...data }: Omit<JoinedSubscriber, 'memberId'>): Buffer {
-  const userData = Buffer.from(JSON.stringify(data), 'utf8');
-  return MemberMetadata.encode({ version: VERSION, topics: [...topics], userData });
+/** How the members of a consumer group share partitions. */
+export function subscription(deps: SubscriptionDeps): Omit<GroupProtocol, 'placed' | 'work'> {
+  const { groupId, sessionTimeoutMs, topics, logger } = deps;
+
+  /** A member that cannot be understood gets nothing, and does not keep the others from their partitions. */
+  function readSubscriber(member: JoinedMember): Subscriber {
+    const { memberId } = member;
+    try {
+      const { topics: wanted, data } = decodeMetadata(member, subscriberData);
+      return { memberId, topics: wanted, claims: data.claims };
+    } catch (error) {
+      const what = `The member ${memberId} of group ${groupId} is of another program; it gets no partitions.`;
+      logger.warn(what, { error });
+      return { memberId, topics: [], claims: NO_CLAIMS };
+    }
+  }
+
+  return {
+    name: CONSUMER_PROTOCOL,
+    // Members first finish the work in hand, which may take one session timeout; the rest is for what comes before and after.
+    rebalanceTimeoutMs: 2 * sessionTimeoutMs,
+    introduction() {
+      const { generation, partitions } = deps.claims() ?? NO_CLAIMS;
+      return encodeMetadata(topics, { process: ownIdentity(), claims: { generation, partitions } });
+    },
+    async divide(members) {
+      const known = members.map(readSubscriber);
+      const found = await deps.partitions([...new Set(known.flatMap((one) => one.topics))]);
+      return [...assignPartitions(known, found)].map(([memberId, partitions]) => ({
+        memberId,
+        memberAssignment: encodeAssignment(partitions),
+      }));
+    },
+    isPassing: () => false,
+  };
 }
 
-/** @throws Error when it is of another program */
-export function decodeSubscriber(memberId: string, metadata: Buffer): JoinedSubscriber {
-  // kafkajs reads as many topics as the bytes claim to hold, and stands still over what are none.
-  const claimed = metadata.length < 6 ? 0 : metadata.readInt32BE(2);
-  if (claimed < 0 || claimed > metadata.length) throw new Error(`member ${memberId} speaks another protocol`);
-  const decoded = MemberMetadata.decode(metadata);
-  if (decoded === null) throw new Error(`member ${memberId} says nothing`);
-  const data = subscriberData.parse(JSON.parse(decoded.userData.toString('utf8')));
-  return { memberId, topics: decoded.topics, ...data };
-}
-
-export function encodePartitions(partitions: TopicPartitions): Buffer {
-  const assignment = Object.fromEntries(
-    Object.entries(partitions).map(([topic, numbers]) => [topic, [...numbers]]),
-  );
-  return MemberAssignment.encode({ version: VERSION, assignment, userData: Buffer.alloc(0) });
-}
-
-/** None where the leader gave none. */
+/** @returns no partitions if the leader gave none */
 export function decodePartitions(assignment: Buffer): TopicPartitions {
-  return MemberAssignment.decode(assignment)?.assignment ?? {};
+  return decodeAssignment(assignment)?.partitions ?? {};
 }

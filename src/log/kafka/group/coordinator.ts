@@ -3,9 +3,9 @@ import { readingCluster } from '../connection/cluster';
 import { protocolType } from '../connection/kafka-failure';
 
 /**
- * The requests by which one keeps a place in a group, as kafkajs has them inside. Its consumer is not used for that: its
- * heartbeats wait for its fetches, a coordinator that died is asked again until it is back, failures add up over its life
- * until it crashes, and it then comes back as another member beside its own ghost (`docs/decisions/0012`).
+ * The requests that keep a place in a group, as kafkajs has them inside. Its consumer is not used for that: its heartbeats
+ * wait for its fetches, it asks a coordinator that died until that one is back, its failures add up over its life until it
+ * crashes, and it then comes back as another member beside its own ghost (`docs/decisions/0012`).
  */
 export interface Coordinator {
   joinGroup(request: {
@@ -22,7 +22,7 @@ export interface Coordinator {
     readonly groupId: string;
     readonly generationId: number;
     readonly memberId: string;
-    /** Of the leader: what each gets. */
+    /** What each member gets; empty, unless this member leads the group. */
     readonly groupAssignment: readonly { readonly memberId: string; readonly memberAssignment: Buffer }[];
   }): Promise<{ readonly memberAssignment: Buffer }>;
   heartbeat(request: {
@@ -33,9 +33,9 @@ export interface Coordinator {
   leaveGroup(request: { readonly groupId: string; readonly memberId: string }): Promise<unknown>;
   describeGroups(request: { readonly groupIds: readonly string[] }): Promise<{
     readonly groups: readonly {
-      /** `Stable`, `Empty`, `Dead`; else it is settling. */
+      /** `Stable`, `Empty` or `Dead`; any other: it is settling. */
       readonly state: string;
-      readonly members: readonly (Joined['members'][number] & { readonly memberAssignment: Buffer })[];
+      readonly members: readonly DescribedMember[];
     }[];
   }>;
   deleteGroups(groupIds: readonly string[]): Promise<unknown>;
@@ -75,8 +75,19 @@ export interface Joined {
   readonly generationId: number;
   readonly memberId: string;
   readonly leaderId: string;
-  /** All, where this member is the leader. */
+  /** All members, if this member is the leader. */
   readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
+}
+
+/** A member of a group, of whatever program, as the coordinator describes it. */
+export interface DescribedMember {
+  readonly memberId: string;
+  /** What its client calls itself. */
+  readonly clientId: string;
+  /** `/10.0.0.7` */
+  readonly clientHost: string;
+  readonly memberMetadata: Buffer;
+  readonly memberAssignment: Buffer;
 }
 
 interface AskedBroker {
@@ -93,11 +104,11 @@ interface GroupCluster {
   findBroker(node: { readonly nodeId: string }): Promise<AskedBroker & Coordinator>;
 }
 
-/** Connections to the brokers for the sake of one group; made anew after a failure, which forgets what may be wrong. */
+/** Connections to the brokers for one group. After a failure a new one forgets what may be wrong. */
 export interface GroupConnection {
   /** @throws what kafkajs throws, also GROUP_AUTHORIZATION_FAILED, which its own look-up hides */
   coordinator(): Promise<Coordinator>;
-  /** Nobody waits for it: on a dead broker it takes its time. */
+  /** Does not wait until the connections are closed: a dead broker takes its time. */
   drop(): void;
 }
 
@@ -107,8 +118,8 @@ export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
   let last: Promise<unknown> = Promise.resolve();
 
   /**
-   * One request after the other. When a session with the brokers is to be renewed (`connections.max.reauth.ms`), kafkajs does so before
-   * the next request, and takes the answer to one that is under way for that to its login.
+   * One request after the other. When a session with the brokers is to be renewed (`connections.max.reauth.ms`), kafkajs
+   * logs in before the next request, and takes the answer to a request that is under way for the answer to its login.
    */
   function inTurn<Request, Answer>(ask: (request: Request) => Promise<Answer>) {
     return (request: Request): Promise<Answer> => {
@@ -135,14 +146,14 @@ export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
     async coordinator() {
       connected ??= cluster.connect().then(() => cluster.refreshMetadata());
       await connected;
-      // At once: one that hangs holds nobody up.
+      // All at once: a broker that hangs does not hold up the others.
       const answers = cluster.getNodeIds().map(async (nodeId) => {
         const broker = await cluster.findBroker({ nodeId });
         const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
         return asking(await cluster.findBroker({ nodeId: String(coordinator.nodeId) }));
       });
       return Promise.any(answers).catch(({ errors }: AggregateError) => {
-        // What a broker says tells more than that another one could not be reached.
+        // The answer of a broker says more than the failure to reach another broker.
         throw (
           errors.find((error) => protocolType(error) !== null) ??
           errors[0] ??

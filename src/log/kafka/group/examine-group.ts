@@ -4,11 +4,10 @@ import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
 import { readingCluster } from '../connection/cluster';
 import { kafkaFailure, protocolType } from '../connection/kafka-failure';
-import type { Coordinator } from './coordinator';
-import { assignmentOf } from './owners';
-import { decodeMember, PROTOCOL } from './protocol';
+import type { Coordinator, DescribedMember } from './coordinator';
+import { decodeFeeds, decodeInstance, OWNERS_PROTOCOL } from './owners-protocol';
 import { endForeign, refusalOf } from './refusals';
-import { type DescribedMember, isElsewhere, settledMembers } from './settled-members';
+import { isElsewhere, settledMembers } from './settled-members';
 
 export interface ExamineGroup {
   readonly kafka: Kafka;
@@ -18,17 +17,17 @@ export interface ExamineGroup {
   readonly signal: AbortSignal;
 }
 
-/** One instance, and the feeds that it has: none while it waits. */
+/** An instance, and the feeds that it has: none while it waits. */
 export interface InstanceReport {
   readonly instance: string;
   readonly feeds: readonly string[];
 }
 
 /**
- * Whether an instance could join the group, and who is in it. It joins under a member id that nobody was given: the brokers check
- * permission, session timeout and protocol, and then refuse it, so that no member notices. No group comes to be by it, nor the
- * topic in which the brokers keep groups.
- * @returns null: no broker coordinates the group; there is none then
+ * Whether an instance could join the group, and which instances are in it. It joins under a member id that the brokers never
+ * gave: they check permission, session timeout and protocol, and then refuse it, so that no member notices. This creates
+ * neither the group nor the topic in which the brokers keep groups.
+ * @returns null: no broker coordinates the group, so there is none
  * @throws HighwaterError KAFKA_*, CONFIG_INVALID (session timeout), LOG_FAILED (members of other programs; does not settle);
  * the signal's reason
  */
@@ -65,7 +64,7 @@ async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: ExamineGroup): P
   try {
     await cluster.connect();
     await cluster.refreshMetadata();
-    // To look for the coordinator would make the topic of the groups: each broker knows whether it is the one.
+    // Looking for the coordinator would create the topic of the groups. Each broker knows whether it is the coordinator.
     for (const nodeId of cluster.getNodeIds()) {
       const broker = await cluster.findBroker({ nodeId });
       const answer = await broker.joinGroup(nobody(groupId, sessionTimeoutMs)).then(
@@ -97,16 +96,36 @@ function nobody(groupId: string, timeoutMs: number): Parameters<Coordinator['joi
     memberId: NOBODY,
     sessionTimeout: timeoutMs,
     rebalanceTimeout: timeoutMs,
-    groupProtocols: [{ name: PROTOCOL, metadata: Buffer.alloc(0) }],
+    groupProtocols: [{ name: OWNERS_PROTOCOL, metadata: Buffer.alloc(0) }],
   };
 }
 
-/** Null of another program. */
+/** @returns null if the member is of another program */
 function instanceOf(member: DescribedMember): InstanceReport | null {
   try {
-    const { instance } = decodeMember(member.memberId, member.memberMetadata);
-    return { instance, feeds: assignmentOf(member)?.feeds ?? [] };
+    const { instance } = decodeInstance(member);
+    return { instance, feeds: decodeFeeds(member.memberAssignment).feeds };
   } catch {
     return null;
   }
+}
+
+/**
+ * Which instance has each feed, as the coordinator of the group knows it. Asks without joining.
+ * @throws what kafkajs throws; LOG_FAILED when the group does not settle; the signal's reason
+ */
+export async function groupOwners(
+  kafka: Kafka,
+  groupId: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const owners = (await settledMembers(kafka, groupId, signal)).flatMap(({ memberAssignment }) => {
+    try {
+      // Each member was told about all of them.
+      return Object.entries(decodeFeeds(memberAssignment).owners);
+    } catch {
+      return [];
+    }
+  });
+  return new Map(owners);
 }

@@ -1,4 +1,4 @@
-import type { Joined } from './coordinator';
+import type { JoinedMember } from './member-data';
 
 /** What a member was given. It holds until the next one. */
 export interface MemberPlace {
@@ -7,32 +7,25 @@ export interface MemberPlace {
   readonly assignment: Buffer;
 }
 
-export type JoinedMember = Joined['members'][number];
-
-export interface Division {
-  readonly memberId: string;
-  readonly memberAssignment: Buffer;
-}
-
-/** What the members of a group share, and how: theirs to say, the loop only carries it. */
+/** What the members of a group share, and how. The member's loop carries it and does not look inside. */
 export interface GroupProtocol {
-  /** Members that speak none in common cannot be in one group. */
+  /** Members that speak no protocol in common cannot be in one group. */
   readonly name: string;
-  /** How long the group waits for members to join again, in ms. One that gives no sign of life it does not wait for. */
+  /** How long the group waits for members to join again, in ms. It does not wait for a member without signs of life. */
   readonly rebalanceTimeoutMs: number;
   /** Asked at every join. */
   introduction(): Buffer;
-  /** Where this member leads. */
-  divide(members: readonly JoinedMember[]): Promise<readonly Division[]>;
+  /** Asked of the member that leads the group. */
+  divide(
+    members: readonly JoinedMember[],
+  ): Promise<readonly { readonly memberId: string; readonly memberAssignment: Buffer }[]>;
   /** The group has settled. */
   placed(place: MemberPlace): void;
-  /** Whether a member will never join again. */
-  isGhost(member: JoinedMember): boolean;
   /** Whether the group is to be deleted when this member was the last. */
   isPassing(): boolean;
-  /** Of members that have work in hand. */
+  /** Left out by members that have no work in hand. */
   readonly work?: {
-    /** The place is to be given up: resolves when what is in hand is done, while signs of life go on. May be called again. */
+    /** The place is to be given up. Resolves when the work in hand is done; signs of life go on meanwhile. May be called again. */
     finish(): Promise<void>;
     /** The group goes on without what this member had. */
     lost(): void;

@@ -4,15 +4,16 @@ import type { Logger } from '../../../logging/logger';
 import { protocolType } from '../connection/kafka-failure';
 import { type Coordinator, connectGroup, type GroupConnection, type Joined } from './coordinator';
 import type { GroupProtocol } from './group-protocol';
+import { isGhost } from './member-data';
 
 export interface MemberDeps {
   readonly kafka: Kafka;
   readonly groupId: string;
-  /** After so long without a sign of life the others go on without this member, in ms. */
+  /** After this long without a sign of life the others go on without this member, in ms. */
   readonly sessionTimeoutMs: number;
   readonly logger: Logger;
   readonly protocol: GroupProtocol;
-  /** The place was confirmed by an answer to something asked after `marked`. */
+  /** The place was confirmed by the answer to a question that was asked after `marked`. */
   confirmed(marked: number): void;
   /** The group cannot be reached, and is asked again. @returns whether only a person can fix that */
   failed(error: unknown): boolean;
@@ -30,81 +31,97 @@ export interface GroupMember {
 
 const LEAVE_MS = 3_000;
 const CONNECT_MS = 10_000;
-const MOST_PAUSE_MS = 2_000;
-const MOST_REFUSED_PAUSE_MS = 60_000;
+const LONGEST_PAUSE_MS = 2_000;
+const LONGEST_REFUSED_PAUSE_MS = 60_000;
+
+/** Where a member stands with its group. */
+type Standing =
+  | { readonly kind: 'outside' }
+  /** The connection brings no other answer than this one; the first answer of all tells the member its id. */
+  | { readonly kind: 'joining'; readonly answer: Promise<Joined> }
+  /** As far as is known: the group may have gone on meanwhile. */
+  | { readonly kind: 'placed'; readonly generation: number };
+
+const OUTSIDE: Standing = { kind: 'outside' };
+
+interface MemberState {
+  /** Empty: the coordinator has not given one, or has forgotten it. */
+  memberId: string;
+  standing: Standing;
+  /** `rejoin` is done at the next sign of life. `leave`: it never joins again, and finishes its work. */
+  intent: 'stay' | 'rejoin' | 'leave';
+  /** In a row. */
+  failures: number;
+}
 
 /**
- * Keeps a place in a group until it leaves: joins, and where it leads, divides what there is; gives signs of life; joins again
- * when the others come and go, when the group went on without it, and when the coordinator is another. Where members have work
- * in hand, one whose connection broke asks first whether its place still holds: for each that joins all put their work down.
+ * Keeps a place in a group until it leaves. It joins, and divides what there is if it leads the group; gives signs of life;
+ * joins again when others come and go, when the group went on without it, and when the coordinator is another broker. If
+ * members have work in hand, a member whose connection broke asks first whether its place still holds, because all members
+ * put their work down for each one that joins.
  */
 export function joinGroup(deps: MemberDeps): GroupMember {
   const { kafka, groupId, sessionTimeoutMs, logger, protocol } = deps;
   /** Three may be lost. */
   const heartbeatMs = Math.min(1_000, sessionTimeoutMs / 8);
   const answerMs = Math.round(sessionTimeoutMs / 3);
-  /** A coordinator that came back still knows who comes by then. */
-  const mostPauseMs = Math.min(MOST_PAUSE_MS, sessionTimeoutMs / 4);
-  const leaving = new AbortController();
   const link = new CoordinatorLink(kafka, groupId);
   const signs = new SignsOfLife();
-  let memberId = '';
-  /** Of the place that holds, as far as is known. */
-  let generation: number | null = null;
-  let failures = 0;
-  let isEnding = false;
-  /** A join without an answer: its connection brings no other answer. The first answer of all tells this member its id. */
-  let joining: { readonly memberId: Promise<string> } | null = null;
-  let isToRejoin = false;
-
+  /** Aborted when signs of life end. */
+  const over = new AbortController();
+  const state: MemberState = { memberId: '', standing: OUTSIDE, intent: 'stay', failures: 0 };
   const living = live();
 
   async function live(): Promise<void> {
-    while (!leaving.signal.aborted) {
+    while (!over.signal.aborted) {
       try {
         const coordinator = await inTime(link.connect(), CONNECT_MS);
         link.coordinator = coordinator;
-        if (generation === null) {
-          // A coordinator that hangs is found out by a question that is answered soon; a join may take its time.
+        if (state.standing.kind !== 'placed') {
+          // A question that is answered soon shows whether the coordinator hangs; a join may take its time.
           await removeGhosts(coordinator);
-          generation = await takePlace(coordinator);
+          state.standing = { kind: 'placed', generation: await takePlace(coordinator) };
         }
-        await keepPlace(coordinator, generation);
+        await keepPlace(coordinator, state.standing.generation);
         vacate();
       } catch (error) {
-        if (leaving.signal.aborted) return;
+        if (over.signal.aborted) return;
+        const { memberId, failures } = state;
         const type = protocolType(error);
         const isRegrouping = type !== null && regrouping.has(type);
         logger.debug('the place in the group is to be taken anew', { groupId, memberId, failures, error });
-        if (type === 'UNKNOWN_MEMBER_ID') memberId = '';
+        if (type === 'UNKNOWN_MEMBER_ID') state.memberId = '';
         if (isRegrouping || protocol.work === undefined) vacate();
-        if (isRegrouping && failures < 3) {
-          failures++;
-          continue;
-        }
-        link.drop();
-        failures++;
-        // Brokers lock out who comes again and again with a wrong password.
-        const [first, most] = deps.failed(error) ? [1_000, MOST_REFUSED_PAUSE_MS] : [50, mostPauseMs];
-        await pause(Math.min(most, first * 2 ** failures), leaving.signal);
+        state.failures++;
+        if (!isRegrouping || failures >= 3) await pauseAfter(error);
       }
     }
   }
 
+  async function pauseAfter(error: unknown): Promise<void> {
+    link.drop();
+    // Brokers lock out a client that comes again and again with a wrong password.
+    const [first, longest] = deps.failed(error)
+      ? [1_000, LONGEST_REFUSED_PAUSE_MS]
+      : // A coordinator that comes back by then still knows its members.
+        [50, Math.min(LONGEST_PAUSE_MS, sessionTimeoutMs / 4)];
+    await pause(Math.min(longest, first * 2 ** state.failures), over.signal);
+  }
+
   function vacate(): void {
-    generation = null;
+    state.standing = OUTSIDE;
     protocol.work?.lost();
   }
 
-  /** A join waits for all members, and the group cannot know that one was killed; on its own machine that can be seen. */
+  /** A join waits for all members, and the group cannot know that a process was killed. On its own machine a member can see it. */
   async function removeGhosts(coordinator: Coordinator): Promise<void> {
     const { groups } = await inTime(coordinator.describeGroups({ groupIds: [groupId] }), answerMs);
     for (const member of groups.flatMap(({ members }) => members)) {
-      if (!protocol.isGhost(member)) continue;
-      const { memberId: id } = member;
-      logger.debug('a member whose process has ended is taken out of the group', { groupId, memberId: id });
-      // Another one may have taken it out already.
-      await inTime(coordinator.leaveGroup({ groupId, memberId: id }), answerMs).catch((error: unknown) => {
+      if (!isGhost(member)) continue;
+      const { memberId } = member;
+      logger.debug('a member whose process has ended is taken out of the group', { groupId, memberId });
+      await inTime(coordinator.leaveGroup({ groupId, memberId }), answerMs).catch((error: unknown) => {
+        // Another member may have taken it out already.
         if (protocolType(error) !== 'UNKNOWN_MEMBER_ID') throw error;
       });
     }
@@ -112,89 +129,87 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   /** @returns the generation in which the group has settled */
   async function takePlace(coordinator: Coordinator): Promise<number> {
-    // What was in hand is finished: there is nothing more to come for it.
-    if (isEnding) await unlessAborted(new Promise<never>(() => undefined), leaving.signal);
+    // The work in hand is finished, and there is nothing more to come.
+    if (state.intent === 'leave') await unlessAborted(new Promise<never>(() => undefined), over.signal);
     const mark = signs.asked;
-    const joined = await join(coordinator);
-    const { generationId } = joined;
-    memberId = joined.memberId;
-    const isLeader = joined.leaderId === memberId;
+    const { generationId, memberId, leaderId, members } = await join(coordinator);
+    state.memberId = memberId;
+    const isLeader = leaderId === memberId;
     const given = coordinator.syncGroup({
       groupId,
       generationId,
       memberId,
-      groupAssignment: isLeader ? await inTime(protocol.divide(joined.members), sessionTimeoutMs) : [],
+      groupAssignment: isLeader ? await inTime(protocol.divide(members), sessionTimeoutMs) : [],
     });
-    // The leader may have died over its division: the coordinator then tells everybody to join again.
-    const { memberAssignment } = await inTime(given, 2 * sessionTimeoutMs);
-    leaving.signal.throwIfAborted();
-    if (!isEnding) protocol.placed({ memberId, generation: generationId, assignment: memberAssignment });
+    // The leader may have died over its division: the coordinator then tells all members to join again.
+    const { memberAssignment: assignment } = await inTime(given, 2 * sessionTimeoutMs);
+    over.signal.throwIfAborted();
+    if (state.intent !== 'leave') protocol.placed({ memberId, generation: generationId, assignment });
     confirm(mark);
     return generationId;
   }
 
   async function join(coordinator: Coordinator): Promise<Joined> {
-    isToRejoin = false;
     const { name, rebalanceTimeoutMs } = protocol;
-    const metadata = protocol.introduction();
+    if (state.intent === 'rejoin') state.intent = 'stay';
     const answer = coordinator.joinGroup({
       groupId,
-      memberId,
+      memberId: state.memberId,
       sessionTimeout: sessionTimeoutMs,
       rebalanceTimeout: rebalanceTimeoutMs,
-      groupProtocols: [{ name, metadata }],
+      groupProtocols: [{ name, metadata: protocol.introduction() }],
     });
-    joining = { memberId: answer.then((joined) => joined.memberId) };
-    joining.memberId.catch(() => undefined);
-    // Answered when all have joined, or are given up; an empty group waits for others first, as long as its brokers like.
+    state.standing = { kind: 'joining', answer };
+    // Answered when all members have joined or are given up; an empty group first waits for others, as long as its brokers like.
     const longest = sessionTimeoutMs + rebalanceTimeoutMs + 10_000;
     try {
       return await inTime(answer, longest);
     } finally {
-      // One that leaves meanwhile still has to know which member it is.
-      if (!leaving.signal.aborted) joining = null;
+      // If it leaves meanwhile, it still has to learn its id.
+      if (!over.signal.aborted) state.standing = OUTSIDE;
     }
   }
 
-  async function keepPlace(coordinator: Coordinator, held: number): Promise<void> {
+  async function keepPlace(coordinator: Coordinator, generation: number): Promise<void> {
     for (;;) {
       const wake = signs.wakeForNext();
-      // What was asked since the last answer does not wait.
+      // A question that came since the last answer does not wait.
       if (signs.asked === signs.confirmed) {
-        const either = joinSignals([leaving.signal, wake]);
+        const either = joinSignals([over.signal, wake]);
         await pause(heartbeatMs, either.signal);
         either.leave();
       }
-      leaving.signal.throwIfAborted();
-      if (isToRejoin) return finishWork(coordinator, held);
+      over.signal.throwIfAborted();
+      if (state.intent === 'rejoin') return finishWork(coordinator, generation);
       try {
-        await giveSign(coordinator, held);
+        await giveSign(coordinator, generation);
       } catch (error) {
-        if (isRebalancing(error)) await finishWork(coordinator, held);
+        if (isRebalancing(error)) await finishWork(coordinator, generation);
         throw error;
       }
     }
   }
 
-  async function giveSign(coordinator: Coordinator, held: number): Promise<void> {
+  async function giveSign(coordinator: Coordinator, groupGenerationId: number): Promise<void> {
     const mark = signs.asked;
-    await inTime(coordinator.heartbeat({ groupId, groupGenerationId: held, memberId }), answerMs);
+    const { memberId } = state;
+    await inTime(coordinator.heartbeat({ groupId, groupGenerationId, memberId }), answerMs);
     confirm(mark);
   }
 
-  /** As long as the session timeout: others wait for it. */
-  async function finishWork(coordinator: Coordinator, held: number): Promise<void> {
+  /** Takes no longer than the session timeout: the other members wait for it. */
+  async function finishWork(coordinator: Coordinator, generation: number): Promise<void> {
     if (protocol.work === undefined) return;
     const finished = new AbortController();
     protocol.work.finish().finally(() => finished.abort());
     const giveUpAt = performance.now() + sessionTimeoutMs;
-    const either = joinSignals([finished.signal, leaving.signal]);
+    const either = joinSignals([finished.signal, over.signal]);
     try {
       while (performance.now() < giveUpAt) {
         await pause(Math.min(heartbeatMs, giveUpAt - performance.now()), either.signal);
-        leaving.signal.throwIfAborted();
+        over.signal.throwIfAborted();
         if (finished.signal.aborted) return;
-        await giveSign(coordinator, held).catch((error: unknown) => {
+        await giveSign(coordinator, generation).catch((error: unknown) => {
           if (!isRebalancing(error)) throw error;
         });
       }
@@ -204,7 +219,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   }
 
   function confirm(mark: number): void {
-    failures = 0;
+    state.failures = 0;
     signs.confirmed = mark;
     deps.confirmed(mark);
   }
@@ -212,38 +227,40 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
     const late = () =>
       new Error(`Connection timeout: the coordinator of group ${groupId} did not answer within ${ms} ms`);
-    return unlessLate(work, ms, leaving.signal, late);
+    return unlessLate(work, ms, over.signal, late);
   }
 
   return {
     ask: () => signs.ask(),
     rejoin() {
-      isToRejoin = true;
+      if (state.intent === 'stay') state.intent = 'rejoin';
       signs.wake();
     },
     coordinator: () => link.coordinator,
     async leave() {
-      isEnding = true;
+      state.intent = 'leave';
       // Signs of life go on meanwhile.
       if (protocol.work !== undefined) {
         const { signal } = new AbortController();
         await unlessLate(protocol.work.finish(), sessionTimeoutMs, signal, () => null).catch(() => undefined);
       }
-      leaving.abort();
+      over.abort();
       await living;
       const bounded = AbortSignal.timeout(LEAVE_MS);
-      // A member that the group waits for would be given feeds.
-      if (joining !== null) {
-        if (memberId === '') memberId = await unlessAborted(joining.memberId, bounded).catch(() => '');
+      if (state.standing.kind === 'joining') {
+        // A member that the group waits for would be given a share.
+        const idOf = ({ memberId }: Joined) => memberId;
+        state.memberId ||= await unlessAborted(state.standing.answer.then(idOf), bounded).catch(() => '');
         link.drop();
       }
+      const { memberId } = state;
       try {
         if (memberId === '') return;
         const coordinator = await unlessAborted(link.connect(), bounded);
         await unlessAborted(coordinator.leaveGroup({ groupId, memberId }), bounded);
         if (protocol.isPassing()) await unlessAborted(coordinator.deleteGroups([groupId]), bounded);
       } catch (error) {
-        // Others remain, or it may not be deleted, or nobody answers: the session ends by itself then.
+        // Others remain, or the group may not be deleted, or no broker answers: the session then ends by itself.
         logger.debug('the group was not left in order', { groupId, memberId, error });
       } finally {
         protocol.work?.lost();
@@ -276,7 +293,7 @@ class CoordinatorLink {
   }
 }
 
-/** Which questions whether the place holds have been asked, by number, and which of them is answered. */
+/** The questions whether the place holds, by number: how many were asked, and which one was answered last. */
 class SignsOfLife {
   asked = 0;
   confirmed = 0;

@@ -1,15 +1,24 @@
+import { EventEmitter, once } from 'node:events';
 import type { Kafka } from 'kafkajs';
-import { joinSignals, unlessAborted, unlessLate } from '../../../async/wait';
+import { joinSignals } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Grant, JoinOptions, Membership } from '../../membership';
 import type { CommandTarget } from '../connection/admin-commands';
 import { kafkaFailure } from '../connection/kafka-failure';
+import { Contact } from './contact';
 import { joinGroup } from './member';
-import { type OwnersAssignment, ownersProtocol } from './owners-protocol';
+import { type OwnersAssignment, ownersProtocol, type TopicOf } from './owners-protocol';
 import { ownIdentity } from './process-identity';
-import type { TopicOf } from './protocol';
 import { refusalOf } from './refusals';
+
+/** The group in which the instances of an installation find each other. Feeds and prefixes have no colon. */
+export function ownersGroup(appId: string, topicPrefix: string): string {
+  return `${appId}:${topicPrefix}owners`;
+}
+
+/** By default the others go on without a member after this long without a sign of life, in ms. */
+export const SESSION_TIMEOUT_MS = 10_000;
 
 export interface GroupDeps {
   readonly kafka: Kafka;
@@ -19,37 +28,19 @@ export interface GroupDeps {
   readonly topicOf: TopicOf;
   /** For the commands in remedies. */
   readonly target: CommandTarget;
-  /** How long who waits for a feed is kept waiting while the group cannot be reached, in ms. */
+  /** How long a caller that waits for a feed is kept waiting while the group cannot be reached, in ms. */
   readonly patienceMs: number;
-}
-
-interface Held {
-  readonly grant: Grant;
-  readonly revoke: () => void;
 }
 
 /** A guest does not wait longer for a group that does not settle. */
 const GUEST_MS = 60_000;
 
-/** For so long others come first for a feed that could not be taken over here. */
+/** After a feed could not be taken over here, others come first for it for this long. */
 const DECLINED_MS = 5 * 60_000;
 
-/** What waits for the group's next word. */
-interface Waiting {
-  readonly feed: string;
-  resolve(grant: Grant): void;
-  reject(error: unknown): void;
-}
-
-interface Confirming {
-  readonly mark: number;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 /**
- * A place among the instances by a consumer group, in which nothing is consumed. A member that the group cannot be reached
- * by keeps its feeds: the fence tells it when another has taken one over, and only then.
+ * A place among the instances, in a consumer group in which nothing is consumed. A member that cannot reach the group keeps
+ * its feeds: only the fence tells it that another member has taken one over.
  */
 export function groupMembership(
   feeds: readonly string[],
@@ -57,31 +48,30 @@ export function groupMembership(
   deps: GroupDeps,
 ): Membership {
   const { groupId, logger, sessionTimeoutMs } = deps;
-  const held = new Map<string, Held>();
-  const waiting = new Set<Waiting>();
-  const confirming = new Set<Confirming>();
+  /** Feed → ends its grant. */
+  const held = new Map<string, { readonly grant: Grant; revoke(): void }>();
+  /** `said`: the group has answered; `error`: it cannot be asked. Callers wait for either. */
+  const news = new EventEmitter().setMaxListeners(0).on('error', () => undefined);
+  const contact = new Contact();
+  const declined = new DeclinedFeeds();
   let place: OwnersAssignment | null = null;
-  /** Since when the group cannot be reached, own clock; null while it can. It has not been reached yet. */
-  let failingSince: number | null = performance.now();
+  /** The last question that the group has answered, by its mark. */
+  let answered = 0;
   let isOver = false;
-  let told = '';
-  let isToldOfFailure = false;
-  /** Feed → until when, own clock. */
-  const declined = new Map<string, number>();
 
   const protocol = ownersProtocol({
     ...deps,
-    introduction: () => ({
-      instance,
-      isGuest,
-      feeds,
-      process: ownIdentity(),
-      declined: declinedNow(),
-      claims: {
-        memberId: place?.memberId ?? '',
-        feeds: Object.fromEntries((place?.feeds ?? []).map((feed) => [feed, place!.generation])),
-      },
-    }),
+    introduction() {
+      const { memberId = '', generation = 0, feeds: own = [] } = place ?? {};
+      return {
+        instance,
+        isGuest,
+        feeds,
+        process: ownIdentity(),
+        declined: declined.now(),
+        claims: { memberId, feeds: Object.fromEntries(own.map((feed) => [feed, generation])) },
+      };
+    },
     placed,
   });
   const member = joinGroup({
@@ -91,43 +81,42 @@ export function groupMembership(
     logger,
     protocol,
     confirmed(mark) {
+      answered = mark;
       isReached();
-      for (const one of [...confirming]) {
-        if (one.mark > mark) continue;
-        confirming.delete(one);
-        one.resolve();
-      }
     },
     failed,
   });
 
   function placed(next: OwnersAssignment): void {
+    const isNews = place === null || sharing(next) !== sharing(place);
     place = next;
-    isReached();
     for (const [feed, { revoke }] of [...held]) {
       if (next.feeds.includes(feed)) continue;
       held.delete(feed);
       revoke();
     }
-    for (const one of [...waiting]) settle(one, next);
-    const news = sharing(next);
-    if (news !== told && !isGuest) logger.info(news);
+    isReached();
+    if (isNews && !isGuest) logger.info(sharing(next));
     else logger.debug('the group has settled', { groupId, ...next });
-    told = news;
   }
 
-  /** Who has what, for people. */
-  function sharing({ feeds: own, owners }: OwnersAssignment): string {
-    const others = Object.entries(owners)
-      .filter(([feed]) => !own.includes(feed))
-      .map(([feed, owner]) => `${owner} has ${feed}`);
-    const mine = own.length > 0 ? `This instance has ${own.join(', ')}` : 'This instance waits to take over';
-    return `${[mine, ...others.sort()].join('; ')}.`;
+  /** @throws HighwaterError LOG_OWNED to a guest; the group's failure; the signal's reason */
+  async function granted(feed: string, signal: AbortSignal): Promise<Grant> {
+    for (;;) {
+      if (place?.feeds.includes(feed)) return grantOf(feed);
+      const owner = place?.owners[feed];
+      if (isGuest && owner !== undefined) throw ownedBy(feed, owner);
+      await nextWord(signal);
+    }
   }
 
-  function settle(one: Waiting, { feeds: given, owners }: OwnersAssignment): void {
-    if (given.includes(one.feed)) one.resolve(grantOf(one.feed));
-    else if (isGuest && owners[one.feed] !== undefined) one.reject(ownedBy(one.feed, owners[one.feed]!));
+  async function nextWord(signal: AbortSignal): Promise<void> {
+    try {
+      await once(news, 'said', { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
   }
 
   function grantOf(feed: string): Grant {
@@ -138,20 +127,15 @@ export function groupMembership(
       revoked: over.signal,
       async confirm(signal) {
         if (over.signal.aborted) return false;
-        let one: Confirming | null = null;
-        const answer = new Promise<void>((resolve, reject) => {
-          one = { mark: member.ask(), resolve, reject };
-          confirming.add(one);
-        });
         const either = joinSignals([signal, over.signal]);
         try {
-          await unlessAborted(answer, either.signal);
+          const mark = member.ask();
+          while (answered < mark) await nextWord(either.signal);
         } catch (error) {
           signal.throwIfAborted();
           if (!over.signal.aborted) throw error;
         } finally {
           either.leave();
-          confirming.delete(one!);
         }
         return !over.signal.aborted;
       },
@@ -161,92 +145,99 @@ export function groupMembership(
   }
 
   function isReached(): void {
-    failingSince = null;
-    if (isToldOfFailure) logger.info('The other instances can be asked again.');
-    isToldOfFailure = false;
+    if (contact.regained()) logger.info('The other instances can be asked again.');
+    news.emit('said');
   }
 
   function failed(error: unknown): boolean {
-    const failure = groupFailure(error);
+    const doing = `joining the group ${groupId}`;
+    const asked = { operation: 'READ', topics: [], groupId, cluster: deps.target } as const;
+    const refusal = refusalOf(error, doing, groupId, sessionTimeoutMs);
+    const failure = refusal ?? kafkaFailure(error, doing, asked);
     const needsPerson = failure instanceof HighwaterError && failure.kind.parks;
-    failingSince ??= performance.now();
-    const isLong = performance.now() - failingSince >= deps.patienceMs;
-    const isRefused = refusalOf(error, '', groupId, sessionTimeoutMs) !== null;
-    if (!isLong && !needsPerson && !isRefused) return false;
-    for (const one of [...waiting]) one.reject(failure);
-    for (const one of [...confirming]) one.reject(failure);
-    confirming.clear();
-    if (!isToldOfFailure && held.size > 0) {
-      const feedsHeld = [...held.keys()].join(', ');
+    const isLong = contact.failed() >= deps.patienceMs;
+    if (!isLong && !needsPerson && refusal === null) return false;
+    news.emit('error', failure);
+    if (contact.tell() && held.size > 0) {
       const why = failure instanceof Error ? failure.message : String(failure);
       logger.warn('The other instances cannot be asked; this one goes on with what it has.', {
-        feeds: feedsHeld,
+        feeds: [...held.keys()].join(', '),
         why,
       });
     }
-    isToldOfFailure = true;
     return needsPerson;
-  }
-
-  function declinedNow(): string[] {
-    const now = performance.now();
-    for (const [feed, until] of [...declined]) if (until <= now) declined.delete(feed);
-    return [...declined.keys()];
-  }
-
-  function groupFailure(error: unknown): unknown {
-    const doing = `joining the group ${groupId}`;
-    const asked = { operation: 'READ', topics: [], groupId, cluster: deps.target } as const;
-    return refusalOf(error, doing, groupId, sessionTimeoutMs) ?? kafkaFailure(error, doing, asked);
-  }
-
-  function ownedBy(feed: string, owner: string): HighwaterError {
-    return new HighwaterError(
-      'LOG_OWNED',
-      `feed ${feed} is owned by ${owner}, which publishes it to the same topics`,
-      {
-        now: 'Nothing of this feed was done.',
-        remedy: `Leave it to ${owner}, or stop that one.`,
-      },
-    );
   }
 
   return {
     async grant(feed, signal) {
       signal.throwIfAborted();
-      if (isOver) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
+      if (isOver) throw closed();
       if (!feeds.includes(feed)) throw new RangeError(`the instance has not joined for ${feed}`);
-      let one: Waiting | null = null;
-      const granted = new Promise<Grant>((resolve, reject) => {
-        one = { feed, resolve, reject };
-        waiting.add(one);
-        if (place !== null) settle(one, place);
-      });
-      const late = () => {
-        const what = `the group ${groupId} has given feed ${feed} to nobody within ${GUEST_MS / 1_000} s`;
-        const remedy = 'Try again. When that does not help, end the members that are of another version.';
-        return new HighwaterError('LOG_FAILED', what, { remedy });
-      };
+      // An instance that stays waits until it is its turn.
+      const inTime = joinSignals(isGuest ? [signal, AbortSignal.timeout(GUEST_MS)] : [signal]);
       try {
-        // Others wait until it is their turn.
-        return await (isGuest ? unlessLate(granted, GUEST_MS, signal, late) : unlessAborted(granted, signal));
+        return await granted(feed, inTime.signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw inTime.signal.aborted ? unsettled(groupId, feed) : error;
       } finally {
-        waiting.delete(one!);
+        inTime.leave();
       }
     },
     decline(feed) {
-      const until = declined.get(feed) ?? Number.NEGATIVE_INFINITY;
-      if (isGuest || until > performance.now()) return;
-      declined.set(feed, performance.now() + DECLINED_MS);
-      member.rejoin();
+      if (!isGuest && declined.add(feed)) member.rejoin();
     },
     async leave() {
       if (isOver) return;
       isOver = true;
       await member.leave();
       for (const { revoke } of held.values()) revoke();
-      const closed = new HighwaterError('LOG_CLOSED', 'the log was closed');
-      for (const one of [...waiting]) one.reject(closed);
+      news.emit('error', closed());
     },
   };
+}
+
+/** Feeds that could not be taken over here lately. */
+class DeclinedFeeds {
+  /** Feed → until when, own clock. */
+  private readonly until = new Map<string, number>();
+
+  /** @returns false: it was declined already */
+  add(feed: string): boolean {
+    if (this.now().includes(feed)) return false;
+    this.until.set(feed, performance.now() + DECLINED_MS);
+    return true;
+  }
+
+  now(): string[] {
+    const now = performance.now();
+    return [...this.until].filter(([, until]) => until > now).map(([feed]) => feed);
+  }
+}
+
+/** Which instance has what, for people. */
+function sharing({ feeds: own, owners }: OwnersAssignment): string {
+  const others = Object.entries(owners)
+    .filter(([feed]) => !own.includes(feed))
+    .map(([feed, owner]) => `${owner} has ${feed}`);
+  const mine = own.length > 0 ? `This instance has ${own.join(', ')}` : 'This instance waits to take over';
+  return `${[mine, ...others.sort()].join('; ')}.`;
+}
+
+function ownedBy(feed: string, owner: string): HighwaterError {
+  const what = `feed ${feed} is owned by ${owner}, which publishes it to the same topics`;
+  return new HighwaterError('LOG_OWNED', what, {
+    now: 'Nothing of this feed was done.',
+    remedy: `Leave it to ${owner}, or stop that one.`,
+  });
+}
+
+function unsettled(groupId: string, feed: string): HighwaterError {
+  const what = `the group ${groupId} has given feed ${feed} to nobody within ${GUEST_MS / 1_000} s`;
+  const remedy = 'Try again. If that does not help, end the members that are of another version.';
+  return new HighwaterError('LOG_FAILED', what, { remedy });
+}
+
+function closed(): HighwaterError {
+  return new HighwaterError('LOG_CLOSED', 'the log was closed');
 }

@@ -1,23 +1,45 @@
+import { z } from 'zod';
 import type { Logger } from '../../../logging/logger';
-import { assignFeeds, type Member } from './assignment';
-import type { GroupProtocol, JoinedMember } from './group-protocol';
-import { hasEnded } from './process-identity';
+import { assignFeeds, type Member } from './feed-assignment';
+import type { GroupProtocol } from './group-protocol';
 import {
   decodeAssignment,
-  decodeMember,
+  decodeMetadata,
   encodeAssignment,
-  encodeMember,
-  PROTOCOL,
-  type TopicOf,
-} from './protocol';
+  encodeMetadata,
+  type JoinedMember,
+  memberData,
+} from './member-data';
+
+/** Members that speak no protocol in common cannot be in one group. */
+export const OWNERS_PROTOCOL = 'highwater';
+
+/** A feed's topic in the eyes of tools: its source offsets. */
+export type TopicOf = (feed: string) => string;
+
+const instanceData = memberData.extend({
+  instance: z.string(),
+  feeds: z.array(z.string()),
+  isGuest: z.boolean().default(false),
+  declined: z.array(z.string()).default([]),
+  claims: z
+    .object({ memberId: z.string(), feeds: z.record(z.string(), z.number()) })
+    .default({ memberId: '', feeds: {} }),
+});
+
+const sharedFeeds = z.object({
+  feeds: z.array(z.string()),
+  /** Every feed of the group → the instance that has it. */
+  owners: z.record(z.string(), z.string()),
+});
+
+/** What one instance is given. */
+export type SharedFeeds = z.infer<typeof sharedFeeds>;
 
 /** What an instance was given. It holds until the next one. */
-export interface OwnersAssignment {
+export interface OwnersAssignment extends SharedFeeds {
   readonly memberId: string;
   readonly generation: number;
-  readonly feeds: readonly string[];
-  /** Every feed of the group → the instance that has it. */
-  readonly owners: Readonly<Record<string, string>>;
 }
 
 export interface OwnersProtocolDeps {
@@ -31,33 +53,29 @@ export interface OwnersProtocolDeps {
   placed(place: OwnersAssignment): void;
 }
 
-/** How instances share feeds. Nothing waits for what they have in hand: the fence of the log ends it. */
+/** How instances share feeds. Nothing waits for work that an instance is in the middle of: the fence of the log ends it. */
 export function ownersProtocol(deps: OwnersProtocolDeps): GroupProtocol {
   const { groupId, logger, topicOf } = deps;
 
-  /** One that cannot be understood gets nothing, and does not keep the others from theirs. */
-  function readMember({ memberId, memberMetadata }: JoinedMember): Member {
+  /** A member that cannot be understood gets nothing, and does not keep the others from their feeds. */
+  function readMember(member: JoinedMember): Member {
     try {
-      return decodeMember(memberId, memberMetadata);
+      return decodeInstance(member);
     } catch (error) {
-      logger.warn(
-        `The member ${memberId} of group ${groupId} is of another program or version; it gets no feeds.`,
-        { error },
-      );
-      return {
-        ...deps.introduction(),
-        memberId,
-        instance: memberId,
-        feeds: [],
-        claims: { memberId: '', feeds: {} },
-      };
+      const { memberId } = member;
+      const what = `The member ${memberId} of group ${groupId} is of another program or version; it gets no feeds.`;
+      logger.warn(what, { error });
+      return { ...deps.introduction(), memberId, instance: memberId, feeds: [] };
     }
   }
 
   return {
-    name: PROTOCOL,
+    name: OWNERS_PROTOCOL,
     rebalanceTimeoutMs: deps.sessionTimeoutMs,
-    introduction: () => encodeMember(deps.introduction(), topicOf),
+    introduction() {
+      const own = deps.introduction();
+      return encodeMetadata(own.feeds.map(topicOf), own);
+    },
     async divide(members) {
       const known = members.map(readMember);
       const instances = new Map(known.map(({ memberId, instance }) => [memberId, instance]));
@@ -65,22 +83,27 @@ export function ownersProtocol(deps: OwnersProtocolDeps): GroupProtocol {
       const owners = Object.fromEntries(
         [...given].flatMap(([id, feeds]) => feeds.map((feed) => [feed, instances.get(id)!])),
       );
-      return [...given].map(([memberId, feeds]) => ({
-        memberId,
-        memberAssignment: encodeAssignment({ feeds, owners }, topicOf),
-      }));
+      return [...given].map(([memberId, feeds]) => {
+        const topics = Object.fromEntries(feeds.map((feed) => [topicOf(feed), [0]]));
+        return { memberId, memberAssignment: encodeAssignment(topics, { feeds, owners }) };
+      });
     },
     placed({ assignment, ...place }) {
-      deps.placed({ ...place, ...decodeAssignment(assignment) });
-    },
-    isGhost({ memberId, memberMetadata }) {
-      try {
-        return hasEnded(decodeMember(memberId, memberMetadata).process);
-      } catch {
-        // A member of another program, or one that has not joined yet, has nothing to read.
-        return false;
-      }
+      deps.placed({ ...place, ...decodeFeeds(assignment) });
     },
     isPassing: () => deps.introduction().isGuest,
   };
+}
+
+/** @throws Error if the member is of another program */
+export function decodeInstance(member: JoinedMember): Member {
+  return { memberId: member.memberId, ...decodeMetadata(member, instanceData).data };
+}
+
+/** @throws Error if the assignment is of another program */
+export function decodeFeeds(assignment: Buffer): SharedFeeds {
+  const given = decodeAssignment(assignment);
+  return given === null
+    ? { feeds: [], owners: {} }
+    : sharedFeeds.parse(JSON.parse(given.userData.toString('utf8')));
 }

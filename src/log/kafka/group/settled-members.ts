@@ -1,26 +1,16 @@
 import type { Kafka } from 'kafkajs';
-import { joinSignals, pause, unlessAborted } from '../../../async/wait';
+import { retrying } from '../../../async/retrying';
+import { joinSignals, unlessAborted } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import { kafkaFailure, protocolType } from '../connection/kafka-failure';
-import { connectGroup } from './coordinator';
+import { connectGroup, type DescribedMember } from './coordinator';
 
 /** How long a group may take to settle, and its coordinator to be found, in ms. */
 const SETTLE_MS = 15_000;
 const AGAIN_MS = 100;
 
-/** One of a group, as its coordinator tells of it: of whatever program. */
-export interface DescribedMember {
-  readonly memberId: string;
-  /** What its client calls itself. */
-  readonly clientId: string;
-  /** `/10.0.0.7` */
-  readonly clientHost: string;
-  readonly memberMetadata: Buffer;
-  readonly memberAssignment: Buffer;
-}
-
 /**
- * Who is in a group, once it has settled. Asks without joining; where the coordinator is away or moves, asks its successor.
+ * The members of a group, once it has settled. Asks without joining. If the coordinator is away or moves, asks its successor.
  * @throws what kafkajs throws; LOG_FAILED when the group does not settle; the signal's reason
  */
 export async function settledMembers(
@@ -28,39 +18,39 @@ export async function settledMembers(
   groupId: string,
   signal: AbortSignal,
 ): Promise<readonly DescribedMember[]> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), SETTLE_MS);
-  const { signal: inTime, leave } = joinSignals([signal, timeout.signal]);
+  const either = joinSignals([signal, AbortSignal.timeout(SETTLE_MS)]);
   let connection = connectGroup(kafka, groupId);
   let last: unknown = unsettled(groupId, 'its coordinator does not answer');
+  const ask = async () => {
+    const coordinator = await unlessAborted(connection.coordinator(), either.signal);
+    const answer = await unlessAborted(coordinator.describeGroups({ groupIds: [groupId] }), either.signal);
+    const { state, members } = answer.groups[0]!;
+    if (members.length > 0 && state !== 'Stable') throw unsettled(groupId, state);
+    return members;
+  };
   try {
-    while (!inTime.aborted) {
-      try {
-        const coordinator = await unlessAborted(connection.coordinator(), inTime);
-        const { groups } = await unlessAborted(coordinator.describeGroups({ groupIds: [groupId] }), inTime);
-        const { state, members } = groups[0]!;
-        // The answer has more than who keeps a place needs of it.
-        if (members.length === 0 || state === 'Stable') return members as readonly DescribedMember[];
-        last = unsettled(groupId, state);
-      } catch (error) {
-        if (inTime.aborted) break;
-        if (!passes(error)) throw error;
+    return await retrying(ask, {
+      signal: either.signal,
+      forMs: SETTLE_MS,
+      pauseMs: AGAIN_MS,
+      isWorthIt: (error) => error instanceof HighwaterError || passes(error),
+      recover(error) {
         last = error;
+        if (error instanceof HighwaterError) return;
         connection.drop();
         connection = connectGroup(kafka, groupId);
-      }
-      await pause(AGAIN_MS, inTime);
-    }
+      },
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw either.signal.aborted ? last : error;
   } finally {
-    clearTimeout(timer);
-    leave();
+    either.leave();
     connection.drop();
   }
-  signal.throwIfAborted();
-  throw last;
 }
 
-/** Whether a broker says that it does not coordinate a group: another one does, or none does by now. */
+/** Whether a broker says that it does not coordinate a group: another broker does, or none does by now. */
 export function isElsewhere(error: unknown): boolean {
   return elsewhere.has(protocolType(error) ?? '');
 }
@@ -78,6 +68,6 @@ function unsettled(groupId: string, state: string): HighwaterError {
   return new HighwaterError('LOG_FAILED', what, {
     now: 'Nothing was changed.',
     remedy:
-      'Try again: instances may be coming and going. When that does not help, look into the logs of those, and of the brokers.',
+      'Try again: instances may be coming and going. If that does not help, look into the logs of the instances and of the brokers.',
   });
 }

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import {
   assignPartitions,
   type Subscriber,
-  type TopicPartitions,
 } from '../../../../../src/log/kafka/consumer/partition-assignment';
+import type { TopicPartitions } from '../../../../../src/log/kafka/group/member-data';
 import { runs } from '../../../../support/runs';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);

@@ -1,0 +1,74 @@
+import { AssignerProtocol } from 'kafkajs';
+import { z } from 'zod';
+import type { Joined } from './coordinator';
+import { hasEnded } from './process-identity';
+
+/**
+ * What the members of a group and their leader send each other: Kafka's own protocol of consumers, so that its tools show
+ * which member has what. Anything that members need beyond it is JSON in the user data.
+ */
+const { MemberMetadata, MemberAssignment } = AssignerProtocol;
+
+/** Later versions say more than these bytes have. */
+const VERSION = 0;
+
+export type JoinedMember = Joined['members'][number];
+
+/** Topic → numbers of partitions. */
+export type TopicPartitions = Readonly<Record<string, readonly number[]>>;
+
+/**
+ * What every member says. Anything that a later version adds needs a default: members of both versions are in one group
+ * while one version replaces the other.
+ */
+export const memberData = z.object({
+  process: z.object({ place: z.string().nullable(), pid: z.number() }).default({ place: null, pid: 0 }),
+});
+
+export function encodeMetadata(topics: readonly string[], data: object): Buffer {
+  return MemberMetadata.encode({ version: VERSION, topics: [...topics], userData: json(data) });
+}
+
+/** @throws Error if the member is of another program */
+export function decodeMetadata<Data>(
+  { memberId, memberMetadata }: JoinedMember,
+  schema: z.ZodType<Data>,
+): { readonly topics: readonly string[]; readonly data: Data } {
+  // kafkajs reads as many topics as the bytes claim to hold, and hangs if they hold none.
+  const claimed = memberMetadata.length < 6 ? 0 : memberMetadata.readInt32BE(2);
+  if (claimed < 0 || claimed > memberMetadata.length)
+    throw new Error(`member ${memberId} speaks another protocol`);
+  const { topics, userData } = MemberMetadata.decode(memberMetadata)!;
+  return { topics, data: schema.parse(JSON.parse(userData.toString('utf8'))) };
+}
+
+/** Whether a member will never join again: its process ran on this machine and has ended. */
+export function isGhost(member: JoinedMember): boolean {
+  try {
+    return hasEnded(decodeMetadata(member, memberData).data.process);
+  } catch {
+    // A member of another program, or one that has not joined yet, says nothing that can be read.
+    return false;
+  }
+}
+
+/** @param data left out: none */
+export function encodeAssignment(partitions: TopicPartitions, data?: object): Buffer {
+  const assignment = Object.fromEntries(
+    Object.entries(partitions).map(([topic, numbers]) => [topic, [...numbers]]),
+  );
+  const userData = data === undefined ? Buffer.alloc(0) : json(data);
+  return MemberAssignment.encode({ version: VERSION, assignment, userData });
+}
+
+/** @returns null if the leader gave nothing. @throws Error if the assignment is of another program */
+export function decodeAssignment(
+  bytes: Buffer,
+): { readonly partitions: TopicPartitions; readonly userData: Buffer } | null {
+  const decoded = MemberAssignment.decode(bytes);
+  return decoded && { partitions: decoded.assignment, userData: decoded.userData };
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value), 'utf8');
+}
