@@ -12,7 +12,8 @@ export interface NamedTest {
 }
 
 export function namedTests(text: string): NamedTest[] {
-  const names = text.matchAll(/`(test\/[^`]+\.ts)`(?: › (.+?)(?=; `test\/|$))?/gm);
+  const unwrapped = text.replaceAll(/\n {0,4}(?![\s\-|#>]|\d+\.|\[\^|```)/g, ' ');
+  const names = unwrapped.matchAll(/`(test\/[^`]+\.ts)`(?: › (.+?)(?=; `test\/|$))?/gm);
   return [...names].map(([, file = '', title]) => ({ file, title: title?.trim() }));
 }
 
