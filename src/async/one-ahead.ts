@@ -1,18 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** A value, and whether another one follows it soon. */
 export interface Ahead<T> {
   readonly value: T;
-  /** Whether the next value arrives within so many ms. False at once when there is none, or when making it fails. */
+  /** Whether the next value arrives within so many ms. False at once if there is none or if it fails. */
   isNextWithin(ms: number): Promise<boolean>;
 }
 
 /**
  * Asks for the next value while the caller works on this one: the next page is fetched while this one is diffed and
  * committed.
- * @param start makes the values; its signal also ends when the caller stops early, so that nobody waits for a request that
- *   nobody wants any more
- * @param isEager false: a value is asked for only when it is wanted, and is never there before
+ * @param start makes the values; its signal also fires when the caller stops early, so that an unwanted request ends
+ * @param isEager false: a value is requested only when the caller wants it
  */
 export async function* oneAhead<T>(
   start: (stop: AbortSignal) => AsyncGenerator<T>,
@@ -35,12 +33,12 @@ export async function* oneAhead<T>(
         continue;
       }
       next = values.next();
-      // Its failure belongs to whoever takes it; until then it is no unhandled rejection.
+      // The caller gets its failure with the next turn of the loop; until then it must not be an unhandled rejection.
       const arrives = next.then(
         (result) => !result.done,
         () => false,
       );
-      // Its request leaves before this thread is busy with the value: microtasks alone would begin with the value first.
+      // The next request leaves before the caller keeps this thread busy; with microtasks only, the caller would come first.
       await turn();
       yield { value, isNextWithin: (ms) => within(ms, arrives) };
     }

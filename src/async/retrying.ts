@@ -1,15 +1,15 @@
 import { pause } from './wait';
 
 export interface Retrying {
-  /** Ends the pauses; no second try is begun. A try that is under way is waited for. */
+  /** Ends a pause, and no further try begins. A running try is waited for. */
   readonly signal: AbortSignal;
   /** Whether another try may succeed after this error. */
   isWorthIt(error: unknown): boolean;
-  /** Before the second try. Each pause is twice as long as the one before, up to the longest. */
+  /** Pause before the second try. Each pause is twice as long as the last, up to `longestPauseMs`. */
   readonly pauseMs: number;
-  /** Left out: all pauses are alike. */
+  /** Default: all pauses are equal. */
   readonly longestPauseMs?: number;
-  /** No further try is begun after so long. */
+  /** No further try begins after this time. */
   readonly forMs: number;
   /** Runs after each pause, and also before the last error is thrown, since the caller may try again. It must not throw. */
   recover?(error: unknown): unknown;

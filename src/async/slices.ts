@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** How long work goes on before others have their turn, ms. */
+/** Longest stretch of work before other callbacks get their turn, ms. */
 const SLICE_MS = 10;
-/** Between two looks at the clock. */
+/** Items between two looks at the clock. */
 const ITEMS = 64;
 
-/** Keeps long work from holding up the process: timers, sockets and signals have their turn every few milliseconds. */
+/** Lets timers, sockets and signals have their turn every few milliseconds of long work. */
 export interface Breather {
-  /** To be asked after each item. An await for every item would take longer than most items. */
+  /** Call it after each item. To await after every item would take longer than most items. */
   isDue(): boolean;
   breathe(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export function createBreather(items = ITEMS): Breather {
   };
 }
 
-/** Does something with each of many items without holding up the process. The items may change meanwhile. */
+/** Calls `work` for each item without blocking the process. The items may change meanwhile. */
 export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   const breather = createBreather();
   for (const item of items) {

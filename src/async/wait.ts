@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A pause between two tries, over at once when the signal says so. */
+/** The signal ends the pause at once, without an error. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
 /**
- * What kafkajs does cannot be stopped from outside: this stops waiting for it.
- * @param abandoned gets the result that nobody waits for any more
+ * Stops waiting for work that cannot be stopped from outside, such as a call of kafkajs.
+ * @param abandoned gets the result if it comes after the abort
  * @throws the signal's reason
  */
 export async function unlessAborted<T>(
@@ -31,7 +31,7 @@ export async function unlessAborted<T>(
   }
 }
 
-/** One signal out of several; `AbortSignal.any` would pile up on a signal that lives as long as the process. */
+/** `AbortSignal.any` would leave listeners behind on a signal that lives as long as the process. */
 export function joinSignals(signals: readonly AbortSignal[]): {
   readonly signal: AbortSignal;
   leave(): void;
@@ -51,8 +51,8 @@ export function joinSignals(signals: readonly AbortSignal[]): {
 }
 
 /**
- * Work that is not waited for longer than so many ms.
- * @param late what is thrown then
+ * Waits for work for at most `ms`.
+ * @param late makes the error that is thrown then
  * @throws the signal's reason
  */
 export async function unlessLate<T>(

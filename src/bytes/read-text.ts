@@ -8,13 +8,13 @@ const mostBytes = 1_048_576;
 export type ReadText = { readonly text: string } | { readonly failure: string };
 
 /**
- * Reads a regular file that a person has named; symbolic links are followed. A pipe, also one of `<(command)`, is refused, since
- * its writer may keep the program waiting without end and it can be read only once. A device such as /dev/zero never ends.
+ * Reads a regular file that a person has named; symbolic links are followed. A pipe, such as `<(command)`, is refused: its writer
+ * may keep the program waiting for ever, and it can be read only once. A device such as /dev/zero never ends.
  */
 export function readText(path: string): ReadText {
   let file: number | null = null;
   try {
-    // Without O_NONBLOCK a pipe that nobody writes to would stop the process here.
+    // Without O_NONBLOCK, a pipe without a writer would block the process here.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return readOpened(file);
   } catch (error) {
@@ -27,7 +27,7 @@ export function readText(path: string): ReadText {
 function readOpened(file: number): ReadText {
   const stats = fstatSync(file);
   if (!stats.isFile()) return { failure: `${kindOf(stats)}, not a regular file` };
-  // Its size is not asked: that of a file in /proc is 0.
+  // The size in `stats` is not used, because it is 0 for a file in /proc.
   const bytes = Buffer.allocUnsafe(mostBytes + 1);
   let length = 0;
   for (let read = -1; read !== 0 && length < bytes.length; length += read) {

@@ -1,12 +1,12 @@
 /**
- * Numbers and texts as Avro and Kafka's record format write them, which is alike: zigzag varints, and texts in UTF-8 behind their
- * length. Into memory that has room for them: whoever calls has seen to it.
+ * Numbers and texts as both Avro and Kafka's record format write them: zigzag varints, and texts in UTF-8 after their length. The
+ * caller makes sure that the memory has room.
  */
 
-/** A text takes at most so many bytes for one unit of UTF-16, and a varint so many. */
+/** The most bytes that one UTF-16 unit of a text takes, and the most bytes of a varint. */
 export const [MOST_BYTES_A_UNIT, MOST_VARINT_BYTES] = [3, 8] as const;
 
-/** @param value whole, from 0 to below 2^52. @returns where it ends */
+/** @param value an integer from 0 to below 2^52. @returns the position after it */
 export function writeVarint(target: Buffer, start: number, value: number): number {
   let at = start;
   let rest = value * 2;
@@ -27,7 +27,7 @@ export function sizeOfVarint(value: number): number {
   return bytes;
 }
 
-/** Nearly all are ASCII, and short: a call of Buffer's would take longer than the loop. @returns where it ends */
+/** Nearly all texts are short and ASCII: a call of Buffer would take longer than the loop. @returns the position after it */
 export function writeText(target: Buffer, start: number, text: string): number {
   const units = text.length;
   let at = writeVarint(target, start, units);

@@ -19,9 +19,9 @@ export interface LoggerOptions {
   readonly level: 'error' | 'warn' | 'info' | 'debug';
   /** `json`: one object a line. */
   readonly format: 'pretty' | 'json';
-  /** Replaced wherever they turn up, in any spelling. */
+  /** Replaced wherever they occur, in any spelling. */
   readonly secrets: readonly string[];
-  /** Default: stderr, for stdout belongs to what a command prints. */
+  /** Default: stderr, because stdout is for the output of a command. */
   readonly stream?: NodeJS.WritableStream & { readonly isTTY?: boolean };
   /** Default: on a terminal, unless NO_COLOR is set. */
   readonly color?: boolean;
@@ -52,7 +52,7 @@ export function createLogger(options: LoggerOptions): Logger {
     format: line,
     transports: [new transports.Stream({ stream, eol: '\n' })],
   });
-  // Facts go in one member: winston would take a `message` or `stack` among them for its own.
+  // All facts go into one member, because winston would use a `message` or `stack` among them as its own.
   const write =
     (at: LoggerOptions['level']) =>
     (message: string, facts: LogFacts = {}) => {

@@ -1,22 +1,22 @@
 import { types } from 'node:util';
 
 /**
- * Why no answer came, as the system says it: `connect ECONNREFUSED 127.0.0.1:8081`. Of the library's error only the code and
- * the message are taken, since the error itself holds the request with its secrets; the message may still hold some.
+ * Why no answer came, in the system's words: `connect ECONNREFUSED 127.0.0.1:8081`. Only the code and the message of the library's
+ * error are used, because the error holds the request with its secrets. The message may still hold some.
  */
 export function networkReason(error: unknown): string {
   const { code, message } = innermost(error);
   return code === undefined || message.includes(code) ? message : `${code}: ${message}`;
 }
 
-/** Its code alone: `ECONNREFUSED`. */
+/** Only the code: `ECONNREFUSED`. */
 export function networkCode(error: unknown): string | undefined {
   return innermost(error).code;
 }
 
 function innermost(error: unknown): { readonly code: string | undefined; readonly message: string } {
   if (!types.isNativeError(error)) return { code: undefined, message: 'unknown reason' };
-  // Several addresses were tried (IPv6 and IPv4): the reasons are in the parts, the whole has no message.
+  // Several addresses were tried (IPv6 and IPv4): the parts have the reasons, and the whole has no message.
   const first: unknown = 'errors' in error && Array.isArray(error.errors) ? error.errors[0] : undefined;
   if (types.isNativeError(first)) return innermost(first);
   if (types.isNativeError(error.cause) && error.cause !== error) return innermost(error.cause);

@@ -1,6 +1,6 @@
 import { HighwaterError } from '../errors';
 
-/** What a server is told by the system when it may not listen; null when the error is of another kind. */
+/** The error of a server that cannot listen; null if it failed for another reason. */
 export function portUnavailable(error: unknown, host: string, port: number): HighwaterError | null {
   const why = refusals[(error as NodeJS.ErrnoException).code ?? ''];
   if (why === undefined) return null;

@@ -1,14 +1,14 @@
 import { base64Cores, redactKnown } from './redaction';
 
-/** A shorter token may be part of the data by chance, which must stay as it is. */
+/** A shorter token may occur in the data by chance, and data must not change. */
 const leastLength = 16;
 
 /** How a line end begins within a text of JSON; most pages have none. */
 const lineEnds = ['\\n', '\\r'];
 
-/** The token in pages: an API that repeats it in its records, in links for instance, would have it published to every reader of the topics. */
+/** Removes the token from pages. An API that repeats it in its records, for example in links, would publish it to all readers. */
 export interface EchoedToken {
-  /** Pages without it, nearly all, are only searched for a few texts. */
+  /** Nearly all pages lack the token: they are only searched for a few texts. */
   remove(text: string): string;
   /** Whether `remove` may have something to do. */
   isIn(body: Buffer): boolean;
@@ -17,12 +17,12 @@ export interface EchoedToken {
 export function echoedToken(token: string): EchoedToken {
   if (token.length < leastLength) return { remove: (text) => text, isIn: () => false };
   const redact = redactKnown([token]);
-  // No encoding of addresses, JSON or HTML changes these.
+  // Encodings of addresses, JSON and HTML leave letters and digits as they are.
   const runs = (token.match(/[A-Za-z0-9]+/g) ?? ['']).sort((a, b) => b.length - a.length);
   const cores = [token, encodeURIComponent(token.toWellFormed())].flatMap(base64Cores);
   const encoded = [...cores, ...cores.map((core) => core.replaceAll('+', '-').replaceAll('/', '_'))];
   const marks = withoutLonger([runs[0]!, ...encoded]);
-  // Where a line end breaks one of two, the other is whole.
+  // If a line end breaks one of two parts, the other is whole.
   const parts = runs[0]!.length < leastLength ? runs.slice(0, 2) : halves(runs[0]!);
   const marksOfLines = withoutLonger([...parts, ...encoded.flatMap(halves)]);
   const isIn = (page: string | Buffer) =>
@@ -31,7 +31,7 @@ export function echoedToken(token: string): EchoedToken {
   return { remove: (text) => (isIn(text) ? redact(text) : text), isIn };
 }
 
-/** Where one is found that holds another, that one is found. */
+/** A page that holds a longer mark also holds the shorter one within it, so only the shorter is searched for. */
 function withoutLonger(marks: readonly string[]): string[] {
   return [...new Set(marks)].filter((mark) => !marks.some((other) => other !== mark && mark.includes(other)));
 }

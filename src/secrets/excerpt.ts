@@ -1,8 +1,8 @@
 import type { Redact } from './redaction';
 
 /**
- * The beginning of somebody else's text, fit for one line of an error: secrets are removed before it is cut (a half token
- * would not be recognised), control and format characters become spaces.
+ * The beginning of a foreign text, for one line of an error. Secrets are removed before it is cut, because half a token would not
+ * be recognised. Control and format characters become spaces.
  */
 export function excerpt(text: string, redact: Redact, maxCharacters = 120): string {
   const clean = redact(text)

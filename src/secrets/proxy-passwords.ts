@@ -1,8 +1,7 @@
 import { unescape as decodePercent } from 'node:querystring';
 
 /**
- * Passwords of the proxies that requests go through, as they stand in their variables and as they are. They could come back in
- * what a proxy answers.
+ * Passwords of the proxies in the environment, both as written and decoded. A proxy's answer could repeat them.
  */
 export function proxyPasswords(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(env).flatMap(([name, value]) =>
@@ -10,10 +9,10 @@ export function proxyPasswords(env: Readonly<Record<string, string | undefined>>
   );
 }
 
-/** A user without a password may be a token, when it is as long as one. */
+/** A user without a password counts as a token if it is at least this long. */
 const leastTokenLength = 12;
 
-/** Also of addresses without a scheme, which is how proxies may be named, and of broken ones. */
+/** Also for addresses without a scheme, which proxies may have, and for malformed ones. */
 export function addressPasswords(address: string): string[] {
   const [, login] = /^(?:[^/?#]*:\/\/|\/\/)?(.+)@/s.exec(address) ?? [];
   if (login === undefined) return [];

@@ -3,16 +3,16 @@ export type Redact = (text: string) => string;
 
 const mask = '[redacted]';
 
-/** Catches a token that somebody else shortened while echoing the address, which no exact match would. */
+/** Matches a query parameter with any value: an exact match misses a token that was shortened when the address was echoed. */
 function parameterPattern(name: string): RegExp {
   const start = /^\w/.test(name) ? '\\b|' : '(?<!\\w)|';
-  // Letters as they are: the pattern is tried at every place of every line.
+  // Letters stay plain, because the pattern is tried at every position of every line.
   const spelled = name.replace(/\W/gu, unitSpelling);
   const value = `(?!\\[redacted\\])[^&\\s"'<>\\\\]+`;
   return new RegExp(`(${start}%(?:25)*(?:3F|26))(${spelled}(?:=|%(?:25)*3D))${value}`, 'gi');
 }
 
-/** The names of HTML for characters of ASCII; any capitals, since writers differ. */
+/** HTML's names of ASCII characters. They match in any case, because writers differ. */
 const htmlNames: Readonly<Record<string, string>> = {
   '!': 'excl',
   '"': 'quot',
@@ -47,19 +47,19 @@ const htmlNames: Readonly<Record<string, string>> = {
   ' ': 'nbsp',
 };
 
-/** JSON inside JSON has several. Not any number: a long run would be searched to its end from each of its places. */
+/** JSON inside JSON has several. The number is limited, because a long run would be searched to its end from each position. */
 const backslashes = '\\\\{1,16}';
 
 /** HTML inside HTML repeats `amp;`; JSON in ASCII may write `\u0026` for `&`. */
 const ampersand = `(?:&|${backslashes}u0026)(?:amp;)*`;
 
-/** Line ends as they are, escaped for JSON or percent-encoded, with the blanks of a folded line behind them. */
+/** Line ends, plain, escaped for JSON or percent-encoded, with the blanks of a folded line after them. */
 const lineEnds = /(?:[\r\n]|\\{1,16}(?:[rn]|u000[ad])|%(?:25)*0[ad])+[ \t]*/gi;
 
-/** Of a character in UTF-16: a zero, or the space that stands for it where control characters are taken out. */
+/** Second byte of a UTF-16 character: a zero, or the space that replaces it when control characters are removed. */
 const secondByte = `(?:\\0| |${backslashes}u0000|%(?:25)*00)?`;
 
-/** The digits of fewer may stand in a text by chance. */
+/** The digits of fewer bytes may occur in a text by chance. */
 const leastBytes = 6;
 
 /**
@@ -75,9 +75,9 @@ export function createRedactor(secrets: readonly string[], parameter: string | n
     parameters.reduce((clean, pattern) => clean.replace(pattern, `$1$2${mask}`), withoutKnown(text));
 }
 
-/** As `createRedactor`, and leaves parameters alone that hold none of the secrets. */
+/** Like `createRedactor`, but leaves parameters alone that hold none of the secrets. */
 export function redactKnown(secrets: readonly string[]): Redact {
-  // An expression for each secret, since V8 searches by a single large one ten times slower.
+  // One expression for each secret: with a single large one, V8 searches ten times slower.
   const known = [...new Set(secrets)]
     .filter((secret) => secret !== '')
     // The longest first: a secret may be the beginning of another.
@@ -96,9 +96,9 @@ function patternsOf(secret: string): string[] {
   return [anySpelling(secret), ...inBase64.map(anyBase64), ...asBytes(secret)];
 }
 
-/** Replaces what is found once the lines are joined, together with the line ends within it. */
+/** Replaces secrets that appear once the lines are joined, together with the line ends within them. */
 function replaceBroken(text: string, known: RegExp): string {
-  // Where each character of the joined text stands.
+  // Position in `text` of each character of the joined text.
   const places: number[] = [];
   let at = 0;
   for (const { 0: end, index } of [...text.matchAll(lineEnds), { 0: '', index: text.length }]) {
@@ -116,7 +116,7 @@ function replaceBroken(text: string, known: RegExp): string {
 
 /** A pattern that matches each character as itself or in any of its escapes, also in UTF-16 that was taken for UTF-8. */
 function anySpelling(secret: string): string {
-  // Several slashes in a row are one unit, since backslashes can be divided among them in so many ways.
+  // Several slashes in a row are one unit, because backslashes can be divided among them in too many ways.
   return (secret.match(/\/+|\\+|./gsu) ?? []).map(unitSpelling).join(secondByte);
 }
 
@@ -125,7 +125,7 @@ function unitSpelling(unit: string): string {
     secondByte,
   );
   if (!/[\\/]/.test(unit)) return characters;
-  // As they are, escaped, or slashes that were reversed.
+  // Plain, escaped, or with slashes reversed.
   return `(?:\\\\{${unit.length},${unit.length * 16}}|${characters})`;
 }
 
@@ -138,12 +138,12 @@ function spellings(character: string): string[] {
   const codePoint = character.codePointAt(0)!;
   const digits = `0*${caseless(codePoint.toString(16))}`;
   const escaped = [units, bytes.map((byte) => `x${byte}`).join(backslashes), `u\\{${digits}\\}`];
-  // Quotes are escaped where a text is printed as JavaScript, too.
+  // Quotes are also escaped when a text is printed as JavaScript.
   if (character === '"' || character === "'" || character === '/') escaped.push(escapePattern(character));
   const name = htmlNames[character];
   const named = name === undefined ? '' : `|${caseless(name)}`;
   const html = `${ampersand}(?:#(?:0*${codePoint}|[xX]${digits})${named});`;
-  // Those that may begin like another go before it.
+  // A spelling that begins like another must come before it.
   const found = [`${backslashes}(?:${escaped.join('|')})`, percent, html, escapePattern(character)];
   if (character === ' ') found.push('\\+', '%(?:25)*2[bB]');
   return found;
@@ -154,7 +154,7 @@ const base64Spellings: Readonly<Record<string, string>> = {
   '/': `(?:[/_]|${backslashes}(?:/|(?:u00|x)2[fF])|%(?:25)*2[fF]|${ampersand}(?:#47|#[xX]2[fF]|sol);)`,
 };
 
-/** Of both alphabets, with the characters escaped that have escapes: letters and digits have none in practice. */
+/** Matches both alphabets. Only `+` and `/` are ever escaped in practice. */
 function anyBase64(text: string): string {
   return Array.from(text, (character) => base64Spellings[character] ?? character).join('');
 }
