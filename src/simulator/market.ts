@@ -3,7 +3,6 @@ import { changeBehaviour, defaultBehaviour } from './behaviour';
 import { endpoints, type FeedName, feedNames } from './endpoints';
 import { type Answer, badRequest, pageOf } from './http/answer';
 import { createFaultBook, type Fault, type FaultBook } from './http/faults';
-import { pageRange } from './http/paging';
 import { type QueryText, readQuery } from './http/query';
 import { createBudget, type RateLimit } from './http/rate-limit';
 import { createRequestLog, type RequestLog, type SeenRequest } from './http/request-log';
@@ -119,6 +118,20 @@ export function createMarket(options: MarketOptions): Market {
       return { answer: made, rows: rows.length };
     },
   };
+}
+
+/** Positions of a page's rows in the window, from `from` up to, not including, `to`. Null: paging does not reach it. */
+function pageRange(
+  page: number,
+  pageSize: number,
+  behaviour: Behaviour,
+): { readonly from: number; readonly to: number } | null {
+  const rows = Math.min(pageSize, behaviour.pageCap ?? pageSize);
+  const step = behaviour.capStep === 'cap' ? rows : pageSize;
+  const counted = Math.max(0, page - behaviour.firstPage);
+  const from = behaviour.ignorePaging ? 0 : behaviour.paging === 'offset' ? counted : counted * step;
+  if (behaviour.positionLimit !== null && from > behaviour.positionLimit) return null;
+  return { from, to: from + rows };
 }
 
 function withFields(rows: readonly Version[], fields: readonly string[]): RecordBytes[] {

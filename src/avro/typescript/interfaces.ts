@@ -1,6 +1,6 @@
+import wrapAnsi from 'wrap-ansi';
 import type { AvroSchema } from '../registry/registry';
 import type { FieldSchema, RecordSchema } from '../schemas';
-import { comment } from './comments';
 
 // Ours, since neither library fits: @ovotech/avro-ts (needs TypeScript 4 at run time) writes every schema out as text beside
 // its types, and avro-typescript writes `field?: null | undefined | string` for what is always there. Both drop `doc`.
@@ -140,4 +140,15 @@ function isUnion(schema: AvroSchema): schema is readonly AvroSchema[] {
 
 function isNull(schema: AvroSchema): boolean {
   return schema === 'null';
+}
+
+const COLUMNS = 110;
+
+/** TSDoc of a text, in as many lines as it takes. */
+function comment(text: string, indent = ''): string {
+  const safe = text.replaceAll('*/', '*\\/');
+  const oneLine = `${indent}/** ${safe} */`;
+  if (oneLine.length <= COLUMNS) return `${oneLine}\n`;
+  const lines = wrapAnsi(safe, COLUMNS - indent.length - 3).split('\n');
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`;
 }

@@ -1,8 +1,7 @@
 import { inside } from '../drift';
 import type { JsonRecord } from '../endpoints';
 import { createAccuracy } from '../generator/analysts';
-import type { MarketEvent } from './market-event';
-import { pickRecord } from './pick';
+import { type MarketEvent, pickRecord } from './market-event';
 
 export const analystEvents = {
   /** The vendor recalculates an analyst's statistics: one more rating, all figures move a little. */

@@ -3,8 +3,7 @@ import type { JsonRecord } from '../endpoints';
 import { createInsight, insightText, priceTarget, ratings } from '../generator/insights';
 import { isoDate } from '../generator/text';
 import { recordId } from '../random';
-import type { MarketEvent, MarketScene } from './market-event';
-import { pickRecent, pickRecord } from './pick';
+import { type MarketEvent, type MarketScene, pickRecent, pickRecord } from './market-event';
 
 /** A new insight of the same firm on the same security. */
 function follow(scene: MarketScene, action: string, steps: -1 | 0 | 1): string | null {

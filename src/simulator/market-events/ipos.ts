@@ -2,8 +2,7 @@ import type { JsonRecord } from '../endpoints';
 import { createIpo } from '../generator/ipos';
 import { isoDate } from '../generator/text';
 import { recordId } from '../random';
-import type { MarketEvent, MarketScene } from './market-event';
-import { pickRecord } from './pick';
+import { type MarketEvent, type MarketScene, pickRecord } from './market-event';
 
 const day = 86_400;
 const seconds = (scene: MarketScene): number => scene.now('ipos');

@@ -1,6 +1,5 @@
 import { feedNames } from '../endpoints';
-import type { MarketEvent } from './market-event';
-import { pickKey } from './pick';
+import { type MarketEvent, pickKey } from './market-event';
 
 /** Nothing but `updated` moves, or a decimal is written differently. No reader should hear of it. */
 export const pureTouch: MarketEvent = ({ stores, random }) => {
