@@ -30,8 +30,8 @@ module.exports = {
       globalTeardown: '<rootDir>/test/support/jest-teardown.ts',
     },
   ],
-  // For suites that wait for real processes; every wait has its own, shorter deadline.
-  testTimeout: 180_000,
+  // Every wait for a process or a server has its own, shorter deadline (`test/support/until.ts`).
+  testTimeout: 900_000,
   // Suites wait for processes and brokers more than they compute.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
 };

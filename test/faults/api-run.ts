@@ -6,7 +6,7 @@ import type { Hostility } from '../support/apis/hostility';
 import { judge } from '../support/judge/judge';
 import { observe } from '../support/judge/observe';
 import type { Verdict } from '../support/judge/verdict';
-import { until } from '../support/until';
+import { DEADLINE_MS, until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import type { PublisherLog } from './publisher-log';
 
@@ -141,7 +141,7 @@ async function kill(publisher: CliProcess): Promise<void> {
 async function reconciled(start: () => CliProcess): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const asked = start();
-    const timer = setTimeout(() => asked.signal('SIGKILL'), 60_000);
+    const timer = setTimeout(() => asked.signal('SIGKILL'), DEADLINE_MS);
     const code = await asked.exited;
     clearTimeout(timer);
     if (code === 0) return;

@@ -6,7 +6,7 @@ import type { Verdict } from '../support/judge/verdict';
 import { partitionLeaders } from '../support/partition-leaders';
 import type { ProxiedBrokers } from '../support/proxied-brokers';
 import { until } from '../support/until';
-import { type BrokerFault, SYNC_MS, strikeBrokers } from './broker-faults';
+import { type BrokerFault, strikeBrokers } from './broker-faults';
 import { type CliProcess, cliStarter } from './cli-process';
 import { watchCommits } from './commit-watch';
 import { publisherEnv, settle } from './crash-run';
@@ -90,7 +90,7 @@ export async function runBrokerFaults(options: BrokerFaultRunOptions): Promise<B
     };
 
     await met('the feeds do not spread over both', bothOwn, START_MS);
-    await leaders.inSync(SYNC_MS);
+    await leaders.inSync();
     const reports: FaultReport[] = [];
     const began = Date.now();
     for (const fault of options.faults) {

@@ -54,8 +54,6 @@ const AWAY_MS = { from: 500, to: 4_000 };
 /** How long the moment for a blow is waited for, in ms. */
 const MOMENT_MS = 3_000;
 
-export const SYNC_MS = 90_000;
-
 type Role = 'leader' | 'transaction coordinator' | 'group coordinator';
 
 /** What a broker is being asked for, in this role, when it is struck. */
@@ -123,12 +121,12 @@ export async function strikeBrokers(
       for (const one of all) {
         await one.stop();
         await one.restart();
-        await leaders.inSync(SYNC_MS);
+        await leaders.inSync();
       }
       await course.recovered();
       break;
   }
-  await leaders.inSync(SYNC_MS);
+  await leaders.inSync();
 }
 
 /** Strikes whoever has the role for a feed, while one who came through the proxies asks it for something. @returns whom */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { feedNames } from '../../src/simulator/endpoints';
 import type { ProxiedKafka } from '../support/proxied-kafka';
-import { until } from '../support/until';
+import { DEADLINE_MS, until } from '../support/until';
 import type { CliProcess } from './cli-process';
 import { observed } from './crash-run';
 import type { KafkaPublisherLog } from './kafka-publisher-log';
@@ -35,8 +35,6 @@ export interface StrikeReport extends BrokerStrike {
 
 /** The transaction timeout of the publisher: after a longer silence the broker ends what is open. */
 export const transactionTimeoutMs = 10_000;
-
-const deadlineMs = 90_000;
 
 /**
  * Strikes a broker under a publisher and waits until every feed is published again.
@@ -80,7 +78,7 @@ export async function strikeBroker(
       if (commit > old) seen.get(feed)!.add(commit);
     }
     return [...seen.values()].every(({ size }) => size >= 2);
-  }, deadlineMs).catch((cause: unknown) => {
+  }, DEADLINE_MS).catch((cause: unknown) => {
     const progress = [...seen].map(([feed, { size }]) => `${feed} ${size}`);
     throw new Error(
       `${JSON.stringify(strike)}: not every feed came back, new commits: ${progress}: ${publisher.output()}`,

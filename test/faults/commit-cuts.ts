@@ -1,6 +1,6 @@
 import type { FeedName } from '../../src/simulator/endpoints';
 import type { KafkaProxy } from '../support/kafka-proxy';
-import { until } from '../support/until';
+import { DEADLINE_MS, until } from '../support/until';
 import type { CliProcess } from './cli-process';
 import { feedOf, watchPages } from './page-commits';
 
@@ -26,8 +26,6 @@ export interface CommitCutsReport {
   /** From a cut until the feed had committed a page again, in ms; further cuts of it until then are of the same. */
   readonly recoveredMs: readonly number[];
 }
-
-const recoveryDeadlineMs = 60_000;
 
 /**
  * Cuts commits under a publisher, and waits until every feed that was hit has committed a page again.
@@ -60,9 +58,12 @@ export async function cutCommits(
   });
   try {
     const end = performance.now() + cutForMs;
-    await until(() => isBack() && (cutting.met() === times || performance.now() > end), cutForMs + 60_000);
+    await until(
+      () => isBack() && (cutting.met() === times || performance.now() > end),
+      cutForMs + DEADLINE_MS,
+    );
     cutting.remove();
-    await until(isBack, recoveryDeadlineMs);
+    await until(isBack);
   } catch (cause) {
     const lost = `${cutting.met()} ${where}s cut; not back: ${[...hitAt.keys()]}`;
     throw new Error(`${lost}: ${publisher.output()}`, { cause });

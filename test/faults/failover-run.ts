@@ -8,7 +8,7 @@ import { judge } from '../support/judge/judge';
 import type { Verdict } from '../support/judge/verdict';
 import type { KafkaBehindProxies } from '../support/proxied-kafka';
 import { quietLogger } from '../support/source';
-import { until } from '../support/until';
+import { DEADLINE_MS, until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import { publisherEnv, settle } from './crash-run';
 import type { KafkaPublisherLog } from './kafka-publisher-log';
@@ -55,8 +55,6 @@ interface Instance {
   readonly index: number;
   readonly process: CliProcess;
 }
-
-const DEADLINE_MS = 60_000;
 
 /**
  * As many real publishers as there are proxies share the feeds of a market that moves all the time, and are struck one after

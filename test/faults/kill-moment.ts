@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Simulator } from '../../src/simulator/simulator';
+import { DEADLINE_MS } from '../support/until';
 import type { CliProcess } from './cli-process';
 import type { PublisherLog } from './publisher-log';
 
@@ -10,8 +11,6 @@ export interface KillMoment {
   readonly nth: number;
   readonly delayMs: number;
 }
-
-const deadlineMs = 60_000;
 
 /** Kills the process when the moment has come. @throws Error when it ends by itself, or the moment never comes */
 export async function killAt(
@@ -33,9 +32,9 @@ export async function killAt(
     const ended = cli.exited.then((code) => {
       if (!come.signal.aborted) throw new Error(`the publisher ended with ${code}: ${cli.output()}`);
     });
-    const waited = delay(deadlineMs, undefined, { signal: come.signal, ref: false }).then(
+    const waited = delay(DEADLINE_MS, undefined, { signal: come.signal, ref: false }).then(
       () => {
-        throw new Error(`${JSON.stringify(moment)} did not come within ${deadlineMs} ms: ${cli.output()}`);
+        throw new Error(`${JSON.stringify(moment)} did not come within ${DEADLINE_MS} ms: ${cli.output()}`);
       },
       () => undefined,
     );

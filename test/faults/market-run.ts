@@ -7,7 +7,7 @@ import { judge } from '../support/judge/judge';
 import type { JudgedLog } from '../support/judge/log';
 import { checkAtomic } from '../support/judge/observe';
 import { describeVerdict, type Verdict } from '../support/judge/verdict';
-import { until } from '../support/until';
+import { DEADLINE_MS, until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import { observed } from './crash-run';
 import { type MarketWeeks, overlapSeconds, startMarketWeeks, wideOverlapSeconds } from './market-weeks';
@@ -90,7 +90,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
   const ofOperators = { ...env, HIGHWATER_LOG_LEVEL: 'error' };
   const operators = operatorsOf((args) => cli.start(args, { env: ofOperators, cwd: folder }), market);
   try {
-    await publisher.until(() => hasSnapshots(log), 60_000);
+    await publisher.until(() => hasSnapshots(log), DEADLINE_MS);
     const end = Date.now() + options.ms;
     const commands = [2, 3].map((n) => operators.work(createRandom(seed + n), end, publisher));
     const kills = killNowAndThen(createRandom(seed + 4), end);
@@ -100,7 +100,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
     const days = market.days();
     await until(() => Date.now() > stillAt);
     for (const feed of feedNames) await operators.insist(['resume', feed]);
-    await publisher.until(() => hasSnapshots(log), 60_000);
+    await publisher.until(() => hasSnapshots(log), DEADLINE_MS);
     // However few the market has removed: one at least is for the last reconcile to prove.
     const known = await log.read(trackedIpos);
     if (!known.some((key) => market.sim.stores.ipos.remove(key)))

@@ -166,7 +166,7 @@ it('runs from its section and its schemas alone: snapshot, changes, states, reco
     .map((query) => query['parameters[date_from]']!)
     .filter((date) => date !== '1970-01-01');
   expect([asked[0], new Set(asked).size > 3]).toEqual(['2015-01-01', true]);
-}, 300_000);
+});
 
 it('publishes under the subjects that the page names, with schemas that can go on', async () => {
   const named = [...page.matchAll(/`(dividends\S*-value)`/g)].map(([, subject]) => subject!);

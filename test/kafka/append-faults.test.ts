@@ -55,7 +55,6 @@ it.each(['request', 'answer'] as const)(
       Array.from({ length: 13 }, (_, i) => i),
     );
   },
-  120_000,
 );
 
 it('an append that the brokers do not answer ends with the signal, and the next one finds its way', async () => {

@@ -13,6 +13,7 @@ import { type ForeignReader, startForeignReader } from '../support/foreign-reade
 import { registerCodecs } from '../support/kafkajs-codecs';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
+import { DEADLINE_MS } from '../support/until';
 
 /** What a codec makes small, what it cannot, and nothing at all. */
 const values = [
@@ -68,7 +69,7 @@ describe('compressed records', () => {
     const program = path.join(__dirname, '..', 'support', 'WriteLines.java');
     const args = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', path.join(jars, '*'), program];
     const running = promisify(execFile)(java, [...args, brokers, topic, codec, String(batchBytes)], {
-      timeout: 40_000,
+      timeout: DEADLINE_MS,
     });
     running.child.stdin?.on('error', () => undefined).end(`${lines.join('\n')}\n`);
     await running;

@@ -87,7 +87,6 @@ it.each([
     expect(said(one)).toEqual(values(0, 180));
     expect(given.map(({ revoked }) => revoked.aborted)).toEqual([false, false, false]);
   },
-  90_000,
 );
 
 it('connections that are cut in the middle of a message lose and repeat nothing', async () => {

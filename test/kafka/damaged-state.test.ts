@@ -20,7 +20,7 @@ const cli = commandLine();
 const folder = tempFolder();
 const records = 50;
 /** Longer than a publisher tries to write to a partition that is gone in the middle of a transaction, and then asks for the outcome. */
-const OUTCOME_MS = 150_000;
+const OUTCOME_MS = 300_000;
 let servers: SharedServers;
 let admin: Admin;
 let log: CommitLog;
@@ -195,8 +195,8 @@ describe('a publisher that runs', () => {
       'its current topic is deleted',
       'current',
       async () => undefined,
-      // Of a transaction that is under way brokers do not say which partition they miss.
-      /(Partition \d of topic \S+ipos\.current is|One of these partitions is) not there any more/,
+      // Brokers do not say which partition of a running transaction is gone, and may not answer its commit at all.
+      /(Partition \d of topic \S+ipos\.current is|One of these partitions is) not there any more|outcome of commit \d+ of feed ipos/,
       /ipos\.current holds 0 images .*it was deleted/,
     ],
     [
@@ -213,32 +213,26 @@ describe('a publisher that runs', () => {
       /Partition 0 of topic \S+ipos\.source-offset stands at offset \d, although this publisher wrote there up to offset \d+/,
       /ipos\.current holds an image of incarnation .*there is no source offset/,
     ],
-  ])(
-    'lets go of the feed and says why when %s',
-    async (_name, which, then, lost, damaged) => {
-      const running = run('--feeds', 'ipos', '--poll-interval', '100ms');
-      await running.sees(/first snapshot complete/, 'stderr');
-      simulator.marketDay.start(20);
-      const events = () => readAll(log, [topics().changes.name]);
-      await until(async () => (await events()).length > records + 20);
-      running.signal('SIGSTOP');
-      await drop(topics()[which as 'current'].name);
-      await then();
-      running.signal('SIGCONT');
+  ])('lets go of the feed and says why when %s', async (_name, which, then, lost, damaged) => {
+    const running = run('--feeds', 'ipos', '--poll-interval', '100ms');
+    await running.sees(/first snapshot complete/, 'stderr');
+    simulator.marketDay.start(20);
+    const events = () => readAll(log, [topics().changes.name]);
+    await until(async () => (await events()).length > records + 20);
+    running.signal('SIGSTOP');
+    await drop(topics()[which as 'current'].name);
+    await then();
+    running.signal('SIGCONT');
 
-      await running.sees(lost, 'stderr', OUTCOME_MS);
-      await running.sees(damaged, 'stderr', OUTCOME_MS);
+    await running.sees(lost, 'stderr', OUTCOME_MS);
+    await running.sees(damaged, 'stderr', OUTCOME_MS);
 
-      expect(running.stderr()).toMatch(
-        /ERROR ipos: .*[Pp]artition.*code=(LOG_TOPIC_LOST|LOG_OUTCOME_UNKNOWN)/,
-      );
-      expect(running.stderr()).toMatch(/ERROR ipos: Topic .*code=STATE_DAMAGED/);
-      assertChained(await events());
-      running.signal('SIGTERM');
-      expect(await running.ended()).toEqual({ code: 0, signal: null });
-    },
-    400_000,
-  );
+    expect(running.stderr()).toMatch(/ERROR ipos: .*[Pp]artition.*code=(LOG_TOPIC_LOST|LOG_OUTCOME_UNKNOWN)/);
+    expect(running.stderr()).toMatch(/ERROR ipos: Topic .*code=STATE_DAMAGED/);
+    assertChained(await events());
+    running.signal('SIGTERM');
+    expect(await running.ended()).toEqual({ code: 0, signal: null });
+  });
 });
 
 /** Nothing is created that was there, and nothing changed or deleted that was not. */

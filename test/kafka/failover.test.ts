@@ -44,4 +44,4 @@ it('when an instance is killed, stopped, frozen or cut off, another one goes on 
   // Who comes back to life leaves its feeds to whom they went.
   expect(thefts).toStrictEqual([]);
   expect(exitCodes).toEqual([0, 0, 0]);
-}, 240_000);
+});

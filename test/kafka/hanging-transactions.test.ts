@@ -350,42 +350,38 @@ describe('a broker that is away when a transaction ends', () => {
   );
   afterAll(stop);
 
-  it.each(['commit', 'abort'] as const)(
-    'gets the end of its part of it: %s',
-    async (how) => {
-      const first = await begin();
-      const second = transaction(2, 'before', how);
-      const before = await predecessor();
-      await before.write(second.records, () => true);
-      const admin = kafka.admin();
-      await admin.connect();
-      const coordinator = await before.coordinatorId();
-      const leaders = async (): Promise<number[]> => {
-        const described = await admin.fetchTopicMetadata({ topics: [...partitions().keys()] });
-        return described.topics.flatMap((one) => one.partitions.map(({ leader }) => leader));
-      };
-      // The broker that is asked may be the one that is gone; that says nothing.
-      const isWithoutLeader = (error: unknown) => protocolType(error) === 'LEADER_NOT_AVAILABLE';
-      const leader = (await leaders()).find((one) => one !== coordinator)!;
-      const broker = servers.brokers.find(({ id }) => id === leader)!;
-      await broker.kill();
-      // Its session has to end: then its partitions have no leader.
-      await until(async () => (await leaders().catch((e) => (isWithoutLeader(e) ? [-1] : []))).includes(-1));
-      await before.end(how);
-      await broker.restart();
-      await until(async () => {
-        const all = await leaders().catch(() => [-1]);
-        return !all.includes(-1);
-      });
-      await admin.disconnect();
+  it.each(['commit', 'abort'] as const)('gets the end of its part of it: %s', async (how) => {
+    const first = await begin();
+    const second = transaction(2, 'before', how);
+    const before = await predecessor();
+    await before.write(second.records, () => true);
+    const admin = kafka.admin();
+    await admin.connect();
+    const coordinator = await before.coordinatorId();
+    const leaders = async (): Promise<number[]> => {
+      const described = await admin.fetchTopicMetadata({ topics: [...partitions().keys()] });
+      return described.topics.flatMap((one) => one.partitions.map(({ leader }) => leader));
+    };
+    // The broker that is asked may be the one that is gone; that says nothing.
+    const isWithoutLeader = (error: unknown) => protocolType(error) === 'LEADER_NOT_AVAILABLE';
+    const leader = (await leaders()).find((one) => one !== coordinator)!;
+    const broker = servers.brokers.find(({ id }) => id === leader)!;
+    await broker.kill();
+    // Its session has to end: then its partitions have no leader.
+    await until(async () => (await leaders().catch((e) => (isWithoutLeader(e) ? [-1] : []))).includes(-1));
+    await before.end(how);
+    await broker.restart();
+    await until(async () => {
+      const all = await leaders().catch(() => [-1]);
+      return !all.includes(-1);
+    });
+    await admin.disconnect();
 
-      const session = await acquire();
-      const whole = how === 'commit' ? [first, second] : [first];
-      expect(await shown()).toEqual(shapesOf(...whole));
-      const next = transaction(whole.length + 1, session.ownerEpoch);
-      await session.commit(next);
-      expect(await shown()).toEqual(shapesOf(...whole, next));
-    },
-    150_000,
-  );
+    const session = await acquire();
+    const whole = how === 'commit' ? [first, second] : [first];
+    expect(await shown()).toEqual(shapesOf(...whole));
+    const next = transaction(whole.length + 1, session.ownerEpoch);
+    await session.commit(next);
+    expect(await shown()).toEqual(shapesOf(...whole, next));
+  });
 });

@@ -198,7 +198,7 @@ it('readers read the other partitions on, say so once, and lose and repeat nothi
   expect(sorted(readers.followed)).toEqual(whole);
   expect(said(readers.one)).toEqual(sorted([...whole, '0 a', '0 d']));
   expect(readers.one.failures).toStrictEqual([]);
-}, 300_000);
+});
 
 it('readers that begin meanwhile read the other partitions, and that one from its beginning when its leader is back', async () => {
   await everywhere('a');
@@ -222,7 +222,7 @@ it('readers that begin meanwhile read the other partitions, and that one from it
   expect(sorted(readers.followed)).toEqual(whole);
   expect(said(readers.one)).toEqual(sorted([...whole, '0 a', '0 c']));
   expect(warned()).toHaveLength(5);
-}, 300_000);
+});
 
 it('readers that begin at the end meanwhile read of that partition what comes, not what it held', async () => {
   await send('old', [0, 1, 2], { timestamp: Date.now() - 3_600_000 });
@@ -272,7 +272,7 @@ it('readers that begin at the end meanwhile read of that partition what comes, n
     expect(found.filter((seen) => seen.includes('old'))).toStrictEqual([]);
     expect(new Set(found).size).toBe(found.length);
   }
-}, 300_000);
+});
 
 it('a topic of which no partition has a leader does not hold up a reader of others when it is deleted', async () => {
   await killOne();

@@ -11,7 +11,6 @@ import { until } from '../support/until';
 
 /** A topic that is deleted and created again under its name holds new events only, whatever a group did in the earlier one. */
 
-const PATIENCE_MS = 60_000;
 let kafka: Kafka;
 let brokers: string[];
 let admin: Admin;
@@ -146,35 +145,31 @@ describe.each(['beginning', 'end'] as const)('a group that began at the %s', (fr
       await send(topic(), values('before', 5));
       const one = consume({ from });
       const before = from === 'end' ? [] : values('before', 5);
-      await until(isSettled, PATIENCE_MS);
+      await until(isSettled);
       await send(topic(), values('old', 10));
-      await until(() => one.seen.length === before.length + 10, PATIENCE_MS);
+      await until(() => one.seen.length === before.length + 10);
       await recreate(values('new', count));
       await send(other(), values('other', 5));
-      await until(
-        () => one.seen.length >= before.length + 10 + 5 + count || one.failure() !== null,
-        PATIENCE_MS,
-      );
+      await until(() => one.seen.length >= before.length + 10 + 5 + count || one.failure() !== null);
       expect(one.failure()).toBeNull();
       expect([...one.seen].sort()).toEqual(
         [...before, ...values('old', 10), ...values('other', 5), ...values('new', count)].sort(),
       );
-      await until(async () => (await places())[topic()] === String(count), PATIENCE_MS);
+      await until(async () => (await places())[topic()] === String(count));
       await one.stop();
     },
-    120_000,
   );
 
   it('whose handler was busy meanwhile reads a topic that was recreated longer from its first record', async () => {
     const { goOn, handle } = holdingAt('old 9');
     const one = consume({ from }, handle);
-    await until(isSettled, PATIENCE_MS);
+    await until(isSettled);
     await send(topic(), values('old', 10));
-    await until(() => one.seen.length === 10, PATIENCE_MS);
+    await until(() => one.seen.length === 10);
     await recreate(values('new', 30));
     // The commit of what was in hand reaches the brokers after the topic is another one.
     goOn();
-    await until(() => one.seen.length >= 40 || one.failure() !== null, PATIENCE_MS);
+    await until(() => one.seen.length >= 40 || one.failure() !== null);
     expect(one.failure()).toBeNull();
     expect(one.seen).toEqual([...values('old', 10), ...values('new', 30)]);
     await one.stop();
@@ -183,9 +178,9 @@ describe.each(['beginning', 'end'] as const)('a group that began at the %s', (fr
   it('and that stood in an earlier topic of the name when it ended reads the next one from its first record', async () => {
     const { goOn, handle } = holdingAt('old 9');
     const one = consume({ from }, handle);
-    await until(isSettled, PATIENCE_MS);
+    await until(isSettled);
     await send(topic(), values('old', 10));
-    await until(() => one.seen.length === 10, PATIENCE_MS);
+    await until(() => one.seen.length === 10);
     await recreate(values('new', 30));
     const stopped = one.stop();
     goOn();
@@ -193,7 +188,7 @@ describe.each(['beginning', 'end'] as const)('a group that began at the %s', (fr
     // Brokers remove offsets together with their topic. This one came after that.
     expect(await places()).toMatchObject({ [topic()]: '10' });
     const next = consume({ from });
-    await until(() => next.seen.length >= 30 || next.failure() !== null, PATIENCE_MS);
+    await until(() => next.seen.length >= 30 || next.failure() !== null);
     expect(next.failure()).toBeNull();
     expect(next.seen).toEqual(values('new', 30));
     await next.stop();
@@ -209,9 +204,9 @@ it("a place in a database of one's own is asked for by the id of the topic", asy
     stored.set(topicId, logOffset + 1),
   );
   await send(topic(), values('old', 10));
-  await until(() => one.seen.length === 10, PATIENCE_MS);
+  await until(() => one.seen.length === 10);
   await recreate(values('new', 3));
-  await until(() => one.seen.length >= 13 || one.failure() !== null, PATIENCE_MS);
+  await until(() => one.seen.length >= 13 || one.failure() !== null);
   expect(one.seen).toEqual([...values('old', 10), ...values('new', 3)]);
   expect([...stored.values()]).toEqual([10, 3]);
   expect([...stored.keys()]).not.toContain(null);
@@ -229,11 +224,11 @@ it('members that share its partitions read a topic that was recreated once', asy
   await until(async () => {
     await send(topic(), values(`old ${sent++}`, partitions), partitions);
     return members.every((one) => one.seen.length > 0);
-  }, PATIENCE_MS);
-  await until(() => seen().length === sent * partitions, PATIENCE_MS);
+  });
+  await until(() => seen().length === sent * partitions);
   await recreate(values('new', 40), partitions);
   const ofNew = () => seen().filter((value) => value.startsWith('new'));
-  await until(() => ofNew().length >= 40 || members.some((one) => one.failure() !== null), PATIENCE_MS);
+  await until(() => ofNew().length >= 40 || members.some((one) => one.failure() !== null));
   expect(members.map((one) => one.failure())).toEqual([null, null]);
   expect(ofNew()).toEqual(values('new', 40).sort());
   for (const one of members) await one.stop();

@@ -6,6 +6,7 @@ import { feedTopics } from '../../src/log/topics';
 import { eventHeaders, transitionHeaders } from '../../src/pipeline/transaction/headers';
 import { newIncarnation } from '../../src/state/source-offset';
 import type { ChangeEvents, Op } from '../../src/types';
+import { DEADLINE_MS } from './until';
 
 /** A change of one IPO: its status, or null when it is gone. */
 export interface WrittenChange {
@@ -36,7 +37,7 @@ export async function changeWriter(
 ): Promise<ChangeWriter> {
   const feed = feedDefinitions.find(({ name }) => name === 'ipos')!;
   const topics = feedTopics(feed, prefix);
-  const session = await commitLog.acquire(topics, AbortSignal.timeout(60_000));
+  const session = await commitLog.acquire(topics, AbortSignal.timeout(DEADLINE_MS));
   const codec = await createFeedCodec(feed, topics, registry);
   const rows = new Map<string, string>();
   let incarnation = newIncarnation();

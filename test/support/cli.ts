@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { runProgram } from '../../src/cli/program';
 import { build, root } from './build';
+import { DEADLINE_MS } from './until';
 
 /** A command line at work, in a process of its own or in that of the tests. */
 export interface CommandRun {
@@ -38,8 +39,6 @@ export interface CliOptions extends RunOptions {
   /** Leaves its stdout unread, so that the pipe fills up. */
   readonly stalled?: boolean;
 }
-
-const DEADLINE_MS = 60_000;
 
 /** Resolves when the condition holds. @throws at the deadline */
 export async function until(holds: () => boolean, withinMs = DEADLINE_MS): Promise<void> {

@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { ChangesView, ChangeView, FeedView, PublisherView } from '../../src/admin/dashboard/view';
+import { DEADLINE_MS } from './until';
 
 /** What a page has been told so far. */
 export interface Told {
@@ -67,7 +68,7 @@ export async function openEvents(
     told,
     ended,
     status: answer.status,
-    async sees(condition, withinMs = 60_000) {
+    async sees(condition, withinMs = DEADLINE_MS) {
       const late = Date.now() + withinMs;
       while (!condition(told)) {
         const left = late - Date.now();

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { artefacts } from '../../tools/servers/artefacts';
 import { findJava } from '../../tools/servers/java';
 import { warmStart } from '../../tools/servers/kafka';
+import { DEADLINE_MS } from './until';
 
 /** Kafka's own command line tools, by the names that they have in its bin folder. */
 const mainClasses: Readonly<Record<string, string>> = {
@@ -51,7 +52,11 @@ export async function kafkaTools({
   }
   return async (lines) => {
     const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
-    const running = promisify(execFile)('/bin/sh', ['-euc', lines], { cwd: folder, env, timeout: 60_000 });
+    const running = promisify(execFile)('/bin/sh', ['-euc', lines], {
+      cwd: folder,
+      env,
+      timeout: DEADLINE_MS,
+    });
     return (await running).stdout;
   };
 }

@@ -7,8 +7,7 @@ import {
   positionHeaders,
   type TransactionBatch,
 } from '../../src/log/commit-log';
-
-const DEADLINE_MS = 60_000;
+import { DEADLINE_MS } from './until';
 
 export function record(
   topic: string,

@@ -33,7 +33,7 @@ export interface PartitionLeaders {
   /** Makes another broker the leader of a partition, whose replicas are all there again afterwards. @returns its id */
   move(of: TopicPartition): Promise<number>;
   /** Resolves when no replica of any partition lags behind: any one broker may go away then. */
-  inSync(deadlineMs: number): Promise<void>;
+  inSync(): Promise<void>;
 }
 
 export function partitionLeaders(brokers: string): PartitionLeaders {
@@ -96,18 +96,14 @@ export function partitionLeaders(brokers: string): PartitionLeaders {
         await place([next, ...replicas.filter((id) => id !== next)]);
         return next;
       }),
-    inSync: (deadlineMs) =>
-      until(
-        () =>
-          ask(async (admin) => {
-            const { topics } = await admin.fetchTopicMetadata();
-            return topics.every(({ partitions }) =>
-              partitions.every(
-                ({ isr, replicas }) => isr.length === replicas.length && replicas.length === 3,
-              ),
-            );
-          }).catch(() => false),
-        deadlineMs,
+    inSync: () =>
+      until(() =>
+        ask(async (admin) => {
+          const { topics } = await admin.fetchTopicMetadata();
+          return topics.every(({ partitions }) =>
+            partitions.every(({ isr, replicas }) => isr.length === replicas.length && replicas.length === 3),
+          );
+        }).catch(() => false),
       ),
   };
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from './build';
+import { DEADLINE_MS } from './until';
 
 /** A process of its own that owns a feed of an embedded log and commits to it. */
 export interface PublisherProcess {
@@ -54,7 +55,7 @@ export async function startPublisher(
 }
 
 async function line(lines: NodeJS.EventEmitter, child: ChildProcess, isThere: () => boolean): Promise<void> {
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(DEADLINE_MS);
   const gone = once(child, 'exit', { signal }).then(() => {
     if (!isThere()) throw new Error('the publisher process ended early');
   });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Terminal as Emulator } from '@xterm/headless';
 import { build } from './build';
+import { DEADLINE_MS } from './until';
 
 /** The command line in a real pseudo-terminal, and what a terminal of that size shows of it. */
 export interface TerminalSession {
@@ -98,7 +99,7 @@ function start(
     screen,
     raw: () => raw,
     isCursorShown: () => raw.lastIndexOf('\u001b[?25h') >= raw.lastIndexOf('\u001b[?25l'),
-    async sees(pattern, withinMs = 60_000) {
+    async sees(pattern, withinMs = DEADLINE_MS) {
       const deadline = Date.now() + withinMs;
       for (;;) {
         const last = isClosed;
@@ -110,7 +111,7 @@ function start(
     },
     type: (text) => void child.stdin.write(text),
     hangUp: () => void child.kill('SIGKILL'),
-    async ended(withinMs = 60_000) {
+    async ended(withinMs = DEADLINE_MS) {
       const late = delay(withinMs, 'late', { ref: false });
       if ((await Promise.race([closed, late])) === 'late') throw new Error(`still running:\n${screen()}`);
       await settled();

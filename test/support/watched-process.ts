@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { until } from './until';
+import { DEADLINE_MS, until } from './until';
 
 /** A program on some Node, of which is known what it does with timers and how much it computes. */
 export interface WatchedProcess {
@@ -36,7 +36,6 @@ interface WatchOptions {
 type Line = { readonly past: number; readonly stack: string } | Second;
 
 const preload = path.join(__dirname, 'timer-watch.cjs');
-const END_MS = 60_000;
 
 /** @param args of Node */
 export function startWatched(
@@ -63,7 +62,7 @@ export function startWatched(
     return whole.map((line) => JSON.parse(line) as Line);
   }
 
-  async function ended(withinMs = END_MS): Promise<number | null> {
+  async function ended(withinMs = DEADLINE_MS): Promise<number | null> {
     const timer = setTimeout(() => child.kill('SIGKILL'), withinMs);
     await closed.finally(() => clearTimeout(timer));
     return child.exitCode;

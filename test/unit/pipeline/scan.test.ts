@@ -477,7 +477,6 @@ describe('rows that move while the scan runs', () => {
       expect(scanned.last.progress).toMatchObject({ complete: true, settled: true });
       expect(scanned.seen.size).toBe(80);
     },
-    60_000,
   );
 
   it('do not end a snapshot before the present where the clocks are right, though page after page holds nothing else', async () => {
