@@ -1,8 +1,10 @@
-import type { LiveKnowledge } from '../feed-status/verdict';
+import { type FeedKnowledge, type FeedVerdict, type LiveKnowledge, verdictOf } from '../feed-status/verdict';
 import type { Feed } from '../feeds/feed';
 import type { Drift } from '../pipeline/records/drift';
 import type { PublisherEvent } from '../runtime/publisher-events';
 import type { FeedState } from '../state/feed-state';
+import type { SourceOffset } from '../state/source-offset';
+import { type Owners, ownerOf } from './owners';
 
 /** Where each feed of this process stands, as far as the publisher has told. */
 export interface FeedBoard {
@@ -85,4 +87,29 @@ function move(standing: Moving, event: PublisherEvent): void {
       standing.failure = { code: event.code, parks: event.parks, what: event.what };
       break;
   }
+}
+
+/**
+ * What this process knows of a feed.
+ * @param stored position in the log, of a feed that another instance has; null: not read
+ */
+export function knowledgeOf(
+  { feed, phase, failure, state }: FeedStanding,
+  owners: Owners,
+  stored: SourceOffset | null,
+): FeedKnowledge {
+  const live = { phase, failure };
+  if (phase === 'waiting') return { feed, offset: stored, owner: ownerOf(owners, feed.name), live };
+  return { feed, offset: state?.offset ?? null, owner: 'live', live };
+}
+
+/** How each feed stands, by its name, without a look into the log. The other instances are asked when a feed may be theirs. */
+export async function boardVerdicts(
+  { feeds }: FeedBoard,
+  owners: () => Promise<Owners>,
+): Promise<ReadonlyMap<string, FeedVerdict>> {
+  const known: Owners = feeds.some(({ phase }) => phase === 'waiting') ? await owners() : new Map();
+  return new Map(
+    feeds.map((standing) => [standing.feed.name, verdictOf(knowledgeOf(standing, known, null), Date.now())]),
+  );
 }

@@ -1,6 +1,5 @@
 import type { FeedVerdict } from '../feed-status/verdict';
-import { boardVerdicts } from './board-verdicts';
-import type { FeedBoard, FeedStanding } from './feed-board';
+import { boardVerdicts, type FeedBoard, type FeedStanding } from './feed-board';
 import type { Owners } from './owners';
 
 /** What `/readyz` and `/livez` answer: 200 when `ok`, else 503. */

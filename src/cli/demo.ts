@@ -115,7 +115,10 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
     dataDir: folder.path,
     isTemporary: folder.isTemporary,
   };
-  const counts = { changes: { insights: 0, analysts: 0, ipos: 0 } as Record<string, number>, transitions: 0 };
+  const counts = {
+    changes: Object.fromEntries(config.feeds.map(({ name }) => [name, 0])),
+    transitions: 0,
+  };
 
   await context.print(welcome(facts));
   if (flags.open === true && dashboard !== null) await openInBrowser(dashboard);

@@ -2,8 +2,7 @@ import { pause } from '../async/wait';
 import type { Logger } from '../logging/logger';
 import type { Redact } from '../secrets/redaction';
 import type { Said } from './answers';
-import type { CommandRecord } from './command-record';
-import { type CommandWriterDeps, writeCommandRecord } from './command-writer';
+import { type CommandRecord, type CommandWriterDeps, writeCommandRecord } from './command-record';
 
 export interface AnswerQueueDeps extends CommandWriterDeps {
   readonly logger: Logger;
@@ -26,7 +25,7 @@ export interface AnswerQueue {
   drained(): Promise<void>;
 }
 
-/** What cannot be written is tried so often: the asker waits less long for the one than for the other, and progress is told again anyway. */
+/** How often a write is tried: an asker waits less long for `accepted` than for an outcome, and progress is repeated anyway. */
 const tries: Partial<Record<Said['kind'], number>> = { accepted: 3, progress: 1 };
 const answerTries = 5;
 const [soonMs, retryMs] = [100, 2_000];

@@ -6,8 +6,7 @@ import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 import { outcomeOf } from './answers';
 import type { Command, Facts, Outcome } from './command';
 import { factsOf, namedCommand } from './command-arguments';
-import { type CommandRecord, commandCodec } from './command-record';
-import { writeCommandRecord } from './command-writer';
+import { type CommandRecord, commandCodec, writeCommandRecord } from './command-record';
 import { createLedger } from './ledger';
 
 export interface AskOwnerDeps {

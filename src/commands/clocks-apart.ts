@@ -18,9 +18,9 @@ export interface ClocksApart {
 
 type Stamped = Pick<CommandRecord, 'request_id' | 'ts_ms'>;
 
-/** Who withdraws sooner was interrupted, and tells nothing. */
+/** An asker that withdraws sooner was interrupted, which says nothing about the clocks. */
 const leastWaitMs = 500;
-/** Nobody waits so long for an owner. */
+/** No asker waits this long for an owner. */
 const forgetAfterMs = 3_600_000;
 
 export function clocksApart(): ClocksApart {

@@ -4,7 +4,7 @@ import { type WireType, wireType } from '../avro/codec/wire-type';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import { fullName, readSchema } from '../avro/schemas';
 import { HighwaterError } from '../errors';
-import type { SharedTopicSpec } from '../log/commit-log';
+import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 
 /** One value of the command topic; names are those of `schemas/command.avsc`, which says what they mean. */
 export interface CommandRecord {
@@ -121,4 +121,21 @@ function schemaIdOf(value: Buffer): number | null {
   } catch {
     return null;
   }
+}
+
+export interface CommandWriterDeps {
+  readonly log: Pick<CommitLog, 'append'>;
+  readonly topic: SharedTopicSpec;
+  readonly codec: CommandCodec;
+}
+
+/** @throws HighwaterError LOG_*, KAFKA_*, REGISTRY_*, SCHEMA_*; the signal's reason */
+export async function writeCommandRecord(
+  record: CommandRecord,
+  { log, topic, codec }: CommandWriterDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { feed: key, ts_ms: timestamp } = record;
+  const value = await codec.encode(record);
+  await log.append(topic, [{ topic: topic.name, key, value, headers: {}, timestamp }], signal);
 }

@@ -14,7 +14,6 @@ import type { Inbox } from './inbox';
 import { createLedger } from './ledger';
 import { openRequests } from './open-requests';
 import { ownerStep } from './owner-step';
-import { refusalsBy } from './refusals';
 
 export interface ServeCommandsDeps {
   readonly log: Pick<CommitLog, 'append' | 'read'>;
@@ -166,4 +165,29 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
 
 function failure(error: HighwaterError): Outcome {
   return { ok: false, error };
+}
+
+const now = 'Nothing of it was done.';
+
+/** The answers to a command that the owner did not carry out to its end. @param instance how askers name the owner to people */
+function refusalsBy(instance: string) {
+  return {
+    notStarted({ command, feed }: CommandRecord) {
+      const what = `${instance} let go of the feed ${feed} before it began with ${command}`;
+      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy: 'Ask again.' });
+    },
+    notFinished({ command, feed }: CommandRecord) {
+      const what = `${instance} ended while it carried out ${command} of ${feed}`;
+      return new HighwaterError('COMMAND_INTERRUPTED', what);
+    },
+    tooLate({ command, feed, expires_ms }: CommandRecord) {
+      const what = `${instance} came to ${command} of ${feed} after ${new Date(expires_ms).toISOString()}, when it had expired`;
+      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy: 'Ask again.' });
+    },
+    unknownCommand({ command, feed }: CommandRecord) {
+      const what = `${instance}, which owns ${feed}, does not know the command ${command}, or not so`;
+      const remedy = 'Use the same version of highwater as the publisher.';
+      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy });
+    },
+  };
 }

@@ -57,7 +57,7 @@ export interface FeedVerdict {
   readonly pollIntervalMs: number;
 }
 
-/** After so many intervals without a complete scan a feed is behind. */
+/** A feed is behind after this many poll intervals without a complete scan. */
 const INTERVALS = 3;
 
 const readyConditions: readonly FeedCondition[] = ['up-to-date', 'paused', 'standby'];
@@ -86,7 +86,7 @@ function intervalOf({ feed, offset, live }: FeedKnowledge): number {
   return isOwn ? feed.pollIntervalMs : (offset?.poll_interval_ms ?? feed.pollIntervalMs);
 }
 
-/** What kept a waiting instance from a feed is not what the feed suffers from while another instance has it. */
+/** An error that kept a waiting instance from a feed does not concern the feed while another instance has it. */
 function failureOf({ offset, owner, live }: FeedKnowledge): FeedFailure | null {
   if (live === null || (live.phase === 'waiting' && owner === 'live')) return storedFailure(offset);
   return live.phase === 'waiting' ? live.failure : (live.failure ?? storedFailure(offset));

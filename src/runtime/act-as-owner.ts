@@ -1,12 +1,14 @@
+import { pause } from '../async/wait';
 import type { Request } from '../commands/inbox';
 import type { ConfigWithApi } from '../config/load-config';
 import type { Feed } from '../feeds/feed';
 import { scopeFingerprint } from '../feeds/scope';
 import { feedTopics } from '../log/topics';
+import { poll } from '../pipeline/poll';
+import { pollRound } from '../pipeline/round';
 import { createApiClients } from './api-clients';
-import { carryOut } from './carry-out';
-import { acquireFeed } from './owned-feed';
-import { turnsAlone } from './turns';
+import { carryOut, type Turns } from './carry-out';
+import { acquireFeed, type OwnedFeed } from './owned-feed';
 import type { WorkerDeps } from './worker';
 
 /**
@@ -43,4 +45,28 @@ export async function actAsOwner(
     await membership.leave();
     clients.close();
   }
+}
+
+/**
+ * The turns of a process that owns the feed for one command only. It polls as a publisher would: polls see the records that
+ * move while a long command reads.
+ * @param quiet nothing may be published, so there are no polls
+ */
+function turnsAlone(feed: Feed, { deps }: OwnedFeed, quiet: boolean, signal: AbortSignal): Turns {
+  let nextPollAt = performance.now() + feed.pollIntervalMs;
+  const pollNow = async (): Promise<void> => {
+    if (quiet) return;
+    await poll(feed, deps, pollRound(feed, deps.state.offset, false, deps), signal);
+    nextPollAt = performance.now() + feed.pollIntervalMs;
+  };
+  return {
+    poll: pollNow,
+    async between() {
+      if (performance.now() >= nextPollAt && deps.state.offset.snapshot === 'complete') await pollNow();
+    },
+    async rest(ms) {
+      await pause(ms, signal);
+      await pollNow();
+    },
+  };
 }

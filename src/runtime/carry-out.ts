@@ -25,7 +25,16 @@ import {
   retried,
 } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
-import type { Turns } from './turns';
+
+/** What a long command lets happen: the feed's own polls, when they are due. */
+export interface Turns {
+  /** To be called between two pages. */
+  between(): Promise<void>;
+  /** Lets so many ms pass. */
+  rest(ms: number): Promise<void>;
+  /** Polls now. */
+  poll(): Promise<void>;
+}
 
 /**
  * Carries out what an operator asked of a feed, as its owner. Each command is one transaction, or leaves behind only what

@@ -59,10 +59,10 @@ export async function runFeedTask(
     const { held, owned } = tenure;
     const { code, kind, message } = error;
     deps.tell({ kind: 'failed', feed: feed.name, code, parks: kind.parks, what: deps.redact(message) });
-    // Another instance that has this feed has not all of them.
+    // Another instance may own this feed without owning all of them.
     const isOthers = held === null && code === 'LOG_OWNED';
     if (endsWorker(code, owned !== null) && !isOthers) throw error;
-    // Who waits for the others' word asks again at once: the feed may be its own as soon as they can be reached.
+    // A feed without a grant asks again at once: it may be granted as soon as the other instances can be reached.
     if (held === null && !once) {
       if (trouble.error?.code !== code) explain(error, {});
       trouble = { ...trouble, error };
@@ -134,7 +134,7 @@ async function idle(ms: number, inbox: Inbox | null, signal: AbortSignal): Promi
 
 /**
  * The last error goes into the source offset, where `status` finds it; a failure of that is the log's next error.
- * @returns false when it showed that the feed is owned no more
+ * @returns false when the write showed that this process no longer owns the feed
  */
 async function keepError(
   feed: Feed,

@@ -8,11 +8,18 @@ import { pollRound } from '../pipeline/round';
 import { reconcile } from '../pipeline/rounds/reconcile';
 import { movePosition } from '../pipeline/transaction/transact';
 import type { BackfillProgress } from '../state/source-offset';
-import { backfill, carryOut, endsOnlyTheWork, failureOf, interrupted, patient } from './carry-out';
+import {
+  backfill,
+  carryOut,
+  endsOnlyTheWork,
+  failureOf,
+  interrupted,
+  patient,
+  type Turns,
+} from './carry-out';
 import { reconciled } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Tell } from './publisher-events';
-import type { Turns } from './turns';
 
 /** What the owner of a feed has to do: commands, polls, and by schedule a reconcile. */
 export interface FeedWork {

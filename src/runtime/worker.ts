@@ -12,10 +12,9 @@ import { createDrift } from '../pipeline/records/drift';
 import { createRedactor } from '../secrets/redaction';
 import { createApiClients } from './api-clients';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
-import { heldFeeds } from './held-feeds';
 import type { OwnedFeedDeps } from './owned-feed';
+import { ownedLog } from './owned-log';
 import type { PublisherEvent, Tell } from './publisher-events';
-import { toldLog } from './told-log';
 
 export interface WorkerDeps {
   readonly log: CommitLog;
@@ -52,7 +51,7 @@ export async function runWorker(
   // What ends one task for good (the log has another owner) ends the others too.
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
-  const held = heldFeeds(toldLog(deps.log, tell), (feed) => {
+  const held = ownedLog(deps.log, tell, (feed) => {
     commands?.lost(feed);
     tell({ kind: 'released', feed });
   });

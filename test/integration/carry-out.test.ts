@@ -1,7 +1,7 @@
 import type { Command, Facts, Outcome } from '../../src/commands/command';
 import type { Feed } from '../../src/feeds/feed';
+import type { Turns } from '../../src/runtime/carry-out';
 import { carryOut } from '../../src/runtime/carry-out';
-import type { Turns } from '../../src/runtime/turns';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
 import { daysAgo } from '../support/backfill';

@@ -7,10 +7,8 @@ import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Redact } from '../../secrets/redaction';
 import type { FeedBoard } from '../feed-board';
 import type { Owners } from '../owners';
-import { createBell } from './bell';
 import { changeFeed } from './change-feed';
-import { drawnFeeds, MOVED_MS } from './drawn-feeds';
-import { eventText } from './event-text';
+import { drawnFeeds, eventText, MOVED_MS } from './drawn-feeds';
 import { feedActivity } from './feed-activity';
 import { feedView } from './feed-view';
 import { othersFeeds } from './others-feeds';
@@ -28,11 +26,11 @@ export interface DashboardDeps {
   readonly logger: Logger;
 }
 
-/** What the dashboard's page is told. Nothing is read, and next to nothing kept, while nobody looks. */
+/** What the dashboard's page is told. While no page is connected, nothing is read and almost nothing is kept. */
 export interface Dashboard {
   tell(event: PublisherEvent): void;
   /**
-   * Server-sent events for one who looks, for ever: ends at the signal.
+   * Server-sent events for one page, until the signal.
    * @param lastEventId of the last event that this page was shown, by this server or an earlier one
    */
   events(lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string>;
@@ -70,7 +68,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     closing.signal.throwIfAborted();
     const elsewhere = board.feeds.filter(({ phase }) => phase !== 'owned').map(({ feed }) => feed);
     const watching = others.watch(elsewhere);
-    // A log that does not answer holds nobody up: what was known before is shown.
+    // A log that does not answer delays no page: it shows what was known before.
     if (elsewhere.length > 0) await Promise.race([watching, pause(MOVED_MS, closing.signal)]);
     return board.feeds.map((standing) => {
       const { name } = standing.feed;
@@ -147,7 +145,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   };
 }
 
-/** Those who look. @param rest called once nobody has looked for a while */
+/** The pages that are connected. @param rest is called when no page has been connected for a while */
 function audienceOf(rest: () => void) {
   let lookers = 0;
   let lingering: NodeJS.Timeout | undefined;
@@ -166,6 +164,26 @@ function audienceOf(rest: () => void) {
     disperse() {
       clearTimeout(lingering);
       rest();
+    },
+  };
+}
+
+/** Wakes everybody who waits for something to move. `next` resolves at the first ring after it was read. */
+function createBell() {
+  let resolve: () => void = () => undefined;
+  let next = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return {
+    ring() {
+      const ringing = resolve;
+      next = new Promise((done) => {
+        resolve = done;
+      });
+      ringing();
+    },
+    get next() {
+      return next;
     },
   };
 }

@@ -1,5 +1,4 @@
 import type { Logger } from '../../logging/logger';
-import { eventText } from './event-text';
 import type { FeedView } from './view';
 
 /** The feeds as the pages are told of them: drawn once for everybody who looks. */
@@ -56,4 +55,9 @@ export function drawnFeeds(
     keepFresh: () => void unlessYoungerThan(isTouched ? MOVED_MS : STILL_MS),
     freshen: async () => unlessYoungerThan(MOVED_MS),
   };
+}
+
+/** One server-sent event. JSON text has no line breaks, so its data is one line. */
+export function eventText(event: string, data: unknown, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../errors';
 import type { Feed } from '../../feeds/feed';
+import { shortText } from '../../format/short-text';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { FeedState } from '../../state/feed-state';
 import type { SourceOffset } from '../../state/source-offset';
-import { errorText } from './error-text';
 import { type TimeSlots, timeSlots } from './time-slots';
 import type { ErrorView } from './view';
 
@@ -24,9 +24,10 @@ export interface FeedCounts {
   readonly errors: readonly ErrorView[];
 }
 
-/** What was committed longer ago belongs to minutes that nobody has counted. */
+/** Changes that were committed during a longer gap belong to minutes that were not counted. */
 const LONGEST_GAP_MS = 90_000;
 const MOST_ERRORS = 5;
+const MOST_ERROR_CHARACTERS = 400;
 
 interface Counting {
   readonly changes: TimeSlots;
@@ -117,4 +118,9 @@ export function feedActivity(feeds: readonly Feed[], clock = () => performance.n
       };
     },
   };
+}
+
+/** The first line of an error's text, fit for the page. The log of the program has the rest, such as a stack. */
+export function errorText(text: string): string {
+  return shortText(text.split('\n', 1)[0]!, MOST_ERROR_CHARACTERS);
 }

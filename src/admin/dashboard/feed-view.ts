@@ -3,11 +3,9 @@ import { type FeedProblem, problemsOf, withoutFeedName } from '../../feed-status
 import { verdictOf } from '../../feed-status/verdict';
 import type { Redact } from '../../secrets/redaction';
 import type { SourceOffset } from '../../state/source-offset';
-import { knowledgeOf } from '../board-verdicts';
-import type { FeedStanding } from '../feed-board';
+import { type FeedStanding, knowledgeOf } from '../feed-board';
 import type { Owners } from '../owners';
-import { errorText } from './error-text';
-import type { FeedCounts } from './feed-activity';
+import { errorText, type FeedCounts } from './feed-activity';
 import type { FeedView, ProblemView } from './view';
 
 /** All that the page is told of one feed, from where it is known. */

@@ -1,23 +1,23 @@
 import type { ChangesView, ChangeView } from './view';
 
-/** So many are kept, and so many are shown to who looks for the first time. */
+/** How many changes are kept, and how many a page is shown when it connects for the first time. */
 const KEPT = 300;
 const FIRST = 100;
 /** In one event. */
 const MOST_AT_ONCE = 200;
 
 export interface RecentChanges {
-  /** Takes a change in. Its number counts those that were left out before it, too. */
+  /** Adds a change. Its number also counts the changes that were left out before it. */
   add(change: Omit<ChangeView, 'n'>): void;
-  /** So many were committed that are not shown. */
+  /** This many changes were committed and are not shown. */
   leaveOut(count: number): void;
-  /** For who connects: what came after the last change that was shown there, or the last ones there are where none was. */
+  /** For a page that connects: the changes after the last one that it was shown, or the latest changes if it was shown none. */
   first(n: number | null): ChangesView;
-  /** For who is connected; those that came too fast for it are left out. */
+  /** For a connected page; changes that came too fast for it are left out. */
   after(n: number): ChangesView;
   /** Number of the last one. */
   readonly last: number;
-  /** Nobody looks: who does again begins anew. */
+  /** No page is connected any more: the next one begins anew. */
   forget(): void;
 }
 
@@ -25,7 +25,7 @@ export interface RecentChanges {
 export function recentChanges(): RecentChanges {
   let kept: ChangeView[] = [];
   let seen = 0;
-  /** Number of the last one that is not kept any more. */
+  /** Number of the last change that is no longer kept. */
   let gone = 0;
   return {
     add(change) {

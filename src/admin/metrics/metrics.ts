@@ -3,8 +3,7 @@ import type { PublishedChanges } from '../../pipeline/changes/published-changes'
 import type { PageReport } from '../../pipeline/poll';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Op } from '../../types';
-import { boardVerdicts } from '../board-verdicts';
-import type { FeedBoard } from '../feed-board';
+import { boardVerdicts, type FeedBoard } from '../feed-board';
 import type { Owners } from '../owners';
 import { feedGauges } from './feed-gauges';
 import { type MetricName, type MetricSpec, metricTable } from './metric-table';

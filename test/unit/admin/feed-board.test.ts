@@ -1,5 +1,4 @@
-import { knowledgeOf } from '../../../src/admin/board-verdicts';
-import { type FeedBoard, feedBoard } from '../../../src/admin/feed-board';
+import { type FeedBoard, feedBoard, knowledgeOf } from '../../../src/admin/feed-board';
 import { verdictOf } from '../../../src/feed-status/verdict';
 import type { PublisherEvent } from '../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../src/state/feed-state';
