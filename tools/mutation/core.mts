@@ -27,7 +27,7 @@ export const core: Readonly<Record<string, readonly string[]>> = {
   'src/pipeline/scan/scan-pages.ts': [`${pipeline}/scan-without-order.test.ts`],
   'src/pipeline/scan/scan-without-order.ts': [`${pipeline}/scan-without-order.test.ts`],
   'src/pipeline/scan/scan.ts': scans,
-  'src/log/kafka/group/assignment.ts': ['test/unit/log/kafka/assignment.test.ts'],
+  'src/log/kafka/group/feed-assignment.ts': ['test/unit/log/kafka/feed-assignment.test.ts'],
   'src/log/kafka/consumer/partition-assignment.ts': [
     'test/unit/log/kafka/consumer/partition-assignment.test.ts',
   ],
