@@ -80,7 +80,7 @@ ${exampleFile}\`\`\`
 
 function settingRow([key, { env, flag, default: fallback, doc }]: [string, Setting]): string {
   const written = fallback === null || fallback === '' ? '' : `\`${fallback}\``;
-  const option = flag === null ? 'none' : `\`${flag}\``;
+  const option = flag === null ? 'none' : `\`${cell(flag)}\``;
   return `| \`${key}\` | \`${env}\` | ${option} | ${written} | ${cell(doc)} |`;
 }
 
