@@ -1,3 +1,4 @@
+import { UnreadableRow } from '../json/unreadable-row';
 import { type FeedDefinition, usualShape } from './definition';
 import { readSeconds, timeReader } from './time-format';
 
@@ -20,8 +21,8 @@ export function rowKeys(feed: KeyFields): RowKeys {
   const { idField, updatedField } = feed;
   const readTime = timeReader(feed.updatedFormat);
   return {
-    id: (row) => asId(memberOf(row, idField)),
-    updated: (row) => readTime(memberOf(row, updatedField)),
+    id: (row) => asId(row instanceof UnreadableRow ? row.id : memberOf(row, idField)),
+    updated: (row) => readTime(row instanceof UnreadableRow ? row.updated : memberOf(row, updatedField)),
   };
 }
 

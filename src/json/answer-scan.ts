@@ -13,6 +13,9 @@ export type ScannedAnswer =
 export interface AnswerScanOptions {
   /** Dotted path of the member that holds the rows, when the answer is an object. */
   readonly key: string;
+  /** Names of the members that identify and date a row: the row may be too large to parse. */
+  readonly idField: string;
+  readonly updatedField: string;
   readonly limits: AnswerLimits;
   /** Applied to every text before it is parsed. */
   readonly clean: (text: string) => string;
@@ -37,7 +40,8 @@ export function* scanAnswer(bytes: Buffer, options: AnswerScanOptions): Generato
 /** A row by itself, as in an answer; undefined where it is no JSON. */
 export function parseRow(text: string): unknown {
   const limits = { rows: 1, nodes: MOST_ROW_VALUES };
-  const steps = scanAnswer(Buffer.from(`[${text}]`), { key: '', limits, clean: (part) => part });
+  const options = { key: '', idField: 'id', updatedField: 'updated', limits, clean: (part: string) => part };
+  const steps = scanAnswer(Buffer.from(`[${text}]`), options);
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value.kind === 'read' ? (value.value as unknown[])[0] : undefined;
@@ -74,7 +78,8 @@ const MOST_BESIDE = 1024 * 1024;
 const KEPT_BYTES = 64 * 1024;
 /** Longer ones are no ids. */
 const MOST_ID_BYTES = 64 * 1024;
-const LONGEST_NAME = '"updated"'.length;
+/** One escaped character of a name: `\u0069`. */
+const ESCAPE_BYTES = 6;
 
 /** Handles one member of an object. When it returns, `at` is behind the value. */
 type OnMember = (keyFrom: number, keyTo: number) => Generator<void, void>;
@@ -165,16 +170,19 @@ class AnswerScan {
   }
 
   private *unreadable(from: number, to: number): Generator<void, UnreadableRow> {
-    const found = new Map<string, unknown>();
+    const found = new Map<unknown, unknown>();
+    const { idField, updatedField } = this.options;
+    const longestName = ESCAPE_BYTES * Math.max(idField.length, updatedField.length) + 2;
     const scan = this;
     if (this.bytes[from] === OPEN_OBJECT) {
       this.at = from;
       yield* this.members(function* (keyFrom, keyTo) {
         const valueFrom = scan.at;
         yield* scan.pass();
-        const name = keyTo - keyFrom > LONGEST_NAME ? '' : scan.text(keyFrom, keyTo);
-        if ((name !== '"id"' && name !== '"updated"') || scan.at - valueFrom > MOST_ID_BYTES) return;
-        found.set(name, scan.parse(scan.text(valueFrom, scan.at)));
+        if (keyTo - keyFrom > longestName || scan.at - valueFrom > MOST_ID_BYTES) return;
+        const name = scan.parse(scan.text(keyFrom, keyTo));
+        if (name === idField || name === updatedField)
+          found.set(name, scan.parse(scan.text(valueFrom, scan.at)));
       });
     }
     this.at = to;
@@ -184,8 +192,8 @@ class AnswerScan {
       yield;
     }
     return new UnreadableRow(
-      found.get('"id"'),
-      found.get('"updated"'),
+      found.get(idField),
+      found.get(updatedField),
       `the row holds more than ${MOST_ROW_VALUES} values`,
       this.options.clean(
         new StringDecoder('utf8').write(this.bytes.subarray(from, Math.min(from + KEPT_BYTES, to))),

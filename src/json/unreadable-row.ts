@@ -1,4 +1,4 @@
-/** A row that was not parsed, since it would take too much memory. Its `id` and `updated` are known if they could be found. */
+/** A row that was not parsed, since it would take too much memory. Its id and time stamp are known if they could be found. */
 export class UnreadableRow {
   constructor(
     readonly id: unknown,

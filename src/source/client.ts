@@ -163,6 +163,8 @@ async function askOnce(
   const receivedAtMs = now();
   const read = await interpretResponse(response, {
     responseKey: feed.responseKey,
+    idField: feed.idField,
+    updatedField: feed.updatedField,
     ...asked,
     echoedToken: deps.echoed,
     readRows: page.readRows,

@@ -30,6 +30,8 @@ export interface ReadRows {
 
 export interface PolicyContext extends NextPageContext {
   readonly responseKey: string;
+  readonly idField: string;
+  readonly updatedField: string;
   /** For a whole page, of which records are published. */
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
@@ -77,9 +79,9 @@ export async function interpretResponse(
 async function scan(
   bytes: Buffer,
   isSmall: boolean,
-  { echoedToken, limits, responseKey: key, signal }: PolicyContext,
+  { echoedToken, idField, limits, responseKey: key, signal, updatedField }: PolicyContext,
 ): Promise<ScannedAnswer> {
-  const steps = scanAnswer(bytes, { key, limits, clean: echoedToken.remove });
+  const steps = scanAnswer(bytes, { key, idField, updatedField, limits, clean: echoedToken.remove });
   const breather = createBreather(1);
   for (;;) {
     const step = steps.next();

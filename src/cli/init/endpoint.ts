@@ -62,6 +62,8 @@ export function openEndpoint({ url, access, headers, signal }: EndpointOptions):
       if (answer.body !== undefined) return answer;
       const meaning = await interpretResponse(response, {
         responseKey: '',
+        idField: 'id',
+        updatedField: 'updated',
         paging: { style: 'none' },
         auth: access.auth,
         url: address,

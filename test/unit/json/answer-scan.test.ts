@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { usualShape } from '../../../src/feeds/definition';
+import { rowKeys } from '../../../src/feeds/row-keys';
 import {
   type AnswerScanOptions,
   isListOrObject,
@@ -9,9 +11,11 @@ import {
 import { UnreadableRow } from '../../../src/json/unreadable-row';
 import { runs } from '../../support/runs';
 
+const usual = { key: 'rows', idField: 'id', updatedField: 'updated', clean: (part: string) => part };
+
 function scanned(text: string | Buffer, options: Partial<AnswerScanOptions> = {}): ScannedAnswer {
   const limits = { rows: 1_000, nodes: 10_000 };
-  const steps = scanAnswer(Buffer.from(text), { key: 'rows', limits, clean: (part) => part, ...options });
+  const steps = scanAnswer(Buffer.from(text), { ...usual, limits, ...options });
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
@@ -141,6 +145,15 @@ describe('a row of more values than a row may hold', () => {
     });
   });
 
+  it('is known by the members that the feed names', () => {
+    const row = `{"x":[${'1,'.repeat(1_000_000)}1],"updated":1,"id":"no","order_no":"A-1","modified\\u005fat":"2026-01-31"}`;
+    const names = { idField: 'order_no', updatedField: 'modified_at' };
+    const { value } = scanned(`{"rows":[${row}]}`, names) as { value: { rows: unknown[] } };
+    expect(value.rows).toEqual([expect.objectContaining({ id: 'A-1', updated: '2026-01-31' })]);
+    const keys = rowKeys({ ...usualShape, ...names, updatedFormat: 'iso8601' });
+    expect([keys.id(value.rows[0]), keys.updated(value.rows[0])]).toEqual(['A-1', 1_769_817_600]);
+  });
+
   it('has no id where it is no object, and ends the answer where it is no JSON', () => {
     const list = `[${'1,'.repeat(1_000_000)}1]`;
     expect(scanned(`[${list}]`)).toMatchObject({ value: [{ id: undefined, updated: undefined }] });
@@ -151,11 +164,7 @@ describe('a row of more values than a row may hold', () => {
 
 it('a long text of escapes, of levels or of white space is read in steps', () => {
   for (const text of [`["${'\\"'.repeat(200_000)}"]`, `[${' '.repeat(10)}${'[1],'.repeat(90_000)}1]`]) {
-    const steps = scanAnswer(Buffer.from(text), {
-      key: 'rows',
-      limits: { rows: 100_000, nodes: 100_000 },
-      clean: (part) => part,
-    });
+    const steps = scanAnswer(Buffer.from(text), { ...usual, limits: { rows: 100_000, nodes: 100_000 } });
     let count = 0;
     let step = steps.next();
     for (; !step.done; step = steps.next()) count++;

@@ -23,6 +23,8 @@ function interpret(
     },
     {
       responseKey: 'ipos',
+      idField: 'id',
+      updatedField: 'updated',
       paging: { style: 'page' },
       auth: usualAuth,
       url: 'https://api.example.com/ipos',
