@@ -1,4 +1,3 @@
-import { UnreadableRow } from '../json/unreadable-row';
 import { type FeedDefinition, usualShape } from './definition';
 import { readSeconds, timeReader } from './time-format';
 
@@ -21,8 +20,8 @@ export function rowKeys(feed: KeyFields): RowKeys {
   const { idField, updatedField } = feed;
   const readTime = timeReader(feed.updatedFormat);
   return {
-    id: (row) => asId(row instanceof UnreadableRow ? row.id : memberOf(row, idField)),
-    updated: (row) => readTime(row instanceof UnreadableRow ? row.updated : memberOf(row, updatedField)),
+    id: (row) => asId(memberOf(row, idField)),
+    updated: (row) => readTime(memberOf(row, updatedField)),
   };
 }
 

@@ -191,7 +191,7 @@ class AnswerScan {
       hash.update(this.bytes.subarray(at, Math.min(at + STEP_BYTES, to)));
       yield;
     }
-    return new UnreadableRow(
+    const row = new UnreadableRow(
       found.get(idField),
       found.get(updatedField),
       `the row holds more than ${MOST_ROW_VALUES} values`,
@@ -200,6 +200,10 @@ class AnswerScan {
       ),
       { sha256: hash.digest('hex'), bytes: to - from },
     );
+    // The keys of a row are read under the feed's own names.
+    for (const name of [idField, updatedField])
+      if (!Object.hasOwn(row, name)) Object.defineProperty(row, name, { value: found.get(name) });
+    return row;
   }
 
   /** Walks through the object that begins here. */
