@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors';
 import type { PublishedChanges } from '../pipeline/changes/published-changes';
 import type { PageReport, PollResult } from '../pipeline/poll';
 import type { Drift } from '../pipeline/records/drift';
-import type { SourceEvent } from '../source/source-event';
+import type { SourceEvent } from '../source/source';
 import type { FeedState } from '../state/feed-state';
 
 /** What a publisher tells of its work while it does it, for metrics and health. Times are in seconds. */

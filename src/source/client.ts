@@ -20,12 +20,10 @@ import {
   type PageDeadline,
   type RetryLimits,
   type RetryOptions,
+  serverDateMs,
   withRetry,
 } from './retry';
-import { serverDateMs } from './retry-after';
-import type { PageRequest, Source, SourcePage } from './source';
-import type { SourceEvent } from './source-event';
-import type { SourceFailure } from './source-failure';
+import type { PageRequest, Source, SourceEvent, SourceFailure, SourcePage } from './source';
 
 export interface SourceLimits extends HttpLimits {
   readonly retry: RetryLimits;

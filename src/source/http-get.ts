@@ -9,7 +9,7 @@ import type { Redact } from '../secrets/redaction';
 import { version } from '../version';
 import { Body } from './body';
 import { mayHoldPage, type RawResponse } from './response-policy';
-import { failure, type SourceFailure } from './source-failure';
+import { failure, type SourceFailure } from './source';
 
 export interface HttpLimits {
   /** For the whole answer, ms. */

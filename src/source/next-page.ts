@@ -3,8 +3,7 @@ import { valueAtPath } from '../json/dotted-path';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { tokenParameter } from './api-access';
-import { linkQuery, nextLink } from './link';
-import { failure, type SourceFailure } from './source-failure';
+import { failure, type SourceFailure } from './source';
 
 /** What it takes to find out how the page behind an answer is asked for. */
 export interface NextPageContext {
@@ -99,4 +98,30 @@ export function ownLink(link: string | null, context: NextPageContext): NextPage
     ? excerpt(`${target.origin}${target.pathname}`, redact)
     : 'something that is no address';
   return failure('SOURCE_LINK_ELSEWHERE', `${request} answered with a link to the next page at ${where}`);
+}
+
+/** What stands between a link's angle brackets, and the parameters behind it. */
+const linkPattern = /<([^<>]*)>((?:\s*;\s*[^\s"=;,<>]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s",;<>]*))?)*)/g;
+const parameterPattern = /;\s*([^\s"=;,<>]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;<>]*)))?/g;
+
+/** The target of `rel="next"` in a `Link` header (RFC 8288), as it is written there; null when there is none. */
+export function nextLink(header: string | undefined): string | null {
+  for (const [, target = '', parameters = ''] of (header ?? '').matchAll(linkPattern)) {
+    // Only the first rel of a link counts.
+    const rel = [...parameters.matchAll(parameterPattern)].find(([, name]) => name?.toLowerCase() === 'rel');
+    const types = (rel?.[2] ?? rel?.[3] ?? '').toLowerCase().split(/\s+/);
+    if (types.includes('next')) return target.trim();
+  }
+  return null;
+}
+
+/** The query of a link without its `?`, and without the parameter that carries the token. */
+export function linkQuery(url: URL, parameter: string | null): string {
+  const parts = url.search.slice(1).split('&');
+  return parts.filter((part) => part !== '' && nameOf(part) !== parameter).join('&');
+}
+
+/** As servers read it. */
+function nameOf(part: string): string | undefined {
+  return [...new URLSearchParams(part).keys()][0];
 }

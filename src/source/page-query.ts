@@ -1,7 +1,7 @@
 import type { FeedDefinition } from '../feeds/definition';
 import { writeTime } from '../feeds/time-format';
 import { type ApiAccess, tokenParameter } from './api-access';
-import { linkQuery } from './link';
+import { linkQuery } from './next-page';
 import type { PageRequest } from './source';
 
 /** The whole address of a page's request. */

@@ -9,9 +9,9 @@ import type { Redact } from '../secrets/redaction';
 import { carriedAs, isUsual } from './api-access';
 import type { Body } from './body';
 import { isNextInBody, type NextPageContext, nextPage } from './next-page';
-import { retryAfterMs } from './retry-after';
+import { retryAfterMs } from './retry';
 import type { RowReader } from './source';
-import { failure, type SourceFailure } from './source-failure';
+import { failure, type SourceFailure } from './source';
 import { vendorMessage } from './vendor-message';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Body } from './body';
 
@@ -55,4 +56,29 @@ export interface SourcePage {
   readonly serverDateMs: number | null;
   /** Own clock when the answer had arrived, ms. */
   readonly receivedAtMs: number;
+}
+
+/** What the client of the API tells of its requests. */
+export type SourceEvent =
+  | {
+      readonly kind: 'requested';
+      readonly feed: string;
+      /** Of the answer; null: there was none. */
+      readonly status: number | null;
+      readonly seconds: number;
+    }
+  /** A page is asked for again. */
+  | { readonly kind: 'retried'; readonly feed: string; readonly reason: ErrorCode };
+
+export interface SourceFailure {
+  readonly kind: 'failure';
+  readonly code: ErrorCode;
+  /** What happened, with the values, secrets already removed. */
+  readonly what: string;
+  /** How long the API asks to wait, ms; absent when it does not say. */
+  readonly retryAfterMs?: number;
+}
+
+export function failure(code: ErrorCode, what: string): SourceFailure {
+  return { kind: 'failure', code, what };
 }

@@ -1,7 +1,7 @@
 import type { Feed } from '../../src/feeds/feed';
 import { type ReconcileResult, reconcile } from '../../src/pipeline/rounds/reconcile';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { serverDateMs } from '../../src/source/retry-after';
+import { serverDateMs } from '../../src/source/retry';
 import type { Source } from '../../src/source/source';
 import { testFeed } from './feeds';
 import { quietLogger, testSource } from './source';

@@ -1,6 +1,6 @@
 import type { PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
-import { nextLink } from '../../source/link';
+import { nextLink } from '../../source/next-page';
 import { isObject, type JsonObject, secondsOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty when it is no page. */

@@ -5,8 +5,15 @@ import type { BackfillProgress, SourceOffset } from '../../state/source-offset';
 import type { Paging, ScanPage } from '../../types';
 import { learnedPaging } from '../position';
 import type { Round } from '../round';
-import { dateOf, dayOf, firstSecondOf, isDate, lastSecondOf } from '../scan/calendar';
-import { type Days, readDays } from '../scan/date-windows';
+import {
+  type Days,
+  dateOf,
+  dayOf,
+  firstSecondOf,
+  isDate,
+  lastSecondOf,
+  readDays,
+} from '../scan/date-windows';
 import { type ScanDeps, scan } from '../scan/scan';
 
 /** Calendar dates (2026-01-31), both included. */

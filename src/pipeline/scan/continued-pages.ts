@@ -1,5 +1,5 @@
 import { HighwaterError } from '../../errors';
-import { type FetchedPage, pageBehind } from './fetched-page';
+import { type FetchedPage, pageBehind } from './page-facts';
 
 /** Pages of which each one is asked for as the page before it says. */
 export interface ContinuedPages {

@@ -1,8 +1,7 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Paging } from '../../types';
-import { type FetchedPage, pageBehind } from './fetched-page';
-import { type PageFacts, repeats } from './page-facts';
+import { type FetchedPage, type PageFacts, pageBehind, repeats } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';
 

@@ -4,8 +4,8 @@ import { rowKeys } from '../../feeds/row-keys';
 import type { PageRequest, Source } from '../../source/source';
 import type { Paging } from '../../types';
 import { continuedPages } from './continued-pages';
-import { type FetchedPage, fetchedPage } from './fetched-page';
 import type { PageFacts } from './page-facts';
+import { type FetchedPage, fetchedPage } from './page-facts';
 import {
   declaredPaging,
   inferPaging,

@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import type { FetchedPage } from './fetched-page';
 import { behindFirstPage } from './first-page';
+import type { FetchedPage } from './page-facts';
 import { seamRows } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE } from './paging';

@@ -1,5 +1,4 @@
-import type { FetchedPage } from './fetched-page';
-import type { PageFacts } from './page-facts';
+import type { FetchedPage, PageFacts } from './page-facts';
 
 /** What a scan takes for its end and for the present. Unix seconds. */
 export interface Present {

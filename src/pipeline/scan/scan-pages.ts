@@ -1,7 +1,7 @@
 import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { ScanPage } from '../../types';
-import type { FetchedPage } from './fetched-page';
+import type { FetchedPage } from './page-facts';
 import type { PageReader } from './page-reader';
 import { MOST_RESTARTS, MOST_WALKS, type WalkEnd } from './page-walk';
 

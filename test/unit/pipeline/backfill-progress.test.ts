@@ -1,5 +1,5 @@
 import { describeProgress } from '../../../src/pipeline/rounds/backfill';
-import { dateOf, dayOf, firstSecondOf, isDate, lastSecondOf } from '../../../src/pipeline/scan/calendar';
+import { dateOf, dayOf, firstSecondOf, isDate, lastSecondOf } from '../../../src/pipeline/scan/date-windows';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 
 describe('the progress of a backfill', () => {

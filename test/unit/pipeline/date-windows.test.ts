@@ -1,6 +1,5 @@
 import { HighwaterError } from '../../../src/errors';
-import { dayOf } from '../../../src/pipeline/scan/calendar';
-import { type Days, readDays } from '../../../src/pipeline/scan/date-windows';
+import { type Days, dayOf, readDays } from '../../../src/pipeline/scan/date-windows';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
 import type { PageRequest } from '../../../src/source/source';
 import type { Paging } from '../../../src/types';

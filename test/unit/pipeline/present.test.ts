@@ -1,6 +1,6 @@
 import { usualShape } from '../../../src/feeds/definition';
 import { rowKeys } from '../../../src/feeds/row-keys';
-import type { FetchedPage } from '../../../src/pipeline/scan/fetched-page';
+import type { FetchedPage } from '../../../src/pipeline/scan/page-facts';
 import { pageFacts as factsOf } from '../../../src/pipeline/scan/page-facts';
 import { type Clocks, followClocks } from '../../../src/pipeline/scan/present';
 

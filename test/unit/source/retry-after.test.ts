@@ -1,4 +1,4 @@
-import { retryAfterMs, serverDateMs } from '../../../src/source/retry-after';
+import { retryAfterMs, serverDateMs } from '../../../src/source/retry';
 
 const nowMs = Date.parse('2026-03-01T12:00:00Z');
 
