@@ -44,5 +44,6 @@ export function orderFeed(schema: string): Feed {
     idField: 'order_no',
     updatedField: 'modified_at',
     updatedFormat: 'iso8601',
+    display: {},
   });
 }
