@@ -11,6 +11,10 @@ export interface VendorRecord {
   /** Unix seconds, with a fraction if the feed's time format has one. */
   readonly updated: number;
   readonly values: RecordValues;
+  /** The image in wire format, if the record was encoded when its row was read. */
+  readonly image?: Buffer;
+  /** The ticker symbol, null if there is none; undefined if only the values tell. */
+  readonly symbol?: string | null | undefined;
 }
 
 /** A record as its Avro schema has it: vendor names mapped, unknowns null, what does not fit in `extra`. */

@@ -6,20 +6,19 @@ import type { FeedSession, FeedTopics } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
-import type { Origin, ScanPage, Unfit, VendorRecord } from '../types';
-import { newDeadLetters } from './changes/dead-letters';
-import { type DiffOptions, diff } from './changes/diff';
-import { buildEvents, type EventContext } from './changes/events';
+import type { ScanPage, VendorRecord } from '../types';
 import type { Images } from './changes/images';
+import { PageChanges } from './changes/page-changes';
 import type { PublishedChanges } from './changes/published-changes';
-import { confirm } from './records/confirm';
 import type { Decoder } from './records/decode';
 import type { Drift } from './records/drift';
 import type { Round } from './round';
 import { type BatchPage, openBatch, rehearsedBatch } from './transaction/batch';
-import { type EncodeContext, encode, largestRecordBytes } from './transaction/encode';
+import type { Encoder } from './transaction/encode';
 
+/** A feed that this process owns, with everything that is made of it once. */
 export interface PollDeps {
+  readonly feed: Feed;
   readonly source: Source;
   /** For work that takes long: its requests let those of polls go first. */
   readonly patientSource: Source;
@@ -30,6 +29,7 @@ export interface PollDeps {
   readonly registry: SchemaRegistry;
   readonly decode: Decoder;
   readonly images: Images;
+  readonly encoder: Encoder;
   readonly drift: Drift;
   readonly logger: Logger;
   /** Name of the installation, and of this instance. */
@@ -37,11 +37,11 @@ export interface PollDeps {
   readonly instance: string;
   /** Called after each page: progress for people. */
   readonly onPage?: (page: PageReport) => void;
-  /** Called with what is committed beside pages: the deletes of a reconcile, dead letters that are records now. */
+  /** Called with changes that are committed outside of pages: the deletes of a reconcile, dead letters that are records now. */
   readonly onOtherChanges?: (changes: PublishedChanges, observedAtMs: number) => void;
   /** Called for each record that came with nothing new but its `updated`. */
   readonly onTouch?: () => void;
-  /** Told of the rows of every page of every round. */
+  /** Called with the rows of every page of every round. */
   readonly witnesses: Set<(rows: readonly unknown[]) => void>;
 }
 
@@ -60,7 +60,7 @@ export interface PollResult {
   readonly complete: boolean;
 }
 
-/** How long a page that was read waits for the next one, while a scan catches up, to share its transaction. */
+/** How long a page that was read waits for the next page, while a scan catches up, to share its transaction. */
 const LINGER_MS = 200;
 
 /**
@@ -68,41 +68,33 @@ const LINGER_MS = 200;
  * with those of the pages next to it, and the state moves only then. The signal ends the poll after the page that is
  * under way.
  *
- * @param round what is read: see `pollRound` for the regular poll
+ * @param round says which pages are read: see `pollRound` for the regular poll
  */
-export async function poll(
-  feed: Feed,
-  deps: PollDeps,
-  round: Round,
-  signal: AbortSignal,
-): Promise<PollResult> {
+export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): Promise<PollResult> {
+  const { feed, state, witnesses } = deps;
   const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0, complete: false };
   const committed = (page: BatchPage) => {
     count(page, result);
-    warnOfTooLarge(page, feed, deps.logger);
-    noteDrift(page.changes, deps);
-    deps.onPage?.({ ...page, feed, state: deps.state });
+    noteCommitted(page, deps);
+    deps.onPage?.({ ...page, feed, state });
   };
-  const batch = round.onRehearsed
-    ? rehearsedBatch(feed, deps.state, round.onRehearsed)
-    : openBatch(feed, deps, committed);
+  const batch = round.onRehearsed ? rehearsedBatch(state, round.onRehearsed) : openBatch(deps, committed);
 
   try {
     for await (const ahead of oneAhead(round.pages, signal, round.readsAhead)) {
       const page = ahead.value;
-      const context = changeContext(feed, page, round.origin(page), deps);
       const pending = batch.begin();
       const decoded = deps.decode(page.rows);
       pending.moveOffset(round.position(pending.offset, page, decoded));
 
-      const doubtful: VendorRecord[] = [];
-      const events = buildEvents(diff(decoded.records, pending, context, doubtful), pending, context);
-      if (doubtful.length > 0) await batch.commit(); // pages before this one do not wait for a second read
-      const confirmed = await confirm(doubtful, page, deps);
-      events.push(...buildEvents(diff(confirmed, pending, context), pending, context));
-      const letters = newDeadLetters(decoded, context, pending);
-      batch.add(page, { events, letters, records: encode(events, letters, context) }, pending);
-      for (const witness of deps.witnesses) witness(page.rows);
+      const changes = new PageChanges(deps, pending, page.observedAtMs, round.origin(page));
+      changes.compare(decoded.records, false);
+      if (changes.doubtful.length > 0) {
+        await batch.commit(); // pages before this one do not wait for a second read
+        changes.compare(await confirmed(changes.doubtful, page, deps), true);
+      }
+      batch.add(page, changes.news(decoded), pending);
+      for (const witness of witnesses) witness(page.rows);
 
       if (batch.isDue() || signal.aborted || !(await ahead.isNextWithin(LINGER_MS))) {
         await batch.flush(); // the state moves when this is committed, and only then; the next page is compared meanwhile
@@ -114,7 +106,7 @@ export async function poll(
       if (signal.aborted) break;
     }
   } finally {
-    await batch.commit(); // what was read before something failed
+    await batch.commit(); // the pages that were read before something failed
   }
   round.end?.();
   return result;
@@ -128,55 +120,33 @@ function count(page: BatchPage, result: { -readonly [field in keyof PollResult]:
   result.complete = page.progress.complete;
 }
 
-/** What is committed has been said to readers: then it is counted. */
-export function noteDrift({ extras }: PublishedChanges, { drift, codec }: PollDeps): void {
-  for (const extra of extras) drift.note({ extra }, codec.schemas.record);
+/**
+ * A record that is older than its image may come from a replica that lags, or the vendor may really have gone back. The
+ * page is read once more: records on which both answers agree are taken, the rest is left to a later poll.
+ */
+async function confirmed(
+  doubtful: readonly VendorRecord[],
+  page: ScanPage,
+  { decode, codec: { image } }: Pick<PollDeps, 'decode' | 'codec'>,
+): Promise<readonly VendorRecord[]> {
+  const ids = new Set(doubtful.map(({ id }) => id));
+  const again = new Map<string, Buffer>();
+  for (const record of decode(await page.reread()).records)
+    if (ids.has(record.id)) again.set(record.id, image.encode(record));
+  return doubtful.filter((record) => again.get(record.id)?.equals(image.encode(record)));
 }
 
-export function warnOfTooLarge({ letters }: Pick<BatchPage, 'letters'>, feed: Feed, logger: Logger): void {
+/** Counts what readers can see by now of unknown members, and warns of changes that were too large for the log. */
+export function noteCommitted(
+  { changes, letters }: Pick<BatchPage, 'changes' | 'letters'>,
+  { feed, drift, codec, logger }: PollDeps,
+): void {
+  for (const extra of changes.extras) drift.note({ extra }, codec.schemas.record);
   for (const { id, reason, bytes } of letters) {
     if (id === undefined) continue;
-    // An id may be what is too large.
+    // The id itself may be too large.
     const name = id.slice(0, 80).toWellFormed();
-    logger.warn(
-      `Record ${name} of feed ${feed.name} is not published, but kept as a dead letter: ${reason}.`,
-      {
-        feed: feed.name,
-        id: name,
-        bytes,
-      },
-    );
+    const message = `Record ${name} of feed ${feed.name} is not published, but kept as a dead letter: ${reason}.`;
+    logger.warn(message, { feed: feed.name, id: name, bytes });
   }
-}
-
-type ChangeContext = EventContext & EncodeContext & DiffOptions & { readonly unfit: Unfit[] };
-
-export function changeContext(
-  feed: Feed,
-  page: Pick<ScanPage, 'observedAtMs'>,
-  origin: Origin,
-  deps: PollDeps,
-): ChangeContext {
-  const { appId, topics, codec, images, onTouch } = deps;
-  const { maxRecordBytes } = deps.session;
-  const { observedAtMs } = page;
-  const duringSnapshot = origin === 'snapshot';
-  // Name by name: of an object that is spread V8 makes a class for each page, and the pipeline's code is compiled for it anew.
-  const context: ChangeContext = {
-    feed,
-    topics,
-    codec,
-    observedAtMs,
-    appId,
-    images,
-    onTouch,
-    duringSnapshot,
-    origin,
-    // Of what a snapshot or a backfill sees for the first time, nobody knows since when it is there.
-    firstSight: duringSnapshot || origin === 'backfill' ? 'r' : 'c',
-    limit: { maxBytes: maxRecordBytes, bytesOf: (event) => largestRecordBytes(event, context) },
-    tooLarge: [],
-    unfit: [],
-  };
-  return context;
 }

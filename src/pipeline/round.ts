@@ -1,46 +1,55 @@
+import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
+import { expectedTime } from '../feeds/time-format';
 import type { SourceOffset } from '../state/source-offset';
-import type { Origin, ScanPage } from '../types';
+import type { Origin, Rejected, ScanPage, ScanProgress } from '../types';
 import { advance, learnedPaging } from './position';
 import type { Decoded } from './records/decode';
 import { isYetToBegin, scanFromNow } from './scan/beginning';
 import { type ScanDeps, scan } from './scan/scan';
-import { snapshotCheck } from './snapshot-check';
 import type { BatchPage } from './transaction/batch';
 
 /**
- * One round over a feed's records: what is read, and what it means. The regular poll is one; a reconcile and a backfill
+ * One round over a feed's records: which pages are read, and what they mean. The regular poll is a round; a reconcile and a backfill
  * are others, which go through the same steps.
  */
 export interface Round {
   /** The pages, in the order of their requests. */
   pages(stop: AbortSignal): AsyncGenerator<ScanPage>;
   /**
-   * Whether the next page may be asked for while this one is worked on. Not where other rounds may come in between: pages
-   * of one feed are compared in the order of their requests, whoever asked.
+   * Whether the next page may be asked for while this one is worked on. Not if other rounds may come in between: pages
+   * of one feed are compared in the order of their requests, whichever round asked.
    */
   readonly readsAhead: boolean;
   /** What the changes of a page are published as. */
   origin(page: ScanPage): Origin;
-  /** What a page makes of the feed's position. */
+  /** How a page moves the feed's position. */
   position(offset: SourceOffset, page: ScanPage, decoded: Decoded): Partial<SourceOffset>;
-  /** After each page, when all that was read is committed: a long round lets others have their turn. */
+  /** After each page, when everything that was read is committed: a long round lets others have their turn. */
   between?(): Promise<void>;
   /** For a dry run: nothing is published or kept, and this is called for each page with what would be. */
   readonly onRehearsed?: ((page: BatchPage) => void) | undefined;
-  /** When all that was read is committed. @throws HighwaterError if it is not worth anything */
+  /** When everything that was read is committed. @throws HighwaterError if it is not worth anything */
   end?(): void;
 }
 
+/** The owned feed as a round needs it. Its position moves while the round is read. */
+export interface RoundDeps extends ScanDeps {
+  readonly feed: Feed;
+  readonly state: { readonly offset: SourceOffset };
+}
+
 /** From the high-water mark, less an overlap, to what the server showed when it began. */
-export function pollRound(feed: Feed, offset: SourceOffset, wide: boolean, deps: ScanDeps): Round {
+export function pollRound(deps: RoundDeps, wide: boolean): Round {
+  const { feed } = deps;
+  const { offset } = deps.state;
   const start = {
     highWaterMark: offset.high_water_mark,
     snapshot: offset.snapshot !== 'complete',
     wide,
     paging: learnedPaging(offset, feed),
   };
-  const check = snapshotCheck(feed, offset);
+  const check = new SnapshotCheck(feed, offset.high_water_mark);
   return {
     pages: (stop) =>
       isYetToBegin(offset)
@@ -52,6 +61,41 @@ export function pollRound(feed: Feed, offset: SourceOffset, wide: boolean, deps:
       ...advance(before, check.progressOf(progress, decoded), observedAtMs),
       ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
     }),
-    end: check.end,
+    end: () => check.end(),
   };
+}
+
+/** Watches whether a snapshot reads any row that is a record. */
+class SnapshotCheck {
+  private hasRecords: boolean;
+  private isUnreadable = false;
+  private rows = 0;
+  private first: Rejected | null = null;
+
+  /** @param begin the mark only moves once a record was read: a snapshot that continues has read some */
+  constructor(
+    private readonly feed: Feed,
+    private readonly begin: number,
+  ) {
+    this.hasRecords = begin > 0;
+  }
+
+  /** The progress that a page may make: none while there were rows but no record, so that another try reads them all again. */
+  progressOf(progress: ScanProgress, { records, rejected }: Decoded): ScanProgress {
+    this.hasRecords ||= records.length > 0;
+    this.rows += rejected.length;
+    this.first ??= rejected[0] ?? null;
+    if (!progress.duringSnapshot || this.hasRecords || this.first === null) return progress;
+    this.isUnreadable = progress.complete;
+    return { ...progress, highWaterMark: this.begin, complete: false };
+  }
+
+  /** @throws HighwaterError SNAPSHOT_UNREADABLE when the snapshot has ended, and every row of it is a dead letter */
+  end(): void {
+    if (!this.isUnreadable) return;
+    const { name, idField, updatedField, updatedFormat } = this.feed;
+    const what = `Feed ${name}: none of the ${this.rows} rows of the snapshot is a record. The first one: ${this.first!.reason}. `;
+    const needed = `A record needs ${idField} as text or a whole number, and ${updatedField} as ${expectedTime[updatedFormat]}.`;
+    throw new HighwaterError('SNAPSHOT_UNREADABLE', what + needed);
+  }
 }

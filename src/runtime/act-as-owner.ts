@@ -56,7 +56,7 @@ function turnsAlone(feed: Feed, { deps }: OwnedFeed, quiet: boolean, signal: Abo
   let nextPollAt = performance.now() + feed.pollIntervalMs;
   const pollNow = async (): Promise<void> => {
     if (quiet) return;
-    await poll(feed, deps, pollRound(feed, deps.state.offset, false, deps), signal);
+    await poll(deps, pollRound(deps, false), signal);
     nextPollAt = performance.now() + feed.pollIntervalMs;
   };
   return {

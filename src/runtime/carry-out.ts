@@ -78,13 +78,13 @@ export async function carryOut(
     const { deps } = owned;
     switch (command.name) {
       case 'pause':
-        await movePosition(feed, deps, { paused: true });
+        await movePosition(deps, { paused: true });
         return done(`Feed ${feed.name} is paused: it is not polled until resume.`);
       case 'resume':
-        await movePosition(feed, deps, { paused: false });
+        await movePosition(deps, { paused: false });
         return done(`Feed ${feed.name} is polled again.`);
       case 'reset': {
-        const { records, incarnation } = await resetState(feed, deps);
+        const { records, incarnation } = await resetState(deps);
         return done(
           `Feed ${feed.name} begins anew as incarnation ${incarnation}, without images: ${records} were removed.`,
           { records, incarnation },
@@ -92,7 +92,7 @@ export async function carryOut(
       }
       case 'snapshot': {
         refuseDuringSnapshot();
-        await movePosition(feed, deps, {
+        await movePosition(deps, {
           ...pagingFields(unknownPaging(feed.pageSize)),
           snapshot: 'pending',
           snapshot_completed_ms: null,
@@ -110,12 +110,7 @@ export async function carryOut(
           const tracked = deps.state.recordCount;
           progress(reconcileLine(now, tracked), { ...now, tracked });
         };
-        const result = await reconcile(
-          feed,
-          patient(deps),
-          { dryRun, allowDeletes, onProgress, ...turns },
-          signal,
-        );
+        const result = await reconcile(patient(deps), { dryRun, allowDeletes, onProgress, ...turns }, signal);
         return reconciled(feed, result, dryRun, deps.state.recordCount);
       }
       case 'backfill': {
@@ -123,7 +118,7 @@ export async function carryOut(
         return backfill(feed, owned, command, signal, turns, progress);
       }
       case 'retry-dead-letters': {
-        return retried(feed, await retryDeadLetters(feed, deps, signal));
+        return retried(feed, await retryDeadLetters(deps, signal));
       }
     }
   }
@@ -153,17 +148,17 @@ export async function backfill(
   }
   try {
     const slow = patient(deps);
-    const round = backfillRound(feed, state.offset, dates, slow);
+    const round = backfillRound(slow, dates);
     const onPage: PollDeps['onPage'] = (page) => {
       isSettled &&= page.progress.settled;
       deps.onPage?.(page);
     };
-    const result = await poll(feed, { ...slow, onPage }, { ...round, between }, signal);
+    const result = await poll({ ...slow, onPage }, { ...round, between }, signal);
     signal.throwIfAborted();
     return backfilled(feed, result, isSettled, other);
   } catch (error) {
     if (!(error instanceof HighwaterError) || !error.code.startsWith('SCAN_')) throw error;
-    await movePosition(feed, deps, { backfill: null });
+    await movePosition(deps, { backfill: null });
     return { ok: false, error };
   }
 

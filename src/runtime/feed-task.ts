@@ -152,7 +152,7 @@ async function keepError(
     feed.pollIntervalMs === stored.poll_interval_ms;
   if (isStored) return true;
   try {
-    await movePosition(feed, deps, { last_error, parked });
+    await movePosition(deps, { last_error, parked });
     return true;
   } catch (cause) {
     const { code } = asHighwaterError(feed, cause);

@@ -71,7 +71,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     // The first poll of an owner looks further back, and so does one now and then.
     const wide = began - lastWide >= feed.widePollEveryMs;
     lastPoll = null;
-    lastPoll = await poll(feed, deps, pollRound(feed, deps.state.offset, wide, deps), signal);
+    lastPoll = await poll(deps, pollRound(deps, wide), signal);
     if (wide) lastWide = began;
     nextPollAt = began + feed.pollIntervalMs;
     const ms = performance.now() - began;
@@ -118,7 +118,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     const every = feed.reconcileEveryMs!;
     nextReconcileAt = performance.now() + Math.min(every, RETRY_MS);
     await unlessEnded(owned, command, signal, async (turns) => {
-      const result = await reconcile(feed, patient(owned.deps), { ...command, ...turns }, signal);
+      const result = await reconcile(patient(owned.deps), { ...command, ...turns }, signal);
       nextReconcileAt = performance.now() + every;
       const outcome = reconciled(feed, result, false, state.recordCount);
       if (outcome.ok) logger[result.why === null ? 'info' : 'warn'](outcome.summary, outcome.facts);
@@ -193,7 +193,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
       if (performance.now() < nextPollAt) return false;
       if (owned.deps.state.offset.paused) {
         // Who commits nothing would never learn that the feed has another owner.
-        await movePosition(feed, owned.deps, {});
+        await movePosition(owned.deps, {});
         tell({ kind: 'rested', feed: feed.name });
         nextPollAt = performance.now() + Math.max(feed.pollIntervalMs, PAUSED_MS);
         return false;

@@ -9,6 +9,7 @@ import { createImages } from '../pipeline/changes/images';
 import type { PageReport, PollDeps } from '../pipeline/poll';
 import { createDecoder } from '../pipeline/records/decode';
 import { createDrift, type Drift } from '../pipeline/records/drift';
+import { Encoder } from '../pipeline/transaction/encode';
 import { type Source, sourceReading } from '../source/source';
 import { feedState } from '../state/feed-state';
 import { type RestoreDeps, restore } from '../state/restore';
@@ -69,6 +70,7 @@ export async function acquireFeed(
       session,
       deps: {
         ...deps,
+        feed,
         source: sourceReading(deps.source, readRows),
         patientSource: sourceReading(patientSource, readRows),
         session,
@@ -76,6 +78,7 @@ export async function acquireFeed(
         codec,
         decode,
         images,
+        encoder: new Encoder(feed, topics, codec),
         drift: deps.drift ?? createDrift(feed, deps.logger),
         witnesses: new Set(),
       },

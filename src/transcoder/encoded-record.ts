@@ -37,8 +37,8 @@ function numberOf({ table }: EncodedRows, row: number, field: number): number {
 }
 
 /**
- * A row that is the Avro bytes of its record, and no object before somebody asks for its values: of nearly all rows nobody does. Both
- * as a row and as a record it has `id` and `updated`.
+ * A row that is the Avro bytes of its record. It becomes an object only when its values are asked for, which happens to few rows. It has
+ * `id` and `updated` both as a row and as a record.
  */
 export class EncodedRecord implements VendorRecord {
   readonly #rows: EncodedRows;
@@ -58,26 +58,24 @@ export class EncodedRecord implements VendorRecord {
 
   /** Its `extra` is always empty: a row with more than the schema says is not read this way. */
   get values(): RecordValues {
-    this.#values ??= this.#rows.feed.decode(EncodedRecord.imageOf(this)).values;
+    this.#values ??= this.#rows.feed.decode(this.image).values;
     return this.#values;
   }
 
-  /** In wire format. */
-  static imageOf(record: EncodedRecord): Buffer {
-    const rows = record.#rows;
-    const from = numberOf(rows, record.#row, ROW_IMAGE) - rows.imagesAt;
-    const to = numberOf(rows, record.#row, ROW_IMAGE_END) - rows.imagesAt;
-    record.#image ??= rows.images.subarray(from, to);
-    return record.#image;
+  get image(): Buffer {
+    const rows = this.#rows;
+    const from = numberOf(rows, this.#row, ROW_IMAGE) - rows.imagesAt;
+    const to = numberOf(rows, this.#row, ROW_IMAGE_END) - rows.imagesAt;
+    this.#image ??= rows.images.subarray(from, to);
+    return this.#image;
   }
 
-  /** Undefined where only the fields tell. */
-  static symbolOf(record: EncodedRecord): string | null | undefined {
-    const rows = record.#rows;
+  get symbol(): string | null | undefined {
+    const rows = this.#rows;
     if (!rows.feed.knowsSymbol) return undefined;
-    const from = numberOf(rows, record.#row, ROW_SYMBOL);
+    const from = numberOf(rows, this.#row, ROW_SYMBOL);
     if (from === 0) return null;
-    const to = numberOf(rows, record.#row, ROW_SYMBOL_END);
+    const to = numberOf(rows, this.#row, ROW_SYMBOL_END);
     return rows.images.toString('utf8', from - rows.imagesAt, to - rows.imagesAt);
   }
 

@@ -204,7 +204,7 @@ it.each([
   const feed = testFeed('ipos');
   log = openLocalLog({ dataDir });
   const owned = await acquireFeed(feed, taskDeps(feed), new AbortController().signal);
-  await movePosition(feed, owned.deps, { last_reconcile_ms: Date.now() + ms });
+  await movePosition(owned.deps, { last_reconcile_ms: Date.now() + ms });
   await log.commitLog.close();
   await begin({ reconcileEveryMs: 80_000_000, deleteShare: 0.1 });
 

@@ -240,13 +240,13 @@ it('a larger page size in the configuration is used', async () => {
 
 it('signal at every await of a first poll', async () => {
   for (let k = 1; k < 12; k++) {
-    await world('ipos', {}, { pageSize: 10 }, async ({ api, pub, feed, hook }) => {
+    await world('ipos', {}, { pageSize: 10 }, async ({ api, pub, hook }) => {
       for (let i = 0; i < 60; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 900 + (i % 6)));
       const c = new AbortController();
       hook.n = 0;
       hook.before = (n) => n === k && c.abort();
       const { deps } = pub.owned();
-      await poll(feed, deps, pollRound(feed, deps.state.offset, true, deps), c.signal).catch(() => {});
+      await poll(deps, pollRound(deps, true), c.signal).catch(() => {});
       hook.before = null;
       await pub.restart();
       await pub.poll({ wide: true });

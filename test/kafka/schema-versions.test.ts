@@ -73,8 +73,8 @@ async function takeOver(schema: typeof newer, registration: 'register' | 'lookup
     feed,
     deps,
     poll: async (over: Partial<PollDeps> = {}) => {
-      const round = pollRound(feed, deps.state.offset, true, deps);
-      return (await poll(feed, { ...deps, ...over }, round, signal)).changes;
+      const round = pollRound(deps, true);
+      return (await poll({ ...deps, ...over }, round, signal)).changes;
     },
   };
 }
@@ -123,7 +123,7 @@ it('a dead letter is listed, retried and forgotten', async () => {
   };
   expect((await list()).sort()).toEqual(['a', 'b']);
 
-  expect(await retryDeadLetters(feed, deps)).toEqual({
+  expect(await retryDeadLetters(deps)).toEqual({
     retried: 1,
     published: 1,
     still: 1,

@@ -209,10 +209,10 @@ async function run(command: Command, p: Play): Promise<void> {
       if (deps.state.offset.snapshot !== 'complete') return;
       const { seq } = deps.state.offset;
       const begins = { snapshot: 'pending', snapshot_seq: seq, high_water_mark: 0 } as const;
-      return movePosition(testFeed(p.name, p.overrides), deps, begins);
+      return movePosition(deps, begins);
     }
     case 'reset':
-      await resetState(testFeed(p.name, p.overrides), publisher.owned().deps);
+      await resetState(publisher.owned().deps);
       return;
     case 'reconcile':
       requests.count = 0;
@@ -230,7 +230,7 @@ async function run(command: Command, p: Play): Promise<void> {
       return;
     case 'retry':
       requests.count = 0;
-      await retryDeadLetters(testFeed(p.name, p.overrides), publisher.owned().deps).catch(unlessNamed);
+      await retryDeadLetters(publisher.owned().deps).catch(unlessNamed);
       return;
     case 'behave':
       p.strict = false;
@@ -250,9 +250,8 @@ async function run(command: Command, p: Play): Promise<void> {
     case 'aborted poll': {
       const abort = new AbortController();
       Object.assign(requests, { count: 0, abortAt: command.request, abort: () => abort.abort() });
-      const feed = testFeed(p.name, p.overrides);
       const { deps } = publisher.owned();
-      await poll(feed, deps, pollRound(feed, deps.state.offset, p.isNew, deps), abort.signal).catch(() => {});
+      await poll(deps, pollRound(deps, p.isNew), abort.signal).catch(() => {});
       requests.abortAt = 0;
       return;
     }
@@ -289,11 +288,10 @@ async function reconcileNow(
   { dryRun, allows }: { readonly dryRun: boolean; readonly allows: boolean },
 ): Promise<ReconcileResult> {
   const feed = testFeed(p.name, { ...p.overrides, deleteShare: 0.1 });
-  const { deps } = p.publisher.owned();
+  const deps = { ...p.publisher.owned().deps, feed };
   const known = new Set(deps.state.ids());
   const { seq } = deps.state.offset;
   const result = await reconcile(
-    feed,
     deps,
     {
       dryRun,

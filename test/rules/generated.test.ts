@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { feedDefinitions } from '../../src/feeds';
-import { eventHeaders, transitionHeaders } from '../../src/pipeline/transaction/headers';
+import { EventHeaders } from '../../src/pipeline/transaction/headers';
 import { COMPILED } from '../../src/transcoder/compiled';
 import type { ChangeEvents } from '../../src/types';
 import { publishedTopics } from '../../tools/generate/catalogue';
@@ -26,11 +26,12 @@ it('the headers that are documented are those that events have', () => {
   const documented = (topic: string) =>
     documentedHeaders(publishedTopics().find(({ spec }) => spec.name === topic)!).map(({ name }) => name);
   for (const feed of feedDefinitions) {
+    const headers = new EventHeaders(feed);
     const symbol = feed.symbolField === null ? null : 'CWUO';
     const change = { ...event, symbol } as unknown as ChangeEvents;
-    expect(documented(feed.topic)).toEqual(Object.keys(eventHeaders(feed, change)));
+    expect(documented(feed.topic)).toEqual(Object.keys(headers.ofChange(change)));
     for (const [index, { topic }] of feed.transitions.entries()) {
-      const written = transitionHeaders(feed, change, { index, key: 'a1', value: {} });
+      const written = headers.ofTransition(change, { index, key: 'a1', value: {} });
       expect(documented(topic)).toEqual(Object.keys(written));
     }
   }

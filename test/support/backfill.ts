@@ -17,15 +17,12 @@ export async function backfill(
     readonly signal?: AbortSignal;
   } = {},
 ): Promise<PollResult> {
-  const { deps } = publisher.owned();
-  const round = backfillRound(feed, deps.state.offset, request, {
-    ...deps,
-    source: options.source ?? deps.source,
-  });
+  const deps = { ...publisher.owned().deps, feed };
+  const round = backfillRound({ ...deps, source: options.source ?? deps.source }, request);
   const between = async () => {
     await options.between?.();
   };
-  return poll(feed, deps, { ...round, between }, options.signal ?? new AbortController().signal);
+  return poll(deps, { ...round, between }, options.signal ?? new AbortController().signal);
 }
 
 /** Ids that the API shows with a member from one value to another, both included, sorted. */

@@ -3,7 +3,7 @@ import type { SchemaRegistry } from '../../src/avro/registry/registry';
 import { feedDefinitions } from '../../src/feeds';
 import { type CommitLog, type ProducerRecord, positionHeaders } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
-import { eventHeaders, transitionHeaders } from '../../src/pipeline/transaction/headers';
+import { EventHeaders } from '../../src/pipeline/transaction/headers';
 import { newIncarnation } from '../../src/state/source-offset';
 import type { ChangeEvents, Op } from '../../src/types';
 import { DEADLINE_MS } from './until';
@@ -39,6 +39,7 @@ export async function changeWriter(
   const topics = feedTopics(feed, prefix);
   const session = await commitLog.acquire(topics, AbortSignal.timeout(DEADLINE_MS));
   const codec = await createFeedCodec(feed, topics, registry);
+  const headers = new EventHeaders(feed);
   const rows = new Map<string, string>();
   let incarnation = newIncarnation();
   let [seq, commits] = [0, 0];
@@ -87,7 +88,7 @@ export async function changeWriter(
         key: id,
         timestamp,
         value: Buffer.from(codec.encodeEnvelope(change, tail)),
-        headers: eventHeaders(feed, event),
+        headers: headers.ofChange(event),
       },
       {
         topic: topics.current.name,
@@ -117,7 +118,7 @@ export async function changeWriter(
         key: id,
         timestamp,
         value: codec.transitions.get('DealStatusChanged')!.encode(value),
-        headers: transitionHeaders(feed, event, transition),
+        headers: headers.ofTransition(event, transition),
       });
     }
     return written;

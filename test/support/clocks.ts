@@ -116,7 +116,7 @@ export async function clockedFeed(options: ClockedFeedOptions = {}): Promise<Clo
           await clocked.poll();
         },
       };
-      return reconcile(feed, publisher.owned().deps, options, new AbortController().signal);
+      return reconcile(publisher.owned().deps, options, new AbortController().signal);
     },
     behind() {
       const { images, decode } = publisher.owned().deps;

@@ -28,18 +28,17 @@ export async function leaveDeadLetters(
     const value = codec.deadLetter.encode(letter);
     return { topic: topics.deadLetters.name, key, value, headers: {}, timestamp };
   });
-  await commitRecords(feed, owned, records, pending);
+  await commitRecords(owned, records, pending);
   return records.map(({ key }) => key);
 }
 
 /** Commits records of any content to topics of the feed, in a transaction of its owner. */
 export async function commitRecords(
-  feed: Feed,
   { deps }: OwnedFeed,
   records: readonly ProducerRecord[],
   pending: PendingState = deps.state.begin(),
 ): Promise<void> {
-  await transact(feed, deps, pending, [records]);
+  await transact(deps, pending, [records]);
 }
 
 export function sha256(text: string): string {

@@ -55,7 +55,7 @@ export function reconciled(
   const none = async () => {};
   const turns = { between: none, rest: none, poll: dryRun ? none : async () => void (await poll()) };
   const { signal } = new AbortController();
-  return reconcile(feed, owned().deps, { dryRun, allowDeletes, ...turns }, signal);
+  return reconcile({ ...owned().deps, feed }, { dryRun, allowDeletes, ...turns }, signal);
 }
 
 /** @param shown what the API shows by now */
@@ -73,18 +73,18 @@ export async function carryOut(
     case 'wide poll':
       return publisher.poll({ wide: true });
     case 'snapshot':
-      await movePosition(feed, deps, { snapshot: 'pending', high_water_mark: 0 });
+      await movePosition(deps, { snapshot: 'pending', high_water_mark: 0 });
       return publisher.poll();
     case 'reconcile':
     case 'dry run':
       return reconciled(publisher, feed, { dryRun: operation === 'dry run' });
     case 'probe': {
       const missing = [...deps.state.ids()].filter((id) => !shown.has(id));
-      return (await absenceProbe(feed, deps, missing, signal)).gone(missing);
+      return (await absenceProbe(deps, missing, signal)).gone(missing);
     }
     case 'backfill':
       return backfill(publisher, feed, DAYS);
     case 'retry':
-      return retryDeadLetters(feed, deps, signal);
+      return retryDeadLetters(deps, signal);
   }
 }

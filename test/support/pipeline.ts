@@ -1,9 +1,8 @@
 import { createFeedCodec, type FeedCodec } from '../../src/avro/codec/feed-codec';
 import type { Feed } from '../../src/feeds/feed';
 import { feedTopics } from '../../src/log/topics';
-import { diff } from '../../src/pipeline/changes/diff';
-import { buildEvents, type RecordLimit } from '../../src/pipeline/changes/events';
 import { createImages } from '../../src/pipeline/changes/images';
+import { type ChangeDeps, PageChanges } from '../../src/pipeline/changes/page-changes';
 import { createDecoder } from '../../src/pipeline/records/decode';
 import { type FeedState, feedState } from '../../src/state/feed-state';
 import { type ImageStore, imageStore } from '../../src/state/image-store';
@@ -16,6 +15,7 @@ import { memoryRegistry } from './registry';
 /** The pure middle of the pipeline with a state that starts empty: rows in, events out. */
 export interface TestPipeline {
   readonly codec: FeedCodec;
+  readonly changeDeps: ChangeDeps;
   state: FeedState;
   /** Rows as a source gives them: plain rows are `EncodedRecord`. */
   read(rows: readonly unknown[]): readonly unknown[];
@@ -30,13 +30,13 @@ export interface TestPipeline {
 
 export interface PageOptions {
   readonly snapshot?: boolean;
-  /** Of the log: none, if it is not given. */
-  readonly limit?: RecordLimit;
-  /** Changes beyond it are put there. */
+  /** The largest record that the log takes: any, if it is not given. */
+  readonly maxBytes?: number;
+  /** How large the records of an event are going to be. */
+  readonly bytesOf?: (event: ChangeEvents) => number;
+  /** Changes that are larger are put there. */
   readonly tooLarge?: TooLarge[];
 }
-
-const NO_LIMIT: RecordLimit = { maxBytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 };
 
 export const OBSERVED_AT_MS = 1_790_000_000_000;
 
@@ -65,30 +65,35 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
       partitionCounts: new Array(topics.current.partitions).fill(0),
     });
 
+  const changeDeps: ChangeDeps = {
+    feed,
+    appId: 'test',
+    session: { maxRecordBytes: Number.POSITIVE_INFINITY },
+    codec,
+    images: decoder,
+    encoder: { largestRecordBytes: () => 0 },
+  };
   const pipeline: TestPipeline = {
     codec,
+    changeDeps,
     state: await restored(),
     read,
     decode,
-    page(rows, { snapshot = false, limit = NO_LIMIT, tooLarge = [] } = {}) {
+    page(rows, { snapshot = false, maxBytes = Infinity, bytesOf = () => 0, tooLarge = [] } = {}) {
       const pending = pipeline.state.begin();
-      const changes = diff(decode(read(rows)).records, pending, {
-        codec,
-        images: decoder,
-        firstSight: snapshot ? 'r' : 'c',
-      });
-      const events = buildEvents(changes, pending, {
-        feed,
-        appId: 'test',
-        origin: snapshot ? 'snapshot' : 'poll',
-        duringSnapshot: snapshot,
-        observedAtMs: OBSERVED_AT_MS,
-        limit,
-        tooLarge,
-      });
+      const deps = {
+        ...changeDeps,
+        session: { maxRecordBytes: maxBytes },
+        encoder: { largestRecordBytes: bytesOf },
+      };
+      const changes = new PageChanges(deps, pending, OBSERVED_AT_MS, snapshot ? 'snapshot' : 'poll');
+      const decoded = decode(read(rows));
+      changes.compare(decoded.records, true);
+      tooLarge.push(...changes.tooLarge);
+      const { events } = changes.news(null);
       for (const { change } of events) ids.add(change.id);
       pending.settle();
-      return events;
+      return [...events];
     },
     async restart() {
       images.clear();

@@ -82,12 +82,7 @@ export async function scriptedPublisher(
     owned,
     reports,
     async poll({ wide = false, signal = new AbortController().signal } = {}) {
-      const polled = poll(
-        feed,
-        owned.deps,
-        pollRound(feed, owned.deps.state.offset, wide, owned.deps),
-        signal,
-      );
+      const polled = poll(owned.deps, pollRound(owned.deps, wide), signal);
       return underFakeTime(polled);
     },
     records: () => session.transactions.flatMap(({ records }) => records),

@@ -74,8 +74,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
     dataDir,
     logger,
     owned: () => owned,
-    poll: ({ wide = false } = {}) =>
-      poll(current, owned.deps, pollRound(current, owned.deps.state.offset, wide, owned.deps), signal),
+    poll: ({ wide = false } = {}) => poll(owned.deps, pollRound(owned.deps, wide), signal),
     async topic(name) {
       const records: Published[] = [];
       for await (const record of log.commitLog.read([name], { fromBeginning: true, follow: false, signal })) {

@@ -64,7 +64,7 @@ async function main(setup: PublisherSetup): Promise<void> {
     owned = await acquireFeed(feed, deps, signal);
   });
   const pollOnce = async (wide: boolean): Promise<void> => {
-    await poll(feed, owned.deps, pollRound(feed, owned.deps.state.offset, wide, owned.deps), signal);
+    await poll(owned.deps, pollRound(owned.deps, wide), signal);
   };
   await pollOnce(true);
   const polls = await longestBlock(async () => {
@@ -76,13 +76,13 @@ async function main(setup: PublisherSetup): Promise<void> {
   const none = async (): Promise<void> => {};
   const reconciling = { dryRun: false, allowDeletes: 1, between: none, rest: none, poll: none };
   const reconcileBlock = await longestBlock(async () => {
-    const { deleted } = await reconcile(feed, owned.deps, reconciling, signal);
+    const { deleted } = await reconcile(owned.deps, reconciling, signal);
     if (deleted !== 1) throw new Error(`${deleted} records were deleted`);
   });
   gone = null;
   const snapshot = await longestBlock(async () => {
     const { seq } = state.offset;
-    await movePosition(feed, owned.deps, { snapshot: 'pending', snapshot_seq: seq, high_water_mark: 0 });
+    await movePosition(owned.deps, { snapshot: 'pending', snapshot_seq: seq, high_water_mark: 0 });
     await pollOnce(false);
   });
   const found: Blocks = { records, restore, polls, reconcile: reconcileBlock, snapshot };

@@ -4,7 +4,6 @@ import { hasUsualKeys } from '../../feeds/row-keys';
 import { timeReader } from '../../feeds/time-format';
 import type { FeedTopics } from '../../log/commit-log';
 import type { SourceOffset } from '../../state/source-offset';
-import { EncodedRecord } from '../../transcoder/encoded-record';
 import type { Change, EventTail, RecordValues, VendorRecord } from '../../types';
 import { feedSubjects, type Subject } from '../feed-subjects';
 import { fieldNamed } from '../record-shape';
@@ -74,11 +73,8 @@ function imageType(
 ): WireType<VendorRecord> {
   const asRecord = recordOfValues(feed, schema);
   let made: Buffer | null = null;
-  const madeOf = (record: VendorRecord): Buffer | null => {
-    if (!(record instanceof EncodedRecord)) return null;
-    const image = EncodedRecord.imageOf(record);
-    return readSchemaId(image) === wire.schemaId ? image : null;
-  };
+  const madeOf = ({ image }: VendorRecord): Buffer | null =>
+    image !== undefined && readSchemaId(image) === wire.schemaId ? image : null;
   return {
     ...wire,
     decode: (image) => asRecord(wire.decode(image)),

@@ -5,27 +5,24 @@ import type { WholeText } from '../../json/unreadable-row';
 import type { PendingState } from '../../state/pending-state';
 import type { DeadLetter, Rejected, TooLarge, Unfit, VendorRecord } from '../../types';
 import type { Decoded } from '../records/decode';
-import type { RecordLimit } from './events';
 
-/** What is kept of a row that is too large to publish, in bytes of UTF-8. */
+/** How much of a row that is too large to publish is kept, in bytes of UTF-8. */
 const KEPT_BYTES = 64 * 1024;
-/** Of a dead letter without its texts: key, hash, numbers. */
+/** Size of a dead letter without its texts: key, hash, numbers. */
 const OWN_BYTES = 512;
 
-/** What has become of a page's changes before its dead letters are made. */
-export interface DeadLetterContext {
-  readonly limit: Pick<RecordLimit, 'maxBytes'>;
+/** Records of a page that were decoded and are not published. */
+export interface RefusedRecords {
+  /** The largest record that the log takes. */
+  readonly maxBytes: number;
   readonly tooLarge: readonly TooLarge[];
-  readonly unfit?: readonly Unfit[];
+  readonly unfit: readonly Unfit[];
 }
 
-/**
- * A page's rows that are not published, unless their content has been kept before: the same row comes again with every
- * poll that reads it.
- */
+/** A page's rows that are not published, unless their content is kept already: every poll that reads a row would keep it again. */
 export function newDeadLetters(
   decoded: Decoded,
-  { limit: { maxBytes }, tooLarge, unfit = [] }: DeadLetterContext,
+  { maxBytes, tooLarge, unfit }: RefusedRecords,
   pending: PendingState,
 ): DeadLetter[] {
   const letters: DeadLetter[] = [];
@@ -61,7 +58,7 @@ function rejected(record: VendorRecord, reason: string, { records, rows }: Decod
 
 /** The beginning of a text, at most so many bytes of UTF-8, without half a character. */
 function truncated(text: string, maxBytes: number): string {
-  // A character has at least as many bytes as units: what lies behind cannot be needed.
+  // A character has at least as many bytes as units: later units cannot be needed.
   const bytes = Buffer.from(text.slice(0, maxBytes));
   return new StringDecoder('utf8').write(bytes.subarray(0, maxBytes));
 }

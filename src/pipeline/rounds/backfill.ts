@@ -4,7 +4,7 @@ import { rowKeys } from '../../feeds/row-keys';
 import type { BackfillProgress, SourceOffset } from '../../state/source-offset';
 import type { Paging, ScanPage } from '../../types';
 import { learnedPaging } from '../position';
-import type { Round } from '../round';
+import type { Round, RoundDeps } from '../round';
 import {
   type Days,
   dateOf,
@@ -14,17 +14,12 @@ import {
   lastSecondOf,
   readDays,
 } from '../scan/date-windows';
-import { type ScanDeps, scan } from '../scan/scan';
+import { scan } from '../scan/scan';
 
 /** Calendar dates (2026-01-31), both included. */
 export interface BackfillRequest {
   readonly from: string;
   readonly to: string;
-}
-
-export interface BackfillDeps extends ScanDeps {
-  /** The feed's, as it moves: others poll between the pages. */
-  readonly state: { readonly offset: SourceOffset };
 }
 
 /**
@@ -39,12 +34,9 @@ export interface BackfillDeps extends ScanDeps {
  *
  * @throws RangeError when one of the two is no calendar date
  */
-export function backfillRound(
-  feed: Feed,
-  offset: SourceOffset,
-  request: BackfillRequest,
-  deps: BackfillDeps,
-): Round {
+export function backfillRound(deps: RoundDeps, request: BackfillRequest): Round {
+  const { feed } = deps;
+  const { offset } = deps.state;
   const begun = goesOn(feed, offset, request) ?? newBackfill(feed, request);
   const paging = learnedPaging(offset, feed);
   const mark = offset.high_water_mark;
@@ -63,7 +55,7 @@ export function backfillRound(
       let settled = true;
       yield leadingTo(progress, pageWithoutRows(paging, mark, false, settled));
       const read = begun.next_date !== null ? byDate : byUpdated;
-      for await (const part of read(feed, begun, paging, deps, stop)) {
+      for await (const part of read(begun, paging, deps, stop)) {
         const page = withoutRowsOfPolls(part.page, feed, deps.state.offset);
         settled &&= part.isSettled;
         progress = {
@@ -145,12 +137,12 @@ interface BackfillPage {
 }
 
 async function* byDate(
-  feed: Feed,
   { next_date, to }: BackfillProgress,
   paging: Paging,
-  deps: BackfillDeps,
+  deps: RoundDeps,
   signal: AbortSignal,
 ): AsyncGenerator<BackfillPage> {
+  const { feed } = deps;
   const { high_water_mark: mark } = deps.state.offset;
   const days = withinQuery(feed, { first: dayOf(next_date!), last: dayOf(to) });
   try {
@@ -189,12 +181,12 @@ function withinQuery({ parameters, query }: Feed, days: Days): Days {
 }
 
 async function* byUpdated(
-  feed: Feed,
   { next_second, from, to }: BackfillProgress,
   known: Paging,
-  deps: BackfillDeps,
+  deps: RoundDeps,
   signal: AbortSignal,
 ): AsyncGenerator<BackfillPage> {
+  const { feed } = deps;
   const firstSecond = Math.max(0, firstSecondOf(dayOf(from)));
   const lastSecond = lastSecondOf(dayOf(to));
   const keys = rowKeys(feed);

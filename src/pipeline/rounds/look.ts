@@ -1,29 +1,27 @@
-import type { Feed } from '../../feeds/feed';
 import { rowKeys } from '../../feeds/row-keys';
 import type { PollDeps } from '../poll';
 import { learnedPaging } from '../position';
 import { scan } from '../scan/scan';
 
-/** What the API shows from one second on, at this moment. */
+/** The rows that the API shows from one second on, at this moment. */
 export interface Sight {
-  /** `updated` of each row that has an id, Unix seconds; null where it cannot be read. */
+  /** `updated` of each row that has an id, Unix seconds; null if it cannot be read. */
   readonly rows: ReadonlyMap<string, number | null>;
   /**
-   * Everything up to and with this second was shown, and a row at it or behind it: a server that lags has none there. -Infinity when
-   * rows kept changing while they were read, and when there were none.
+   * Everything up to and including this second was shown, and a row at it or behind it: a server that lags has none there. -Infinity
+   * when rows kept changing while they were read, and when there were none.
    */
   readonly through: number;
   readonly isInOrder: boolean;
 }
 
 /**
- * Reads from one second through another, of which fractions do not count, or to the end where rows come in no order. Other rounds that wait for a record to show up
- * hear of what is read.
+ * Reads from one second through another (fractions do not count), or to the end if rows come in no order. Rounds that wait for a
+ * record to show up see these rows as well.
  * @throws HighwaterError SOURCE_*, SCAN_*
  */
 export async function lookAt(
-  feed: Feed,
-  { source, state, logger, witnesses }: PollDeps,
+  { feed, source, state, logger, witnesses }: PollDeps,
   { from, through }: { readonly from: number; readonly through: number },
   signal: AbortSignal,
 ): Promise<Sight> {

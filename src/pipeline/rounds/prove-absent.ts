@@ -1,31 +1,29 @@
 import { inSlices } from '../../async/slices';
-import type { Feed } from '../../feeds/feed';
 import type { PollDeps } from '../poll';
 import { learnedPaging } from '../position';
 import { lookAt, type Sight } from './look';
 
 export interface AbsenceProbe {
-  /** Which of the records, some of those that the probe was made for, are proved to be gone. */
+  /** @param ids some of the records in doubt; @returns those of them that are proved to be gone */
   gone(ids: readonly string[]): Promise<string[]>;
 }
 
 /**
- * Asks once more for records that whole scans did not show, each at the second at which the API last showed it (I7). A record is
- * gone when the answers from the known record before it on hold another known record, and a row at or behind its second, and not
- * this record: without a row behind it, a server that lags would look the same.
+ * Asks once more for records that whole scans did not show, each at the second at which the API last showed it (I7). The answers begin
+ * at the known record before it. The record is gone if they hold another known record and a row at or behind its second, but not the
+ * record itself. Without a row behind it, a server that lags would look the same.
  *
- * Where rows come in no order, no request shows the surroundings of one record. And a record that this owner has never been shown
- * may be anywhere behind its image's second, for a touch moves no image. For both, everything is read once more.
+ * If rows come in no order, no request shows the surroundings of one record. A record that this owner has never been shown may be
+ * anywhere behind its image's second, because a touch moves no image. In both cases everything is read once more.
  *
  * @param ids all records in doubt
  */
 export async function absenceProbe(
-  feed: Feed,
   deps: PollDeps,
   ids: readonly string[],
   signal: AbortSignal,
 ): Promise<AbsenceProbe> {
-  const { state, images } = deps;
+  const { feed, state, images } = deps;
   const doubtful = new Set(ids);
   const knownBefore = await secondsOfKnown(deps, doubtful);
   let isInOrder = learnedPaging(state.offset, feed).ordered;
@@ -33,11 +31,11 @@ export async function absenceProbe(
 
   async function look(place: number | null): Promise<Sight> {
     if (place === null || !isInOrder) {
-      everything ??= await lookAt(feed, deps, { from: 0, through: Number.POSITIVE_INFINITY }, signal);
+      everything ??= await lookAt(deps, { from: 0, through: Number.POSITIVE_INFINITY }, signal);
       return everything;
     }
-    // From the known record before it, so that a record without any behind it in its second is surrounded as well.
-    const sight = await lookAt(feed, deps, { from: knownBefore(place), through: place }, signal);
+    // It begins at the known record before it: so the last record of a second is surrounded, too.
+    const sight = await lookAt(deps, { from: knownBefore(place), through: place }, signal);
     isInOrder = sight.isInOrder;
     return sight;
   }
@@ -66,15 +64,15 @@ export async function absenceProbe(
 }
 
 /**
- * For the second at which a doubtful record was last shown: the greatest not above it at which a known one was, or itself where there
- * is none. One pass over all records.
+ * Maps the second at which a doubtful record was last shown to the greatest second, not above it, at which a known record was shown, or
+ * to itself if there is none. One pass over all records.
  */
 async function secondsOfKnown(
   { state }: PollDeps,
   doubtful: ReadonlySet<string>,
 ): Promise<(place: number) => number> {
   const places = Float64Array.from(doubtful, (id) => state.seenAt(id) ?? Number.NaN).sort();
-  /** By the first place that is not below them. */
+  /** Seconds of known records, by the first place that is not below them. */
   const known = new Float64Array(places.length).fill(Number.NaN);
   await inSlices(state.ids(), (id) => {
     const second = doubtful.has(id) ? null : state.seenAt(id);

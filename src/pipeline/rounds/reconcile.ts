@@ -1,16 +1,11 @@
 import { inSlices } from '../../async/slices';
-import type { Feed } from '../../feeds/feed';
 import { rowKeys } from '../../feeds/row-keys';
-import type { Change } from '../../types';
-import { newDeadLetters } from '../changes/dead-letters';
-import { buildEvents } from '../changes/events';
-import { publishedChanges } from '../changes/published-changes';
-import { changeContext, type PollDeps, poll, warnOfTooLarge } from '../poll';
+import { PageChanges } from '../changes/page-changes';
+import { noteCommitted, type PollDeps, poll } from '../poll';
 import { learnedPaging, pagingFields } from '../position';
 import type { Round } from '../round';
 import { scan } from '../scan/scan';
 import type { BatchPage } from '../transaction/batch';
-import { encode } from '../transaction/encode';
 import { movePosition, transact } from '../transaction/transact';
 import { absenceProbe } from './prove-absent';
 
@@ -71,12 +66,11 @@ export interface ReconcileResult {
  * @throws HighwaterError as `poll`
  */
 export async function reconcile(
-  feed: Feed,
   deps: PollDeps,
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const { state } = deps;
+  const { feed, state } = deps;
   const keys = rowKeys(feed);
   const shown = new Set<string>();
   let withoutId = 0;
@@ -99,12 +93,12 @@ export async function reconcile(
 
   deps.witnesses.add(witness);
   try {
-    let isComplete = await readAll(feed, deps, options, found, tell, 1, signal);
+    let isComplete = await readAll(deps, options, found, tell, 1, signal);
     const unseen = isComplete ? (await missing()).length : 0;
     if (unseen > 0) {
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
       await options.rest(feed.pollIntervalMs);
-      isComplete = await readAll(feed, deps, options, found, tell, 2, signal);
+      isComplete = await readAll(deps, options, found, tell, 2, signal);
       // What moved while the second scan read, it may have leapt over.
       await options.poll();
     }
@@ -117,14 +111,14 @@ export async function reconcile(
       why,
     });
     if (!isComplete) return withheld('scan-not-complete');
-    if (candidates.length === 0) return await ended(feed, deps, options, withheld(null));
+    if (candidates.length === 0) return await ended(deps, options, withheld(null));
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
     if (candidates.length > (allowDeletes ?? feed.deleteShare * (await inScope(deps))))
       return withheld('too-many');
 
-    const probe = await absenceProbe(feed, deps, candidates, signal);
+    const probe = await absenceProbe(deps, candidates, signal);
     let deleted = 0;
     let tooLarge = 0;
     for (let i = 0; i < candidates.length; i += DELETES) {
@@ -132,14 +126,14 @@ export async function reconcile(
       // Nothing comes between the probe and the deletes that it proves.
       const gone = await probe.gone(candidates.slice(i, i + DELETES));
       const deletes = gone.filter((id) => !shown.has(id));
-      const published = deletes.length === 0 ? 0 : await publishDeletes(feed, deps, deletes, options);
+      const published = deletes.length === 0 ? 0 : await publishDeletes(deps, deletes, options);
       deleted += published;
       tooLarge += deletes.length - published;
       await options.between();
     }
     const left = candidates.length - deleted;
     const why = left === 0 ? null : left === tooLarge ? 'too-large' : 'not-proved';
-    return await ended(feed, deps, options, { ...found, deleted, missing: left, why });
+    return await ended(deps, options, { ...found, deleted, missing: left, why });
   } finally {
     deps.witnesses.delete(witness);
   }
@@ -170,7 +164,6 @@ function teller(found: Found, { onProgress }: ReconcileOptions): Tell {
 
 /** One scan over everything. @returns whether it saw everything that the server showed */
 async function readAll(
-  feed: Feed,
   deps: PollDeps,
   options: ReconcileOptions,
   found: Found,
@@ -179,7 +172,8 @@ async function readAll(
   signal: AbortSignal,
 ): Promise<boolean> {
   tell(number);
-  const paging = learnedPaging(deps.state.offset, feed);
+  const { feed, state } = deps;
+  const paging = learnedPaging(state.offset, feed);
   const start = { highWaterMark: 0, snapshot: false, wide: true, whole: true, paging };
   const note = (page: BatchPage) => {
     found.pages++;
@@ -207,7 +201,7 @@ async function readAll(
     note(page);
     deps.onPage?.(page);
   };
-  await poll(feed, { ...deps, onPage }, round, signal);
+  await poll({ ...deps, onPage }, round, signal);
   return isComplete && !signal.aborted;
 }
 
@@ -220,36 +214,30 @@ const DELETES = 50;
  * @returns how many deletes are published, or would be
  */
 async function publishDeletes(
-  feed: Feed,
   deps: PollDeps,
   ids: readonly string[],
   { dryRun }: ReconcileOptions,
 ): Promise<number> {
   const pending = deps.state.begin();
   const observedAtMs = Date.now();
-  const context = changeContext(feed, { observedAtMs }, 'reconcile', deps);
-  const changes = ids.map((id): Change => {
-    const before = pending.image(id)!;
-    const beforeRecord = deps.images.decode(before);
-    return { op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] };
-  });
-  const events = buildEvents(changes, pending, context);
-  const letters = newDeadLetters({ records: [], rows: [], rejected: [] }, context, pending);
+  const changes = new PageChanges(deps, pending, observedAtMs, 'reconcile');
+  for (const id of ids) changes.remove(id);
+  const news = changes.news({ records: [], rows: [], rejected: [] });
+  const { events, letters } = news;
   if (!dryRun && events.length + letters.length > 0) {
-    await transact(feed, deps, pending, [encode(events, letters, context)], observedAtMs);
-    warnOfTooLarge({ letters }, feed, deps.logger);
-    deps.onOtherChanges?.(publishedChanges(feed, events), observedAtMs);
+    await transact(deps, pending, [deps.encoder.encode(events, letters, observedAtMs)], observedAtMs);
+    noteCommitted(news, deps);
+    deps.onOtherChanges?.(news.changes, observedAtMs);
   }
   return events.length;
 }
 
 /** The whole of it was done: when that was is kept in the log. */
 async function ended(
-  feed: Feed,
   deps: PollDeps,
   { dryRun }: ReconcileOptions,
   result: ReconcileResult,
 ): Promise<ReconcileResult> {
-  if (!dryRun) await movePosition(feed, deps, { last_reconcile_ms: Date.now() });
+  if (!dryRun) await movePosition(deps, { last_reconcile_ms: Date.now() });
   return result;
 }

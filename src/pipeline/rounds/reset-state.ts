@@ -1,19 +1,17 @@
 import { inSlices } from '../../async/slices';
-import type { Feed } from '../../feeds/feed';
 import type { ProducerRecord } from '../../log/commit-log';
 import { newOffset } from '../../state/restore';
 import type { PollDeps } from '../poll';
 import { transact } from '../transaction/transact';
 
 /**
- * Ends the incarnation and begins another: all images are removed in one transaction with the first position of the new
- * one. The events of the old one stay in their topics; nothing is published about the records, which come again as reads.
+ * Ends the incarnation and begins another: one transaction removes all images and holds the first position of the new incarnation.
+ * Events of the old incarnation stay in their topics; nothing is published about the records, which come again as reads.
  */
 export async function resetState(
-  feed: Feed,
   deps: PollDeps,
 ): Promise<{ readonly records: number; readonly incarnation: string }> {
-  const { state, topics, images } = deps;
+  const { feed, state, topics, images } = deps;
   const pending = state.begin();
   const { scope, scope_since_ms, paused } = state.offset;
   const first = newOffset(feed, scope, Date.now());
@@ -32,6 +30,6 @@ export async function resetState(
       timestamp: Date.now(),
     });
   });
-  await transact(feed, deps, pending, [tombstones]);
+  await transact(deps, pending, [tombstones]);
   return { records: tombstones.length, incarnation };
 }

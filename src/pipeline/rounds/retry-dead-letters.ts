@@ -1,16 +1,12 @@
 import type { DeadLetterValue, FeedCodec } from '../../avro/codec/feed-codec';
 import { isUnreadable, writerIdOf } from '../../avro/codec/foreign-value';
 import type { SchemaRegistry } from '../../avro/registry/registry';
-import type { Feed } from '../../feeds/feed';
 import { parseRow } from '../../json/answer-scan';
 import type { LogRecord, ProducerRecord } from '../../log/commit-log';
 import type { PendingState } from '../../state/pending-state';
 import type { VendorRecord } from '../../types';
-import { diff } from '../changes/diff';
-import { buildEvents } from '../changes/events';
-import { publishedChanges } from '../changes/published-changes';
-import { changeContext, noteDrift, type PollDeps } from '../poll';
-import { encode } from '../transaction/encode';
+import { PageChanges } from '../changes/page-changes';
+import { noteCommitted, type PollDeps } from '../poll';
 import { transact } from '../transaction/transact';
 import { lookAt } from './look';
 
@@ -45,7 +41,6 @@ const LETTERS = 500;
  * @throws HighwaterError LOG_*, KAFKA_*, REGISTRY_UNREACHABLE, SOURCE_*, SCAN_*; the signal's reason. What is committed by then stays
  */
 export async function retryDeadLetters(
-  feed: Feed,
   deps: PollDeps,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<RetryResult> {
@@ -58,13 +53,13 @@ export async function retryDeadLetters(
     else revived.push({ key, record });
   }
   revived.sort((a, b) => a.record.updated - b.record.updated);
-  const superseded = await supersededOf(feed, deps, revived, signal);
+  const superseded = await supersededOf(deps, revived, signal);
   revived = revived.filter((one) => !superseded.has(one));
   result.still += superseded.size;
   result.superseded = superseded.size;
   for (let i = 0; i < revived.length; i += LETTERS) {
     signal.throwIfAborted();
-    await publish(feed, deps, revived.slice(i, i + LETTERS), result);
+    await publish(deps, revived.slice(i, i + LETTERS), result);
   }
   return result;
 }
@@ -77,37 +72,36 @@ interface Revived {
 }
 
 async function publish(
-  feed: Feed,
   deps: PollDeps,
   revived: readonly Revived[],
   result: { -readonly [field in keyof RetryResult]: RetryResult[field] },
 ): Promise<void> {
-  const { state, topics } = deps;
+  const { state, topics, encoder } = deps;
   const observedAtMs = Date.now();
-  const origin = state.offset.snapshot === 'complete' ? 'poll' : 'snapshot';
-  const context = changeContext(feed, { observedAtMs }, origin, deps);
   const pending = state.begin();
-  const events = buildEvents(diff(newerThanImages(revived, pending), pending, context), pending, context);
+  const origin = state.offset.snapshot === 'complete' ? 'poll' : 'snapshot';
+  const changes = new PageChanges(deps, pending, observedAtMs, origin);
+  changes.compare(newerThanImages(revived, pending), true);
+  const news = changes.news(null);
 
   const leftOut = new Set([
-    ...context.tooLarge.map(({ change }) => change.afterRecord),
-    ...context.unfit.map(({ record }) => record),
+    ...changes.tooLarge.map(({ change }) => change.afterRecord),
+    ...changes.unfit.map(({ record }) => record),
   ]);
   const fitting = revived.filter(({ record }) => !leftOut.has(record));
-  // What has no image is known to no reader.
+  // A record without an image is unknown to readers.
   const settled = fitting.filter(({ record }) => pending.image(record.id) !== undefined);
   const tombstones = settled.map(({ key }): ProducerRecord => {
     pending.removeDeadLetter(key);
     return { topic: topics.deadLetters.name, key, value: null, headers: {}, timestamp: observedAtMs };
   });
   if (tombstones.length > 0) {
-    await transact(feed, deps, pending, [encode(events, [], context), tombstones], observedAtMs);
-    const changes = publishedChanges(feed, events);
-    noteDrift(changes, deps);
-    deps.onOtherChanges?.(changes, observedAtMs);
+    await transact(deps, pending, [encoder.encode(news.events, [], observedAtMs), tombstones], observedAtMs);
+    noteCommitted(news, deps);
+    deps.onOtherChanges?.(news.changes, observedAtMs);
   }
   result.retried += settled.length;
-  result.published += events.length;
+  result.published += news.events.length;
   result.still += revived.length - settled.length;
   result.tooOld += fitting.length - settled.length;
 }
@@ -127,7 +121,6 @@ function* newerThanImages(revived: readonly Revived[], pending: PendingState): G
  * @param revived by `updated`
  */
 async function supersededOf(
-  feed: Feed,
   deps: PollDeps,
   revived: readonly Revived[],
   signal: AbortSignal,
@@ -143,7 +136,7 @@ async function supersededOf(
   const superseded = new Set<Revived>();
   for (const [id, some] of versions) {
     const second = some.at(-1)!.record.updated;
-    const { rows } = await lookAt(feed, deps, { from: second, through: second }, signal);
+    const { rows } = await lookAt(deps, { from: second, through: second }, signal);
     if (rows.get(id) !== second) for (const one of some) superseded.add(one);
   }
   return superseded;

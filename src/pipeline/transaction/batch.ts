@@ -1,65 +1,58 @@
-import type { Feed } from '../../feeds/feed';
-import type { Gathered, ProducerRecord } from '../../log/commit-log';
+import type { Gathered } from '../../log/commit-log';
 import type { FeedState } from '../../state/feed-state';
 import type { PendingState } from '../../state/pending-state';
 import type { SourceOffset } from '../../state/source-offset';
-import type { ChangeEvents, DeadLetter, ScanPage } from '../../types';
-import { type PublishedChanges, publishedChanges } from '../changes/published-changes';
+import type { ScanPage } from '../../types';
+import type { PageNews } from '../changes/page-changes';
+import type { Encoder } from './encode';
 import { type TransactionDeps, transactGathered } from './transact';
 
-/** More bring nothing: by then the cost of a transaction is a small part of that of its pages. */
+/** More pages gain nothing: by then the cost of a transaction is a small part of the cost of its pages. */
 const MOST_PAGES = 5;
 /** Of encoded values. Bounds what is held in memory, and for how long a transaction is open. */
 const MOST_BYTES = 8 * 2 ** 20;
 
 /**
- * Pages that are committed together, in one transaction, while a scan catches up. Each is diffed over what the pages before
- * it make of the state. Only as long as there is something to gain: `isDue` says when not to wait for another page.
+ * Pages that are committed together, in one transaction, while a scan catches up. Each page is compared with the state that the pages
+ * before it leave. A page waits only as long as there is something to gain: see `isDue`.
  */
 export interface Batch {
-  /** The state as the pages so far make it, and a layer over it for the next one. Dropped unless that page is added. */
+  /** A layer for the next page, over the state that the pages so far leave. Dropped unless that page is added. */
   begin(): PendingState;
   /** Takes a page in; `pending` is its layer. */
   add(page: ScanPage, news: PageNews, pending: PendingState): void;
   /** Nothing is gained by waiting for another page. */
   isDue(): boolean;
   /**
-   * Begins to commit all pages or none, as soon as those before them are committed, and does not wait for its end: pages that are
-   * added meanwhile are diffed over what these make of the state, and dropped with them when it fails.
-   * @throws what the commit of the pages before has failed with; the batch is of no more use then
+   * Begins to commit all pages or none, as soon as the pages before them are committed, and does not wait for the end: pages that are
+   * added meanwhile are compared with the state that these leave, and dropped with them when the commit fails.
+   * @throws the error of the commit before; the batch cannot be used after it
    */
   flush(): Promise<void>;
-  /** All pages are committed. @throws as `flush`, of any of them */
+  /** Waits until all pages are committed. @throws as `flush`, the error of any commit */
   commit(): Promise<void>;
 }
 
-/** What will be published about a page. */
-export interface PageNews {
-  readonly events: readonly ChangeEvents[];
-  readonly letters: readonly DeadLetter[];
-  /** Of these, as the log takes them: one after the other. */
-  readonly records: Iterable<ProducerRecord>;
-}
-
 /**
- * A page that waits to be committed: without its rows, its events and its records. They would be objects by the thousand that the
- * collector copies again and again; the records wait as the log writes them.
+ * A page that waits to be committed: without its rows, its events and its records, which would be thousands of objects that the
+ * collector copies again and again. The records wait in the form in which the log writes them.
  */
-export interface BatchPage extends Pick<PageNews, 'letters'>, Pick<ScanPage, 'progress' | 'observedAtMs'> {
+export interface BatchPage
+  extends Pick<PageNews, 'changes' | 'letters'>,
+    Pick<ScanPage, 'progress' | 'observedAtMs'> {
   /** How many rows it had. */
   readonly rows: number;
-  /** What its events come to. */
-  readonly changes: PublishedChanges;
 }
 
 export interface BatchDeps extends TransactionDeps {
   readonly state: FeedState;
+  readonly encoder: Pick<Encoder, 'encode'>;
 }
 
 /** @param onCommitted called for each page once it is committed, in order */
-export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: BatchPage) => void): Batch {
-  const { state, session } = deps;
-  /** What is being committed, over what is, and what gathers meanwhile, over both. */
+export function openBatch(deps: BatchDeps, onCommitted: (page: BatchPage) => void): Batch {
+  const { feed, state, session, encoder } = deps;
+  /** The pages under commit, over the committed state, and the pages that gather meanwhile, over both. */
   const committing = state.begin();
   const gathering = committing.begin();
   let pages: BatchPage[] = [];
@@ -68,27 +61,23 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
   let underWay: Promise<void> = Promise.resolve();
 
   function startCommit(): void {
-    const last = pages.at(-1);
-    if (last === undefined) return;
-    const [committed, gathered] = [pages, records];
-    const news = newsOf(committed);
+    if (pages.length === 0) return;
+    underWay = commitPages(pages, records);
+    // A caller that waits for it gets the error; until then it is not an unhandled rejection.
+    underWay.catch(() => undefined);
     pages = [];
     records = session.gather();
     marksBack = false;
-    gathering.settle();
-    underWay = commitPages(committed, gathered, news, last);
-    // Whoever waits for it is told; until then it is no unhandled rejection.
-    underWay.catch(() => undefined);
   }
 
-  async function commitPages(
-    committed: readonly BatchPage[],
-    gathered: Gathered,
-    news: number,
-    last: BatchPage,
-  ): Promise<void> {
-    if (isWorthCommitting(news, last, state.storedOffset, committing.offset, feed.pollIntervalMs)) {
-      await transactGathered(feed, deps, committing, gathered, last.observedAtMs);
+  async function commitPages(committed: readonly BatchPage[], gathered: Gathered): Promise<void> {
+    const last = committed.at(-1)!;
+    gathering.settle();
+    if (
+      newsOf(committed) > 0 ||
+      isWorthCommitting(last, state.storedOffset, committing.offset, feed.pollIntervalMs)
+    ) {
+      await transactGathered(deps, committing, gathered, last.observedAtMs);
     } else {
       committing.settle(); // nothing but the position moved
     }
@@ -97,20 +86,14 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
 
   return {
     begin: () => gathering.begin(),
-    add({ rows, progress, observedAtMs }, { events, letters, records: encoded }, layer) {
+    add(page, news, layer) {
       const { high_water_mark: before } = gathering.offset;
-      // First: the state must not know of what was not taken over.
-      records.add(encoded);
+      // First: if it fails, the state must not have the page.
+      records.add(encoder.encode(news.events, news.letters, page.observedAtMs));
       layer.settle();
-      // It says that an order was believed in which is not there: that must not be lost.
+      // The scan believed in an order that does not exist: that must not be lost.
       marksBack ||= gathering.offset.high_water_mark < before;
-      pages.push({
-        changes: publishedChanges(feed, events),
-        letters,
-        rows: rows.length,
-        progress,
-        observedAtMs,
-      });
+      pages.push(batchPage(page, news));
     },
     isDue() {
       const last = pages.at(-1);
@@ -120,7 +103,7 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
         pages.length >= MOST_PAGES ||
         records.valueBytes >= MOST_BYTES ||
         marksBack ||
-        // Pages without news need no transaction: there is none to share.
+        // Pages without news need no transaction, so there is none to share.
         newsOf(pages) === 0
       );
     },
@@ -140,13 +123,13 @@ export function openBatch(feed: Feed, deps: BatchDeps, onCommitted: (page: Batch
  * A batch for a dry run: nothing is committed, and the state stays as it is.
  * @param onPage called for each page with what would be published
  */
-export function rehearsedBatch(feed: Feed, state: FeedState, onPage: (page: BatchPage) => void): Batch {
+export function rehearsedBatch(state: FeedState, onPage: (page: BatchPage) => void): Batch {
   const imagined = state.begin();
   return {
     begin: () => imagined.begin(),
-    add({ rows, progress, observedAtMs }, { events, letters }, layer) {
+    add(page, news, layer) {
       layer.settle();
-      onPage({ changes: publishedChanges(feed, events), letters, rows: rows.length, progress, observedAtMs });
+      onPage(batchPage(page, news));
     },
     isDue: () => true,
     flush: async () => undefined,
@@ -154,22 +137,24 @@ export function rehearsedBatch(feed: Feed, state: FeedState, onPage: (page: Batc
   };
 }
 
+function batchPage({ rows, progress, observedAtMs }: ScanPage, { changes, letters }: PageNews): BatchPage {
+  return { changes, letters, rows: rows.length, progress, observedAtMs };
+}
+
 function newsOf(pages: readonly BatchPage[]): number {
   return pages.reduce((sum, { changes, letters }) => sum + changes.count + letters.length, 0);
 }
 
 /**
- * Whether pages need a transaction. Without news they do not: reading them again costs nothing but the reading. Their
- * position is written now and then, so that a restart does not begin far back and `status` sees that scans complete; and at
- * once when the poll interval is another than the stored one, by which `status` says whether the feed is behind.
- * @param news events and dead letters of the pages
- * @param page the last of them
- * @param before what is stored
- * @param after what would be
+ * Whether pages without news need a transaction. Usually they do not: reading them again costs nothing but the reading. Their
+ * position is written now and then, so that a restart does not begin far back and `status` sees that scans complete. It is written at
+ * once when the poll interval has changed, by which `status` says whether the feed is behind.
+ * @param page the last one
+ * @param before the stored offset
+ * @param after the offset that would be stored
  * @param everyMs the feed's poll interval
  */
 function isWorthCommitting(
-  news: number,
   page: Pick<ScanPage, 'progress' | 'observedAtMs'>,
   before: SourceOffset,
   after: SourceOffset,
@@ -177,7 +162,6 @@ function isWorthCommitting(
 ): boolean {
   const { last_complete_scan_ms: completed } = before;
   return (
-    news > 0 ||
     after.snapshot !== before.snapshot ||
     after.page_offset_unit !== before.page_offset_unit ||
     after.page_size !== before.page_size ||
@@ -185,7 +169,7 @@ function isWorthCommitting(
     after.last_error !== before.last_error ||
     after.parked !== before.parked ||
     before.poll_interval_ms !== everyMs ||
-    // That one begins, and that it has reached its end; what lies between is written now and then.
+    // A backfill has begun or ended; its progress in between is written now and then.
     after.backfill?.asked_ms !== before.backfill?.asked_ms ||
     (page.progress.complete && page.observedAtMs - (completed ?? 0) >= everyMs) ||
     page.observedAtMs - before.ts_ms >= everyMs

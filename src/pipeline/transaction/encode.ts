@@ -3,85 +3,87 @@ import type { Feed } from '../../feeds/feed';
 import type { FeedTopics, ProducerRecord } from '../../log/commit-log';
 import { recordBytes } from '../../log/record-bytes';
 import type { ChangeEvents, DeadLetter, TransitionEvent } from '../../types';
-import { eventHeaders, transitionHeaders } from './headers';
+import { EventHeaders } from './headers';
 
-export interface EncodeContext {
-  readonly feed: Feed;
-  readonly topics: FeedTopics;
-  readonly codec: FeedCodec;
-  /** Time of observation, ms. */
-  readonly observedAtMs: number;
-}
+/** Makes the records of a feed's events and dead letters. */
+export class Encoder {
+  private readonly headers: EventHeaders;
 
-/**
- * The records of one page: events and their transitions, the new images, dead letters. One at a time: the value of the next is
- * written over the last one's, and of thousands none waits for the others.
- */
-export function* encode(
-  events: readonly ChangeEvents[],
-  letters: readonly DeadLetter[],
-  context: EncodeContext,
-): Generator<ProducerRecord> {
-  for (const event of events) {
-    yield ofChange(event, context);
-    yield ofImage(event, context);
-    for (const transition of event.transitions) yield ofTransition(transition, event, context);
+  constructor(
+    private readonly feed: Feed,
+    private readonly topics: FeedTopics,
+    private readonly codec: FeedCodec,
+  ) {
+    this.headers = new EventHeaders(feed);
   }
-  for (const letter of letters) yield ofDeadLetter(letter, context);
-}
 
-/** Size of the largest record that an event becomes. */
-export function largestRecordBytes(event: ChangeEvents, context: EncodeContext): number {
-  let most = 0;
-  for (const record of encode([event], [], context)) most = Math.max(most, recordBytes(record));
-  return most;
-}
+  /**
+   * The records of one page: each event with its new image and its transitions, then the dead letters. One at a time: the value of the
+   * next record overwrites the last one's, so that thousands of values do not wait in memory.
+   */
+  *encode(
+    events: readonly ChangeEvents[],
+    letters: readonly DeadLetter[],
+    observedAtMs: number,
+  ): Generator<ProducerRecord> {
+    for (const event of events) {
+      yield this.change(event);
+      yield this.image(event);
+      for (const transition of event.transitions) yield this.transition(transition, event);
+    }
+    for (const letter of letters) yield this.deadLetter(letter, observedAtMs);
+  }
 
-function ofChange(event: ChangeEvents, { feed, topics, codec }: EncodeContext): ProducerRecord {
-  const { change, tail } = event;
-  return {
-    topic: topics.changes.name,
-    key: change.id,
-    value: codec.encodeEnvelope(change, tail),
-    headers: eventHeaders(feed, event),
-    timestamp: tail.ts_ms,
-  };
-}
+  /** Size of the largest record that an event becomes. */
+  largestRecordBytes(event: ChangeEvents): number {
+    let most = 0;
+    for (const record of this.encode([event], [], event.tail.ts_ms))
+      most = Math.max(most, recordBytes(record));
+    return most;
+  }
 
-function ofImage({ change, tail }: ChangeEvents, { topics }: EncodeContext): ProducerRecord {
-  const { seq, incarnation } = tail.source;
-  return {
-    topic: topics.current.name,
-    key: change.id,
-    value: change.after,
-    headers: { event_id: tail.event_id, seq: String(seq), incarnation },
-    timestamp: tail.ts_ms,
-  };
-}
+  private change(event: ChangeEvents): ProducerRecord {
+    const { change, tail } = event;
+    return {
+      topic: this.topics.changes.name,
+      key: change.id,
+      value: this.codec.encodeEnvelope(change, tail),
+      headers: this.headers.ofChange(event),
+      timestamp: tail.ts_ms,
+    };
+  }
 
-function ofTransition(
-  transition: TransitionEvent,
-  event: ChangeEvents,
-  { feed, topics, codec }: EncodeContext,
-): ProducerRecord {
-  const { type } = feed.transitions[transition.index]!;
-  return {
-    topic: topics.transitions[transition.index]!.name,
-    key: transition.key,
-    value: codec.transitions.get(type)!.encodeShared(transition.value),
-    headers: transitionHeaders(feed, event, transition),
-    timestamp: event.tail.ts_ms,
-  };
-}
+  private image({ change, tail }: ChangeEvents): ProducerRecord {
+    const { seq, incarnation } = tail.source;
+    return {
+      topic: this.topics.current.name,
+      key: change.id,
+      value: change.after,
+      headers: { event_id: tail.event_id, seq: String(seq), incarnation },
+      timestamp: tail.ts_ms,
+    };
+  }
 
-function ofDeadLetter(letter: DeadLetter, context: EncodeContext): ProducerRecord {
-  const { reason, raw, sha256, bytes } = letter;
-  const value = { feed: context.feed.name, reason, raw, sha256, bytes, ts_ms: context.observedAtMs };
-  return {
-    topic: context.topics.deadLetters.name,
-    key: sha256,
-    value: context.codec.deadLetter.encodeShared(value),
-    headers: {},
-    timestamp: context.observedAtMs,
-  };
+  private transition(transition: TransitionEvent, event: ChangeEvents): ProducerRecord {
+    const { index, key, value } = transition;
+    return {
+      topic: this.topics.transitions[index]!.name,
+      key,
+      value: this.codec.transitions.get(this.feed.transitions[index]!.type)!.encodeShared(value),
+      headers: this.headers.ofTransition(event, transition),
+      timestamp: event.tail.ts_ms,
+    };
+  }
+
+  private deadLetter(letter: DeadLetter, observedAtMs: number): ProducerRecord {
+    const { reason, raw, sha256, bytes } = letter;
+    const value = { feed: this.feed.name, reason, raw, sha256, bytes, ts_ms: observedAtMs };
+    return {
+      topic: this.topics.deadLetters.name,
+      key: sha256,
+      value: this.codec.deadLetter.encodeShared(value),
+      headers: {},
+      timestamp: observedAtMs,
+    };
+  }
 }

@@ -1,69 +1,50 @@
 import type { FeedDefinition } from '../../feeds/definition';
 import type { ChangeEvents, Op, TransitionEvent } from '../../types';
 
-/** CloudEvents binary mode, and what a consumer filters by without decoding. Names and values: DESIGN section 3. */
 type Headers = Record<string, string>;
 
-export function eventHeaders(feed: FeedDefinition, event: ChangeEvents): Headers {
-  const { event_id, op } = event.tail;
-  return headers(feed, event, event_id, namesOf(feed).types[op]);
-}
+/** Headers of a feed's events: CloudEvents in binary mode, and the facts that consumers filter by without decoding the value. */
+export class EventHeaders {
+  private readonly source: string;
+  private readonly types: Readonly<Record<Op, string>>;
+  /** The changes of a page have one time, and writing it takes as long as the other headers together. */
+  private time = { ms: Number.NaN, text: '' };
 
-export function transitionHeaders(
-  feed: FeedDefinition,
-  event: ChangeEvents,
-  transition: TransitionEvent,
-): Headers {
-  const { eventType, idSuffix } = feed.transitions[transition.index]!;
-  return headers(feed, event, event.tail.event_id + idSuffix, eventType);
-}
+  constructor(private readonly feed: FeedDefinition) {
+    const typeOf = (what: string) => `marketdata.${feed.name}.${what}`;
+    this.types = { c: typeOf('created'), u: typeOf('updated'), d: typeOf('deleted'), r: typeOf('read') };
+    this.source = `/highwater/${feed.name}`;
+  }
 
-function headers(
-  feed: FeedDefinition,
-  { change, tail, symbol }: ChangeEvents,
-  id: string,
-  type: string,
-): Headers {
-  const all: Headers = {
-    ce_specversion: '1.0',
-    ce_id: id,
-    ce_source: namesOf(feed).source,
-    ce_type: type,
-    ce_subject: change.id,
-    ce_time: isoTime(tail.ts_ms),
-    'content-type': 'application/avro',
-    op: tail.op,
-  };
-  if (symbol !== null && symbol !== '') all.symbol = symbol;
-  if (tail.changed_fields.length > 0) all['changed-fields'] = tail.changed_fields.join(',');
-  return all;
-}
+  ofChange(event: ChangeEvents): Headers {
+    const { event_id, op } = event.tail;
+    return this.headers(event, event_id, this.types[op]);
+  }
 
-/** What all events of a feed are called alike. */
-interface EventNames {
-  readonly source: string;
-  readonly types: Readonly<Record<Op, string>>;
-}
+  ofTransition(event: ChangeEvents, transition: TransitionEvent): Headers {
+    const { eventType, idSuffix } = this.feed.transitions[transition.index]!;
+    return this.headers(event, event.tail.event_id + idSuffix, eventType);
+  }
 
-function namesOf(feed: FeedDefinition): EventNames {
-  const known = names.get(feed);
-  // Stryker disable next-line ConditionalExpression: what is made again is the same
-  if (known !== undefined) return known;
-  const typeOf = (what: string) => `marketdata.${feed.name}.${what}`;
-  const types = { c: typeOf('created'), u: typeOf('updated'), d: typeOf('deleted'), r: typeOf('read') };
-  const made = { source: `/highwater/${feed.name}`, types };
-  names.set(feed, made);
-  return made;
-}
+  private headers({ change, tail, symbol }: ChangeEvents, id: string, type: string): Headers {
+    const all: Headers = {
+      ce_specversion: '1.0',
+      ce_id: id,
+      ce_source: this.source,
+      ce_type: type,
+      ce_subject: change.id,
+      ce_time: this.isoTime(tail.ts_ms),
+      'content-type': 'application/avro',
+      op: tail.op,
+    };
+    if (symbol !== null && symbol !== '') all.symbol = symbol;
+    if (tail.changed_fields.length > 0) all['changed-fields'] = tail.changed_fields.join(',');
+    return all;
+  }
 
-const names = new WeakMap<FeedDefinition, EventNames>();
-
-/** The changes of a page have one time, and writing it takes as long as the other headers together. */
-// Stryker disable next-line ObjectLiteral: of no time at all, it is made at the first event
-let latest = { ms: 0, text: new Date(0).toISOString() };
-
-function isoTime(ms: number): string {
-  // Stryker disable next-line ConditionalExpression: what is made again is the same
-  if (latest.ms !== ms) latest = { ms, text: new Date(ms).toISOString() };
-  return latest.text;
+  private isoTime(ms: number): string {
+    // Stryker disable next-line ConditionalExpression: what is made again is the same
+    if (this.time.ms !== ms) this.time = { ms, text: new Date(ms).toISOString() };
+    return this.time.text;
+  }
 }

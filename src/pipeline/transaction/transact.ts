@@ -13,6 +13,7 @@ import type { PendingState } from '../../state/pending-state';
 import type { SourceOffset } from '../../state/source-offset';
 
 export interface TransactionDeps {
+  readonly feed: Feed;
   readonly session: FeedSession;
   readonly topics: FeedTopics;
   readonly codec: FeedCodec;
@@ -28,7 +29,6 @@ export interface TransactionDeps {
  * @throws HighwaterError as `FeedSession.commit`
  */
 export async function transact(
-  feed: Feed,
   deps: TransactionDeps,
   pending: PendingState,
   records: readonly Iterable<ProducerRecord>[],
@@ -36,45 +36,54 @@ export async function transact(
 ): Promise<void> {
   const gathered = deps.session.gather();
   for (const each of records) gathered.add(each);
-  await transactGathered(feed, deps, pending, gathered, observedAtMs);
+  await transactGathered(deps, pending, gathered, observedAtMs);
 }
 
 /** Like `transact`, for records that the session has gathered. */
 export async function transactGathered(
-  feed: Feed,
   deps: TransactionDeps,
   pending: PendingState,
   records: Gathered,
   observedAtMs: number,
 ): Promise<void> {
-  const { record, position } = sourceOffset(feed, deps, pending, observedAtMs);
-  records.add([record]);
-  await deps.session.commit({ feed: feed.name, records, position });
+  const { feed, session, topics, codec } = deps;
+  const position = moveOffset(deps, pending, observedAtMs);
+  const { offset } = pending;
+  const offsetRecord = {
+    topic: topics.sourceOffset.name,
+    key: feed.name,
+    value: codec.sourceOffset.encode(offset),
+    // The number of its last change tells whether another record belongs to this transaction or an earlier one.
+    headers: { ...positionHeaders(position), seq: String(offset.seq) },
+    timestamp: observedAtMs,
+  };
+  records.add([offsetRecord]);
+  await session.commit({ feed: feed.name, records, position });
   pending.settle();
 }
 
 /** Commits another position and nothing else. @throws HighwaterError as `transact` */
 export async function movePosition(
-  feed: Feed,
   deps: TransactionDeps & { readonly state: FeedState },
   fields: Partial<SourceOffset>,
 ): Promise<void> {
   const pending = deps.state.begin();
   pending.moveOffset(fields);
-  await transact(feed, deps, pending, []);
+  await transact(deps, pending, []);
 }
 
-/** Moves the pending offset to what the transaction makes it, and encodes it. */
-function sourceOffset(
-  feed: Feed,
-  { session, topics, codec, instance }: TransactionDeps,
+/** Moves the pending offset to the state that the transaction commits. */
+function moveOffset(
+  { feed, session, instance }: TransactionDeps,
   pending: PendingState,
   observedAtMs: number,
-): { readonly record: ProducerRecord; readonly position: BatchPosition } {
+): BatchPosition {
   const { ownerEpoch } = session;
   const { recordCount, partitionCounts } = pending.counts();
+  const { incarnation, commit: before } = pending.offset;
+  const commit = before + 1;
   pending.moveOffset({
-    commit: pending.offset.commit + 1,
+    commit,
     owner: instance,
     owner_epoch: ownerEpoch,
     record_count: recordCount,
@@ -82,18 +91,5 @@ function sourceOffset(
     poll_interval_ms: feed.pollIntervalMs,
     ts_ms: observedAtMs,
   });
-  const { offset } = pending;
-  const { incarnation, commit, seq } = offset;
-  const position = { incarnation, ownerEpoch, commit };
-  return {
-    position,
-    record: {
-      topic: topics.sourceOffset.name,
-      key: feed.name,
-      value: codec.sourceOffset.encode(offset),
-      // The number of its last change tells whether another record is of this transaction or an earlier one.
-      headers: { ...positionHeaders(position), seq: String(seq) },
-      timestamp: observedAtMs,
-    },
-  };
+  return { incarnation, ownerEpoch, commit };
 }

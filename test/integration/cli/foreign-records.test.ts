@@ -32,7 +32,7 @@ async function leaveForeign(topic: string): Promise<void> {
     headers: {},
     timestamp: Date.now(),
   }));
-  await commitRecords(feed, publisher.owned(), records);
+  await commitRecords(publisher.owned(), records);
 }
 
 async function run(...args: string[]) {
@@ -70,7 +70,7 @@ it('dead-letters list and retry deal with the letters beside them', async () => 
   ).toEqual([raw]);
   expect([code, err.match(/^error \w+/gm)]).toEqual([1, ['error VALUE_FOREIGN', 'error SCHEMA_UNKNOWN']]);
 
-  expect(await retryDeadLetters(feed, publisher.owned().deps)).toMatchObject({ retried: 1, still: 3 });
+  expect(await retryDeadLetters(publisher.owned().deps)).toMatchObject({ retried: 1, still: 3 });
 });
 
 it('status goes by the source offset before it', async () => {

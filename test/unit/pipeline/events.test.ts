@@ -1,4 +1,4 @@
-import { eventHeaders, transitionHeaders } from '../../../src/pipeline/transaction/headers';
+import { EventHeaders } from '../../../src/pipeline/transaction/headers';
 import type { ChangeEvents, TooLarge } from '../../../src/types';
 import { version } from '../../../src/version';
 import { testFeed } from '../../support/feeds';
@@ -144,7 +144,7 @@ describe('a log that takes records up to a size', () => {
   /** Whether the events of a page are measured, when the log takes records of `maxBytes`. */
   const isMeasured = (pipeline: TestPipeline, maxBytes: number, row: unknown): boolean => {
     let measured = 0;
-    pipeline.page([row], { limit: { maxBytes, bytesOf: () => ++measured } });
+    pipeline.page([row], { maxBytes, bytesOf: () => ++measured });
     return measured > 0;
   };
   const leastUnmeasured = (imageBytes: number) => imageBytes * 8 + 64 * 1024;
@@ -191,8 +191,9 @@ describe('a log that takes records up to a size', () => {
     const ipos = await testPipeline(testFeed('ipos'));
     const sizes: Readonly<Record<string, number>> = { a: 100, b: 101, c: 99 };
     const tooLarge: TooLarge[] = [];
-    const limit = { maxBytes: 100, bytesOf: ({ change }: ChangeEvents) => sizes[change.id]! };
-    const events = ipos.page([ipo({ id: 'a' }), ipo({ id: 'b' }), ipo({ id: 'c' })], { limit, tooLarge });
+    const bytesOf = ({ change }: ChangeEvents) => sizes[change.id]!;
+    const rows = [ipo({ id: 'a' }), ipo({ id: 'b' }), ipo({ id: 'c' })];
+    const events = ipos.page(rows, { maxBytes: 100, bytesOf, tooLarge });
     expect(events.map(({ change, tail }) => `${tail.source.seq} ${change.id}`)).toEqual(['1 a', '2 c']);
     expect(tooLarge).toEqual([{ change: expect.objectContaining({ op: 'c', id: 'b' }), bytes: 101 }]);
     expect(['a', 'b', 'c'].map((id) => ipos.state.image(id) !== undefined)).toEqual([true, false, true]);
@@ -399,6 +400,7 @@ describe('RatingChanged', () => {
 
 it('headers are CloudEvents, and enough to filter by without decoding', async () => {
   const feed = testFeed('ipos');
+  const headers = new EventHeaders(feed);
   const ipos = await testPipeline(feed);
   ipos.page([ipo({ id: 'a', deal_status: 'Priced' })]);
   const [event] = ipos.page([ipo({ id: 'a', name: 'Other' })]);
@@ -412,12 +414,12 @@ it('headers are CloudEvents, and enough to filter by without decoding', async ()
     symbol: 'SEPGU',
     'changed-fields': 'name,deal_status',
   };
-  expect(eventHeaders(feed, event!)).toEqual({
+  expect(headers.ofChange(event!)).toEqual({
     ...common,
     ce_id: 'ipos:abcd1234:2',
     ce_type: 'marketdata.ipos.updated',
   });
-  expect(transitionHeaders(feed, event!, event!.transitions[0]!)).toEqual({
+  expect(headers.ofTransition(event!, event!.transitions[0]!)).toEqual({
     ...common,
     ce_id: 'ipos:abcd1234:2:deal_status',
     ce_type: 'marketdata.ipos.deal-status-changed',
@@ -426,16 +428,17 @@ it('headers are CloudEvents, and enough to filter by without decoding', async ()
 
 it('headers name what happened, and hold nothing that is not known', async () => {
   const feed = testFeed('ipos');
+  const headers = new EventHeaders(feed);
   const ipos = await testPipeline(feed);
   const [read] = ipos.page([ipo({ id: 'a' })], { snapshot: true });
   const [created] = ipos.page([ipo({ id: 'b' })]);
-  const types = [read!, created!].map((event) => eventHeaders(feed, event).ce_type);
+  const types = [read!, created!].map((event) => headers.ofChange(event).ce_type);
   expect(types).toEqual(['marketdata.ipos.read', 'marketdata.ipos.created']);
   const deleted = { ...created!, tail: { ...created!.tail, op: 'd' as const } };
-  expect(eventHeaders(feed, deleted)).toMatchObject({ ce_type: 'marketdata.ipos.deleted', op: 'd' });
-  expect(eventHeaders(feed, created!)).not.toHaveProperty('changed-fields');
+  expect(headers.ofChange(deleted)).toMatchObject({ ce_type: 'marketdata.ipos.deleted', op: 'd' });
+  expect(headers.ofChange(created!)).not.toHaveProperty('changed-fields');
   for (const symbol of [null, ''])
-    expect(eventHeaders(feed, { ...created!, symbol })).not.toHaveProperty('symbol');
+    expect(headers.ofChange({ ...created!, symbol })).not.toHaveProperty('symbol');
 });
 
 it('two transitions of one feed each have groups of their own', async () => {

@@ -85,10 +85,7 @@ describe.each(['list', 'object'] as const)('a member that is nested deeply, each
   it('stays a dead letter when dead letters are tried again', async () => {
     await started('ipos');
     await show(ipo({ id: 'a', updated: 1001, unknown: nested(DEEP, as) }));
-    const result = await retryDeadLetters(
-      testFeed('ipos', { pageSize: 1000, wideOverlapSeconds: 100_000 }),
-      publisher!.owned().deps,
-    );
+    const result = await retryDeadLetters(publisher!.owned().deps);
     expect(result).toMatchObject({ retried: 0, still: 1 });
   });
 });
@@ -118,7 +115,7 @@ it('a row that was not read for its size is a dead letter by its beginning, once
   expect(await published('ipos')).toEqual(['a', 'b']);
   const { reason, raw } = row;
   expect(await letters('ipos')).toEqual([expect.objectContaining({ reason, raw, ...whole })]);
-  expect(await retryDeadLetters(testFeed('ipos'), publisher!.owned().deps)).toMatchObject({
+  expect(await retryDeadLetters(publisher!.owned().deps)).toMatchObject({
     retried: 0,
     still: 1,
   });
@@ -140,12 +137,12 @@ it('a record that a row shows which was not read is not deleted', async () => {
   const feed = testFeed('ipos', { pageSize: 1000, wideOverlapSeconds: 100_000, deleteShare: 1 });
   const rest = async () => {};
   const options = { dryRun: false, allowDeletes: null, between: rest, poll: rest, rest };
-  expect(await reconcile(feed, publisher!.owned().deps, options, new AbortController().signal)).toMatchObject(
-    {
-      deleted: 0,
-      missing: 0,
-    },
-  );
+  expect(
+    await reconcile({ ...publisher!.owned().deps, feed }, options, new AbortController().signal),
+  ).toMatchObject({
+    deleted: 0,
+    missing: 0,
+  });
 });
 
 it('whatever odd rows a page has, its good rows are published, and each odd row is published or a dead letter (property)', async () => {
@@ -211,7 +208,7 @@ it('whatever odd rows a page has, its good rows are published, and each odd row 
           const kept = await letters(name);
           for (const { raw, bytes } of kept) expect(Buffer.byteLength(raw)).toBe(bytes);
         }
-        await retryDeadLetters(testFeed(name), publisher!.owned().deps);
+        await retryDeadLetters(publisher!.owned().deps);
       },
     ),
     { numRuns: runs(8) },
@@ -223,7 +220,6 @@ it.each(['written', 'compared'] as const)(
   async (what) => {
     await started('ipos');
     await show(ipo({ id: 'a', updated: 1000, name: 'A' }), ipo({ id: 'b', updated: 1000, name: 'B' }));
-    const feed = testFeed('ipos', { pageSize: 1000, wideOverlapSeconds: 100_000 });
     const { deps } = publisher!.owned();
     const refuse = <Result>({ values: { name } }: VendorRecord, step: () => Result): Result => {
       if (name === 'odd') throw new RangeError('out of room');
@@ -252,13 +248,13 @@ it.each(['written', 'compared'] as const)(
     };
     const odd = ipo({ id: 'a', updated: 1001, name: 'odd' });
     vendor.rows = [odd, ipo({ id: 'b', updated: 1001, name: 'B2' })];
-    await poll(feed, faulty, pollRound(feed, deps.state.offset, true, faulty), new AbortController().signal);
+    await poll(faulty, pollRound(faulty, true), new AbortController().signal);
     expect(await published('ipos')).toEqual(['a', 'b', 'b']);
     expect(await letters('ipos')).toEqual([
       expect.objectContaining({ reason: `the record cannot be ${what}: out of room`, raw: jsonText(odd) }),
     ]);
-    expect(await retryDeadLetters(feed, faulty)).toMatchObject({ retried: 0, still: 1 });
-    expect(await retryDeadLetters(feed, deps)).toMatchObject({ retried: 1, published: 1, still: 0 });
+    expect(await retryDeadLetters(faulty)).toMatchObject({ retried: 0, still: 1 });
+    expect(await retryDeadLetters(deps)).toMatchObject({ retried: 1, published: 1, still: 0 });
     expect(await published('ipos')).toEqual(['a', 'a', 'b', 'b']);
   },
 );

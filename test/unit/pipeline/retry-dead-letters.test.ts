@@ -37,7 +37,7 @@ async function reject(...rows: Row[]): Promise<void> {
     rejected: page.map((row) => ({ reason: 'not read', raw: JSON.stringify(row) })),
   });
   vendor.rows = rows;
-  await poll(feed, { ...deps, decode }, pollRound(feed, deps.state.offset, true, deps), signal);
+  await poll({ ...deps, decode }, pollRound(deps, true), signal);
   vendor.rows = [];
 }
 
@@ -45,7 +45,7 @@ const show = (...rows: Row[]) => {
   vendor.rows = rows;
   return publisher.poll({ wide: true });
 };
-const retry = () => retryDeadLetters(feed, publisher.owned().deps);
+const retry = () => retryDeadLetters(publisher.owned().deps);
 const letters = async () =>
   (await publisher.topic('ipos.dead-letters')).filter(({ value }) => value !== null);
 const events = async () =>
@@ -76,7 +76,7 @@ it('what is published is told, once it is committed', async () => {
   await reject(ipo({ id: 'a', updated: 5, name: 'A' }));
   const told: unknown[] = [];
   const onOtherChanges: PollDeps['onOtherChanges'] = (changes) => void told.push(changes);
-  await retryDeadLetters(feed, { ...publisher.owned().deps, onOtherChanges });
+  await retryDeadLetters({ ...publisher.owned().deps, onOtherChanges });
   expect(told).toEqual([
     { count: 1, ops: { c: 1, u: 0, d: 0, r: 0 }, transitions: [1], polledUpdated: [5], extras: [] },
   ]);
@@ -148,7 +148,7 @@ it('what is no record today stays', async () => {
 
 it('a feed that began without a snapshot keeps what is older and unknown, until a snapshot or a backfill shows it', async () => {
   await show(ipo({ id: 'known', updated: 50 }));
-  await movePosition(feed, publisher.owned().deps, { begins_at: 100 });
+  await movePosition(publisher.owned().deps, { begins_at: 100 });
   await reject(
     ipo({ id: 'old', updated: 90, name: 'Old' }),
     ipo({ id: 'moved', updated: 95, name: 'Before' }),
@@ -160,7 +160,7 @@ it('a feed that began without a snapshot keeps what is older and unknown, until 
   expect((await events()).slice(1)).toEqual(['2 u known Known', '3 c moved After']);
   expect(await letters()).toMatchObject([{ decoded: { raw: expect.stringContaining('"Old"') } }]);
 
-  await movePosition(feed, publisher.owned().deps, { begins_at: 0 });
+  await movePosition(publisher.owned().deps, { begins_at: 0 });
   expect(await retry()).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0, superseded: 0 });
   expect(await letters()).toStrictEqual([]);
 });
@@ -208,12 +208,12 @@ describe('over a log that takes small records only', () => {
     // Each image alone would fit, and so does the row.
     const versions = ['x', 'y'].map((x, i) => ipo({ id: 'a', updated: 5 + i, notes: x.repeat(4_000) }));
     vendor.rows = versions;
-    await poll(feed, small, pollRound(feed, small.state.offset, false, small), signal);
+    await poll(small, pollRound(small, false), signal);
     const kept = session.transactions
       .flatMap(({ records }) => records)
       .filter(({ topic }) => topic === 'ipos.dead-letters');
     expect(kept).toHaveLength(1);
-    expect(await retryDeadLetters(feed, small)).toEqual({
+    expect(await retryDeadLetters(small)).toEqual({
       retried: 0,
       published: 0,
       still: 1,
@@ -223,11 +223,11 @@ describe('over a log that takes small records only', () => {
 
     const roomy = await owner({ ...session, maxRecordBytes: 100_000 });
     session.failNext(new Error('cut'));
-    await expect(retryDeadLetters(feed, roomy)).rejects.toThrow('cut');
+    await expect(retryDeadLetters(roomy)).rejects.toThrow('cut');
     expect(roomy.state.hasDeadLetter(kept[0]!.key)).toBe(true);
     expect(roomy.state.deadLetterCount).toBe(1);
     expect(roomy.images.decode(roomy.state.image('a')!).values.notes).toBe(versions[0]!.notes);
-    expect(await retryDeadLetters(feed, roomy)).toEqual({
+    expect(await retryDeadLetters(roomy)).toEqual({
       retried: 1,
       published: 1,
       still: 0,
@@ -244,9 +244,9 @@ describe('over a log that takes small records only', () => {
     const session = memorySession(8_000);
     const small = await owner(session);
     vendor.rows = [ipo({ id: 'a', updated: 5, notes: 'x'.repeat(50_000) })];
-    await poll(feed, small, pollRound(feed, small.state.offset, false, small), signal);
+    await poll(small, pollRound(small, false), signal);
     const roomy = await owner({ ...session, maxRecordBytes: 1_000_000 });
-    expect(await retryDeadLetters(feed, roomy)).toEqual({
+    expect(await retryDeadLetters(roomy)).toEqual({
       retried: 0,
       published: 0,
       still: 1,

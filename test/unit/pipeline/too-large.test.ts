@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { ProducerRecord } from '../../../src/log/commit-log';
 import { reconcile } from '../../../src/pipeline/rounds/reconcile';
-import { testFeed } from '../../support/feeds';
 import { insight, ipo } from '../../support/records';
 import { runs } from '../../support/runs';
 import { type ScriptedPublisher, scriptedPublisher } from '../../support/scripted-publisher';
@@ -185,8 +184,7 @@ describe('a change that is too large for the log', () => {
     const reconciled = async (dryRun: boolean) => {
       const turns = { between: async () => {}, rest: async () => {}, poll: async () => {} };
       const options = { dryRun, allowDeletes: 2, ...turns };
-      const feed = testFeed('ipos', { pageSize: 10 });
-      return reconcile(feed, publisher.owned.deps, options, new AbortController().signal);
+      return reconcile(publisher.owned.deps, options, new AbortController().signal);
     };
     const expected = { deleted: 1, missing: 1, why: 'too-large' };
     expect(await reconciled(true)).toMatchObject(expected);

@@ -1,40 +1,51 @@
 import { HighwaterError } from '../../../src/errors';
-import { type DiffOptions, diff } from '../../../src/pipeline/changes/diff';
-import { createImages, type Images } from '../../../src/pipeline/changes/images';
-import type { Unfit, VendorRecord } from '../../../src/types';
+import { type ChangeDeps, PageChanges } from '../../../src/pipeline/changes/page-changes';
+import type { Origin, VendorRecord } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
-import { type TestPipeline, testPipeline } from '../../support/pipeline';
+import { OBSERVED_AT_MS, type TestPipeline, testPipeline } from '../../support/pipeline';
 import { ipo } from '../../support/records';
 
-const feed = testFeed('ipos');
 let ipos: TestPipeline;
-let images: Images;
+let images: ChangeDeps['images'];
 beforeEach(async () => {
-  ipos = await testPipeline(feed);
-  images = createImages(feed, ipos.codec.schemas.record, ipos.codec.image);
+  ipos = await testPipeline(testFeed('ipos'));
+  images = ipos.changeDeps.images;
   ipos.page([ipo({ id: 'a', updated: 100 })]);
 });
 
-function compared(
-  rows: readonly unknown[],
-  options: Partial<DiffOptions> = {},
-  doubtful: VendorRecord[] | null = null,
-): string[] {
-  const { records } = ipos.decode(ipos.read(rows));
-  const pending = ipos.state.begin();
-  const all = { codec: ipos.codec, images, firstSight: 'c', ...options } as const;
-  return [...diff(records, pending, all, doubtful)].map(({ op, id, changedFields }) =>
-    [op, id, ...changedFields].join(' '),
-  );
+interface Compared extends Partial<ChangeDeps> {
+  readonly origin?: Origin;
+  readonly isConfirmed?: boolean;
 }
+
+function comparing(
+  rows: readonly unknown[],
+  { origin = 'poll', isConfirmed = true, ...deps }: Compared = {},
+) {
+  const { records } = ipos.decode(ipos.read(rows));
+  const changes = new PageChanges(
+    { ...ipos.changeDeps, ...deps },
+    ipos.state.begin(),
+    OBSERVED_AT_MS,
+    origin,
+  );
+  changes.compare(records, isConfirmed);
+  const events = changes
+    .news(null)
+    .events.map(({ change: { op, id, changedFields } }) => [op, id, ...changedFields].join(' '));
+  return { events, changes };
+}
+
+const compared = (rows: readonly unknown[], over?: Compared) => comparing(rows, over).events;
 
 describe('a record that is as it was', () => {
   it('is not compared at all when its bytes are the same', () => {
     const compare = () => {
       throw new Error('compared');
     };
-    expect(compared([ipo({ id: 'a', updated: 100 })], { images: { ...images, compare } })).toStrictEqual([]);
-    expect(() => compared([ipo({ id: 'a', updated: 101 })], { images: { ...images, compare } })).toThrow();
+    const unfitAt = (updated: number) =>
+      comparing([ipo({ id: 'a', updated })], { images: { ...images, compare } }).changes.unfit.length;
+    expect([100, 101].map(unfitAt)).toEqual([0, 1]);
   });
 
   it('counts as touched when only its second is a later one', () => {
@@ -73,23 +84,23 @@ describe('a record that is seen for the first time', () => {
     pending.settle();
     const rows = [ipo({ id: 'x', updated: 49 }), ipo({ id: 'y', updated: 50 })];
     expect(compared(rows)).toEqual(['c y']);
-    expect(compared(rows, { firstSight: 'r' })).toEqual(['r x', 'r y']);
+    expect(compared(rows, { origin: 'backfill' })).toEqual(['r x', 'r y']);
   });
 });
 
 describe('a record that is older than its image', () => {
   const older = ipo({ id: 'a', updated: 99, name: 'Other' });
 
-  it('is doubtful, when it differs', () => {
-    const doubtful: VendorRecord[] = [];
+  it('is doubtful when it differs', () => {
     const silent = ipo({ id: 'a', updated: 98, price_public_offering: '10.0' });
     const same = ipo({ id: 'a', updated: 100, name: 'Other' });
-    expect(compared([silent, older, same], {}, doubtful)).toEqual(['u a name']);
-    expect(doubtful.map(({ updated }) => updated)).toEqual([99]);
+    const { events, changes } = comparing([silent, older, same], { isConfirmed: false });
+    expect(events).toEqual(['u a name']);
+    expect(changes.doubtful.map(({ updated }) => updated)).toEqual([99]);
     expect(ipos.state.seenAt('a')).toBe(100);
   });
 
-  it('counts, where nobody asks for what is doubtful', () => {
+  it('counts when a second answer confirms it', () => {
     expect(compared([older])).toEqual(['u a name']);
   });
 });
@@ -106,28 +117,26 @@ describe('a record that cannot be published', () => {
   });
   const rows = [ipo({ id: 'x' }), ipo({ id: 'y' })];
 
-  it('is set aside with the reason, and the others go on', () => {
-    const unfit: Unfit[] = [];
-    const codec = failing('x', new RangeError('too deep'));
-    expect(compared(rows, { codec, unfit })).toEqual(['c y']);
+  it('is set aside with the reason, and the other records of the page are published', () => {
+    const unwritten = comparing(rows, { codec: failing('x', new RangeError('too deep')) });
+    expect(unwritten.events).toEqual(['c y']);
     const compare = () => {
       throw new RangeError('too odd');
     };
     const changed = ipo({ id: 'a', updated: 101, name: 'Other' });
-    expect(compared([changed, ...rows], { images: { ...images, compare }, unfit })).toEqual(['c x', 'c y']);
+    const uncompared = comparing([changed, ...rows], { images: { ...images, compare } });
+    expect(uncompared.events).toEqual(['c x', 'c y']);
+    const unfit = [...unwritten.changes.unfit, ...uncompared.changes.unfit];
     expect(unfit.map(({ record, reason }) => `${record.id}: ${reason}`)).toEqual([
       'x: the record cannot be written: too deep',
       'a: the record cannot be compared: too odd',
     ]);
   });
 
-  it('ends the comparison where nobody takes it, and when the fault is not its own', () => {
-    const codec = failing('x', new RangeError('too deep'));
-    expect(() => compared(rows, { codec })).toThrow('too deep');
-    const unfit: Unfit[] = [];
+  it('ends the comparison when the fault is not its own', () => {
     const foreign = failing('x', new HighwaterError('VALUE_FOREIGN', 'not a value'));
-    expect(() => compared(rows, { codec: foreign, unfit })).toThrow('not a value');
-    const damaged: Images = {
+    expect(() => compared(rows, { codec: foreign })).toThrow('not a value');
+    const damaged: ChangeDeps['images'] = {
       compare: () => {
         throw new RangeError('too odd');
       },
@@ -136,7 +145,6 @@ describe('a record that cannot be published', () => {
       },
     };
     const changed = ipo({ id: 'a', updated: 101, name: 'Other' });
-    expect(() => compared([changed], { images: damaged, unfit })).toThrow('a damaged image');
-    expect(unfit).toStrictEqual([]);
+    expect(() => compared([changed], { images: damaged })).toThrow('a damaged image');
   });
 });

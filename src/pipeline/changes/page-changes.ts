@@ -1,0 +1,238 @@
+import type { FeedCodec } from '../../avro/codec/feed-codec';
+import { valueAt } from '../../avro/path';
+import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
+import type { FeedSession } from '../../log/commit-log';
+import type { PendingState } from '../../state/pending-state';
+import type { Change, ChangeEvents, DeadLetter, Origin, TooLarge, Unfit, VendorRecord } from '../../types';
+import { version } from '../../version';
+import type { Decoded } from '../records/decode';
+import { newDeadLetters } from './dead-letters';
+import type { ImageComparison, Images } from './images';
+import { type PublishedChanges, publishedChanges } from './published-changes';
+import { type Origins, transitionEvents, transitionOrigins } from './transitions';
+
+/** What the changes of every page of a feed are made with. */
+export interface ChangeDeps {
+  readonly feed: Feed;
+  /** Name of the installation. */
+  readonly appId: string;
+  readonly session: Pick<FeedSession, 'maxRecordBytes'>;
+  readonly codec: Pick<FeedCodec, 'image'>;
+  readonly images: Images;
+  /** Tells the size of the largest record that an event becomes. Costs as much as encoding it. */
+  readonly encoder: { largestRecordBytes(event: ChangeEvents): number };
+  /** Called for each record with nothing new but its `updated`. */
+  readonly onTouch?: (() => void) | undefined;
+}
+
+/** What will be published about a page. */
+export interface PageNews {
+  readonly events: readonly ChangeEvents[];
+  /** What the events come to. */
+  readonly changes: PublishedChanges;
+  readonly letters: readonly DeadLetter[];
+}
+
+/**
+ * Finds out what a page changes. Each change is numbered and applied to the pending state before the next record is compared: a
+ * record that comes twice in a page is compared with what the first one made of it.
+ */
+export class PageChanges {
+  /** Records that are older than their image: they need a second, agreeing read. */
+  readonly doubtful: VendorRecord[] = [];
+  /** Changes that the log would refuse. */
+  readonly tooLarge: TooLarge[] = [];
+  /** Records that cannot be compared or written: they must not keep the others from being published. */
+  readonly unfit: Unfit[] = [];
+  private readonly events: ChangeEvents[] = [];
+  private readonly firstSight: 'c' | 'r';
+  private readonly incarnation: string;
+  private readonly seq: number;
+  private readonly beginsAt: number;
+  /** Precedes the number in the id of an event. */
+  private readonly idPrefix: string;
+
+  /** @param pending the state before the page, with the position that the page makes of it */
+  constructor(
+    private readonly deps: ChangeDeps,
+    private readonly pending: PendingState,
+    private readonly observedAtMs: number,
+    private readonly origin: Origin,
+  ) {
+    // Nobody knows since when a record has existed that a snapshot or a backfill sees for the first time.
+    this.firstSight = origin === 'snapshot' || origin === 'backfill' ? 'r' : 'c';
+    const { incarnation, seq, begins_at } = pending.offset;
+    this.incarnation = incarnation;
+    this.seq = seq;
+    this.beginsAt = begins_at;
+    this.idPrefix = `${deps.feed.name}:${incarnation}:`;
+  }
+
+  /**
+   * Compares records with their last published images, in the order in which they were observed.
+   *
+   * A record that equals its image, or differs in nothing that a reader would notice, changes nothing, and its image stays as
+   * published: the next change's `before` is what was last read as `after` (I3, I6).
+   * @param isConfirmed false: a record that is older than its image is doubtful
+   */
+  compare(records: Iterable<VendorRecord>, isConfirmed: boolean): void {
+    for (const record of records) {
+      const change = this.changeOf(record, isConfirmed);
+      if (change !== null) this.publish(change);
+    }
+  }
+
+  /** The record is gone. */
+  remove(id: string): void {
+    const before = this.pending.image(id)!;
+    const beforeRecord = this.deps.images.decode(before);
+    this.publish({ op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: NONE });
+  }
+
+  /**
+   * Ends the page. Rows that are not published become dead letters.
+   * @param decoded the rows; null: they are dead letters already
+   */
+  news(decoded: Decoded | null): PageNews {
+    const { events, tooLarge, unfit, pending } = this;
+    const { feed, session } = this.deps;
+    pending.moveOffset({ seq: this.seq + events.length });
+    const refused = { maxBytes: session.maxRecordBytes, tooLarge, unfit };
+    const letters = decoded === null ? [] : newDeadLetters(decoded, refused, pending);
+    return { events, changes: publishedChanges(feed, events), letters };
+  }
+
+  private changeOf(record: VendorRecord, isConfirmed: boolean): Change | null {
+    const { pending } = this;
+    const { image } = this.deps.codec;
+    const before = pending.image(record.id);
+    // Nearly all records of a poll are as they were: comparing bytes settles them without an object.
+    let encoded: Buffer;
+    try {
+      encoded = image.encodeShared(record);
+    } catch (error) {
+      return this.setAside(record, 'written', error);
+    }
+    if (before === undefined) {
+      // In a feed that began without a snapshot, older records are unknown on purpose.
+      if (this.firstSight === 'c' && record.updated < this.beginsAt) return null;
+      return firstSight(record, this.firstSight, image.keep(encoded));
+    }
+    if (!before.equals(encoded) || pending.isUnshown(record.id))
+      return this.changeFrom(before, record, isConfirmed);
+    pending.see(record.id, record.updated);
+    return null;
+  }
+
+  private changeFrom(before: Buffer, record: VendorRecord, isConfirmed: boolean): Change | null {
+    const { pending } = this;
+    const { images, codec, onTouch } = this.deps;
+    const { id } = record;
+    let comparison: ImageComparison;
+    try {
+      comparison = images.compare(before, record);
+    } catch (error) {
+      images.decode(before); // throws when the image is at fault, not the record
+      return this.setAside(record, 'compared', error);
+    }
+    const { beforeRecord, changedFields } = comparison;
+    if (!isConfirmed && changedFields.length > 0 && record.updated < beforeRecord.updated) {
+      this.doubtful.push(record);
+      return null;
+    }
+    pending.see(id, record.updated);
+    if (changedFields.length > 0) {
+      const after = codec.image.encode(record);
+      return { op: 'u', id, before, after, beforeRecord, afterRecord: record, changedFields };
+    }
+    // A later snapshot shows it again to readers who have begun since.
+    if (pending.isUnshown(id)) return firstSight(record, 'r', codec.image.encode(record));
+    if (record.updated > beforeRecord.updated) onTouch?.();
+    return null;
+  }
+
+  private setAside(record: VendorRecord, what: 'written' | 'compared', error: unknown): null {
+    if (error instanceof HighwaterError) throw error;
+    this.unfit.push({ record, reason: `the record cannot be ${what}: ${(error as Error).message}` });
+    return null;
+  }
+
+  /** A change that the log would refuse is left out: the image stays as published, and the numbers have no gap. */
+  private publish(change: Change): void {
+    const { events, pending } = this;
+    const { feed, session, encoder } = this.deps;
+    const origins = transitionOrigins(feed, change, pending);
+    if (isSurelyWithin(session.maxRecordBytes, change, origins, pending)) {
+      events.push(this.apply(change, origins, pending));
+      return;
+    }
+    const layer = pending.begin();
+    const event = this.apply(change, origins, layer);
+    const bytes = encoder.largestRecordBytes(event);
+    if (bytes > session.maxRecordBytes) {
+      this.tooLarge.push({ change, bytes });
+      return;
+    }
+    layer.settle();
+    events.push(event);
+  }
+
+  /**
+   * The order of the steps must not change: a transition compares the newest of its group before the change with the newest
+   * after it.
+   */
+  private apply(change: Change, origins: Origins, pending: PendingState): ChangeEvents {
+    const { origin, observedAtMs, incarnation } = this;
+    const { feed, appId } = this.deps;
+    const record = (change.afterRecord ?? change.beforeRecord)!;
+    const seq = this.seq + this.events.length + 1;
+    const tail = {
+      op: change.op,
+      changed_fields: change.changedFields,
+      source: {
+        connector: 'highwater',
+        version,
+        name: appId,
+        feed: feed.name,
+        endpoint: feed.path,
+        updated: Math.floor(record.updated),
+        ts_ms: Math.round(record.updated * 1000),
+        snapshot: origin === 'snapshot' ? ('true' as const) : ('false' as const),
+        origin,
+        incarnation,
+        seq,
+      },
+      ts_ms: observedAtMs,
+      event_id: this.idPrefix + seq,
+    };
+    pending.apply(change);
+    const transitions = transitionEvents(feed, change, origins, pending, tail);
+    return { change, tail, transitions, symbol: symbolOf(record, feed) };
+  }
+}
+
+const NONE: readonly string[] = [];
+
+function firstSight(record: VendorRecord, op: 'c' | 'r', after: Buffer): Change {
+  const { id } = record;
+  return { op, id, before: null, after, beforeRecord: null, afterRecord: record, changedFields: NONE };
+}
+
+/**
+ * Most records have some hundred bytes, and nothing needs to be encoded to know that they fit. An event or a transition repeats parts
+ * of the images a few times (in the key, the headers, `changed_fields`), and adds a few KB.
+ */
+function isSurelyWithin(maxBytes: number, change: Change, origins: Origins, pending: PendingState): boolean {
+  if (maxBytes === Number.POSITIVE_INFINITY) return true;
+  let imageBytes = (change.before?.length ?? 0) + (change.after?.length ?? 0);
+  // A transition also repeats another record: the one that was the newest of the group.
+  for (const origin of origins) if (origin) imageBytes += pending.image(origin.id)!.length;
+  return imageBytes * 8 + 64 * 1024 <= maxBytes;
+}
+
+function symbolOf(record: VendorRecord, { symbolField }: Feed): string | null {
+  if (symbolField === null) return null;
+  const { symbol } = record;
+  return symbol === undefined ? (valueAt(record.values, symbolField) as string | null) : symbol;
+}
