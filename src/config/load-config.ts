@@ -4,6 +4,7 @@ import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
 import type { KafkaConfig } from '../log/kafka/connection/client';
+import type { RetentionLimits } from '../log/local/retention';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor } from '../secrets/redaction';
 import { type ApiAccess, secretsOf } from '../source/api-access';
@@ -43,6 +44,8 @@ export interface Config {
   readonly feeds: readonly Feed[];
   /** Absolute. Of the embedded log, which is used when there is no Kafka. */
   readonly dataDir: string;
+  /** Of the embedded log. */
+  readonly retention: RetentionLimits;
   /** Null when no brokers are set. */
   readonly kafka: KafkaConfig | null;
   /** Set together with Kafka; may be set alone, for commands about schemas. */
@@ -171,6 +174,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   return {
     feeds,
     dataDir: resolve(cwd, values.dataDir),
+    retention: { ageMs: values.retentionAge, bytes: values.retentionSize },
     kafka: kafka.kafka,
     schemaRegistry: kafka.schemaRegistry,
     topicPrefix: values.topicPrefix,

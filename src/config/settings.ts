@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   addresses,
+  age,
   bareUrl,
   byteSize,
   duration,
@@ -67,6 +68,16 @@ const table = {
     schema: text('the path of a folder'),
     default: './data',
     doc: 'Folder of the embedded log; relative to the working directory.',
+  },
+  retentionAge: {
+    value: 'age',
+    schema: age(),
+    doc: 'How long the embedded log keeps change events and transitions, such as `30d`. Not set: for ever. Kafka has its own settings for its topics.',
+  },
+  retentionSize: {
+    value: 'size',
+    schema: byteSize(1_000_000, 1_000_000_000_000_000),
+    doc: 'How much the embedded log keeps of each topic of changes or transitions, such as `5GB` of values. The oldest events are removed first. Not set: all.',
   },
   kafkaBrokers: {
     value: 'list',

@@ -5,7 +5,11 @@ import { z } from 'zod';
  * error says was expected.
  */
 const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const bytes: Readonly<Record<string, number>> = { KB: 1_000, MB: 1_000_000, KiB: 1_024, MiB: 1_048_576 };
+const longTimes: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 };
+const bytes: Readonly<Record<string, number>> = {
+  ...{ KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 },
+  ...{ KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824 },
+};
 
 /** `500ms`, `60s`, `5m`, `1h` as milliseconds. */
 export function duration(atLeastMs: number, example = '500ms, 60s or 5m') {
@@ -13,6 +17,17 @@ export function duration(atLeastMs: number, example = '500ms, 60s or 5m') {
   return z.string({ error }).transform((text, context) => {
     const value = withUnit(text, milliseconds);
     if (value !== null && value >= atLeastMs && value <= 86_400_000) return Math.round(value);
+    context.addIssue({ code: 'custom', message: error });
+    return z.NEVER;
+  });
+}
+
+/** `12h`, `30d` as milliseconds. */
+export function age() {
+  const error = 'an age such as 12h or 30d, from 1h to 36500d';
+  return z.string({ error }).transform((text, context) => {
+    const value = withUnit(text, longTimes);
+    if (value !== null && value >= longTimes.h! && value <= 36_500 * longTimes.d!) return Math.round(value);
     context.addIssue({ code: 'custom', message: error });
     return z.NEVER;
   });

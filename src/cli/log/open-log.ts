@@ -25,10 +25,10 @@ export interface OpenLogOptions {
 
 /** The log and the registry that the configuration names: Kafka where brokers are set, else the embedded log. */
 export function openLog(config: Config, { logger, signal, instance = 'highwater' }: OpenLogOptions): OpenLog {
-  const { dataDir, kafka, schemaRegistry, appId, topicPrefix } = config;
+  const { dataDir, retention, kafka, schemaRegistry, appId, topicPrefix } = config;
   // The configuration has the one with the other.
   if (kafka === null || schemaRegistry === null) {
-    return { ...openLocalLog({ dataDir, logger, instance }), place: path.join(dataDir, 'highwater.db') };
+    return { ...openLocalLog({ dataDir, logger, instance, retention }), place: path.join(dataDir, 'highwater.db') };
   }
   const { openKafkaLog, confluentRegistry } = onKafka();
   return {

@@ -4,8 +4,9 @@ import { localRegistry } from '../../avro/registry/local-registry';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
-import type { CommitLog, FeedSession } from '../commit-log';
+import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import { soleMembership } from '../membership';
+import { isCompacted } from '../topics';
 import { examineLocalLog } from './examine';
 import { makeDataFolder } from './file/data-folder';
 import { type FolderLock, lockFolder } from './file/folder-lock';
@@ -13,6 +14,7 @@ import { openReaderConnection, type ReaderConnection } from './file/reader-conne
 import { attempt } from './file/sqlite';
 import { refuse } from './ownership';
 import { type ReadDeps, read } from './read';
+import { type RetentionLimits, repeatedly, type TopicPartitions } from './retention';
 import { schemaTable } from './schema-table';
 import { openSession } from './session';
 import { openWriter, type Writer } from './writer';
@@ -25,7 +27,12 @@ export interface LocalLogOptions {
   readonly instance?: string;
   /** How long a write waits for another process's transaction on the file; this process stands still meanwhile. */
   readonly busyTimeoutMs?: number;
+  readonly retention?: RetentionLimits;
+  /** From one look for what retention no longer keeps to the next. */
+  readonly retentionEveryMs?: number;
 }
+
+const RETENTION_EVERY_MS = 5_000;
 
 /** The embedded log. Both parts work on one file; closing the log closes both. */
 export interface LocalLog {
@@ -39,11 +46,12 @@ export interface LocalLog {
 export function openLocalLog(options: LocalLogOptions): LocalLog {
   const { dataDir, logger, instance = 'highwater', busyTimeoutMs = 5000 } = options;
   const file = path.resolve(dataDir, 'highwater.db');
-  const sessions = new Set<FeedSession>();
+  const sessions = new Map<FeedSession, FeedTopics>();
   let writer: Writer | null = null;
   let reader: ReaderConnection | null = null;
   let lock: FolderLock | null = null;
   let isClosed = false;
+  let stopRetention = (): void => undefined;
 
   function assertOpen(): void {
     if (isClosed) throw new HighwaterError('LOG_CLOSED', `${file} was closed`);
@@ -77,6 +85,18 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       throw error;
     }
     lock = taken;
+    const { retention, retentionEveryMs = RETENTION_EVERY_MS } = options;
+    if (retention === undefined || (retention.ageMs ?? retention.bytes) === null) return;
+    const step = () => openedWriter().expire(expiring(), retention);
+    stopRetention = repeatedly(step, retentionEveryMs, logger);
+  }
+
+  /** Topics of changes and transitions: what a restore needs is kept in compacted ones. */
+  function expiring(): TopicPartitions[] {
+    const all = [...sessions].flatMap(([session, { changes, transitions }]) =>
+      [changes, ...transitions].map((spec) => ({ ...spec, partitions: session.partitionsOf(spec.name) })),
+    );
+    return [...new Map(all.filter((spec) => !isCompacted(spec)).map((spec) => [spec.name, spec])).values()];
   }
 
   /** With the last feed the folder is free for another process. */
@@ -84,6 +104,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     if (sessions.size > 0 || lock === null) return;
     const held = lock;
     lock = null;
+    stopRetention();
     try {
       openedWriter().releaseFolder();
     } finally {
@@ -115,7 +136,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       holdFolder();
       try {
         const session = openSession(topics, randomUUID(), { writer: openedWriter(), reading, released });
-        sessions.add(session);
+        sessions.set(session, topics);
         return session;
       } catch (error) {
         quietly(letGo);
@@ -138,7 +159,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     async close() {
       if (isClosed) return;
       // As in `quietly`.
-      for (const session of [...sessions]) {
+      for (const session of [...sessions.keys()]) {
         await session.release().catch((error: unknown) => {
           logger?.debug('a feed could not be released', { file, error });
         });

@@ -1,4 +1,5 @@
 import type { ReaderConnection, StoredRecord } from './file/reader-connection';
+import { assertNext } from './position';
 
 /** A reader's place in one partition, with the records read ahead. */
 export interface PartitionCursor {
@@ -8,6 +9,10 @@ export interface PartitionCursor {
   next: number;
   /** Offset to stop before; Infinity to go on for as long as there is more. */
   readonly end: number;
+  /** The record at `next` must not be skipped. */
+  isBound: boolean;
+  /** In a compacted topic any record may be gone. */
+  readonly hasGaps: boolean;
   ahead: StoredRecord[];
   taken: number;
 }
@@ -15,9 +20,11 @@ export interface PartitionCursor {
 export function partitionCursor(
   topic: string,
   partition: number,
-  range: { from: number; end: number },
+  range: { from: number; end: number; hasGaps: boolean },
 ): PartitionCursor {
-  return { topic, partition, next: range.from, end: range.end, ahead: [], taken: 0 };
+  const { from, end, hasGaps } = range;
+  // Whoever begins at the beginning begins where that is by now.
+  return { topic, partition, next: from, end, isBound: !hasGaps && from > 0, hasGaps, ahead: [], taken: 0 };
 }
 
 /** Reads ahead wherever nothing is left, all from one state of the file. False when all cursors are at the end. */
@@ -32,9 +39,12 @@ export function readAhead(
       const count = Math.min(limit, cursor.end - cursor.next);
       cursor.ahead = reader.records(cursor.topic, cursor.partition, cursor.next, count);
       cursor.taken = 0;
+      if (cursor.isBound) assertNext(reader, cursor, cursor.ahead[0]);
       // With gaps in the offsets, `count` rows can reach past the end.
       while ((cursor.ahead.at(-1)?.logOffset ?? -1) >= cursor.end) cursor.ahead.pop();
-      cursor.next = cursor.ahead.length === 0 ? cursor.next : cursor.ahead.at(-1)!.logOffset + 1;
+      if (cursor.ahead.length === 0) continue;
+      cursor.next = cursor.ahead.at(-1)!.logOffset + 1;
+      cursor.isBound = !cursor.hasGaps;
     }
   });
   return cursors.some((cursor) => cursor.taken < cursor.ahead.length);

@@ -1,21 +1,19 @@
 import { HighwaterError } from '../../errors';
 import { isCompacted } from '../topics';
-import type { ReaderConnection } from './file/reader-connection';
+import type { ReaderConnection, StoredRecord } from './file/reader-connection';
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly next: number;
+}
 
 /**
  * That what is to be read next is still there, or has not been written yet.
  * @param place `next`: offset of the record to come; `end`: after the last record that there is
  * @throws HighwaterError LOG_POSITION_LOST
  */
-export function assertKept(
-  reader: ReaderConnection,
-  place: {
-    readonly topic: string;
-    readonly partition: number;
-    readonly next: number;
-    readonly end: number;
-  },
-): void {
+export function assertKept(reader: ReaderConnection, place: Place & { readonly end: number }): void {
   const { topic, partition, next, end } = place;
   const spec = reader.topic(topic);
   // Of a compacted topic the latest record of each key is kept, wherever it lies.
@@ -23,4 +21,14 @@ export function assertKept(
   if (next >= first && next <= end) return;
   const what = `offset ${next} of partition ${partition} of ${topic} was to be read next, and it holds ${first} to ${end}`;
   throw new HighwaterError('LOG_POSITION_LOST', what);
+}
+
+/**
+ * Refuses to skip records that retention removed before they were read.
+ * @param found what the log has from `next` on; undefined: nothing yet
+ * @throws HighwaterError LOG_POSITION_LOST
+ */
+export function assertNext(reader: ReaderConnection, place: Place, found: StoredRecord | undefined): void {
+  if (found === undefined || found.logOffset === place.next) return;
+  assertKept(reader, { ...place, end: reader.endOffset(place.topic, place.partition) });
 }

@@ -70,6 +70,7 @@ export function read(
       return partitionCursor(name, partition, {
         from: at(name, partition, end),
         end: pinned ? end : Infinity,
+        hasGaps: isCompacted(topic),
       });
     });
     cursors.set(name, partitions);

@@ -1,18 +1,168 @@
+import type { Logger } from '../../logging/logger';
 import type { OwnedTopic } from './append';
-import { type Connection, prepare } from './file/sqlite';
+import { type Connection, prepare, transact } from './file/sqlite';
 
-/** Looked at in one go: what a busy topic may have left behind is gone after a few. */
-const OLDEST = 200;
+/** What the embedded log keeps of each topic of changes and transitions. Null: all. */
+export interface RetentionLimits {
+  readonly ageMs: number | null;
+  /** Of a topic's values. */
+  readonly bytes: number | null;
+}
 
-/** @returns removes the oldest records of a topic that are older than a moment (ms), within the caller's transaction */
-export function retention(db: Connection): (topic: OwnedTopic, before: number) => void {
-  const remove = prepare(
+export type TopicPartitions = Pick<OwnedTopic, 'name' | 'partitions'>;
+
+/**
+ * Removes the oldest records of plain topics, always from the first one on, so that a gap tells a reader that records were removed
+ * before it came to them. The last record of a partition stays: the next offset is taken from it.
+ */
+export interface Retention {
+  /** Within the caller's transaction: records that are older than a moment (ms), some at a time. */
+  removeOlder(topic: TopicPartitions, before: number): void;
+  /**
+   * Removes what the limits no longer keep, for `STEP_MS`, in a transaction of its own.
+   */
+  step(topics: readonly TopicPartitions[], limits: RetentionLimits): RetentionStep;
+}
+
+export interface RetentionStep {
+  /** Records. */
+  readonly removed: number;
+  /** Whether there is more to remove. */
+  readonly isMore: boolean;
+}
+
+/** A commit waits for a step that is under way, and for no second one. */
+const STEP_MS = 3;
+const PAUSE_MS = 20;
+/** Records looked at, and removed, in one go. */
+const OLDEST = 50;
+/** Records of a partition whose sizes stand for all: to read every size would take seconds for each GB. */
+const SAMPLES = 32;
+
+type Oldest = [offset: number, timestamp: number, bytes: number, arrival: number];
+
+export function retention(db: Connection): Retention {
+  const range = prepare(db, 'SELECT min(offset), max(offset) FROM records WHERE topic = ? AND partition = ?');
+  const bytesAt = prepare(
     db,
-    `DELETE FROM records WHERE rowid IN (
-       SELECT rowid FROM records WHERE topic = ? AND partition = ? AND offset < ? ORDER BY offset LIMIT ${OLDEST}
-     ) AND timestamp < ?`,
+    'SELECT ifnull(length(value), 0) FROM records WHERE topic = ? AND partition = ? AND offset = ?',
   );
-  return ({ name, nextOffsets }, before) => {
-    for (const [partition, next] of nextOffsets.entries()) remove.run([name, partition, next - 1, before]);
+  const oldest = prepare(
+    db,
+    `SELECT offset, CAST(timestamp AS INTEGER), ifnull(length(value), 0), rowid FROM records
+     WHERE topic = ? AND partition = ? AND offset < ? ORDER BY offset LIMIT ${OLDEST}`,
+  );
+  const remove = prepare(db, 'DELETE FROM records WHERE topic = ? AND partition = ? AND offset < ?');
+
+  function rangeOf(topic: string, partition: number): { readonly first: number; readonly last: number } {
+    const [[first, last]] = range.all(topic, partition) as [[number | null, number | null]];
+    return { first: first ?? 0, last: last ?? -1 };
+  }
+
+  /** All but the partition's last one. */
+  function oldestOf(topic: string, partition: number): Oldest[] {
+    return oldest.all(topic, partition, rangeOf(topic, partition).last) as Oldest[];
+  }
+
+  /** @returns how many were removed */
+  function removeAged(topic: string, partition: number, before: number): number {
+    const rows = oldestOf(topic, partition);
+    const kept = rows.findIndex(([, timestamp]) => timestamp >= before);
+    const count = kept === -1 ? rows.length : kept;
+    if (count > 0) remove.run([topic, partition, rows[count - 1]![0] + 1]);
+    return count;
+  }
+
+  /** Removes from the partition whose first record came before those of the others. */
+  function removeFirst({ name, partitions }: TopicPartitions, excess: number) {
+    const all = Array.from({ length: partitions }, (_, partition) => ({
+      partition,
+      rows: oldestOf(name, partition),
+    })).filter(({ rows }) => rows.length > 0);
+    if (all.length === 0) return { count: 0, bytes: 0 };
+    const { partition, rows } = all.reduce((a, b) => (b.rows[0]![3] < a.rows[0]![3] ? b : a));
+    let bytes = 0;
+    let count = 0;
+    while (count < rows.length && bytes < excess) bytes += rows[count++]![2];
+    remove.run([name, partition, rows[count - 1]![0] + 1]);
+    return { count, bytes };
+  }
+
+  /** Of all values, estimated. */
+  function bytesOf(topic: string, partition: number): number {
+    const { first, last } = rangeOf(topic, partition);
+    const count = last - first + 1;
+    const samples = Math.min(count, SAMPLES);
+    let bytes = 0;
+    for (let i = 0; i < samples; i++) {
+      const offset = first + Math.floor((i * count) / samples);
+      const [row] = bytesAt.all(topic, partition, offset) as [number][];
+      bytes += row?.[0] ?? 0;
+    }
+    return samples === 0 ? 0 : (bytes / samples) * count;
+  }
+
+  /** @param until by `performance.now()` */
+  function trim(topic: TopicPartitions, { ageMs, bytes }: RetentionLimits, until: number): RetentionStep {
+    const { name, partitions } = topic;
+    let removed = 0;
+    let kept = 0;
+    const isLate = (): boolean => performance.now() > until;
+    for (let partition = 0; partition < partitions; partition++) {
+      for (let count = OLDEST; ageMs !== null && count === OLDEST; ) {
+        if (isLate()) return { removed, isMore: true };
+        count = removeAged(name, partition, Date.now() - ageMs);
+        removed += count;
+      }
+      if (bytes !== null) kept += bytesOf(name, partition);
+    }
+    for (let excess = kept - (bytes ?? kept); excess > 0; ) {
+      if (isLate()) return { removed, isMore: true };
+      const found = removeFirst(topic, excess);
+      if (found.count === 0) break;
+      removed += found.count;
+      excess -= found.bytes;
+    }
+    return { removed, isMore: false };
+  }
+
+  return {
+    removeOlder({ name, partitions }, before) {
+      for (let partition = 0; partition < partitions; partition++) removeAged(name, partition, before);
+    },
+    step(topics, limits) {
+      // Without an fsync: what is removed only up to a power failure is removed again, and the next commit syncs the WAL anyway.
+      db.exec('PRAGMA synchronous = NORMAL');
+      try {
+        return transact(db, 'IMMEDIATE', () => {
+          const until = performance.now() + STEP_MS;
+          const steps = topics.map((topic) => trim(topic, limits, until));
+          return {
+            removed: steps.reduce((sum, { removed }) => sum + removed, 0),
+            isMore: steps.some(({ isMore }) => isMore),
+          };
+        });
+      } finally {
+        db.exec('PRAGMA synchronous = FULL');
+      }
+    },
   };
+}
+
+/** Calls `step` every so often, and soon again while there is more to remove, until it is stopped. It keeps no process alive. */
+export function repeatedly(step: () => boolean, everyMs: number, logger: Logger | undefined): () => void {
+  let timer = setTimeout(look, 0);
+  timer.unref();
+  function look(): void {
+    let isMore = false;
+    try {
+      isMore = step();
+    } catch (error) {
+      // Nothing is lost by it; a commit that meets the same fault says so.
+      logger?.debug('old records could not be removed', { error });
+    }
+    timer = setTimeout(look, isMore ? PAUSE_MS : everyMs);
+    timer.unref();
+  }
+  return () => clearTimeout(timer);
 }

@@ -10,7 +10,7 @@ import { inPlaceGuard } from './file/same-file';
 import { attempt, type Connection, connect, logFailure, pragma, transact } from './file/sqlite';
 import { walWatch } from './file/wal-watch';
 import { type Ownership, ownership } from './ownership';
-import { retention } from './retention';
+import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
 /** The one connection of this process that writes. Everything that it throws about the file is a HighwaterError LOG_*. */
 export interface Writer {
@@ -21,6 +21,8 @@ export interface Writer {
   commit(batch: TransactionBatch, ownerEpoch: string, topics: ReadonlyMap<string, OwnedTopic>): void;
   /** One transaction, whoever holds the folder: the offsets are taken from the file. */
   append(topic: SharedTopicSpec, records: readonly ProducerRecord[]): void;
+  /** As `Retention.step`. @returns whether there is more to remove */
+  expire(topics: readonly TopicPartitions[], limits: RetentionLimits): boolean;
   releaseFeed(feed: string, ownerEpoch: string): void;
   releaseFolder(): void;
   /** A transaction of another part of the program, such as the schema registry. */
@@ -53,7 +55,7 @@ export function openWriter({ file, busyTimeoutMs, logger }: WriterOptions): Writ
 export function writer(db: Connection, file: string, logger?: Logger): Writer {
   const { append } = appender(db);
   const own: Ownership = ownership(db);
-  const expire = retention(db);
+  const { removeOlder, step } = retention(db);
   const watchWal = walWatch(file, logger);
   const checkpoints = checkpointer(db, file);
   const assertFile = inPlaceGuard(file, `${file}-wal`);
@@ -106,10 +108,15 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
       transaction(() => {
         const topic = own.sharedTopic(spec);
         // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
-        expire(topic, Date.now() - spec.retentionMs);
+        removeOlder(topic, Date.now() - spec.retentionMs);
         append(new Map([[spec.name, topic]]), records);
       });
       watchWal();
+    }),
+    expire: named((topics, limits) => {
+      const { removed, isMore } = step(topics, limits);
+      checkpoints.committed(removed);
+      return isMore;
     }),
     transact: (work) => inPlace(() => transaction(() => work(db))),
     close() {

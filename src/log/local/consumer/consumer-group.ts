@@ -3,10 +3,11 @@ import path from 'node:path';
 import { pause } from '../../../async/wait';
 import type { Logger } from '../../../logging/logger';
 import type { AssignedPartition, GroupMember, GroupOptions } from '../../consumer-log';
+import { isCompacted } from '../../topics';
 import { makeDataFolder } from '../file/data-folder';
 import { type FolderLock, lockFolder } from '../file/folder-lock';
 import { attempt } from '../file/sqlite';
-import { assertKept } from '../position';
+import { assertKept, assertNext } from '../position';
 import { committedSince, logRecord, type ReadDeps } from '../read';
 import { openGroupOffsets } from './group-offsets';
 
@@ -111,6 +112,7 @@ export function joinLocalGroup(
   async function* batches(topic: string, partition: number, from: number) {
     const reader = reading.reader()!;
     assertKept(reader, { topic, partition, next: from, end: reader.endOffset(topic, partition) });
+    const isBound = !isCompacted(reader.topic(topic)!);
     for (let next = from; !leaving.signal.aborted; ) {
       const version = reader.dataVersion();
       const found = reader.records(topic, partition, next, BATCH);
@@ -118,6 +120,7 @@ export function joinLocalGroup(
         await committedSince(version, reading, leaving.signal);
         continue;
       }
+      if (isBound) assertNext(reader, { topic, partition, next }, found[0]);
       next = found.at(-1)!.logOffset + 1;
       yield found.map((record) => logRecord(topic, partition, record));
     }

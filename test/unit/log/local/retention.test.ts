@@ -1,0 +1,161 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { ipos } from '../../../../src/feeds/ipos';
+import type { FeedSession } from '../../../../src/log/commit-log';
+import { openLocalConsumerLog } from '../../../../src/log/local/consumer/consumer-log';
+import { connect, prepare } from '../../../../src/log/local/file/sqlite';
+import { type LocalLog, openLocalLog } from '../../../../src/log/local/local-log';
+import type { RetentionLimits } from '../../../../src/log/local/retention';
+import { feedTopics } from '../../../../src/log/topics';
+import { batch, deadline, readAll, record } from '../../../support/log-records';
+import { quietLogger } from '../../../support/source';
+import { tempFolder } from '../../../support/temp-folder';
+import { until } from '../../../support/until';
+
+const topics = feedTopics(ipos, '');
+const [changes, transition, current] = [
+  topics.changes.name,
+  topics.transitions[0]!.name,
+  topics.current.name,
+];
+const HOUR = 3_600_000;
+const BYTES = 1_000;
+
+describe('retention of the embedded log', () => {
+  const folder = tempFolder();
+  const logs: LocalLog[] = [];
+  let commits = 0;
+
+  function open(retention: RetentionLimits): LocalLog {
+    const log = openLocalLog({ dataDir: folder(), retention, retentionEveryMs: 10 });
+    logs.push(log);
+    return log;
+  }
+
+  const page = (topic: string, size: number, timestamp = Date.now()) =>
+    Array.from({ length: size }, (_, i) => record(topic, `${i}`, Buffer.alloc(BYTES), { timestamp }));
+
+  const commit = (session: FeedSession, ...pages: ReturnType<typeof page>[]) =>
+    session.commit(batch(session, topics, pages.flat(), ++commits));
+
+  /** By SQL: a reader could be overtaken by what is removed. */
+  function count(topic: string): number {
+    const db = connect(path.join(folder(), 'highwater.db'), 5_000);
+    const [[found]] = prepare(db, 'SELECT count(*) FROM records WHERE topic = ?').all(topic) as [[number]];
+    db.close();
+    return found;
+  }
+
+  afterEach(async () => {
+    for (const { commitLog } of logs.splice(0)) await commitLog.close();
+  });
+
+  it('removes changes and transitions that are too old, and nothing else', async () => {
+    const log = open({ ageMs: HOUR, bytes: null });
+    const session = await log.commitLog.acquire(topics, deadline());
+    const old = Date.now() - 2 * HOUR;
+    await commit(session, page(changes, 500, old), page(transition, 100, old), page(current, 50, old));
+    await commit(session, page(changes, 30), page(transition, 30));
+
+    await until(() => count(changes) === 30 && count(transition) === 30);
+    expect(count(current)).toBe(50);
+    expect(count(topics.sourceOffset.name)).toBe(1);
+  });
+
+  it('keeps the last record of each partition, whose offset the next one follows', async () => {
+    const log = open({ ageMs: HOUR, bytes: null });
+    const session = await log.commitLog.acquire(topics, deadline());
+    await commit(session, page(changes, 500, 1));
+    await until(() => count(changes) === 3);
+    const before = await readAll(log.commitLog, [changes]);
+    await log.commitLog.close();
+
+    const again = open({ ageMs: HOUR, bytes: null });
+    await commit(await again.commitLog.acquire(topics, deadline()), page(changes, 100));
+    await until(() => count(changes) === 100);
+    const first = await readAll(again.commitLog, [changes]);
+    for (const { partition, logOffset } of before) {
+      const next = first.find((one) => one.partition === partition)!;
+      expect(next.logOffset).toBe(logOffset + 1);
+    }
+  });
+
+  it('keeps a topic at its size while ten times as much is published, and uses the space again', async () => {
+    const kept = 1_000_000;
+    const log = open({ ageMs: null, bytes: kept });
+    const session = await log.commitLog.acquire(topics, deadline());
+    const sizes: number[] = [];
+    for (let published = 0; published < 10 * kept; published += 500 * BYTES) {
+      await commit(session, page(changes, 500));
+      await until(() => count(changes) <= (1.1 * kept) / BYTES);
+      sizes.push(statSync(path.join(folder(), 'highwater.db')).size);
+    }
+
+    expect(count(changes)).toBeGreaterThan((0.9 * kept) / BYTES);
+    expect(Math.max(...sizes)).toBeLessThan(4 * kept);
+  });
+
+  describe('a reader whose next record was removed', () => {
+    const lost = { code: 'LOG_POSITION_LOST', message: expect.stringContaining(changes) };
+
+    async function readerOfFirst() {
+      const keeping = open({ ageMs: null, bytes: null });
+      const session = await keeping.commitLog.acquire(topics, deadline());
+      await commit(session, page(changes, 3_000, 1));
+      const reader = openLocalLog({ dataDir: folder() });
+      logs.push(reader);
+      const records = reader.commitLog
+        .read([changes], { fromBeginning: true, follow: true, signal: deadline() })
+        [Symbol.asyncIterator]();
+      await records.next();
+      await keeping.commitLog.close();
+      return records;
+    }
+
+    async function removeAllButLast(): Promise<void> {
+      const removing = open({ ageMs: HOUR, bytes: null });
+      await removing.commitLog.acquire(topics, deadline());
+      await until(() => count(changes) === 3);
+    }
+
+    it('is told so instead of skipping it', async () => {
+      const records = await readerOfFirst();
+      await removeAllButLast();
+      const rest = async () => {
+        for (let i = 0; i < 3_000; i++) await records.next();
+      };
+
+      await expect(rest()).rejects.toMatchObject(lost);
+    });
+
+    it('is told so when it is a group that begins where it stood', async () => {
+      await readerOfFirst();
+      await removeAllButLast();
+      const { consumerLog } = openLocalConsumerLog({ dataDir: folder(), logger: quietLogger() });
+      const errors: unknown[] = [];
+      const member = consumerLog.joinGroup({
+        groupId: 'desk',
+        topics: [changes],
+        sessionTimeoutMs: 10_000,
+        async work({ records }) {
+          try {
+            for await (const found of records(1)) throw new Error(`was handed ${found.length} records`);
+          } catch (error) {
+            errors.push(error);
+          }
+        },
+      });
+      await until(() => errors.length === 3);
+      expect(errors).toEqual([1, 2, 3].map(() => expect.objectContaining(lost)));
+      await member.leave();
+      await consumerLog.close();
+    });
+
+    it('begins with the first one that is kept, when it begins at the beginning', async () => {
+      await readerOfFirst();
+      await removeAllButLast();
+      const reader = open({ ageMs: null, bytes: null });
+      expect(await readAll(reader.commitLog, [changes])).toHaveLength(3);
+    });
+  });
+});
