@@ -3,6 +3,7 @@ import type { HttpConfig } from '../config/http';
 import { type ApiConfig, baseUrlsOf } from '../config/load-config';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog } from '../log/commit-log';
+import type { LogSpace } from '../log/local/file/reader-connection';
 import type { Logger } from '../logging/logger';
 import type { Tell } from '../runtime/publisher-events';
 import type { Redact } from '../secrets/redaction';
@@ -20,6 +21,8 @@ export interface AdminOptions {
   readonly instance: string;
   /** Where the log is, for people. */
   readonly place: string;
+  /** Of the embedded log. */
+  readonly space?: () => LogSpace | null;
   readonly api: Pick<ApiConfig, 'access' | 'budget'>;
   readonly build: BuildInfo;
   readonly redact: Redact;
@@ -46,7 +49,7 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
     log,
     feeds.map(({ name }) => name),
   );
-  const metrics = createMetrics(board, owners, build);
+  const metrics = createMetrics(board, owners, build, options.space);
   const dashboard = createDashboard({
     ...options,
     board,

@@ -44,7 +44,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const { level, format } = config.log;
   const screen = progressScreen(context, format === 'pretty' && (level === 'info' || level === 'debug'));
   const logger = createLogger({ ...config.log, secrets: config.secrets, ...screen.logging });
-  const { commitLog, registry, place, hold } = openLog(config, {
+  const { commitLog, registry, place, hold, space } = openLog(config, {
     logger,
     signal: context.signal,
     instance: instanceName(),
@@ -66,6 +66,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
         registry,
         instance: instanceName(),
         place,
+        ...(space !== undefined && { space }),
         build,
         logger,
         redact: createRedactor(config.secrets),

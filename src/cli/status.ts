@@ -76,5 +76,14 @@ function jsonLine(status: FeedStatus): string {
 }
 
 function textFor(all: readonly FeedStatus[], { stdout, env }: CommandContext): string {
-  return statusTable(all, { nowMs: Date.now(), width: widthOf(stdout), color: wantsColor(stdout, env) });
+  const { log_bytes: total = null, log_free_bytes: free = null } = all[0] ?? {};
+  const used =
+    total === null ? '' : `The log takes ${megabytes(total)}, of which ${megabytes(free ?? 0)} are free.\n`;
+  return (
+    statusTable(all, { nowMs: Date.now(), width: widthOf(stdout), color: wantsColor(stdout, env) }) + used
+  );
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} MB`;
 }

@@ -9,7 +9,7 @@ export interface FeedValue {
 
 type FeedGauge = Exclude<
   Extract<MetricName, `highwater_${string}`>,
-  `${string}_total` | 'highwater_build_info'
+  `${string}_total` | 'highwater_build_info' | 'highwater_log_bytes' | 'highwater_log_free_bytes'
 >;
 
 /** What gauges are at this moment. A feed without a value is not among them. */

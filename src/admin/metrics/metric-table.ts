@@ -167,6 +167,16 @@ export const metricTable = {
     buckets: durations,
     help: 'Time from a request to the end of its answer',
   },
+  highwater_log_bytes: {
+    type: 'gauge',
+    labels: [],
+    help: 'Size of the file of the embedded log; 0 on Kafka',
+  },
+  highwater_log_free_bytes: {
+    type: 'gauge',
+    labels: [],
+    help: 'Part of it that is free for new records, such as what retention removed',
+  },
   highwater_build_info: { type: 'gauge', labels: ['version', 'log'], help: 'Always 1' },
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 

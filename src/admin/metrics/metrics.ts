@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { LogSpace } from '../../log/local/file/reader-connection';
 import type { PublishedChanges } from '../../pipeline/changes/published-changes';
 import type { PageReport } from '../../pipeline/poll';
 import type { PublisherEvent } from '../../runtime/publisher-events';
@@ -25,7 +26,12 @@ type NamesOf<Type extends MetricSpec['type']> = {
 }[MetricName];
 
 /** The metrics of one publisher, in a registry of their own. */
-export function createMetrics(board: FeedBoard, owners: () => Promise<Owners>, build: BuildInfo): Metrics {
+export function createMetrics(
+  board: FeedBoard,
+  owners: () => Promise<Owners>,
+  build: BuildInfo,
+  space: () => LogSpace | null = () => null,
+): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new Map<string, Counter | Gauge | Histogram>(
@@ -82,6 +88,9 @@ export function createMetrics(board: FeedBoard, owners: () => Promise<Owners>, b
       gauge.reset();
       for (const { feed, value } of values) gauge.set({ feed }, value);
     }
+    const { total, free } = space() ?? { total: 0, free: 0 };
+    (metrics.get('highwater_log_bytes') as Gauge).set(total);
+    (metrics.get('highwater_log_free_bytes') as Gauge).set(free);
     const drifted = metrics.get('highwater_drifted_values_total') as Counter;
     drifted.reset();
     for (const { feed, drift } of board.feeds) {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import type { Config } from '../../config/load-config';
 import type { CommitLog } from '../../log/commit-log';
+import type { LogSpace } from '../../log/local/file/reader-connection';
 import { openLocalLog } from '../../log/local/local-log';
 import type { Logger } from '../../logging/logger';
 import { onKafka } from './on-kafka';
@@ -11,6 +12,8 @@ export interface OpenLog {
   readonly registry: SchemaRegistry;
   /** Of the embedded log: takes the folder before the first feed is acquired. @throws HighwaterError LOG_* */
   readonly hold?: () => void;
+  /** Of the embedded log. @throws HighwaterError LOG_* */
+  readonly space?: () => LogSpace | null;
   /** Where it is, for people. */
   readonly place: string;
 }
@@ -28,7 +31,10 @@ export function openLog(config: Config, { logger, signal, instance = 'highwater'
   const { dataDir, retention, kafka, schemaRegistry, appId, topicPrefix } = config;
   // The configuration has the one with the other.
   if (kafka === null || schemaRegistry === null) {
-    return { ...openLocalLog({ dataDir, logger, instance, retention }), place: path.join(dataDir, 'highwater.db') };
+    return {
+      ...openLocalLog({ dataDir, logger, instance, retention }),
+      place: path.join(dataDir, 'highwater.db'),
+    };
   }
   const { openKafkaLog, confluentRegistry } = onKafka();
   return {

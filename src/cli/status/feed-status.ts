@@ -1,6 +1,7 @@
 import { type FeedProblem, problemsOf } from '../../feed-status/problems';
 import { type FeedCondition, verdictOf } from '../../feed-status/verdict';
 import type { Feed } from '../../feeds/feed';
+import type { LogSpace } from '../../log/local/file/reader-connection';
 import { describeProgress } from '../../pipeline/rounds/backfill';
 import type { SourceOffset } from '../../state/source-offset';
 
@@ -42,6 +43,10 @@ export interface FeedStatus {
   readonly problems: readonly FeedProblem[];
   /** Base address of the API that this command's settings name for the feed; null: they name none. */
   readonly api: string | null;
+  /** Of the file of the embedded log, which all feeds share; null on Kafka. */
+  readonly log_bytes: number | null;
+  /** Of them free for new records. */
+  readonly log_free_bytes: number | null;
 }
 
 /** What the log and the settings have of a feed. */
@@ -51,11 +56,13 @@ export interface KnownOfFeed {
   readonly owner: string | null;
   readonly deadLetters: number;
   readonly api: string | null;
+  /** Null on Kafka. */
+  readonly space: LogSpace | null;
 }
 
 export function feedStatus(
   feed: Pick<Feed, 'name' | 'pollIntervalMs'>,
-  { offset, owner, deadLetters, api }: KnownOfFeed,
+  { offset, owner, deadLetters, api, space }: KnownOfFeed,
   nowMs: number,
 ): FeedStatus {
   const { name } = feed;
@@ -87,5 +94,7 @@ export function feedStatus(
     being_read: verdict.isBeingRead,
     problems: problemsOf(verdict, { feed: name, lastCompleteScanMs: scanned, deadLetters }, nowMs),
     api,
+    log_bytes: space?.total ?? null,
+    log_free_bytes: space?.free ?? null,
   };
 }

@@ -26,11 +26,12 @@ export async function readStatus(
     ),
   ]);
   signal.throwIfAborted();
+  const space = open.space?.() ?? null;
   const now = Date.now();
   return config.feeds.map((feed) => {
     const offset = offsets.get(feed.name) ?? null;
     const owner = owners.get(feed.name) ?? null;
     const deadLetters = letters?.get(feed.name) ?? 0;
-    return feedStatus(feed, { offset, owner, deadLetters, api: feed.apiUrl ?? config.apiUrl }, now);
+    return feedStatus(feed, { offset, owner, deadLetters, api: feed.apiUrl ?? config.apiUrl, space }, now);
   });
 }

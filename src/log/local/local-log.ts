@@ -10,7 +10,7 @@ import { isCompacted } from '../topics';
 import { examineLocalLog } from './examine';
 import { makeDataFolder } from './file/data-folder';
 import { type FolderLock, lockFolder } from './file/folder-lock';
-import { openReaderConnection, type ReaderConnection } from './file/reader-connection';
+import { type LogSpace, openReaderConnection, type ReaderConnection } from './file/reader-connection';
 import { attempt } from './file/sqlite';
 import { refuse } from './ownership';
 import { type ReadDeps, read } from './read';
@@ -40,6 +40,8 @@ export interface LocalLog {
   readonly registry: SchemaRegistry;
   /** Takes the folder for this process before the first feed is acquired. @throws HighwaterError LOG_OWNED, LOG_* as acquire */
   hold(): void;
+  /** Null while there is no file. @throws HighwaterError LOG_* */
+  space(): LogSpace | null;
 }
 
 /** Opens and makes nothing before the first call that needs it. */
@@ -175,5 +177,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     holdFolder();
   }
 
-  return { commitLog, hold, registry: localRegistry(schemaTable({ reading, openedWriter })) };
+  const space = (): LogSpace | null => reading.reader()?.space() ?? null;
+
+  return { commitLog, hold, space, registry: localRegistry(schemaTable({ reading, openedWriter })) };
 }

@@ -44,9 +44,17 @@ export interface ReaderConnection {
   schemaById(id: number): AvroSchema | null;
   schemas(): SchemaRow[];
   owner(): FolderOwner | null;
+  space(): LogSpace;
   /** Reads every page. @throws HighwaterError LOG_CORRUPT */
   assertWhole(): void;
   close(): void;
+}
+
+/** Bytes of the embedded log's file. */
+export interface LogSpace {
+  readonly total: number;
+  /** Of them free for new records. */
+  readonly free: number;
 }
 
 export interface FolderOwner {
@@ -138,6 +146,11 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
       const [pid, host, instance, since] = row;
       const owned = (feeds.all() as [Buffer][]).map(([feed]) => textOf(feed));
       return { pid, host: textOf(host), instance: textOf(instance), since, feeds: owned };
+    }),
+    space: named(() => {
+      const pageBytes = Number(pragma(db, 'page_size'));
+      const bytes = (pages: string) => Number(pragma(db, pages)) * pageBytes;
+      return { total: bytes('page_count'), free: bytes('freelist_count') };
     }),
     assertWhole: named(() => {
       const found = String(pragma(db, 'integrity_check(1)'));
