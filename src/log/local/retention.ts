@@ -102,7 +102,7 @@ export function retention(db: Connection): Retention {
     return samples === 0 ? 0 : (bytes / samples) * count;
   }
 
-  /** @param until by `performance.now()` */
+  /** Looks at the time only after it has removed something: each step gets on, however busy the machine is. @param until by `performance.now()` */
   function trim(topic: TopicPartitions, { ageMs, bytes }: RetentionLimits, until: number): RetentionStep {
     const { name, partitions } = topic;
     let removed = 0;
@@ -110,18 +110,18 @@ export function retention(db: Connection): Retention {
     const isLate = (): boolean => performance.now() > until;
     for (let partition = 0; partition < partitions; partition++) {
       for (let count = OLDEST; ageMs !== null && count === OLDEST; ) {
-        if (isLate()) return { removed, isMore: true };
         count = removeAged(name, partition, Date.now() - ageMs);
         removed += count;
+        if (count === OLDEST && isLate()) return { removed, isMore: true };
       }
       if (bytes !== null) kept += bytesOf(name, partition);
     }
     for (let excess = kept - (bytes ?? kept); excess > 0; ) {
-      if (isLate()) return { removed, isMore: true };
       const found = removeFirst(topic, excess);
       if (found.count === 0) break;
       removed += found.count;
       excess -= found.bytes;
+      if (excess > 0 && isLate()) return { removed, isMore: true };
     }
     return { removed, isMore: false };
   }

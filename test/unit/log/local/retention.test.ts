@@ -5,7 +5,7 @@ import type { FeedSession } from '../../../../src/log/commit-log';
 import { openLocalConsumerLog } from '../../../../src/log/local/consumer/consumer-log';
 import { connect, prepare } from '../../../../src/log/local/file/sqlite';
 import { type LocalLog, openLocalLog } from '../../../../src/log/local/local-log';
-import type { RetentionLimits } from '../../../../src/log/local/retention';
+import { type RetentionLimits, retention } from '../../../../src/log/local/retention';
 import { feedTopics } from '../../../../src/log/topics';
 import { batch, deadline, readAll, record } from '../../../support/log-records';
 import { quietLogger } from '../../../support/source';
@@ -93,6 +93,21 @@ describe('retention of the embedded log', () => {
 
     expect(count(changes)).toBeGreaterThan((0.9 * kept) / BYTES);
     expect(Math.max(...sizes)).toBeLessThan(4 * kept);
+  });
+
+  it('removes something in each step, however late it is', async () => {
+    const log = open({ ageMs: null, bytes: null });
+    const session = await log.commitLog.acquire(topics, deadline());
+    await commit(session, page(changes, 500));
+    const db = connect(path.join(folder(), 'highwater.db'), 5_000);
+    const late = jest.spyOn(performance, 'now').mockImplementation(() => clock++ * 1_000);
+    let clock = 0;
+    const { step } = retention(db);
+    const found = step([{ name: changes, partitions: 3 }], { ageMs: null, bytes: 1 });
+    late.mockRestore();
+    db.close();
+
+    expect(found).toEqual({ removed: 50, isMore: true });
   });
 
   describe('a reader whose next record was removed', () => {
