@@ -124,7 +124,7 @@ class PageWalk {
   private ids = 0;
   /** How many rows the pages before each page had, as they came on the climb. The last number belongs to the page that ends it. */
   private begins = [0];
-  /** Of the walk under way: rows with an id, and the pages from the last one down. */
+  /** Of the walk under way: rows with an id, and the pages from the one that ends the window down. */
   private rows = 0;
   private isNews = false;
   private shown: FetchedPage[] = [];
@@ -157,7 +157,7 @@ class PageWalk {
       if (!hasDescent) continue;
       if (!this.isNews && this.ids >= this.rows) return 'all-read';
       // Shuffled ties would not come in the same order again. So many rows that do are where the server has them.
-      repeated = areSame(this.shown, before) ? repeated + this.rows : 0;
+      repeated = !this.isNews && areSame(this.shown, before) ? repeated + this.rows : 0;
       if (repeated >= LEAST_EVIDENCE)
         return this.ids >= this.rows - this.rowsAtSeams() ? 'all-read' : 'repeated';
       before = this.shown;
@@ -175,11 +175,15 @@ class PageWalk {
       if (n > MOST_PAGES_A_RECORD * this.seen.size + MORE_PAGES) throw this.pagingIgnored(n);
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
-      const { inside, hasOlder } = this.take(page);
+      const { inside, named, hasOlder } = this.take(page);
       yield page;
       if (hasOlder) return olderOn(n);
-      // A row behind the window ends it, and so does an empty page.
-      if (inside === 0 || inside < page.facts.length) return null;
+      // A row behind the window ends it, and so does an empty page. The way down does not read this page.
+      if (inside === 0 || inside < page.facts.length) {
+        this.rows += named;
+        this.shown.push(page);
+        return null;
+      }
       this.begins.push(begin + page.facts.length);
     }
   }

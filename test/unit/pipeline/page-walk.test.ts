@@ -85,6 +85,28 @@ describe('a walk over pages', () => {
     expect((await walk(shown)).asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, 3, 2, 1, 0]);
   });
 
+  it('is begun again when a row came twice and the page that ends the window holds others', async () => {
+    const ids = 'abcdefg'.split('').map((id): Row => [id, 100]);
+    const rows: readonly Row[] = [...ids, ['later', 101]];
+    // Until request 9, row d stands in the place of row f.
+    const shown = (page: number, request: number): readonly Row[] =>
+      page === 2 && request < 9 ? [rows[3]!, rows[4]!] : pagesOf(rows)(page);
+    const { end, asked } = await walk(shown, { second: 100 });
+    expect(end).toBe('all-read');
+    expect(asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0]);
+  });
+
+  it('is given up when only the page that ends the window brings something new each time', async () => {
+    const shown = (page: number, request: number): readonly Row[] =>
+      page < 2
+        ? pagesOf(five)(page)
+        : [
+            [`r${request}`, 100],
+            ['later', 101],
+          ];
+    expect((await walk(shown, { second: 100 })).end).toBe('not-settled');
+  });
+
   it('counts rows without an id once each, by what they hold', async () => {
     const rows: readonly Row[] = [
       [null, 100],
