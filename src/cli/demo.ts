@@ -10,7 +10,6 @@ import { feedDefinitions } from '../feeds';
 import { type LocalLog, openLocalLog } from '../log/local/local-log';
 import { feedTopics } from '../log/topics';
 import { createLogger, type Logger } from '../logging/logger';
-import { wantsColor } from '../logging/wants-color';
 import type { PageReport } from '../pipeline/poll';
 import { instanceName, runWorker } from '../runtime/worker';
 import { createRedactor } from '../secrets/redaction';
@@ -22,7 +21,6 @@ import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, wholeNumberValue } from './process/option-values';
 import { snapshotBars } from './progress/snapshot-bars';
-import { widthOf } from './terminal/terminal';
 
 interface DemoFlags {
   readonly dataDir?: string;
@@ -33,7 +31,7 @@ interface DemoFlags {
   readonly for?: number;
 }
 
-/** Enough for a snapshot that one sees, little enough for the first event within a second or two. */
+/** Enough for a visible snapshot, few enough for the first event within a second or two. */
 const records = { insights: 1_200, analysts: 400, ipos: 800 };
 const pageSize = 200;
 
@@ -41,9 +39,9 @@ export function demoCommand(run: RunCommand): Command {
   return new Command('demo')
     .option(
       '--data-dir <folder>',
-      'Keep the log in this folder (default: a temporary one, removed at the end)',
+      'Keep the log in this folder (default: a temporary folder, removed at the end)',
     )
-    .option('--seed <number>', 'Another seed, another market', wholeNumberValue(0, 2 ** 32 - 1), 1)
+    .option('--seed <number>', 'Another seed makes another market', wholeNumberValue(0, 2 ** 32 - 1), 1)
     .option(
       '--interval <duration>',
       'Time between two events of the market (default 2s)',
@@ -57,7 +55,7 @@ export function demoCommand(run: RunCommand): Command {
       0,
     )
     .option('--open', 'Open the dashboard in the browser')
-    .option('--for <duration>', 'End by itself after so long', durationValue)
+    .option('--for <duration>', 'End after this time', durationValue)
     .addHelpText(
       'after',
       `
@@ -93,8 +91,7 @@ interface Demo {
 }
 
 async function publishAndShow({ flags, folder, simulator, context }: Demo): Promise<void> {
-  const { stdout } = context;
-  const color = wantsColor(stdout, context.env);
+  const { color } = context;
   const { url, token } = simulator;
   const config = demoConfig(simulator, folder.path);
   const logger = createLogger({
@@ -128,7 +125,7 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
     counts.changes[report.feed.name]! += report.changes.count;
     counts.transitions += report.changes.transitions.reduce((sum, of) => sum + of, 0);
     if (!bars.page(report)) return;
-    const show = showEvents({ config, log, context, color, signal: end.signal });
+    const show = showEvents({ config, log, context, signal: end.signal });
     shown = context.print(whatToTry(facts)).then(show);
     simulator.marketDay.step();
     simulator.marketDay.start(flags.interval);
@@ -147,7 +144,7 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
   await context.print(farewell(counts, facts));
 }
 
-/** Null where there is no port to be had, and none was asked for: everything else works without it. */
+/** Null if no port is free and none was asked for: the demo works without the dashboard. */
 async function demoDashboard(
   port: number,
   config: ConfigWithApi,
@@ -175,22 +172,21 @@ async function demoDashboard(
   }
 }
 
-/** Where there is no browser, the address is on the screen. */
+/** If there is no browser, the address is on the screen. */
 async function openInBrowser(address: string): Promise<void> {
   const { default: open } = await import('open');
   const browser = await open(address).catch(() => null);
   browser?.once('error', () => undefined);
 }
 
-/** Reads the events back from the log, as any consumer would: those committed after this call, once it is told to show. */
+/** Reads the events that are committed after this call back from the log, like any consumer. The returned function shows them. */
 function showEvents(live: {
   readonly config: ConfigWithApi;
   readonly log: LocalLog;
   readonly context: CommandContext;
-  readonly color: boolean;
   readonly signal: AbortSignal;
 }): () => Promise<void> {
-  const { config, log, context, color, signal } = live;
+  const { config, log, context, signal } = live;
   const topics = config.feeds.flatMap((feed) => {
     const { changes, transitions } = feedTopics(feed, config.topicPrefix);
     return [changes, ...transitions].map(({ name }) => name);
@@ -200,14 +196,14 @@ function showEvents(live: {
   const events = log.commitLog.read(topics, { fromBeginning: false, follow: true, signal });
   return async () => {
     for await (const record of events) {
-      const width = widthOf(context.stdout) - 2;
-      const line = eventLine(await decode(record), { width, color, feedAsLabel: true, feedOf });
+      const options = { width: context.width() - 2, color: context.color, feedAsLabel: true, feedOf };
+      const line = eventLine(await decode(record), options);
       await context.print(`  ${line}\n`);
     }
   };
 }
 
-/** Nothing of the user's own settings: the demo must not meet a real API, or a real log. */
+/** Ignores the user's settings: the demo must never reach a real API or a real log. */
 function demoConfig({ url, token }: Simulator, dataDir: string): ConfigWithApi {
   return loadConfig({
     flags: { dataDir, pollInterval: '1s', requestsPerSecond: '1000' },
@@ -220,7 +216,7 @@ function demoConfig({ url, token }: Simulator, dataDir: string): ConfigWithApi {
 interface DemoFolder {
   readonly path: string;
   readonly isTemporary: boolean;
-  /** Removes what was made for this run; may be called again. */
+  /** Removes a temporary folder; may be called again. */
   discard(): void;
 }
 
@@ -235,7 +231,7 @@ function temporaryFolder(): string {
     return mkdtempSync(join(tmpdir(), 'highwater-demo-'));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new HighwaterError('LOG_UNWRITABLE', `No folder can be made in ${tmpdir()} (${code})`, {
+    throw new HighwaterError('LOG_UNWRITABLE', `No folder can be created in ${tmpdir()} (${code})`, {
       cause,
       now: 'The demo did not start.',
       remedy:
@@ -244,7 +240,7 @@ function temporaryFolder(): string {
   }
 }
 
-/** A signal that also comes by itself after a while. */
+/** A signal that is also aborted after `afterMs`. */
 function endOf(afterMs: number | undefined, interrupted: AbortSignal): { signal: AbortSignal; now(): void } {
   const over = new AbortController();
   const timer = afterMs === undefined ? undefined : setTimeout(() => over.abort(), afterMs);

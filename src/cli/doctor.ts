@@ -1,9 +1,8 @@
 import { Command } from 'commander';
-import { configOptions, variablesWithoutFlag } from '../config/command-options';
+import { addSettings, variablesWithoutFlag } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { durationText } from '../format/durations';
 import { createLogger, type Logger, type LoggerOptions } from '../logging/logger';
-import { wantsColor } from '../logging/wants-color';
 import { createRedactor } from '../secrets/redaction';
 import { checkApi } from './doctor/api';
 import { type Check, type Checks, failedBy, ok } from './doctor/check';
@@ -11,27 +10,25 @@ import { checkEmbeddedLog } from './doctor/embedded';
 import { checkSchemas } from './doctor/schemas';
 import { checkStatus, skippedStatus } from './doctor/status';
 import { checkGroup, checkLine } from './lines/check-line';
-import { openRegistry } from './log/open-registry';
+import { openRegistry } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { progressScreen } from './progress/progress-screen';
 import { wrapped } from './terminal/cells';
 import { painter, type Style } from './terminal/spans';
-import { widthOf } from './terminal/terminal';
 
 type Flags = Readonly<Record<string, unknown>>;
 
 export function doctorCommand(run: RunCommand): Command {
   const command = new Command('doctor').option('--json', 'One JSON object a line');
-  for (const option of configOptions()) command.addOption(option);
-  return command
+  return addSettings(command)
     .addHelpText(
       'after',
       `
 Environment without a flag:
 ${variablesWithoutFlag()}
 
-✓ fine, ! works, but somebody should know, ✗ failed, - skipped (not set, or of no use before something else is mended)
-Exit code 0 when nothing failed, else 1. It may run beside a publisher.
+✓ fine, ! works, but you should know, ✗ failed, - skipped (not set, or of no use until something else is fixed)
+The exit code is 0 when nothing failed, otherwise 1. Doctor may run beside a publisher.
 
 Examples:
   $ npx highwater doctor
@@ -41,8 +38,7 @@ Examples:
 }
 
 async function doctor(flags: Flags, context: CommandContext): Promise<number> {
-  const { signal } = context;
-  const color = wantsColor(context.stdout, context.env);
+  const { signal, color } = context;
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   let redact = createRedactor([]);
   const screen = progressScreen(context, flags.json !== true);
@@ -57,11 +53,11 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
       const heading =
         title === group ? '' : `${group === null ? '' : '\n'}${painter(color)(title, 'bold')}\n`;
       group = title;
-      await context.print(heading + checkLine(clean, { width: widthOf(context.stdout), color }));
+      await context.print(heading + checkLine(clean, { width: context.width(), color }));
     }
     wait();
   };
-  /** A server that does not answer is waited for: that it is shows that something happens. */
+  /** Shows that something happens while a server does not answer. */
   function wait(): void {
     screen.set('doctor', (nowMs, sinceMs) => ({
       label: '',
@@ -90,13 +86,13 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
     screen.end();
   }
   if (flags.json !== true) {
-    const lines = wrapped(summary(counts), widthOf(context.stdout));
+    const lines = wrapped(summary(counts), context.width());
     await context.print(`\n${lines.map((line) => `${painter(color)(line, styleOf(counts))}\n`).join('')}`);
   }
   return counts.failed === 0 ? 0 : 1;
 }
 
-/** When one of these has failed, nothing can be read of the log. */
+/** When one of these has failed, the log cannot be read. */
 const neededToRead = ['log-file', 'brokers', 'login', 'registry'];
 
 async function* checks(
@@ -105,7 +101,7 @@ async function* checks(
   logging: Pick<LoggerOptions, 'stream' | 'color'>,
 ): Checks {
   const { level } = config.log;
-  // What goes wrong is a check's line; the log has more on demand.
+  // A check's line says what is wrong; the log has more at level debug.
   const logger = createLogger({
     ...config.log,
     level: level === 'debug' ? level : 'error',
@@ -145,7 +141,7 @@ function settingsCheck({ feeds, kafka, dataDir }: Config): Check {
 }
 
 function summary({ ok: fine, warning: warnings, failed, skipped }: Record<Check['state'], number>): string {
-  const next = failed === 0 ? '' : ' Mend what is marked ✗, the first one first, and ask again.';
+  const next = failed === 0 ? '' : ' Fix what is marked ✗ from top to bottom, and run doctor again.';
   const parts = [
     failed === 0 ? null : `${failed} failed`,
     warnings === 0 ? null : `${warnings} to know of`,

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { didYouMean } from '../config/did-you-mean';
-import { type ErrorCode, errorKinds, HighwaterError, summaryOf } from '../errors';
+import { type ErrorCode, errorKinds, type HighwaterError, summaryOf } from '../errors';
 import type { CommandContext, RunCommand } from './process/command-context';
+import { usageError } from './process/usage';
 import { wrapped } from './terminal/cells';
-import { widthOf } from './terminal/terminal';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];
 
@@ -22,9 +22,8 @@ async function explain(written: string | undefined, context: CommandContext): Pr
   }
   const code = codes.find((one) => one === written.toUpperCase());
   if (code === undefined) throw unknownCode(written);
-  const { stdout } = context;
-  const width = stdout.isTTY ? Math.min(widthOf(stdout), 100) : Number.POSITIVE_INFINITY;
-  await context.print(explanation(code, width));
+  const width = context.width();
+  await context.print(explanation(code, width === Infinity ? width : Math.min(width, 100)));
   return 0;
 }
 
@@ -52,9 +51,9 @@ function explanation(code: ErrorCode, width: number): string {
 
 function unknownCode(written: string): HighwaterError {
   const meant = didYouMean(written, codes);
-  return new HighwaterError(
-    'USAGE_INVALID',
+  return usageError(
     `no error has the code ${written}${meant === null ? '' : `; did you mean ${meant}?`}`,
-    { now: 'Nothing was explained.', remedy: 'See `highwater explain` for all codes.' },
+    'Nothing was explained.',
+    'See `highwater explain` for all codes.',
   );
 }

@@ -1,26 +1,25 @@
 import { get } from 'node:http';
 import { Command } from 'commander';
-import { configOptions } from '../config/command-options';
+import { addSettings } from '../config/command-options';
 import { httpAddress } from '../config/http-address';
 import { networkReason } from '../net/network-reason';
 import type { CommandContext, RunCommand } from './process/command-context';
 
-/** Shorter than what probes wait for by default elsewhere; `/readyz` asks the other instances for two seconds at most. */
+/** Shorter than the usual timeout of probes; `/readyz` asks the other instances for two seconds at most. */
 const WITHIN_MS = 5_000;
-/** A publisher's answer is much smaller. What else listens there may say what it likes. */
+/** A publisher's answer is much smaller; another server on this port may send anything. */
 const MOST_CHARACTERS = 100_000;
 
 export function healthcheckCommand(run: RunCommand): Command {
   const command = new Command('healthcheck').option(
     '--live',
-    'Whether starting it again would help (/livez), not whether all is up to date (/readyz)',
+    'Ask whether a restart would help (/livez), not whether every feed is up to date (/readyz)',
   );
-  for (const option of configOptions(['httpPort', 'httpHost'])) command.addOption(option);
-  return command
+  return addSettings(command, ['httpPort', 'httpHost'])
     .addHelpText(
       'after',
       `
-For containers and supervisors, which have no curl. It needs the port of the publisher, and no token.
+For containers and supervisors without curl. It needs the port of the publisher, but no token.
 
 Examples:
   $ npx highwater healthcheck --http-port 9464          is every feed up to date, here or elsewhere?
@@ -76,7 +75,7 @@ function ask(url: string, signal: AbortSignal): Promise<Answer> {
   });
 }
 
-/** Null when it is not what a publisher says. */
+/** Null when a publisher would not answer so. */
 function reasonsIn(text: string): readonly string[] | null {
   try {
     const { ok, reasons } = JSON.parse(text) as { readonly ok: unknown; readonly reasons: unknown };

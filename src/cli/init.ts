@@ -7,13 +7,11 @@ import { secretNames } from '../config/feeds/request-settings';
 import { parseConfig } from '../config/files/config-text';
 import { loadConfig } from '../config/load-config';
 import { configError } from '../config/mistake';
-import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
 import type { Auth, AuthScheme, CursorPaging } from '../feeds/definition';
 import { openLocalLog } from '../log/local/local-log';
 import { feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
-import { wantsColor } from '../logging/wants-color';
 import { instanceName, runWorker } from '../runtime/worker';
 import { createRedactor } from '../secrets/redaction';
 import { openEndpoint } from './init/endpoint';
@@ -22,7 +20,9 @@ import { type FeedSection, guessedDisplay, withFeed } from './init/feed-files';
 import { eventLine } from './lines/event-line';
 import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { widthOf } from './terminal/terminal';
+import { usageError } from './process/usage';
+
+const NOTHING = 'Nothing was asked or written.';
 
 interface InitFlags {
   readonly name?: string;
@@ -138,20 +138,22 @@ function replaceFiles(texts: Readonly<Record<string, string>>, check: () => unkn
 function refuseSecrets(url: URL, headers: InitFlags['header']): void {
   const found = [...url.searchParams.keys(), ...Object.keys(headers)].find((name) => secretNames.test(name));
   if (found === undefined) return;
-  throw new HighwaterError('USAGE_INVALID', `${found} carries a secret, and would be written to the file`, {
-    now: 'Nothing was asked or written.',
-    remedy: `Put its value into a variable and say how it is carried: --auth query:${found} or --auth header:${found}.`,
-  });
+  throw usageError(
+    `${found} carries a secret, and would be written to the file`,
+    NOTHING,
+    `Put its value into a variable and say how it is carried: --auth query:${found} or --auth header:${found}.`,
+  );
 }
 
 function checkedName(name: string): string {
   const isTaken = feedDefinitions.some((one) => one.name === name);
   if (/^[a-z][a-z0-9_-]{0,49}$/.test(name) && !isTaken) return name;
   const why = isTaken ? 'is a feed that comes with highwater' : 'cannot be the name of a feed';
-  throw new HighwaterError('USAGE_INVALID', `"${name}" ${why}`, {
-    now: 'Nothing was asked or written.',
-    remedy: 'Choose another one by --name: a letter, then letters, digits, - and _, in lower case.',
-  });
+  throw usageError(
+    `"${name}" ${why}`,
+    NOTHING,
+    'Choose another one by --name: a letter, then letters, digits, - and _, in lower case.',
+  );
 }
 
 /** What the address says about pages and times is not fixed: each request says it anew. */
@@ -172,11 +174,11 @@ function endpointAddress(address: string): URL {
     return url;
   }
   const shown = address.replace(/\/\/[^/]*@/, '//').split('?')[0];
-  throw new HighwaterError('USAGE_INVALID', `"${shown}" is not the address of an endpoint`, {
-    now: 'Nothing was asked or written.',
-    remedy:
-      'Give an address of http or https without user and password, such as https://shop.example/v1/orders.',
-  });
+  throw usageError(
+    `"${shown}" is not the address of an endpoint`,
+    NOTHING,
+    'Give an address of http or https without user and password, such as https://shop.example/v1/orders.',
+  );
 }
 
 function feedName(url: URL): string {
@@ -206,10 +208,11 @@ function authOf({ auth, tokenEnv }: InitFlags, name: string): Auth {
   };
   const found = Object.hasOwn(schemes, scheme!) ? schemes[scheme!] : undefined;
   if (found !== undefined) return { ...found, ...env };
-  throw new HighwaterError('USAGE_INVALID', `--auth "${auth}" is not a way to carry a token`, {
-    now: 'Nothing was asked or written.',
-    remedy: 'Use bearer, basic, basic:USER, header:NAME or query:NAME.',
-  });
+  throw usageError(
+    `--auth "${auth}" is not a way to carry a token`,
+    NOTHING,
+    'Use bearer, basic, basic:USER, header:NAME or query:NAME.',
+  );
 }
 
 function tokenIn(variable: string, { env, hide }: CommandContext): string {
@@ -218,13 +221,10 @@ function tokenIn(variable: string, { env, hide }: CommandContext): string {
     hide([token]);
     return token;
   }
-  throw new HighwaterError(
-    'USAGE_INVALID',
+  throw usageError(
     `the variable ${variable}, which is to hold the token, is not set`,
-    {
-      now: 'Nothing was asked or written.',
-      remedy: `Set it (\`${variable}=... npx highwater init ...\`), or name another one by --token-env.`,
-    },
+    NOTHING,
+    `Set it (\`${variable}=... npx highwater init ...\`), or name another one by --token-env.`,
   );
 }
 
@@ -239,10 +239,11 @@ function refuseToReplace(name: string, config: string, schemaFile: string, flags
   ];
   const found = there.filter((one) => one !== false);
   if (found.length === 0 || flags.force) return;
-  throw new HighwaterError('USAGE_INVALID', `${found.join(', and ')} already`, {
-    now: 'Nothing was asked or written.',
-    remedy: 'Name the feed otherwise (--name), or replace what is there (--force).',
-  });
+  throw usageError(
+    `${found.join(', and ')} already`,
+    NOTHING,
+    'Name the feed otherwise (--name), or replace what is there (--force).',
+  );
 }
 
 /** What was found, with what it means for the feed. */
@@ -308,9 +309,8 @@ async function showFirstEvents(name: string, flags: InitFlags, context: CommandC
       const [feed] = config.feeds;
       const { changes, deadLetters } = feedTopics(feed!, config.topicPrefix);
       const decode = recordDecoder(registry);
-      const color = wantsColor(context.stdout, env);
-      const width = widthOf(context.stdout) - 2;
-      const line = { width, color, feedAsLabel: true, feedOf: feedsByTopic(config) };
+      const feedOf = feedsByTopic(config);
+      const options = { width: context.width() - 2, color: context.color, feedAsLabel: true, feedOf };
       await context.print('\nIts first events:\n');
       let shown = 0;
       const topics = [changes.name, deadLetters.name];
@@ -320,7 +320,7 @@ async function showFirstEvents(name: string, flags: InitFlags, context: CommandC
         signal: context.signal,
       })) {
         if (shown++ === SHOWN) break;
-        await context.print(`  ${eventLine(await decode(record), line)}\n`);
+        await context.print(`  ${eventLine(await decode(record), options)}\n`);
       }
     } finally {
       await commitLog.close();

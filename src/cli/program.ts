@@ -1,151 +1,112 @@
 import { Command, CommanderError } from 'commander';
+import { HighwaterError } from '../errors';
 import { version } from '../version';
 import type { RunCommand, Surroundings } from './process/command-context';
-import { reportUsage } from './process/usage';
-import { type Output, widthOf } from './terminal/terminal';
+import { type Output, widthOf, writeError } from './terminal/terminal';
 
-/** A command as the help lists it. Its module is loaded only when the command is named: all of them with their libraries take half a second. */
-interface Listed {
-  readonly name: string;
-  /** What follows the name in the help. */
-  readonly usage: string;
-  readonly description: string;
-  /** The commands of the module, of which this is one. */
-  load(run: RunCommand): readonly Command[];
-}
+type Load = (run: RunCommand) => Command | undefined;
 
-function loadOperators(run: RunCommand): readonly Command[] {
-  const {
-    operatorCommands,
-  }: typeof import('./operators/operator-commands') = require('./operators/operator-commands');
-  return operatorCommands(run);
-}
+/** A command as the help lists it: its name, the usage behind the name, its description, and how its module is loaded. */
+type Listed = readonly [name: string, usage: string, description: string, load: Load];
 
-/** In the order of the help. */
+const operator = (name: string, description: string): Listed => {
+  const load: Load = (run) =>
+    (require('./operators/operator-commands') as typeof import('./operators/operator-commands'))
+      .operatorCommands(run)
+      .find((command) => command.name() === name);
+  return [name, '[options] <feed>', description, load];
+};
+
+/** In the order of the help. Only the module of the named command is loaded: all of them with their libraries take half a second. */
 const groups: Readonly<Record<string, readonly Listed[]>> = {
   'Publish:': [
-    {
-      name: 'demo',
-      usage: '[options]',
-      description:
-        'See it work: a simulated API, all three feeds, events live in this terminal and on the dashboard. Needs nothing.',
-      load(run) {
-        const { demoCommand }: typeof import('./demo') = require('./demo');
-        return [demoCommand(run)];
-      },
-    },
-    {
-      name: 'init',
-      usage: '[options] <url>',
-      description:
-        'Read the endpoint of another API, find out how it is polled, and write its feed and schema.',
-      load(run) {
-        const { initCommand }: typeof import('./init') = require('./init');
-        return [initCommand(run)];
-      },
-    },
-    {
-      name: 'run',
-      usage: '[options]',
-      description: 'Poll the API and publish what changed, until a signal.',
-      load(run) {
-        const { runWorkerCommand }: typeof import('./run') = require('./run');
-        return [runWorkerCommand(run)];
-      },
-    },
+    [
+      'demo',
+      '[options]',
+      'See it work: a simulated API, three feeds, and live events in this terminal and on the dashboard. Needs no setup.',
+      (run) => (require('./demo') as typeof import('./demo')).demoCommand(run),
+    ],
+    [
+      'init',
+      '[options] <url>',
+      'Read the endpoint of another API, find out how to poll it, and write its feed and schema.',
+      (run) => (require('./init') as typeof import('./init')).initCommand(run),
+    ],
+    [
+      'run',
+      '[options]',
+      'Poll the API and publish changes until a signal ends it.',
+      (run) => (require('./run') as typeof import('./run')).runWorkerCommand(run),
+    ],
   ],
-  'See what is published, and how it goes:': [
-    {
-      name: 'tail',
-      usage: '[options] <topics...>',
-      description: 'Show decoded records of topics, live, while a publisher runs elsewhere.',
-      load(run) {
-        const { tailCommand }: typeof import('./tail') = require('./tail');
-        return [tailCommand(run)];
-      },
-    },
-    {
-      name: 'status',
-      usage: '[options]',
-      description: 'Show of each feed who publishes it, how far it is, and what is wrong. Changes nothing.',
-      load(run) {
-        const { statusCommand }: typeof import('./status') = require('./status');
-        return [statusCommand(run)];
-      },
-    },
-    {
-      name: 'dead-letters',
-      usage: '',
-      description:
-        'What could not be published: rows without an id or a time stamp, and changes too large for the log.',
-      load(run) {
-        const { deadLettersCommand }: typeof import('./dead-letters') = require('./dead-letters');
-        return [deadLettersCommand(run)];
-      },
-    },
+  'See what is published, and the state of the feeds:': [
+    [
+      'tail',
+      '[options] <topics...>',
+      'Show decoded records of topics, live, while a publisher runs elsewhere.',
+      (run) => (require('./tail') as typeof import('./tail')).tailCommand(run),
+    ],
+    [
+      'status',
+      '[options]',
+      'Show for each feed who publishes it, how far it is, and what is wrong. Changes nothing.',
+      (run) => (require('./status') as typeof import('./status')).statusCommand(run),
+    ],
+    [
+      'dead-letters',
+      '',
+      'Show or retry what could not be published: rows without an id or a time stamp, and changes too large for the log.',
+      (run) => (require('./dead-letters') as typeof import('./dead-letters')).deadLettersCommand(run),
+    ],
   ],
   'Find out what is wrong:': [
-    {
-      name: 'doctor',
-      usage: '[options]',
-      description:
-        'Check settings, API, log and schemas, and say what to do where something is wrong. Changes nothing.',
-      load(run) {
-        const { doctorCommand }: typeof import('./doctor') = require('./doctor');
-        return [doctorCommand(run)];
-      },
-    },
-    {
-      name: 'explain',
-      usage: '[code]',
-      description: 'Say what the code of an error means, why it comes and what to do. Asks no server.',
-      load(run) {
-        const { explainCommand }: typeof import('./explain') = require('./explain');
-        return [explainCommand(run)];
-      },
-    },
-    {
-      name: 'healthcheck',
-      usage: '[options]',
-      description: 'Ask the publisher on this machine how it is: exit 0 when well, else 1 with the reasons.',
-      load(run) {
-        const { healthcheckCommand }: typeof import('./healthcheck') = require('./healthcheck');
-        return [healthcheckCommand(run)];
-      },
-    },
+    [
+      'doctor',
+      '[options]',
+      'Check settings, API, log and schemas, and say how to fix what is wrong. Changes nothing.',
+      (run) => (require('./doctor') as typeof import('./doctor')).doctorCommand(run),
+    ],
+    [
+      'explain',
+      '[code]',
+      'Say what an error code means, why it comes and what to do. Contacts no server.',
+      (run) => (require('./explain') as typeof import('./explain')).explainCommand(run),
+    ],
+    [
+      'healthcheck',
+      '[options]',
+      'Ask the publisher on this machine for its health: exit 0 if it is healthy, otherwise 1 with the reasons.',
+      (run) => (require('./healthcheck') as typeof import('./healthcheck')).healthcheckCommand(run),
+    ],
   ],
-  'Operate a feed:': Object.entries({
-    pause: 'Stop polling a feed until resume; it stays owned.',
-    resume: 'Poll a paused feed again.',
-    reset: 'Begin a feed anew: its images are removed, and all records come again as reads.',
-    snapshot: 'Read all records of a feed again and show each once more.',
-    reconcile: 'Compare a feed with the whole API: silent changes, late records, deletes.',
-    backfill: 'Read an older range of a feed; records that are not known come as reads.',
-  }).map(([name, description]) => ({ name, usage: '[options] <feed>', description, load: loadOperators })),
+  'Operate a feed:': [
+    operator('pause', 'Stop polling a feed until it is resumed. Its publisher keeps it.'),
+    operator('resume', 'Poll a paused feed again.'),
+    operator('reset', 'Start a feed anew: remove its images and publish all records again as reads.'),
+    operator('snapshot', 'Read all records of a feed again and publish each of them once more.'),
+    operator(
+      'reconcile',
+      'Compare a feed with the whole API: finds silent changes, late records and deletes.',
+    ),
+    operator('backfill', 'Read an older range of a feed and publish the records that are new as reads.'),
+  ],
   'Develop against it:': [
-    {
-      name: 'schemas',
-      usage: '',
-      description:
-        'The Avro schemas of what is published: print them, compare them with the registry, register them.',
-      load(run) {
-        const { schemasCommand }: typeof import('./schemas') = require('./schemas');
-        return [schemasCommand(run)];
-      },
-    },
-    {
-      name: 'simulate',
-      usage: '[options]',
-      description: 'Serve the simulated API alone, to try anything against.',
-      load(run) {
-        const { simulateCommand }: typeof import('./simulate') = require('./simulate');
-        return [simulateCommand(run)];
-      },
-    },
+    [
+      'schemas',
+      '',
+      'Print the Avro schemas of what is published, compare them with the registry, or register them.',
+      (run) => (require('./schemas') as typeof import('./schemas')).schemasCommand(run),
+    ],
+    [
+      'simulate',
+      '[options]',
+      'Serve only the simulated API, to try clients with.',
+      (run) => (require('./simulate') as typeof import('./simulate')).simulateCommand(run),
+    ],
   ],
 };
 const usages = new Map(
-  Object.values(groups).flatMap((group) => group.map(({ name, usage }) => [name, usage])),
+  Object.values(groups).flatMap((group) => group.map(([name, usage]) => [name, usage] as const)),
 );
 
 /** The command that a command line names, also `help NAME`. */
@@ -154,12 +115,12 @@ function namedIn(args: readonly string[]): string | undefined {
   return first === 'help' ? second : first;
 }
 
-/** All commands, as far as the help lists them; the one that is named with all that it has. */
+/** All commands as the help lists them; the named command with its options. */
 function commandsFor(named: string | undefined, run: RunCommand): readonly Command[] {
   return Object.entries(groups).flatMap(([heading, group]) =>
-    group.map(({ name, description, load }) => {
-      const loaded = name === named ? load(run).find((command) => command.name() === name) : undefined;
-      return (loaded ?? new Command(name)).description(description).helpGroup(heading);
+    group.map(([name, , description, load]) => {
+      const command = (name === named ? load(run) : undefined) ?? new Command(name);
+      return command.description(description).helpGroup(heading);
     }),
   );
 }
@@ -177,19 +138,19 @@ export async function runProgram(surroundings: Surroundings): Promise<number> {
   };
   for (const command of commandsFor(namedIn(surroundings.args), run)) {
     program.addCommand(command.copyInheritedSettings(program));
-    for (const one of command.commands) one.copyInheritedSettings(program);
+    for (const part of command.commands) part.copyInheritedSettings(program);
   }
   try {
     await program.parseAsync(surroundings.args, { from: 'user' });
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return reportUsage(error, program.commands, surroundings);
+    return reportUsage(error, surroundings);
   }
 }
 
 function emptyProgram({ stdout, stderr }: Surroundings): Command {
-  // A wrong command line is reported by `runProgram` in the same form as any other error, and not by commander.
+  // `runProgram` reports a wrong command line in the form of any other error; commander prints nothing.
   return new Command('highwater')
     .description('Turns polled REST endpoints into exactly-once change feeds.')
     .version(version)
@@ -201,17 +162,20 @@ function emptyProgram({ stdout, stderr }: Surroundings): Command {
       getOutHelpWidth: () => helpWidthOf(stdout),
       getErrHelpWidth: () => helpWidthOf(stderr),
     })
-    .configureHelp({ subcommandTerm: (command) => termOf(command) })
+    .configureHelp({
+      subcommandTerm: (command) =>
+        `${command.name()} ${usages.get(command.name()) ?? command.usage()}`.trimEnd(),
+    })
     .exitOverride()
     .addHelpText(
       'after',
       `
 Examples:
-  $ npx highwater demo                    a simulated API, its feeds published and shown live; needs nothing
+  $ npx highwater demo                    a simulated API whose feeds are published and shown live; needs no setup
   $ npx highwater run                     poll the API and publish, until Ctrl-C
   $ npx highwater tail ipos.deal-status   watch what is published, from another terminal
-  $ npx highwater status -w               how every feed is, kept on the screen
-  $ npx highwater doctor                  what is set wrong or not reached, and what to do
+  $ npx highwater status -w               the state of every feed, kept on the screen
+  $ npx highwater doctor                  what is set wrong or cannot be reached, and what to do
 
 Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 behind. NO_COLOR, FORCE_COLOR and TERM=dumb are respected.`,
     );
@@ -221,7 +185,17 @@ function helpWidthOf(stream: Output): number {
   return stream.isTTY === true ? widthOf(stream) : 80;
 }
 
-function termOf(command: Command): string {
-  const term = `${command.name()} ${usages.get(command.name()) ?? command.usage()}`;
-  return term.trimEnd();
+/** @returns exit code of a command line that asked for help or was wrong */
+function reportUsage(error: CommanderError, surroundings: Surroundings): number {
+  if (error.exitCode === 0) return 0;
+  // Without a command, the help that commander has printed is the answer.
+  if (error.code === 'commander.help') return 2;
+  // The value of an unknown flag may be a secret.
+  const said = error.message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/^(unknown option '[^'=]*)=.*'/, "$1'");
+  const [name = ''] = surroundings.args;
+  const help = usages.has(name) ? `highwater ${name} --help` : 'highwater --help';
+  return writeError(new HighwaterError('USAGE_INVALID', said, { remedy: `See \`${help}\`.` }), surroundings);
 }

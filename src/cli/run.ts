@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { type Admin, startAdmin } from '../admin/admin';
-import { configOptions, variablesWithoutFlag } from '../config/command-options';
+import { addSettings, variablesWithoutFlag } from '../config/command-options';
 import { baseUrlsOf, type ConfigWithApi, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { createLogger, type Logger } from '../logging/logger';
@@ -18,8 +18,7 @@ export function runWorkerCommand(run: RunCommand): Command {
     '--once',
     'One poll of each feed, then end: exit 0, or 1 when a feed failed',
   );
-  for (const option of configOptions()) command.addOption(option);
-  return command
+  return addSettings(command)
     .addHelpText(
       'after',
       `
@@ -32,7 +31,7 @@ Examples:
   $ npx highwater run --feeds ipos --poll-interval 15s
   $ npx highwater run --once --data-dir /var/lib/highwater   from a timer
 
-Ctrl-C or SIGTERM ends it after the page under way, a second one at once; nothing is lost either way.`,
+Ctrl-C or SIGTERM ends it after the current page, a second signal at once. Nothing is lost either way.`,
     )
     .action((flags: Record<string, unknown>) => run((context) => runPublisher(flags, context)));
 }
@@ -54,7 +53,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   let admin: Admin | null = null;
   try {
     refuseEarly(hold);
-    // Who polls once is gone before anybody could ask.
+    // A single poll ends before anyone could ask.
     if (config.http !== null && !once) {
       const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
       const { feeds, topicPrefix, api } = config;
@@ -99,7 +98,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   }
 }
 
-/** A publisher that can never begin says so before it names a dashboard; what may pass is for the feeds to try again. */
+/** A publisher that can never begin says so before it names a dashboard. Errors that may pass are left to the feeds. */
 function refuseEarly(hold: (() => void) | undefined): void {
   try {
     hold?.();
@@ -108,12 +107,12 @@ function refuseEarly(hold: (() => void) | undefined): void {
   }
 }
 
-/** The end came while the log did not answer. */
+/** The publisher ended while the log did not answer. */
 function tellOpen(feed: string, { code, message }: HighwaterError, logger: Logger): void {
   const isUnknown = code === 'LOG_OUTCOME_UNKNOWN';
   logger.warn(
     isUnknown
-      ? `Ended. Whether the last page of ${feed} is committed is not known: the next start finds out. Nothing is lost.`
+      ? `Ended. It is not known whether the last page of ${feed} is committed; the next start finds out. Nothing is lost.`
       : `Ended. The last page of ${feed} is not committed: the next start reads it again. Nothing is lost.`,
     { feed, code, why: message },
   );

@@ -3,9 +3,9 @@ import type { Subject } from '../avro/feed-subjects';
 import { type HistoryStanding, historyFolder, historyStanding } from '../avro/registry/schema-history';
 import { fullName } from '../avro/schemas';
 import { HighwaterError } from '../errors';
-import { wantsColor } from '../logging/wants-color';
 import { historyLine } from './lines/schema-line';
 import type { CommandContext } from './process/command-context';
+import { usageError } from './process/usage';
 
 type Judged = Subject & { readonly standing: HistoryStanding };
 
@@ -22,10 +22,11 @@ export async function checkHistory(
   assertFolder(folder);
   const judged = subjects.map((subject) => ({ ...subject, standing: historyStanding(subject, folder) }));
   const subjectCells = Math.max(0, ...judged.map(({ subject }) => subject.length));
-  const color = wantsColor(context.stdout, context.env);
   for (const one of judged) {
     const { subject, standing } = one;
-    await context.print(isJson ? jsonLine(one) : historyLine(subject, standing, { subjectCells, color }));
+    await context.print(
+      isJson ? jsonLine(one) : historyLine(subject, standing, { subjectCells, color: context.color }),
+    );
   }
   refuse(judged, folder);
   return 0;
@@ -59,10 +60,11 @@ function changed(latest: number | null): string {
 
 function assertFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
-  throw new HighwaterError('USAGE_INVALID', `--history: ${folder} is no folder`, {
-    now: 'Nothing was checked.',
-    remedy: `Name a folder with <subject>/<version>.avsc, or none for the schemas that come with highwater (${historyFolder}).`,
-  });
+  throw usageError(
+    `--history: ${folder} is not a folder`,
+    'Nothing was checked.',
+    `Name a folder with <subject>/<version>.avsc, or leave it out to compare with the schemas that come with highwater (${historyFolder}).`,
+  );
 }
 
 /** The contract of `--json` with `--history`: these members in this order. */

@@ -6,16 +6,16 @@ import { historyFolder } from '../avro/registry/schema-history';
 import { feedSchemas, fullName } from '../avro/schemas';
 import { ownTypes } from '../avro/typescript/own-types';
 import { commandSchema, commandSubject } from '../commands/command-record';
-import { configOptions } from '../config/command-options';
+import { addSettings } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
 import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
-import { wantsColor } from '../logging/wants-color';
 import { isHeld, schemaLine } from './lines/schema-line';
-import { type OpenRegistry, openRegistry } from './log/open-registry';
+import { type OpenRegistry, openRegistry } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
+import { usageError } from './process/usage';
 import { checkHistory } from './schema-history';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -24,32 +24,30 @@ export function schemasCommand(run: RunCommand): Command {
   const schemas = new Command('schemas');
   const registryOptions = ['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistration', 'dataDir'];
   const add = (command: Command, options: readonly string[]) => {
-    for (const option of configOptions(['feeds', 'topicPrefix', 'appId', ...options]))
-      command.addOption(option);
-    schemas.addCommand(command);
+    schemas.addCommand(addSettings(command, ['feeds', 'topicPrefix', 'appId', ...options]));
   };
   add(
     new Command('print')
-      .description('Print every subject of the feeds with its schema, as JSON. Asks no server.')
-      .option('--subject <name>', 'The schema of this subject alone')
+      .description('Print every subject of the feeds with its schema, as JSON. Contacts no server.')
+      .option('--subject <name>', 'Only the schema of this subject')
       .action((flags: Flags) => run((context) => print(flags, context))),
     [],
   );
   add(
     new Command('types')
       .description(
-        'Print TypeScript of the feeds that highwater.yaml adds, for programs that import highwater/consumer. Asks no server.',
+        'Print TypeScript types of the feeds that highwater.yaml adds, for programs that import highwater/consumer. Contacts no server.',
       )
       .action((flags: Flags) => run((context) => types(flags, context))),
     [],
   );
   add(
     new Command('check')
-      .description('Say how every schema stands in the registry. Changes nothing.')
+      .description('Compare every schema with the registry. Changes nothing.')
       .option('--json', 'One JSON object a line')
       .option(
         '--history [folder]',
-        'Instead of the registry, ask the versions kept in a folder (default: those that come with highwater)',
+        'Compare with the versions kept in a folder instead of the registry (default: those that come with highwater)',
       )
       .addHelpText(
         'after',
@@ -67,7 +65,7 @@ export function schemasCommand(run: RunCommand): Command {
   return schemas.addHelpText(
     'after',
     `
-The registry is the one at SCHEMA_REGISTRY_URL; when that is not set, the one of the embedded log.
+The registry is the one at SCHEMA_REGISTRY_URL; if that is not set, the registry of the embedded log.
 
 Examples:
   $ npx highwater schemas print --subject ipos-value > ipos.avsc
@@ -88,10 +86,11 @@ async function print(flags: Flags, context: CommandContext): Promise<number> {
   const found = subjects.find(({ subject }) => subject === flags.subject);
   if (found === undefined) {
     const names = subjects.map(({ subject }) => subject).join(', ');
-    throw new HighwaterError('USAGE_INVALID', `no subject ${flags.subject}; there are ${names}`, {
-      now: 'Nothing was printed.',
-      remedy: 'Name one of them. Topic prefix and feeds count.',
-    });
+    throw usageError(
+      `no subject ${flags.subject}; there are ${names}`,
+      'Nothing was printed.',
+      'Name one of these subjects. Topic prefix and feeds are part of the choice.',
+    );
   }
   await context.print(`${JSON.stringify(found.schema, null, 2)}\n`);
   return 0;
@@ -128,7 +127,7 @@ async function check(flags: Flags, context: CommandContext): Promise<number> {
     const weaker = inspected.filter(({ status }) => !isHeld(status));
     if (weaker.length > 0) {
       context.note(
-        `highwater: ${named(weaker)} held to less than FULL_TRANSITIVE by the registry; \`highwater schemas register\` mends that.\n`,
+        `highwater: ${named(weaker)} held to less than FULL_TRANSITIVE by the registry; \`highwater schemas register\` fixes that.\n`,
       );
     }
     return 0;
@@ -137,10 +136,10 @@ async function check(flags: Flags, context: CommandContext): Promise<number> {
 
 async function register(flags: Flags, context: CommandContext): Promise<number> {
   const config = configured(flags, context);
-  const now = 'What is listed above is registered, the rest is not.';
+  const now = 'The schemas listed above are registered, the rest are not.';
   return withRegistry(config, context, now, async ({ registry, place }) => {
     const inspected = await inspectAll(config, registry);
-    // All or none, as far as it can be known: half of a feed's schemas is of no use to anybody.
+    // Check all before registering any: half of a feed's schemas is useless.
     refuseIncompatible(inspected, place, 'Nothing was registered.');
     const line = lineForPeople(inspected, context);
     for (const { subject, schema } of inspected) {
@@ -170,7 +169,7 @@ function namesakes(config: Config): Subject[] {
   return configuredSubjects({ ...config, topicPrefix: '', appId: 'highwater' });
 }
 
-/** @param now what a command that the registry fails leaves behind: unlike a publisher it does not ask again */
+/** @param now what is left behind when the registry fails: unlike a publisher, a command does not ask again */
 async function withRegistry(
   config: Config,
   { signal, logging }: CommandContext,
@@ -236,11 +235,7 @@ function jsonLine({ subject, schema, status }: Inspected): string {
   })}\n`;
 }
 
-function lineForPeople(
-  all: readonly Inspected[],
-  { stdout, env }: CommandContext,
-): (one: Inspected) => string {
+function lineForPeople(all: readonly Inspected[], { color }: CommandContext): (one: Inspected) => string {
   const subjectCells = Math.max(0, ...all.map(({ subject }) => subject.length));
-  const color = wantsColor(stdout, env);
   return ({ subject, status }) => schemaLine(subject, status, { subjectCells, color });
 }

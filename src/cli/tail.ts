@@ -1,20 +1,16 @@
 import { Command } from 'commander';
 import { unlessAborted } from '../async/wait';
 import type { DecodedRecord } from '../avro/codec/record-decoder';
-import { configOptions } from '../config/command-options';
-import { loadConfig } from '../config/load-config';
-import { HighwaterError } from '../errors';
+import { addSettings } from '../config/command-options';
 import type { CommitLog, LogRecord } from '../log/commit-log';
-import { createLogger } from '../logging/logger';
-import { wantsColor } from '../logging/wants-color';
 import { eventLine } from './lines/event-line';
-import { openLog } from './log/open-log';
+import { readLog } from './log/open-log';
 import { recentRecords } from './log/recent-records';
 import { feedsByTopic, meantTopic, missingTopicNote } from './log/tail-topics';
 import { tolerantDecoder } from './log/tolerant-decoder';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, opsValue, wholeNumberValue } from './process/option-values';
-import { widthOf } from './terminal/terminal';
+import { usageError } from './process/usage';
 
 interface TailFlags {
   readonly fromBeginning?: true;
@@ -31,13 +27,16 @@ interface TailFlags {
 
 export function tailCommand(run: RunCommand): Command {
   const command = new Command('tail')
-    .argument('<topics...>', 'such as ipos, ipos.deal-status, ipos.current; the topic prefix may be left out')
+    .argument(
+      '<topics...>',
+      'such as ipos, ipos.deal-status or ipos.current; the topic prefix may be left out',
+    )
     .option('--from-beginning', 'Begin with the first record instead of the next one')
-    .option('-n, --last <count>', 'Begin with the last so many records', wholeNumberValue(1, 1_000_000))
+    .option('-n, --last <count>', 'Begin with this many of the last records', wholeNumberValue(1, 1_000_000))
     .option('--since <duration>', 'Begin with the records of the last 10m, 2h, …', durationValue)
     .option(
       '--no-follow',
-      'Show what is there and end; from the beginning, unless --last or --since say else',
+      'Show the records that exist now and end; from the beginning, unless --last or --since is given',
     )
     .option('--json', 'One JSON object a line')
     .option(
@@ -45,33 +44,26 @@ export function tailCommand(run: RunCommand): Command {
       'Only changes of these kinds: c created, u updated, d deleted, r read (`c,u`)',
       opsValue,
     )
-    .option('--key <key>', 'Only records of this key')
-    .option('--limit <count>', 'End after so many records', wholeNumberValue(1, Number.MAX_SAFE_INTEGER));
-  for (const option of configOptions(['dataDir', 'topicPrefix'])) command.addOption(option);
-  return command
+    .option('--key <key>', 'Only records with this key')
+    .option('--limit <count>', 'End after this many records', wholeNumberValue(1, Number.MAX_SAFE_INTEGER));
+  return addSettings(command, ['dataDir', 'topicPrefix'])
     .addHelpText(
       'after',
       `
 Examples:
   $ npx highwater tail ipos.deal-status                     status changes of IPOs as they happen
-  $ npx highwater tail ipos insights.rating-changes -n 20   the last twenty of two topics, and what comes
-  $ npx highwater tail ipos --since 1h --no-follow          what moved within the hour
-  $ npx highwater tail insights --op c,u --from-beginning   without what the first snapshot read
+  $ npx highwater tail ipos insights.rating-changes -n 20   the last twenty of two topics, then new ones
+  $ npx highwater tail ipos --since 1h --no-follow          changes of the last hour
+  $ npx highwater tail insights --op c,u --from-beginning   without the reads of the first snapshot
   $ npx highwater tail ipos --json --no-follow --from-beginning | jq .value.after.name`,
     )
     .action((topics: string[], flags: TailFlags) => run((context) => tail(topics, flags, context)));
 }
 
-async function tail(names: readonly string[], flags: TailFlags, context: CommandContext): Promise<number> {
+function tail(names: readonly string[], flags: TailFlags, context: CommandContext): Promise<number> {
   const { follow, limit = Infinity } = flags;
   assertOneBeginning(flags);
-  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'nothing');
-  context.hide(config.secrets);
-  const { commitLog, registry, place } = openLog(config, {
-    signal: context.signal,
-    logger: createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...context.logging }),
-  });
-  try {
+  return readLog(flags, 'nothing', context, async ({ commitLog, registry, place }, config) => {
     const inLog = await unlessAborted(commitLog.topicNames(), context.signal);
     const topics = [...new Set(names.map((name) => meantTopic(name, config, inLog)))];
     for (const topic of topics) {
@@ -89,14 +81,7 @@ async function tail(names: readonly string[], flags: TailFlags, context: Command
       if (shown >= limit || context.signal.aborted) break;
     }
     return exitCode();
-  } catch (error) {
-    if (context.signal.aborted) return 0;
-    if (!(error instanceof HighwaterError)) throw error;
-    const now = 'Nothing more is shown: the command ends. This command touches no publisher.';
-    throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
-  } finally {
-    await commitLog.close();
-  }
+  });
 }
 
 function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {
@@ -106,10 +91,11 @@ function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {
     ...(since === undefined ? [] : ['--since']),
   ];
   if (given.length < 2) return;
-  throw new HighwaterError('USAGE_INVALID', `${given.join(' and ')} are different beginnings`, {
-    now: 'Nothing is shown.',
-    remedy: 'Give one of them.',
-  });
+  throw usageError(
+    `${given.join(' and ')} are different beginnings`,
+    'Nothing is shown.',
+    'Use only one of these options.',
+  );
 }
 
 async function* wantedRecords(
@@ -128,7 +114,7 @@ async function* wantedRecords(
     return;
   }
   const notBefore = since === undefined ? {} : { notBefore: { sinceMs } };
-  // Who does not wait wants what is there.
+  // Without --follow there are only the records that exist now.
   const isFromBeginning = fromBeginning === true || !follow || since !== undefined;
   const options = { fromBeginning: isFromBeginning, follow, signal, ...notBefore };
   for await (const record of log.read(topics, options)) if (isWanted(record)) yield record;
@@ -148,14 +134,13 @@ function jsonLine({
   return `${JSON.stringify({ topic, partition, offset: logOffset, timestamp, key, type, headers, value })}\n`;
 }
 
-/** Of several topics, each line names its own. */
+/** If there are several topics, each line names its own. */
 function lineForPeople(
   topics: readonly string[],
   feedOf: ReturnType<typeof feedsByTopic>,
-  { stdout, env }: CommandContext,
+  { color, width }: CommandContext,
 ): (record: DecodedRecord) => string {
-  const color = wantsColor(stdout, env);
   const topicCells = topics.length < 2 ? 0 : Math.max(...topics.map((topic) => topic.length));
   return (record) =>
-    `${eventLine(record, { width: widthOf(stdout), color, feedAsLabel: false, feedOf, topicCells })}\n`;
+    `${eventLine(record, { width: width(), color, feedAsLabel: false, feedOf, topicCells })}\n`;
 }

@@ -1,21 +1,18 @@
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { flagName, type Setting, settings } from './settings';
 
 /**
- * The settings as options of a command, in the order of the table.
+ * Adds the settings to a command as options, in the order of the table.
  * @param only names of the flags that the command knows (`apiUrl`, `feeds`); all when left out
  */
-export function configOptions(only?: readonly string[]): Option[] {
-  const options = Object.values<Setting>(settings).flatMap((setting) => {
-    if (setting.flag === null || only?.includes(flagName(setting.flag)) === false) return [];
-    // Not commander's own .env(): precedence and checks are ours, commander would read the variable as a flag.
-    const fallback = setting.default === null || setting.default === '' ? '' : `, default ${setting.default}`;
-    return [new Option(setting.flag, `${plain(setting.doc)} (${setting.env}${fallback})`)];
-  });
-  return [
-    ...options,
-    new Option('--config <file>', 'File with settings (default highwater.yaml, when it exists)'),
-  ];
+export function addSettings(command: Command, only?: readonly string[]): Command {
+  for (const { flag, env, doc, default: usual } of Object.values<Setting>(settings)) {
+    if (flag === null || only?.includes(flagName(flag)) === false) continue;
+    const fallback = usual === null || usual === '' ? '' : `, default ${usual}`;
+    // Not commander's own .env(): the order of precedence is ours, and commander would read the variable as a flag.
+    command.addOption(new Option(flag, `${plain(doc)} (${env}${fallback})`));
+  }
+  return command.option('--config <file>', 'File with settings (default highwater.yaml, if it exists)');
 }
 
 /** Variables without a flag, for the end of a help text. */

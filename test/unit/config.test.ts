@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import fc from 'fast-check';
 import { isScalar, parseDocument } from 'yaml';
-import { configOptions, variablesWithoutFlag } from '../../src/config/command-options';
+import { addSettings, variablesWithoutFlag } from '../../src/config/command-options';
 import { configReference, exampleFile } from '../../src/config/config-reference';
 import { environmentSecrets } from '../../src/config/environment-secrets';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
@@ -819,7 +819,7 @@ describe('the scope of a feed', () => {
 describe('help and reference', () => {
   it('the options of a command come back as settings', () => {
     const command = new Command('run').exitOverride();
-    for (const option of configOptions()) command.addOption(option);
+    addSettings(command);
     command.parse(['--api-url', 'http://127.0.0.1:1', '--feeds', 'ipos', '--poll-interval', '1s'], {
       from: 'user',
     });
@@ -833,7 +833,10 @@ describe('help and reference', () => {
   });
 
   it('a command may offer some of them only', () => {
-    expect(configOptions(['dataDir']).map(({ long }) => long)).toEqual(['--data-dir', '--config']);
+    expect(addSettings(new Command(), ['dataDir']).options.map(({ long }) => long)).toEqual([
+      '--data-dir',
+      '--config',
+    ]);
   });
 
   it('docs/configuration.md is what the code says (UPDATE_DOCS=1 writes it)', () => {

@@ -7,7 +7,7 @@ import { errorKinds, HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { commandsTopic, feedTopics } from '../../log/topics';
 import { isHeld } from '../lines/schema-line';
-import type { OpenRegistry } from '../log/open-registry';
+import type { OpenRegistry } from '../log/open-log';
 import {
   type Check,
   type Checks,

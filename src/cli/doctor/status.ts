@@ -7,7 +7,7 @@ import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import { type OpenLog, openLog } from '../log/open-log';
 import type { FeedStatus } from '../status/feed-status';
-import { readStatus } from '../status/read-status';
+import { readStatus } from '../status/feed-status';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
 
 /** How each feed stands by what its publisher has committed. Only what stands still until somebody acts is a failure. */

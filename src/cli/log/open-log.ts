@@ -1,20 +1,21 @@
 import path from 'node:path';
 import type { SchemaRegistry } from '../../avro/registry/registry';
-import type { Config } from '../../config/load-config';
+import { type Config, loadConfig } from '../../config/load-config';
+import { HighwaterError } from '../../errors';
 import type { CommitLog } from '../../log/commit-log';
 import type { LogSpace } from '../../log/local/file/reader-connection';
 import { openLocalLog } from '../../log/local/local-log';
-import type { Logger } from '../../logging/logger';
-import { onKafka } from './on-kafka';
+import { createLogger, type Logger } from '../../logging/logger';
+import type { CommandContext } from '../process/command-context';
 
 export interface OpenLog {
   readonly commitLog: CommitLog;
   readonly registry: SchemaRegistry;
-  /** Of the embedded log: takes the folder before the first feed is acquired. @throws HighwaterError LOG_* */
+  /** Takes the folder of the embedded log before the first feed is acquired. @throws HighwaterError LOG_* */
   readonly hold?: () => void;
-  /** Of the embedded log. @throws HighwaterError LOG_* */
+  /** Disk space that the embedded log takes. @throws HighwaterError LOG_* */
   readonly space?: () => LogSpace | null;
-  /** Where it is, for people. */
+  /** Where the log is, for people. */
   readonly place: string;
 }
 
@@ -22,14 +23,14 @@ export interface OpenLogOptions {
   readonly logger: Logger;
   /** Ends waiting for servers. */
   readonly signal: AbortSignal;
-  /** How a second publisher of the embedded log names this one when it is refused. */
+  /** The embedded log names this instance when it refuses a second publisher. */
   readonly instance?: string;
 }
 
-/** The log and the registry that the configuration names: Kafka where brokers are set, else the embedded log. */
+/** The log and the registry that the settings name: Kafka if brokers are set, otherwise the embedded log. */
 export function openLog(config: Config, { logger, signal, instance = 'highwater' }: OpenLogOptions): OpenLog {
   const { dataDir, retention, kafka, schemaRegistry, appId, topicPrefix } = config;
-  // The configuration has the one with the other.
+  // If one of them is set, the other is set, too.
   if (kafka === null || schemaRegistry === null) {
     return {
       ...openLocalLog({ dataDir, logger, instance, retention }),
@@ -42,4 +43,64 @@ export function openLog(config: Config, { logger, signal, instance = 'highwater'
     registry: confluentRegistry(schemaRegistry, { logger, signal }),
     place: `Kafka at ${kafka.brokers.join(', ')}`,
   };
+}
+
+/**
+ * Runs the work of a command that only reads the log.
+ * @returns exit code; 0 when the command is interrupted
+ */
+export async function readLog(
+  flags: Readonly<Record<string, unknown>>,
+  needs: 'feeds' | 'nothing',
+  context: CommandContext,
+  work: (open: OpenLog, config: Config) => Promise<number>,
+): Promise<number> {
+  const { env, cwd, signal, logging } = context;
+  const config = loadConfig({ flags, env, cwd }, needs);
+  context.hide(config.secrets);
+  const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
+  const open = openLog(config, { signal, logger });
+  try {
+    return await work(open, config);
+  } catch (error) {
+    if (signal.aborted) return 0;
+    if (!(error instanceof HighwaterError)) throw error;
+    const now = 'Nothing more is shown. This command touches no publisher.';
+    throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
+  } finally {
+    await open.commitLog.close();
+  }
+}
+
+export interface OpenRegistry {
+  readonly registry: SchemaRegistry;
+  /** Where the registry is, for people. */
+  readonly place: string;
+  close(): Promise<void>;
+}
+
+/**
+ * The registry that the settings name, without the log: a server if its address is set, otherwise the registry of the embedded
+ * log. This registry may register, and holds subjects to FULL_TRANSITIVE.
+ */
+export function openRegistry(
+  { schemaRegistry, dataDir }: Config,
+  { logger, signal }: Pick<OpenLogOptions, 'logger' | 'signal'>,
+): OpenRegistry {
+  if (schemaRegistry !== null) {
+    const config = { ...schemaRegistry, registration: 'register' } as const;
+    const registry = onKafka().confluentRegistry(config, { logger, signal, weakerLevel: 'raise' });
+    return { registry, place: schemaRegistry.url, close: async () => {} };
+  }
+  const { registry, commitLog } = openLocalLog({ dataDir, logger });
+  return { registry, place: path.join(dataDir, 'highwater.db'), close: () => commitLog.close() };
+}
+
+/** Loaded only when it is needed: the clients of Kafka and of its registry are a third of what a command loads. */
+function onKafka() {
+  const {
+    confluentRegistry,
+  }: typeof import('../../avro/registry/confluent-registry') = require('../../avro/registry/confluent-registry');
+  const { openKafkaLog }: typeof import('../../log/kafka/kafka-log') = require('../../log/kafka/kafka-log');
+  return { confluentRegistry, openKafkaLog };
 }

@@ -12,6 +12,7 @@ import { instanceName } from '../../runtime/worker';
 import { createRedactor } from '../../secrets/redaction';
 import { type OpenLog, openLog } from '../log/open-log';
 import type { CommandContext } from '../process/command-context';
+import { feedNamed } from '../process/usage';
 import { type ProgressScreen, progressScreen } from '../progress/progress-screen';
 import { publisherProgress } from '../progress/publisher-progress';
 import { type OperationReport, operationReport } from './operation-report';
@@ -35,8 +36,8 @@ interface Operation extends OpenLog {
 }
 
 /**
- * Has a command carried out: by the publisher that owns the feed, wherever it runs, or, when there is none, by acquiring the
- * feed here.
+ * Carries out a command: the publisher that owns the feed does it, wherever it runs; if there is none, this process acquires the
+ * feed.
  * @returns exit code
  */
 export async function operate(
@@ -47,22 +48,16 @@ export async function operate(
 ): Promise<number> {
   const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'feeds');
   context.hide(config.secrets);
-  const feed = configuredFeed(feedName, config);
-  // What it came to is printed: the log is for what goes wrong.
+  const feed = feedNamed(feedName, config.feeds, 'No request was sent.');
+  // The outcome is printed; the log is only for what goes wrong.
   const level = config.log.level === 'info' ? 'warn' : config.log.level;
   const screen = progressScreen(context, flags.json !== true && config.log.format === 'pretty');
   const logger = createLogger({ ...config.log, level, secrets: config.secrets, ...screen.logging });
   const open = openLog(config, { logger, signal: context.signal, instance: instanceName() });
-  // The reason of a command that failed may be anybody's text.
+  // The reason of a failed command may hold text of another server.
   const redact = createRedactor(config.secrets);
   const print = (text: string): Promise<void> => context.print(redact(text));
-  const report = operationReport(
-    feed.name,
-    command,
-    flags.json === true,
-    { print, stdout: context.stdout },
-    screen,
-  );
+  const report = operationReport(feed.name, command, flags.json === true, { ...context, print }, screen);
   const operation = { ...open, feed, command, config, flags, logger, context, report, screen };
   try {
     await assertPublished(operation);
@@ -79,20 +74,10 @@ export async function operate(
   }
 }
 
-/** The operator has left; what was to be said is said. */
+/** The operator has stopped waiting, and has been told what follows. */
 class Left extends Error {}
 
-function configuredFeed(name: string, { feeds }: Config): Feed {
-  const feed = feeds.find((one) => one.name === name);
-  if (feed !== undefined) return feed;
-  const names = feeds.map((one) => one.name).join(', ');
-  throw new HighwaterError('USAGE_INVALID', `there is no feed ${name}; there are ${names}`, {
-    now: 'Nothing was asked of anybody.',
-    remedy: 'Name one of them, or enable it (HIGHWATER_FEEDS).',
-  });
-}
-
-/** Else a wrong folder or prefix would get a log of its own. */
+/** Without this check a wrong folder or prefix would get a new log. */
 async function assertPublished({ commitLog, context, feed, config, place }: Operation): Promise<void> {
   const names = await unlessAborted(commitLog.topicNames(), context.signal);
   const { sourceOffset } = feedTopics(feed, config.topicPrefix);
@@ -102,13 +87,13 @@ async function assertPublished({ commitLog, context, feed, config, place }: Oper
       ? `there is no log in ${place} yet`
       : `the log in ${place} has no topic ${sourceOffset.name}: nothing of feed ${feed.name} was published there`;
   throw new HighwaterError('LOG_MISSING', what, {
-    now: 'Nothing was asked of anybody.',
+    now: 'No request was sent.',
     remedy:
       'Name the log that a publisher writes to (HIGHWATER_DATA_DIR, or KAFKA_BROKERS; HIGHWATER_TOPIC_PREFIX), or start one (`highwater run`).',
   });
 }
 
-/** @returns null when no publisher has the request, nor will have it */
+/** @returns null when no publisher has the request or will get it */
 async function askPublisher(operation: Operation): Promise<Outcome | null> {
   const { config, feed, command, flags, context, report, screen, commitLog, registry } = operation;
   if (!publisherMayRun(config)) return null;
@@ -127,8 +112,7 @@ async function askPublisher(operation: Operation): Promise<Outcome | null> {
     context.signal,
   ).catch((error: unknown) => {
     if (!(error instanceof HighwaterError) || error.code === 'COMMAND_UNANSWERED') throw error;
-    const now =
-      'The command ends here. A publisher that has the request all the same may still carry it out.';
+    const now = 'The command ends here. A publisher that did get the request may still carry it out.';
     throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
   });
   switch (answer.kind) {
@@ -136,17 +120,19 @@ async function askPublisher(operation: Operation): Promise<Outcome | null> {
       return answer.outcome;
     case 'left':
       screen.write(
-        `highwater: ${answer.owner} goes on with ${command.name} of ${feed.name}; its answer is not waited for.\n`,
+        `highwater: ${answer.owner} goes on with ${command.name} of ${feed.name}; this command does not wait for the answer.\n`,
       );
       throw new Left();
     case 'not accepted':
       if (!context.signal.aborted) return null;
-      screen.write(`highwater: ${command.name} of ${feed.name} is withdrawn: nobody had accepted it.\n`);
+      screen.write(
+        `highwater: ${command.name} of ${feed.name} is withdrawn: no publisher had accepted it.\n`,
+      );
       throw new Left();
   }
 }
 
-/** The embedded log tells who publishes there, and the system whether it runs. */
+/** The embedded log names its publisher, and the operating system tells whether that process runs. */
 function publisherMayRun({ kafka, dataDir }: Config): boolean {
   if (kafka !== null) return true;
   const { owner, ownerRuns } = examineLocalLog(dataDir);
@@ -155,7 +141,7 @@ function publisherMayRun({ kafka, dataDir }: Config): boolean {
 
 async function actHere(operation: Operation): Promise<Outcome> {
   const { feed, command, flags, logger, context, report, commitLog, registry } = operation;
-  // Only who acts as a publisher needs to reach the API.
+  // Only a process that acts as a publisher needs the API.
   const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'api');
   const { onRestore } = publisherProgress(operation.screen, logger);
   const deps = { log: commitLog, registry, logger, onRestore, instance: instanceName() };

@@ -3,12 +3,11 @@ import type { CommandContext } from '../process/command-context';
 import type { ProgressScreen } from '../progress/progress-screen';
 import { operationText } from '../progress/progress-text';
 import { harmless, wrapped } from '../terminal/cells';
-import { widthOf } from '../terminal/terminal';
 
-/** What is shown of a command while it is carried out, and at its end. */
+/** Shows the progress and the outcome of a command. */
 export interface OperationReport {
   readonly accepted: (owner: string) => void;
-  /** No publisher has the feed: it is acquired here. */
+  /** No publisher has the feed, so this process acquires it. */
   readonly acting: () => void;
   readonly progress: (summary: string, facts: Facts) => void;
   /** @returns exit code @throws the error of a command that failed */
@@ -31,7 +30,7 @@ export function operationReport(
   feed: string,
   { name }: Command,
   json: boolean,
-  { print, stdout }: Pick<CommandContext, 'print' | 'stdout'>,
+  { print, width }: Pick<CommandContext, 'print' | 'width'>,
   screen: Pick<ProgressScreen, 'set' | 'write' | 'end'>,
 ): OperationReport {
   const nothing = { owner: null, summary: null, facts: {}, error: null };
@@ -42,7 +41,7 @@ export function operationReport(
     const whole: ReportLine = { kind, feed, command: name, ...nothing, ...rest };
     await print(`${JSON.stringify(whole)}\n`);
   }
-  /** What it comes to goes to stdout; who does it and how it goes, to stderr. */
+  /** The outcome goes to stdout; the owner and the progress go to stderr. */
   function said(line: Partial<ReportLine> & Pick<ReportLine, 'kind'>, text: string): void {
     if (json) void printed(line);
     else screen.write(`${text}\n`);
@@ -50,7 +49,7 @@ export function operationReport(
   function progressed(summary: string, facts: Facts): void {
     const write = (): void => screen.write(`${summary}\n`);
     const toldMs = Date.now();
-    // Not how it goes, but what became of an earlier one.
+    // This is no progress, but the end of an earlier backfill.
     if ('givenUpFrom' in facts) write();
     else screen.set(name, (nowMs) => operationText(name, feed, { summary, facts }, nowMs - toldMs), write);
   }
@@ -63,7 +62,7 @@ export function operationReport(
         `No publisher has accepted ${name} of ${feed}: this command acquires the feed.`,
       ),
     progress(summary, facts) {
-      // The owner repeats itself to show that it lives.
+      // The owner repeats its progress as a sign of life.
       const line = JSON.stringify([summary, facts]);
       if (line === last) return;
       last = line;
@@ -75,8 +74,8 @@ export function operationReport(
       if (outcome.ok) {
         const { summary, facts } = outcome;
         if (json) await printed({ kind: 'done', summary, facts });
-        else await print(`${wrapped(harmless(summary), widthOf(stdout)).join('\n')}\n`);
-        // Carried out, but for deletes that wait for an operator: a script has to notice.
+        else await print(`${wrapped(harmless(summary), width()).join('\n')}\n`);
+        // If deletes wait for an operator, a script must notice.
         return facts.withheld === true && facts.dryRun !== true ? 1 : 0;
       }
       const { code, message, remedy } = outcome.error;

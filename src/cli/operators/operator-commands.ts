@@ -1,13 +1,13 @@
 import { Command, Option } from 'commander';
 import type { Command as FeedCommand } from '../../commands/command';
-import { configOptions } from '../../config/command-options';
-import { HighwaterError } from '../../errors';
+import { addSettings } from '../../config/command-options';
 import type { RunCommand } from '../process/command-context';
 import { dateValue, durationValue, wholeNumberValue } from '../process/option-values';
+import { usageError } from '../process/usage';
 import { confirmReset } from './confirm-reset';
 import { type OperateFlags, operate } from './operate';
 
-/** What an operator asks of one feed: `pause ipos`, `reset ipos --yes`, `dead-letters retry ipos`. */
+/** Commands for one feed: `pause ipos`, `reset ipos --yes`. */
 export function operatorCommands(run: RunCommand): Command[] {
   return [
     simple(run, { name: 'pause' }),
@@ -19,10 +19,10 @@ export function operatorCommands(run: RunCommand): Command[] {
   ];
 }
 
-/** `dead-letters retry`, for the command that has what concerns dead letters. */
+/** `dead-letters retry`. */
 export function retryDeadLettersCommand(run: RunCommand): Command {
   return simple(run, { name: 'retry-dead-letters' }, 'retry').description(
-    'Try the dead letters of a feed again, with the code and schemas of today.',
+    'Try the dead letters of a feed again with the current code and schemas.',
   );
 }
 
@@ -58,10 +58,10 @@ interface ReconcileFlags extends OperateFlags {
 
 function reconcileCommand(run: RunCommand): Command {
   return ofFeed('reconcile')
-    .option('--dry-run', 'Say what would be published, and publish nothing')
+    .option('--dry-run', 'Show what would be published, and publish nothing')
     .option(
       '--allow-deletes <count>',
-      'Delete so many records at most, also where that is a large share of the feed',
+      'Delete at most this many records, even if they are a large share of the feed',
       wholeNumberValue(0, Number.MAX_SAFE_INTEGER),
     )
     .action((feed: string, flags: ReconcileFlags) => {
@@ -84,10 +84,11 @@ function backfillCommand(run: RunCommand): Command {
       run((context) => {
         const { from, to } = flags;
         if (from > to) {
-          throw new HighwaterError('USAGE_INVALID', `--from ${from} is after --to ${to}`, {
-            now: 'Nothing was asked of anybody.',
-            remedy: 'Give the first day and the last day, both included.',
-          });
+          throw usageError(
+            `--from ${from} is after --to ${to}`,
+            'No request was sent.',
+            'Give the first day and the last day, both included.',
+          );
         }
         return operate(feed, { name: 'backfill', from, to }, flags, context);
       }),
@@ -99,7 +100,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   reconcile: [
     'reconcile ipos --dry-run             what would be published',
     'reconcile ipos',
-    'reconcile ipos --allow-deletes 120   when so many are really gone',
+    'reconcile ipos --allow-deletes 120   if so many records are really gone',
   ],
   backfill: ['backfill insights --from 2020-01-01 --to 2020-12-31'],
   retry: ['dead-letters list ipos', 'dead-letters retry ipos'],
@@ -110,20 +111,19 @@ function ofFeed(name: string): Command {
     .argument('<feed>', 'such as ipos')
     .option('--json', 'One JSON object a line')
     .addOption(
-      new Option('--wait <duration>', 'How long a publisher has to accept it')
+      new Option('--wait <duration>', 'How long to wait for a publisher to accept the command')
         .argParser(durationValue)
         .default(10_000, '10s'),
     );
-  for (const option of configOptions(['dataDir', 'topicPrefix', 'appId', 'apiUrl']))
-    command.addOption(option);
-  return command.addHelpText(
+  return addSettings(command, ['dataDir', 'topicPrefix', 'appId', 'apiUrl']).addHelpText(
     'after',
     `
-The publisher that owns the feed carries it out and answers. When none runs, this command acquires the feed and does it
-itself; then it needs the API as a publisher does (HIGHWATER_API_URL, HIGHWATER_API_TOKEN). Ctrl-C ends the waiting alone:
-a publisher that has accepted goes on.
+The publisher that owns the feed carries out the command and answers. If no publisher runs, this command acquires the feed and
+does the work itself; then it needs the API like a publisher (HIGHWATER_API_URL, HIGHWATER_API_TOKEN). Ctrl-C ends only the
+waiting: a publisher that has accepted the command goes on.
 
-Exit code 0 when it is carried out, 1 when it is not, or when deletes wait for an operator; 2 for a wrong command line.
+The exit code is 0 when the command was carried out, 1 when it was not or when deletes wait for an operator, and 2 for a wrong
+command line.
 
 Examples:
 ${(examples[name] ?? [`${name} ipos`]).map((example) => `  $ npx highwater ${example}`).join('\n')}`,

@@ -3,7 +3,7 @@ import { environmentSecrets } from '../../config/environment-secrets';
 import type { HighwaterError } from '../../errors';
 import type { LoggerOptions } from '../../logging/logger';
 import { wantsColor } from '../../logging/wants-color';
-import { type Input, type Output, writeError } from '../terminal/terminal';
+import { type Input, type Output, widthOf, writeError } from '../terminal/terminal';
 import type { Interruption } from './interruption';
 
 /** Everything a command line gets from the process that it runs in. */
@@ -21,17 +21,21 @@ export interface Surroundings {
 
 /** What every command works with. */
 export interface CommandContext extends Omit<Surroundings, 'args' | 'interruption'>, Interruption {
-  /** Aborted by the first SIGINT or SIGTERM, when the terminal closes (SIGHUP), and when nobody reads stdout any more. */
+  /** Aborted by the first SIGINT or SIGTERM, when the terminal closes (SIGHUP), and when the reader of stdout has gone. */
   readonly signal: AbortSignal;
+  /** Whether stdout is coloured. */
+  readonly color: boolean;
+  /** Cells of a line on stdout; Infinity if stdout is not a terminal. */
+  width(): number;
   /** For `createLogger`. */
   readonly logging: Required<Pick<LoggerOptions, 'stream' | 'color'>>;
   /** Writes to stdout; resolves when there is room for more. */
   print(text: string): Promise<void>;
   /** Writes to stderr. */
   note(text: string): void;
-  /** Writes an error to stderr, and the command goes on. */
+  /** Writes an error to stderr; the command goes on. */
   report(error: HighwaterError): void;
-  /** Keeps secrets out of what is said when the command ends by an error. */
+  /** Keeps these secrets out of the error that ends the command. */
   hide(secrets: readonly string[]): void;
 }
 
@@ -46,11 +50,11 @@ export type RunCommand = (action: CommandAction) => Promise<void>;
  */
 export async function runCommand(action: CommandAction, surroundings: Surroundings): Promise<number> {
   const { env, cwd, stdin, stdout, stderr } = surroundings;
-  // Until the command has read its settings, and for good where these are wrong, or not read at all.
+  // These are hidden until the command has read its settings, and to the end if it reads none or they are wrong.
   const secrets = environmentSecrets(env);
   const stdoutClosed = new AbortController();
   stdout.on('error', () => stdoutClosed.abort());
-  // Nobody reads stderr any more (EPIPE), or its terminal is gone: no reason to stop publishing.
+  // If the reader of stderr (EPIPE) or its terminal has gone, publishing goes on.
   stderr.on('error', () => {});
 
   const report = (error: unknown): number => writeError(error, surroundings, secrets);
@@ -65,6 +69,8 @@ export async function runCommand(action: CommandAction, surroundings: Surroundin
       stderr,
       signal,
       report,
+      color: wantsColor(stdout, env),
+      width: () => widthOf(stdout),
       beforeExit: interruption.beforeExit,
       logging: { stream: stderr, color: wantsColor(stderr, env) },
       print: (text) => print(text, stdout, stdoutClosed.signal, signal),
@@ -76,7 +82,7 @@ export async function runCommand(action: CommandAction, surroundings: Surroundin
   }
 }
 
-/** A reader that is slower than the log holds the command up instead of filling the memory, until the signal. */
+/** A slow reader holds the command up until the signal; otherwise the text would pile up in memory. */
 async function print(text: string, stdout: Output, closed: AbortSignal, signal: AbortSignal): Promise<void> {
   if (closed.aborted || stdout.write(text) || signal.aborted) return;
   await once(stdout, 'drain', { signal }).catch(() => {});

@@ -1,24 +1,22 @@
-import type { Command, CommanderError } from 'commander';
 import { HighwaterError } from '../../errors';
-import { writeError } from '../terminal/terminal';
-import type { Surroundings } from './command-context';
 
-/** @returns exit code of a command line that asked for help or was wrong; commander has said nothing of the latter yet */
-export function reportUsage(
-  error: CommanderError,
-  commands: readonly Command[],
-  surroundings: Surroundings,
-): number {
-  if (error.exitCode === 0) return 0;
-  // No command at all: the help that commander has printed is the answer.
-  if (error.code === 'commander.help') return 2;
-  // What was given to a flag that is none may be a secret that somebody took to belong there.
-  const said = error.message
-    .replace(/^error: /, '')
-    .replace(/\s*\n\s*/g, ' ')
-    .replace(/^(unknown option '[^'=]*)=.*'/, "$1'");
-  const command = commands.find((one) => one.name() === surroundings.args[0]);
-  const help = command === undefined ? 'highwater --help' : `highwater ${command.name()} --help`;
-  const usage = new HighwaterError('USAGE_INVALID', said, { remedy: `See \`${help}\`.` });
-  return writeError(usage, surroundings);
+/** A wrong command line, in the three parts of every error. */
+export function usageError(what: string, now: string, remedy: string): HighwaterError {
+  return new HighwaterError('USAGE_INVALID', what, { now, remedy });
+}
+
+/** The feed of that name. @throws HighwaterError USAGE_INVALID */
+export function feedNamed<Feed extends { readonly name: string }>(
+  name: string,
+  feeds: readonly Feed[],
+  now: string,
+): Feed {
+  const found = feeds.find((feed) => feed.name === name);
+  if (found !== undefined) return found;
+  const names = feeds.map((feed) => feed.name).join(', ');
+  throw usageError(
+    `there is no feed ${name}; there are ${names}`,
+    now,
+    'Name one of these feeds, or enable the feed (HIGHWATER_FEEDS).',
+  );
 }

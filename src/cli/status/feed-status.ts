@@ -1,22 +1,27 @@
+import { unlessAborted } from '../../async/wait';
+import type { Config } from '../../config/load-config';
+import { HighwaterError } from '../../errors';
 import { type FeedProblem, problemsOf } from '../../feed-status/problems';
+import { storedDeadLetters, storedOffsets } from '../../feed-status/stored';
 import { type FeedCondition, verdictOf } from '../../feed-status/verdict';
 import type { Feed } from '../../feeds/feed';
 import type { LogSpace } from '../../log/local/file/reader-connection';
 import { describeProgress } from '../../pipeline/rounds/backfill';
 import type { SourceOffset } from '../../state/source-offset';
+import type { OpenLog } from '../log/open-log';
 
-/** Where a feed stands: the contract of `status --json`, with these members in this order; later ones come at the end. */
+/** The status of a feed: the contract of `status --json`, with these members in this order. New members go to the end. */
 export interface FeedStatus {
   readonly feed: string;
-  /** The live instance that has it; null: nobody. */
+  /** The live instance that has the feed; null: none has it. */
   readonly owner: string | null;
   /** The last complete scan is older than three poll intervals, and the feed is not paused. */
   readonly behind: boolean;
-  /** Unix seconds, as the vendor counts `updated`; null: nothing was read yet. */
+  /** Unix seconds of the vendor's clock (`updated`); null: nothing has been read. */
   readonly high_water_mark: number | null;
   readonly last_complete_scan_ms: number | null;
   readonly seconds_since_complete_scan: number | null;
-  /** Of the publisher, as it committed it last; of this command's own settings when the log does not have it. */
+  /** The interval that the publisher last committed; if the log has none, that of this command's settings. */
   readonly poll_interval_ms: number;
   readonly records: number;
   readonly commit: number;
@@ -25,15 +30,14 @@ export interface FeedStatus {
   readonly snapshot: SourceOffset['snapshot'];
   readonly backfill: { readonly from: string; readonly to: string } | null;
   readonly paused: boolean;
-  /** Code of the error for which the feed waits for somebody. */
+  /** Code of the error that parked the feed. */
   readonly parked: string | null;
   /** `CODE: what happened` */
   readonly last_error: string | null;
-  /** How many are kept. */
   readonly dead_letters: number;
-  /** How much of the backfill is read, 0 to 1; null: none runs. */
+  /** Share of the backfill that is read, 0 to 1; null: none runs. */
   readonly backfill_done: number | null;
-  /** As `/readyz` has it. */
+  /** The same as in `/readyz`. */
   readonly condition: FeedCondition;
   /** For people, without the feed's name. */
   readonly reason: string;
@@ -51,7 +55,7 @@ export interface FeedStatus {
 
 /** What the log and the settings have of a feed. */
 export interface KnownOfFeed {
-  /** What it committed last, null: nothing yet. */
+  /** The last committed offset; null: none. */
   readonly offset: SourceOffset | null;
   readonly owner: string | null;
   readonly deadLetters: number;
@@ -97,4 +101,35 @@ export function feedStatus(
     log_bytes: space?.total ?? null,
     log_free_bytes: space?.free ?? null,
   };
+}
+
+/**
+ * Reads the status of each feed from the log.
+ * @throws HighwaterError LOG_MISSING, and what the log, the registry and the group of publishers throw; the signal's reason
+ */
+export async function readStatus(
+  config: Config,
+  open: OpenLog,
+  signal: AbortSignal,
+): Promise<readonly FeedStatus[]> {
+  const names = await unlessAborted(open.commitLog.topicNames(), signal);
+  if (names === null) throw new HighwaterError('LOG_MISSING', `there is no log in ${open.place} yet`);
+  const inLog = new Set(names);
+  const [offsets, letters, owners] = await Promise.all([
+    storedOffsets(config, inLog, open, signal),
+    storedDeadLetters(config, inLog, open, signal),
+    open.commitLog.owners(
+      config.feeds.map(({ name }) => name),
+      signal,
+    ),
+  ]);
+  signal.throwIfAborted();
+  const space = open.space?.() ?? null;
+  const now = Date.now();
+  return config.feeds.map((feed) => {
+    const offset = offsets.get(feed.name) ?? null;
+    const owner = owners.get(feed.name) ?? null;
+    const deadLetters = letters?.get(feed.name) ?? 0;
+    return feedStatus(feed, { offset, owner, deadLetters, api: feed.apiUrl ?? config.apiUrl, space }, now);
+  });
 }

@@ -1,15 +1,13 @@
 import { pause } from '../../async/wait';
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
-import { wantsColor } from '../../logging/wants-color';
 import { problemLines, statusLines } from '../lines/status-table';
 import type { OpenLog } from '../log/open-log';
 import type { CommandContext } from '../process/command-context';
 import { liveRegion } from '../terminal/live-region';
 import { painted, type Span, span } from '../terminal/spans';
-import { canRedraw, widthOf } from '../terminal/terminal';
-import type { FeedStatus } from './feed-status';
-import { readStatus } from './read-status';
+import { canRedraw } from '../terminal/terminal';
+import { type FeedStatus, readStatus } from './feed-status';
 
 interface WatchOptions {
   readonly everyMs: number;
@@ -17,8 +15,8 @@ interface WatchOptions {
 }
 
 /**
- * Shows the status again and again until the signal: in one place on a terminal, elsewhere a block, or its JSON lines, each
- * time. A log that cannot be read just now is said and asked again.
+ * Shows the status repeatedly until the signal: on a terminal in one place, otherwise as a block or as JSON lines each time.
+ * If the log cannot be read, the error is shown and the log is asked again.
  * @returns exit code
  */
 export async function watchStatus(
@@ -27,11 +25,10 @@ export async function watchStatus(
   { everyMs, json }: WatchOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { stdout, env, signal } = context;
-  const color = wantsColor(stdout, env);
+  const { stdout, env, signal, color } = context;
   const region = !json && canRedraw(stdout, env) ? liveRegion(stdout, color, context.beforeExit) : null;
   const every = everyMs % 1_000 === 0 ? `${everyMs / 1_000} s` : `${everyMs} ms`;
-  /** Of another size, the lines are other ones. */
+  /** A terminal of another size needs other lines. */
   let redraw = (): void => undefined;
   const onResize = (): void => redraw();
   stdout.on('resize', onResize);
@@ -47,7 +44,7 @@ export async function watchStatus(
         redraw = () => region.show([...linesFor(found, Date.now()), [], footer(atMs)]);
         redraw();
       } else {
-        const text = linesFor(found, atMs).map((line) => `${painted(line, widthOf(stdout), color)}\n`);
+        const text = linesFor(found, atMs).map((line) => `${painted(line, context.width(), color)}\n`);
         await context.print(`${new Date(atMs).toISOString()}\n${text.join('')}\n`);
       }
       await pause(everyMs, signal);
@@ -69,7 +66,7 @@ export async function watchStatus(
   }
   function linesFor(found: readonly FeedStatus[] | HighwaterError, nowMs: number): Span[][] {
     // The last column of a terminal that is drawn over stays free.
-    const width = widthOf(stdout) - (region === null ? 0 : 1);
+    const width = context.width() - (region === null ? 0 : 1);
     if (!(found instanceof HighwaterError)) return statusLines(found, { nowMs, width });
     const { code, message, remedy } = found;
     return problemLines({ mark: '✗', style: 'red', texts: [`${code}: ${message}`], remedy }, width);
