@@ -1,5 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
-import { readToken } from './files/token';
+import { readSecret } from './files/secrets';
 import type { Mistake } from './mistake';
 import type { ReadSettings } from './raw-settings';
 
@@ -22,7 +22,7 @@ export interface ReadHttp {
 /** What other machines can reach needs a token. */
 export function readHttp(read: ReadSettings, cwd: string): ReadHttp {
   const { httpPort: port, httpHost: host } = read.values;
-  const { token, mistakes } = readToken(read, cwd, 'httpToken');
+  const { token, mistakes } = readSecret(read, cwd, 'httpToken');
   const isSet = read.origins.has('httpToken') || read.origins.has('httpTokenFile');
   if (port === null || isSet || isLoopback(host)) {
     return { http: port === null ? null : { host, port, token }, token, mistakes };

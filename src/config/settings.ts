@@ -28,6 +28,10 @@ interface Row {
   readonly secret?: boolean;
 }
 
+const file = (doc: string) => ({ value: 'file', schema: text('the path of a file'), doc });
+const user = (doc: string) => ({ value: 'name', schema: text('the name of a user'), doc });
+const secretText = (doc: string) => ({ schema: password(), doc, secret: true });
+
 const topicText = 'letters, digits, dots, dashes and underscores, at most 100';
 
 /** Everything that can be set, by its key in `highwater.yaml`: the source of validation, `--help` and `docs/configuration.md`. */
@@ -42,16 +46,10 @@ const table = {
     doc: 'Access token of the API. This or a token file is needed. No flag, since other users of the machine could read it there.',
     secret: true,
   },
-  apiTokenFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'File that holds the token and nothing else, such as a mounted secret.',
-  },
-  apiCaFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'Certificates (PEM) of authorities to trust at the API, besides those that Node.js comes with.',
-  },
+  apiTokenFile: file('File that holds the token and nothing else, such as a mounted secret.'),
+  apiCaFile: file(
+    'Certificates (PEM) of authorities to trust at the API, besides those that Node.js comes with.',
+  ),
   enabledFeeds: {
     value: 'names',
     schema: list('names of feeds, such as ipos,insights'),
@@ -90,52 +88,22 @@ const table = {
     default: 'no',
     doc: 'Encrypt connections to the brokers. Setting any of the files below means yes.',
   },
-  kafkaSslCaFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'Certificates (PEM) to trust instead of those that Node.js knows.',
-  },
-  kafkaSslCertFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'Certificate (PEM) of this client, for brokers that ask for one; with its key.',
-  },
-  kafkaSslKeyFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'Key (PEM) of the certificate.',
-  },
-  kafkaSslKeyPassword: {
-    schema: password(),
-    doc: 'Password of an encrypted key.',
-    secret: true,
-  },
-  kafkaSslKeyPasswordFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'File that holds that password and nothing else.',
-  },
+  kafkaSslCaFile: file('Certificates (PEM) to trust instead of those that Node.js knows.'),
+  kafkaSslCertFile: file('Certificate (PEM) of this client, for brokers that ask for one; with its key.'),
+  kafkaSslKeyFile: file('Key (PEM) of the certificate.'),
+  kafkaSslKeyPassword: secretText('Password of an encrypted key.'),
+  kafkaSslKeyPasswordFile: file('File that holds that password and nothing else.'),
   kafkaSaslMechanism: {
     value: 'name',
     schema: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']),
     default: 'plain',
     doc: 'How to log in to the brokers, when a user is set: `plain`, `scram-sha-256` or `scram-sha-512`.',
   },
-  kafkaSaslUsername: {
-    value: 'name',
-    schema: text('the name of a user'),
-    doc: 'User to log in as.',
-  },
-  kafkaSaslPassword: {
-    schema: password(),
-    doc: 'Password of the user. No flag, since other users of the machine could read it there.',
-    secret: true,
-  },
-  kafkaSaslPasswordFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'File that holds that password and nothing else.',
-  },
+  kafkaSaslUsername: user('User to log in as.'),
+  kafkaSaslPassword: secretText(
+    'Password of the user. No flag, since other users of the machine could read it there.',
+  ),
+  kafkaSaslPasswordFile: file('File that holds that password and nothing else.'),
   kafkaSessionTimeout: {
     value: 'duration',
     schema: duration(500),
@@ -153,21 +121,9 @@ const table = {
     schema: bareUrl(),
     doc: 'Base address of the Confluent-compatible registry; needed with Kafka.',
   },
-  schemaRegistryUsername: {
-    value: 'name',
-    schema: text('the name of a user'),
-    doc: 'User at the registry (HTTP basic authentication).',
-  },
-  schemaRegistryPassword: {
-    schema: password(),
-    doc: 'Password of the user at the registry.',
-    secret: true,
-  },
-  schemaRegistryPasswordFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'File that holds that password and nothing else.',
-  },
+  schemaRegistryUsername: user('User at the registry (HTTP basic authentication).'),
+  schemaRegistryPassword: secretText('Password of the user at the registry.'),
+  schemaRegistryPasswordFile: file('File that holds that password and nothing else.'),
   schemaRegistration: {
     value: 'way',
     schema: oneOf(['register', 'lookup']),
@@ -241,11 +197,7 @@ const table = {
     doc: 'Token that the dashboard and `/metrics` ask for (`Authorization: Bearer …`). Health is open without it.',
     secret: true,
   },
-  httpTokenFile: {
-    value: 'file',
-    schema: text('the path of a file'),
-    doc: 'File that holds that token and nothing else.',
-  },
+  httpTokenFile: file('File that holds that token and nothing else.'),
   logLevel: {
     value: 'level',
     schema: oneOf(['error', 'warn', 'info', 'debug']),

@@ -1,22 +1,25 @@
 import { z } from 'zod';
 
 /**
- * The types of settings, as schemas that take the text of flags, variables and the file. The message of each is what an
- * error says was expected.
+ * The types of settings, as schemas that take the text of flags, variables and the file. The message of each schema says what was
+ * expected.
  */
 const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const longTimes: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 };
 const bytes: Readonly<Record<string, number>> = {
-  ...{ KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 },
-  ...{ KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824 },
+  KB: 1_000,
+  MB: 1_000_000,
+  GB: 1_000_000_000,
+  KiB: 1_024,
+  MiB: 1_048_576,
+  GiB: 1_073_741_824,
 };
 
-/** `500ms`, `60s`, `5m`, `1h` as milliseconds. */
-export function duration(atLeastMs: number, example = '500ms, 60s or 5m') {
-  const error = `a duration such as ${example}, at least ${atLeastMs} ms and at most 24 h`;
-  return z.string({ error }).transform((text, context) => {
-    const value = withUnit(text, milliseconds);
-    if (value !== null && value >= atLeastMs && value <= 86_400_000) return Math.round(value);
+/** A text that `read` makes a value of; `error` says what was expected if it returns null. */
+function read<Value>(error: string, parse: (text: string) => Value | null) {
+  return z.string({ error }).transform((text, context): Value => {
+    const value = parse(text);
+    if (value !== null) return value;
     context.addIssue({ code: 'custom', message: error });
     return z.NEVER;
   });
@@ -24,34 +27,35 @@ export function duration(atLeastMs: number, example = '500ms, 60s or 5m') {
 
 /** `12h`, `30d` as milliseconds. */
 export function age() {
-  const error = 'an age such as 12h or 30d, from 1h to 36500d';
-  return z.string({ error }).transform((text, context) => {
+  return read('an age such as 12h or 30d, from 1h to 36500d', (text) => {
     const value = withUnit(text, longTimes);
-    if (value !== null && value >= longTimes.h! && value <= 36_500 * longTimes.d!) return Math.round(value);
-    context.addIssue({ code: 'custom', message: error });
-    return z.NEVER;
+    return value !== null && value >= longTimes.h! && value <= 36_500 * longTimes.d!
+      ? Math.round(value)
+      : null;
   });
 }
 
-/** A duration of whole seconds, since that is as fine as the vendor's clock is. */
-export function wholeSeconds() {
-  const error = 'a duration of whole seconds such as 5s, 2m or 1h, at most 24 h';
-  return z.string({ error }).transform((text, context) => {
+/** `500ms`, `60s`, `5m`, `1h` as milliseconds. */
+export function duration(atLeastMs: number, example = '500ms, 60s or 5m') {
+  return read(`a duration such as ${example}, at least ${atLeastMs} ms and at most 24 h`, (text) => {
     const value = withUnit(text, milliseconds);
-    if (value !== null && value % 1_000 === 0 && value <= 86_400_000) return value / 1_000;
-    context.addIssue({ code: 'custom', message: error });
-    return z.NEVER;
+    return value !== null && value >= atLeastMs && value <= 86_400_000 ? Math.round(value) : null;
+  });
+}
+
+/** A duration in whole seconds, because the vendor's clock is no finer. */
+export function wholeSeconds() {
+  return read('a duration of whole seconds such as 5s, 2m or 1h, at most 24 h', (text) => {
+    const value = withUnit(text, milliseconds);
+    return value !== null && value % 1_000 === 0 && value <= 86_400_000 ? value / 1_000 : null;
   });
 }
 
 /** `64MB`, `512KiB` as bytes. */
 export function byteSize(atLeast: number, atMost: number) {
-  const error = `a size such as 64MB or 512KiB, from ${atLeast} to ${atMost} bytes`;
-  return z.string({ error }).transform((text, context) => {
+  return read(`a size such as 64MB or 512KiB, from ${atLeast} to ${atMost} bytes`, (text) => {
     const value = withUnit(text, bytes);
-    if (value !== null && value >= atLeast && value <= atMost) return Math.floor(value);
-    context.addIssue({ code: 'custom', message: error });
-    return z.NEVER;
+    return value !== null && value >= atLeast && value <= atMost ? Math.floor(value) : null;
   });
 }
 
@@ -84,7 +88,7 @@ export function matching(pattern: RegExp, error: string) {
   return text(error).pipe(z.string().regex(pattern, { error }));
 }
 
-/** A shorter secret is a part of ordinary words, which would all be taken out of what is printed. */
+/** A shorter secret can be a part of ordinary words, which redaction would then remove from the output. */
 export const leastSecretCharacters = 4;
 const tooShort = 'a shorter one is a part of ordinary words, which would be hidden with it';
 
@@ -113,7 +117,7 @@ export function addresses(error: string) {
   );
 }
 
-/** `yes` or `no`, or as YAML and other programs have it: `true`, `false`. */
+/** `yes` or `no`; also `true` or `false`, as in YAML and other programs. */
 export function yesOrNo(error = 'yes or no') {
   return z.union([z.boolean(), z.string()], { error }).transform((value, context) => {
     const word = String(value).trim().toLowerCase();
@@ -124,16 +128,14 @@ export function yesOrNo(error = 'yes or no') {
   });
 }
 
-/** An http or https address that carries nothing but a place, without its closing slashes. */
+/** An http or https address without user, query or fragment; closing slashes are removed. */
 export function bareUrl() {
   const error =
     'an address such as https://api.example.com, of http or https, without user, query or fragment';
-  return z.string({ error }).transform((value, context) => {
-    const url = URL.canParse(value) ? new URL(value) : null;
-    const bare = url !== null && !/[?#]/.test(value) && url.username === '' && url.password === '';
-    if (bare && (url.protocol === 'http:' || url.protocol === 'https:')) return url.href.replace(/\/+$/, '');
-    context.addIssue({ code: 'custom', message: error });
-    return z.NEVER;
+  return read(error, (text) => {
+    const url = URL.canParse(text) ? new URL(text) : null;
+    if (url === null || /[?#]/.test(text) || url.username !== '' || url.password !== '') return null;
+    return /^https?:$/.test(url.protocol) ? url.href.replace(/\/+$/, '') : null;
   });
 }
 

@@ -3,7 +3,7 @@ import { readText } from '../../bytes/read-text';
 import type { AuthScheme } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import { type ApiAccess, usualAuth } from '../../source/api-access';
-import { fileCalled } from '../files/token';
+import { fileCalled } from '../files/secrets';
 import type { Mistake } from '../mistake';
 import { settings } from '../settings';
 

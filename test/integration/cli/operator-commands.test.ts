@@ -50,7 +50,7 @@ describe('with a publisher at work', () => {
 
     expect((await asking.ended()).code).toBe(1);
     expect(asking.stderr()).toMatch(
-      new RegExp(`:${running.pid} goes on with reconcile of ipos; its answer is not waited for`),
+      new RegExp(`:${running.pid} goes on with reconcile of ipos; this command does not wait for the answer`),
     );
     api().clearFaults();
     await stillPolled('ipos');

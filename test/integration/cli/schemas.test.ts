@@ -202,7 +202,7 @@ describe('schemas check --history', () => {
   it('says so when there is no such folder', async () => {
     const { code, err } = await schemas(['check', '--history', 'nowhere']);
     expect(code).toBe(2);
-    expect(err).toMatch(/^error USAGE_INVALID[\s\S]*nowhere is no folder/);
+    expect(err).toMatch(/^error USAGE_INVALID[\s\S]*nowhere is not a folder/);
   });
 });
 

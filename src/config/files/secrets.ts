@@ -2,30 +2,25 @@ import { isAbsolute, resolve } from 'node:path';
 import { readText } from '../../bytes/read-text';
 import { type Mistake, shown } from '../mistake';
 import type { ReadSettings } from '../raw-settings';
-import { settings } from '../settings';
+import { type SettingValues, settings } from '../settings';
 
-export interface ReadToken {
+export interface ReadSecret {
   readonly token: string | null;
   readonly mistakes: readonly Mistake[];
 }
 
+const passwords = ['kafkaSslKeyPassword', 'kafkaSaslPassword', 'schemaRegistryPassword'] as const;
+
 /**
- * A token itself or out of its file: whichever is set nearer to the command line.
- * @param name of the setting; that of the file is the same with `File` behind it
+ * A secret or the content of its file: whichever is set nearer to the command line. Blanks around a token are ignored; a password
+ * file loses only the line break at its end.
+ * @param name of the setting; the setting of the file has the same name with `File` behind it
  */
-export function readToken(read: ReadSettings, cwd: string, name: 'apiToken' | 'httpToken'): ReadToken {
-  return readSecret(read, cwd, name);
-}
-
-type Secret =
-  | 'apiToken'
-  | 'httpToken'
-  | 'kafkaSslKeyPassword'
-  | 'kafkaSaslPassword'
-  | 'schemaRegistryPassword';
-
-/** As `readToken` does; of a password file only the line break at its end is none of the password. */
-export function readSecret({ values, origins }: ReadSettings, cwd: string, name: Secret): ReadToken {
+export function readSecret(
+  { values, origins }: ReadSettings,
+  cwd: string,
+  name: 'apiToken' | 'httpToken' | (typeof passwords)[number],
+): ReadSecret {
   const file = `${name}File` as const;
   const isToken = name === 'apiToken' || name === 'httpToken';
   const what = isToken ? 'a token' : 'a password';
@@ -42,7 +37,7 @@ export function readSecret({ values, origins }: ReadSettings, cwd: string, name:
   const path = values[file];
   if (!useFile || path === null) return { token: values[name], mistakes: [] };
 
-  const mistake = (problem: string): ReadToken => ({
+  const mistake = (problem: string): ReadSecret => ({
     token: null,
     mistakes: [{ key: file, where: fromFile.where, problem }],
   });
@@ -51,7 +46,7 @@ export function readSecret({ values, origins }: ReadSettings, cwd: string, name:
   const content = isToken ? found.text.trim() : found.text.replace(/\r?\n$/, '');
   const parsed = settings[name].schema.safeParse(content);
   if (parsed.success) return { token: parsed.data as string, mistakes: [] };
-  // The expectation of the setting itself, without what was found.
+  // The error shows what was expected, never the secret.
   const [issue] = parsed.error.issues;
   return mistake(
     content === ''
@@ -60,8 +55,28 @@ export function readSecret({ values, origins }: ReadSettings, cwd: string, name:
   );
 }
 
-/** What is long and begins like no path may be the token itself, put where its file belongs. */
+/** A long value that does not look like a path may be the token itself, set in place of the file name. */
 export function fileCalled(path: string): string {
   const isPath = isAbsolute(path) || path.startsWith('.') || path.length < 16;
   return isPath ? `the file ${shown(path)}` : 'the file of that name';
+}
+
+/** The settings, with the passwords from files as if they had been set directly. */
+export function readPasswordFiles(
+  read: ReadSettings,
+  cwd: string,
+): { readonly read: ReadSettings; readonly mistakes: readonly Mistake[] } {
+  const values: { -readonly [Key in keyof SettingValues]: SettingValues[Key] } = { ...read.values };
+  const origins = new Map(read.origins);
+  const mistakes: Mistake[] = [];
+  for (const name of passwords) {
+    const file = origins.get(`${name}File`);
+    if (file === undefined) continue;
+    const found = readSecret(read, cwd, name);
+    mistakes.push(...found.mistakes);
+    values[name] = found.token;
+    // A password file that cannot be read is the mistake; the password does not count as missing.
+    if (file.rank < (origins.get(name)?.rank ?? Number.POSITIVE_INFINITY)) origins.set(name, file);
+  }
+  return { read: { ...read, values, origins }, mistakes };
 }
