@@ -1,4 +1,4 @@
-import { createLogger as createWinston, format, transports } from 'winston';
+import type { Logger as Winston } from 'winston';
 import { createRedactor } from '../secrets/redaction';
 import { plainValue } from './plain-value';
 import { prettyLine } from './pretty-line';
@@ -28,8 +28,25 @@ export interface LoggerOptions {
 }
 
 const reserved = new Set(['level', 'message', 'time']);
+const levels = { error: 0, warn: 1, info: 2, debug: 3 };
 
 export function createLogger(options: LoggerOptions): Logger {
+  const { level } = options;
+  let winston: Winston | null = null;
+  const write =
+    (at: LoggerOptions['level']) =>
+    (message: string, facts: LogFacts = {}) => {
+      if (levels[at] > levels[level]) return;
+      winston ??= openWinston(options);
+      // All facts go into one member, because winston would use a `message` or `stack` among them as its own.
+      winston.log({ level: at, message, facts });
+    };
+  return { error: write('error'), warn: write('warn'), info: write('info'), debug: write('debug') };
+}
+
+/** Loaded with the first line: most commands that only read the log write none, and winston is a quarter of their start. */
+function openWinston(options: LoggerOptions): Winston {
+  const { createLogger: createWinston, format, transports }: typeof import('winston') = require('winston');
   const { level, secrets, stream = process.stderr } = options;
   const redact = createRedactor(secrets);
   const color = options.color ?? wantsColor(stream);
@@ -46,17 +63,10 @@ export function createLogger(options: LoggerOptions): Logger {
     const named = clean.map(([key, value]) => [reserved.has(key) ? `${key}_` : key, value]);
     return JSON.stringify({ time, level: at, message: redact(message), ...Object.fromEntries(named) });
   });
-  const winston = createWinston({
+  return createWinston({
     level,
-    levels: { error: 0, warn: 1, info: 2, debug: 3 },
+    levels,
     format: line,
     transports: [new transports.Stream({ stream, eol: '\n' })],
   });
-  // All facts go into one member, because winston would use a `message` or `stack` among them as its own.
-  const write =
-    (at: LoggerOptions['level']) =>
-    (message: string, facts: LogFacts = {}) => {
-      winston.log({ level: at, message, facts });
-    };
-  return { error: write('error'), warn: write('warn'), info: write('info'), debug: write('debug') };
 }
