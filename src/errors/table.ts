@@ -28,7 +28,7 @@ const settings = {
     exit: 2,
     what: 'Settings are missing, mistyped or contradict each other. The message has a line for each of them, with the place where it was set.',
     now: 'Nothing was started.',
-    remedy: 'Correct the settings named above; `highwater run --help` lists all of them.',
+    remedy: 'Correct the settings named above. `highwater run --help` lists all settings.',
     see: 'configuration.md',
   },
   USAGE_INVALID: {
@@ -53,12 +53,12 @@ const settings = {
   },
 } satisfies Kinds;
 
-const NEXT_POLL = 'The page was not read and the source offset did not move; the next poll asks again.';
+const NEXT_POLL = 'The page was not read. The source offset did not move, and the next poll asks again.';
 const NOT_EMPTY =
-  'The answer was not taken for an empty page and the source offset did not move; the next poll asks again.';
+  'The answer does not count as an empty page. The source offset did not move, and the next poll asks again.';
 const BEGINS_AGAIN =
-  'The scan ends there and does not claim to be complete; what it read so far is published. The next poll begins again from the stored position.';
-const PARKED_SLOWLY = 'The feed is parked: it is tried again now and then, slowly. Other feeds go on.';
+  'The scan ends there and does not count as complete. What it read so far is published. The next poll begins again from the stored position.';
+const PARKED_SLOWLY = 'The feed is parked: it is tried again slowly. Other feeds go on.';
 const NOT_THE_API =
   'Check that HIGHWATER_API_URL is the API itself; a proxy or a login page may answer in its place.';
 const apiDown = 'runbook/api-down.md';
@@ -224,7 +224,7 @@ const answers = {
   SCAN_BEYOND_REACH: {
     ...parks,
     what: 'There are more records than the paging of the API reaches. They share one second, or the answers of the feed have no order. Some of them cannot be read.',
-    now: 'The feed is parked: it is tried again slowly, and what it showed so far is published. It does not claim to be complete.',
+    now: 'The feed is parked: it is tried again slowly. What it showed so far is published, but the scan does not count as complete.',
     remedy: 'Narrow the feed by filters in highwater.yaml (dates, tickers), or split it into several feeds.',
     see: feedParked,
   },
@@ -239,7 +239,7 @@ const answers = {
   SCAN_PAGING_IGNORED: {
     ...parks,
     what: 'The API ignores the paging. It answers every page number with the same full page, so only the first page can be read. Most often a paging parameter is misspelt.',
-    now: 'The feed is parked: it is tried again slowly, and what it showed so far is published.',
+    now: 'The feed is parked: it is tried again slowly. What it showed so far is published.',
     remedy: 'Check the names of the paging parameters in highwater.yaml, or ask for larger pages.',
     see: feedParked,
   },
@@ -248,12 +248,12 @@ const answers = {
     what: 'The pages of the API go round in a circle. An answer names as the next page one that was already read, so the pages would never end.',
     now: BEGINS_AGAIN,
     remedy:
-      'Nothing, if it passes. Otherwise check paging of the feed in highwater.yaml: a `parameter` that the API does not know is ignored, and each answer is then the first page. If it is right, ask the vendor how the last page is told.',
+      'Nothing, if it passes. Otherwise check `paging` of the feed in highwater.yaml: the API ignores a `parameter` that it does not know, and each answer is then the first page. If the parameter is right, ask the vendor how the last page can be recognised.',
     see: apiDown,
   },
   SCAN_CURSOR_EXPIRED: {
     ...passes,
-    what: 'The API refuses the place that it has named for the next page. A cursor may have expired, or the record that it points at is gone; the message has the answer of the API.',
+    what: 'The API refuses the next page that it named itself. The cursor may have expired, or the record that it points at is gone. The message has the answer of the API.',
     now: BEGINS_AGAIN,
     remedy:
       'Nothing, if it passes. Otherwise ask for larger pages (pageSize of the feed), so that the pages are read before the cursor expires, or narrow the feed by filters in highwater.yaml. Check paging.parameter, too.',
@@ -270,13 +270,13 @@ const feedState = {
     ...passes,
     what: 'A live publisher holds the data folder or the feed. Two publishers would publish every change twice.',
     now: 'Nothing was started.',
-    remedy: 'Stop the other publisher, or give this one a folder of its own (HIGHWATER_DATA_DIR).',
+    remedy: 'Stop the other publisher, or give this publisher its own folder (HIGHWATER_DATA_DIR).',
     see: scaleOut,
   },
   LOG_FENCED: {
     ...passes,
     what: 'Another publisher took over the feed while this one was still working. The machine may have paused for a long time. The log refused everything that this publisher wrote after that.',
-    now: 'This publisher lets go of the feed and writes nothing more.',
+    now: 'This publisher gives up the feed and writes nothing more.',
     remedy:
       'Nothing, if another publisher took over on purpose; otherwise look for a second publisher on the same log.',
     see: scaleOut,
@@ -327,7 +327,7 @@ const embeddedLog = {
   LOG_FULL: {
     ...parks,
     what: "The disk is full. The disk, or the user's quota on it, has no room left.",
-    now: 'Nothing of the batch was written; the source offset did not move and the batch is tried again.',
+    now: 'Nothing of the batch was written. The source offset did not move, and the batch is tried again.',
     remedy:
       'Free space on the disk, or move the data folder to a larger one (HIGHWATER_DATA_DIR). Then `highwater resume` tries the feed at once.',
     see: 'runbook/disk-full.md',
@@ -335,7 +335,7 @@ const embeddedLog = {
   LOG_BUSY: {
     ...passes,
     what: 'Another program holds the log locked. It kept the lock for longer than the publisher waits.',
-    now: 'Nothing of the batch was written; it is tried again.',
+    now: 'Nothing of the batch was written. It is tried again.',
     remedy: 'Close the program that holds a transaction open on highwater.db, such as an SQLite shell.',
   },
   LOG_CORRUPT: {
@@ -356,7 +356,7 @@ const embeddedLog = {
   LOG_FAILED: {
     ...passes,
     what: 'The log could not be read or written. SQLite names a reason for which there is no other code.',
-    now: 'Nothing of the batch was written; it is tried again.',
+    now: 'Nothing of the batch was written. It is tried again.',
     remedy: 'Nothing, if it passes. Otherwise check the disk and the data folder (HIGHWATER_DATA_DIR).',
   },
   LOG_CLOSED: {
@@ -375,7 +375,7 @@ const kafka = {
   KAFKA_UNREACHABLE: {
     ...passes,
     what: 'The Kafka brokers cannot be reached. No broker answers, or the one that is needed does not: it is down, being restarted, or the address is wrong.',
-    now: 'Nothing of the batch was written; it is tried again.',
+    now: 'Nothing of the batch was written. It is tried again.',
     remedy:
       'Check the addresses (KAFKA_BROKERS), the network, whether the brokers run, and whether they expect TLS (KAFKA_SSL) or a login (KAFKA_SASL_USERNAME).',
     see: brokerLost,
@@ -405,7 +405,7 @@ const kafka = {
   LOG_OUTCOME_UNKNOWN: {
     ...passes,
     what: 'The outcome of a commit is not known. The connection was lost during the commit of a transaction, and the brokers could not be asked in time. Nothing is lost or repeated: the next owner of the feed, most often this process, first reads what was committed.',
-    now: 'Nothing more is written under this ownership; the feed is acquired again, and what was committed is read back first.',
+    now: 'This owner writes nothing more. The feed is acquired again, and the committed state is read back first.',
     remedy:
       'Nothing, if it passes. Otherwise look at the brokers: their answer to a commit was lost and they cannot be asked.',
     see: brokerLost,
@@ -421,15 +421,15 @@ const kafka = {
   LOG_RESTORE_STALLED: {
     ...passes,
     what: 'The state of the feed could not be read back in time. A reader of committed records gets no further than the first open transaction of a partition, and another program has a transaction open there.',
-    now: 'The feed is not polled before its state is read back; that is tried again.',
+    now: 'The feed is not polled until its state has been read back. Reading is tried again.',
     remedy:
-      'Look for a transaction that stays open on the partition (kafka-transactions.sh find-hanging): nobody but highwater may write to this topic.',
+      'Look for a transaction that stays open on the partition (kafka-transactions.sh find-hanging): only highwater may write to this topic.',
     see: brokerLost,
   },
   LOG_UNREADABLE: {
     ...parks,
     what: 'A batch of a Kafka topic cannot be read. Its checksum is wrong, it cannot be decompressed or decoded, or its format is older than Kafka 0.11. A broker with a damaged batch has a damaged disk; if the partition has replicas, another broker has the whole batch.',
-    now: 'Nothing after it is read, and nothing was written.',
+    now: 'Nothing behind this batch is read, and nothing was written.',
     remedy:
       'Check whether another reader gets past it (kafka-console-consumer.sh), and how the broker stores it (kafka-dump-log.sh). If they fail as well, restore the topic.',
     see: stateDamaged,
@@ -506,30 +506,30 @@ const commands = {
   COMMAND_REFUSED: {
     ...lasts,
     what: 'The owner of the feed cannot carry out the command now. The message says why, for example that the feed is paused or that a snapshot still runs.',
-    now: 'Nothing was done; the feed goes on as before.',
-    remedy: 'See why it was refused, and ask again.',
+    now: 'Nothing was done. The feed goes on as before.',
+    remedy: 'Read the reason, then run the command again.',
     see: feedParked,
   },
   COMMAND_INTERRUPTED: {
     ...lasts,
     what: 'A long command was ended before it was done. Another command (`pause`, `reset`, `snapshot`, `backfill`) ended it, or its publisher stopped.',
     now: 'Everything published so far is committed.',
-    remedy: 'Ask again: a backfill goes on where it was, anything else begins anew.',
+    remedy: 'Run the command again: a backfill continues where it was, any other command starts over.',
   },
   COMMAND_NOT_ACCEPTED: {
     ...passes,
     what: 'No publisher took the command in time. A publisher holds the log, but none of the running publishers took the command for this feed. A publisher that could not take over the feed (a refused schema, a damaged state) does not hear commands for it.',
     now: 'The request is withdrawn: a publisher that wakes up later ignores it.',
     remedy:
-      'Check whether the publisher hangs, whether it has the feed (HIGHWATER_FEEDS), and whether its log names an error that keeps it from taking over the feed: fix that, and start it again. Then ask again.',
+      'Check whether the publisher hangs, whether it has the feed (HIGHWATER_FEEDS), and whether its log names an error that keeps it from taking over the feed: fix that and restart the publisher. Then run the command again.',
     see: feedParked,
   },
   COMMAND_UNANSWERED: {
     ...lasts,
     what: 'The owner of the feed took the command, but its answer did not come.',
-    now: 'Waiting for the answer has ended. It is not known whether the command was carried out.',
+    now: 'The command no longer waits. It is not known whether it was carried out.',
     remedy:
-      'See whether the publisher still runs, and how its feed stands (`highwater tail <feed>.source-offset`). Then ask again.',
+      'See whether the publisher still runs, and how its feed stands (`highwater tail <feed>.source-offset`). Then run the command again.',
     see: 'runbook/feed-behind.md',
   },
 } satisfies Kinds;
@@ -547,10 +547,10 @@ const consumer = {
   },
   GROUP_LOST: {
     ...passes,
-    what: 'The group went on without this consumer. It gave no sign of life for longer than the session timeout, because its process stood still, its network was cut, or a handler took too long after the group asked for the partition. It noticed when it committed its position.',
-    now: 'This member commits nothing more for the partition; the member that has it now begins where the group stood.',
+    what: 'The group went on without this consumer. It gave no sign of life for longer than the session timeout: its process was frozen, its network was cut, or a handler took too long after the group asked for the partition. It noticed this when it committed its position.',
+    now: 'This member commits nothing more for the partition. Its new owner begins at the position of the group.',
     remedy:
-      'Nothing, if it is rare. Otherwise a handler takes longer than the session timeout: do less in one, or allow more.',
+      'Nothing, if it is rare. Otherwise a handler takes longer than the session timeout: make the handler shorter, or raise the timeout.',
     see: consumers,
   },
   CONSUMER_HANDLER_FAILED: {
@@ -567,7 +567,7 @@ const faults = {
   UNEXPECTED: {
     ...passes,
     what: 'An unexpected error happened. It is a fault of highwater for which there is no other code; the log line has the stack.',
-    now: 'Nothing of it was committed; the feed is tried again.',
+    now: 'Nothing was committed. The feed is tried again.',
     remedy: 'This is a bug: please report it with the lines above.',
   },
 } satisfies Kinds;
