@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { createRedactor } from '../secrets/redaction';
-import { readConfigFile } from './files/config-file';
+import { readConfigFile } from './files/read-config-file';
 import type { LoadConfigInput } from './load-config';
 import { configError, type Mistake } from './mistake';
 import { concerns, findUnknown, readSettings } from './raw-settings';

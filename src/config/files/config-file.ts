@@ -1,4 +1,3 @@
-import { readText } from '../../bytes/read-text';
 import type { Mistake } from '../mistake';
 
 export interface ConfigFile {
@@ -19,19 +18,4 @@ export function emptyConfig(name: string, problem?: string): ConfigFile {
     mistakes: problem === undefined ? [] : [{ key: 'config', where: name, problem }],
     where: () => name,
   };
-}
-
-/**
- * @param name as the person wrote it
- * @param required whether its absence is a mistake
- */
-export function readConfigFile(file: string, name: string, required: boolean): ConfigFile {
-  const read = readText(file);
-  if ('text' in read) {
-    // The YAML parser is loaded only if there is a file.
-    const { parseConfig }: typeof import('./config-text') = require('./config-text');
-    return parseConfig(read.text, name);
-  }
-  if (read.failure === 'ENOENT' && !required) return emptyConfig(name);
-  return emptyConfig(name, `cannot be read (${read.failure})`);
 }
