@@ -4,7 +4,7 @@ import { statusTable } from './lines/status-table';
 import { readLog } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/option-values';
-import { readStatus } from './status/feed-status';
+import { type FeedStatus, readStatus } from './status/feed-status';
 import { watchStatus } from './status/watch-status';
 
 const BEHIND = 3;
