@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { SchemaRegistry as KafkaJsRegistry } from '@kafkajs/confluent-schema-registry';
 import type { SchemaRegistry } from '../../src/avro/registry/registry';
 import type * as DecoderModule from '../../src/consumer/decoder';
-import type * as EventsModule from '../../src/consumer/events';
+import type * as EventsModule from '../../src/consumer/event';
 import type * as FeedsModule from '../../src/feeds';
 import type { LogRecord } from '../../src/log/commit-log';
 import type * as ConsumerLogModule from '../../src/log/local/consumer/consumer-log';
@@ -15,7 +15,7 @@ import { publishedFolder } from './published-folder';
 import { quiet } from './quiet';
 
 const { createDecoder } = fromDist<typeof DecoderModule>('consumer/decoder');
-const { toEvent } = fromDist<typeof EventsModule>('consumer/events');
+const { toEvent } = fromDist<typeof EventsModule>('consumer/event');
 const { feedDefinitions } = fromDist<typeof FeedsModule>('feeds/index');
 const { openLocalConsumerLog } = fromDist<typeof ConsumerLogModule>('log/local/consumer/consumer-log');
 

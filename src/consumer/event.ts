@@ -1,4 +1,5 @@
 import type { LogRecord } from '../log/commit-log';
+import type { Decoder } from './decoder';
 
 /** A record of the log as a consumer gets it: decoded, and named by its Avro type, by which a union of events is told apart. */
 export interface LogEvent<Type extends string | null = string | null, Value = unknown> {
@@ -34,4 +35,53 @@ export interface EventFilter {
   readonly eventType?: readonly string[];
   /** Record keys. */
   readonly key?: readonly string[];
+}
+
+/**
+ * The event of a record. Only the first record of a writer takes a promise, since a batch has thousands of records.
+ * @throws HighwaterError SCHEMA_UNKNOWN, VALUE_FOREIGN, REGISTRY_*, at once or by the promise
+ */
+export function toEvent(record: LogRecord, decoder: Decoder): LogEvent | Promise<LogEvent> {
+  const preparing = decoder.prepare(record);
+  return preparing === undefined ? eventOf(record, decoder) : preparing.then(() => eventOf(record, decoder));
+}
+
+function eventOf(record: LogRecord, decoder: Decoder): LogEvent {
+  const { topic, partition, logOffset, key, timestamp, headers } = record;
+  const { type, value } = decoder.decode(record);
+  const id = headers.ce_id ?? headers.event_id ?? '';
+  return {
+    id,
+    type,
+    value,
+    topic,
+    partition,
+    offset: logOffset,
+    key,
+    timestamp,
+    headers,
+    attempt: 1,
+    record,
+  };
+}
+
+/** Whether an event is wanted, by its headers and key only: an event that is not wanted is never decoded. */
+export function eventFilter(where: EventFilter | undefined): (record: LogRecord) => boolean {
+  if (where === undefined) return () => true;
+  const { op, symbol, changedFields, eventType, key } = where;
+  const wanted: ((record: LogRecord) => boolean)[] = [];
+  const add = (values: readonly string[] | undefined, of: (record: LogRecord) => string | undefined) => {
+    if (values === undefined) return;
+    const set = new Set(values);
+    wanted.push((record) => set.has(of(record) ?? ''));
+  };
+  add(key, (record) => record.key);
+  add(op, ({ headers }) => headers.op);
+  add(symbol, ({ headers }) => headers.symbol);
+  add(eventType, ({ headers }) => headers.ce_type);
+  if (changedFields !== undefined) {
+    const set = new Set(changedFields);
+    wanted.push(({ headers }) => (headers['changed-fields'] ?? '').split(',').some((name) => set.has(name)));
+  }
+  return (record) => wanted.every((holds) => holds(record));
 }

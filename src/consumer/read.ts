@@ -1,11 +1,9 @@
-import type { ConsumerLog } from '../log/consumer-log';
+import type { ConsumerLog, TopicEnds } from '../log/consumer-log';
 import type { Decoder } from './decoder';
-import type { EventFilter, LogEvent } from './event';
-import { toEvent } from './events';
-import { eventFilter } from './handling/filter';
+import { type EventFilter, eventFilter, type LogEvent, toEvent } from './event';
 
 export interface ReadOptions {
-  /** With the first event that is kept (default), or with what comes once the first one is asked for. */
+  /** With the first event that is kept (default), or with events that come after the first one is asked for. */
   readonly from?: 'beginning' | 'end';
   /** Waits for more at the end, until the signal. Default: it ends there. */
   readonly follow?: boolean;
@@ -13,6 +11,8 @@ export interface ReadOptions {
   /** Ends it, without an error when it follows. */
   readonly signal?: AbortSignal;
 }
+
+const BEGINNING: TopicEnds = { topicId: null, ends: new Map() };
 
 /**
  * Events of a topic without a group: nobody else's work is shared, and nothing is remembered.
@@ -24,9 +24,9 @@ export async function* readEvents(
   { log, decoder }: { readonly log: ConsumerLog; readonly decoder: Decoder },
 ): AsyncGenerator<LogEvent> {
   const wanted = eventFilter(where);
-  const begin = from === 'end' ? await log.presentEnds(topic, signal) : new Map<number, number>();
+  const { topicId, ends } = from === 'end' ? await log.endsWithId(topic, signal) : BEGINNING;
   if (from === 'end' && !follow) return;
-  const records = follow ? log.follow(topic, begin, signal) : log.load(topic, signal);
+  const records = follow ? log.follow(topic, ends, signal, topicId) : log.load(topic, signal);
   for await (const record of records) {
     if (wanted(record)) yield await toEvent(record, decoder);
   }

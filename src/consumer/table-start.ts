@@ -5,11 +5,13 @@ import type { ConsumerLog } from '../log/consumer-log';
 export interface TableStart {
   /** Null while the feed has none. */
   readonly incarnation: string | null;
-  /** By record id; deleted ones too, as far as they are still told of. */
+  /** By record id; deleted records too, while the topic still has their tombstones. */
   readonly images: ReadonlyMap<string, { readonly record: LogRecord; readonly seq: number }>;
+  /** The topic of the changes that `from` belongs to, as `TopicEnds.topicId`. */
+  readonly topicId: string | null;
   /** By partition of the changes: offset to go on from. */
   readonly from: ReadonlyMap<number, number>;
-  /** By partition of the changes: before this offset nothing is of a later incarnation than `incarnation`. */
+  /** By partition of the changes: no change before this offset is of a later incarnation than `incarnation`. */
   readonly ends: ReadonlyMap<number, number>;
 }
 
@@ -28,6 +30,8 @@ export async function startTable(
   signal: AbortSignal,
 ): Promise<TableStart> {
   for (;;) {
+    // Before the ends: those of a topic that is recreated in between are not followed.
+    const { topicId } = await log.endsWithId(changes.name, signal);
     const from = await log.ends(changes.name, 'committed', signal);
     const images = new Map<string, { record: LogRecord; seq: number }>();
     const lives = new Map<string, string>();
@@ -44,11 +48,11 @@ export async function startTable(
     const ends = await log.ends(changes.name, 'written', signal);
     if (incarnation !== (await incarnationOf(log, sourceOffset.name, signal))) continue;
     for (const [id, life] of lives) if (life !== incarnation) images.delete(id);
-    return { incarnation, images, from, ends };
+    return { incarnation, images, topicId, from, ends };
   }
 }
 
-/** The life that a feed is in, by what is committed now; null while it has none. @throws as load */
+/** The incarnation of a feed, by what is committed now; null while it has none. @throws as load */
 export async function incarnationOf(
   log: ConsumerLog,
   topic: string,
@@ -64,15 +68,15 @@ interface ChangePlace {
   readonly seq: number;
 }
 
-/** Of an image or its tombstone; a reset's tombstones, which are of no change, have none. */
+/** The change that made an image or its tombstone. Null for a reset's tombstones, which no change made. */
 function imagePlace({ headers: { incarnation, seq } }: LogRecord): ChangePlace | null {
   return incarnation === undefined || seq === undefined ? null : { incarnation, seq: Number(seq) };
 }
 
-/** `ipos:3f2a91c0:802`, not the id of an event that it caused. */
+/** `ipos:3f2a91c0:802`, but not the longer id of an event that the change caused. */
 const EVENT_ID = /^[^:]+:([^:]+):(\d+)$/;
 
-/** Of a change event, by its id; null for what is none, such as a transition that is routed onto the same topic. */
+/** The place of a change event, by its id. Null for other events, such as a transition that is routed onto the same topic. */
 export function changePlace({ headers }: LogRecord): ChangePlace | null {
   const [, incarnation, seq] = EVENT_ID.exec(headers.ce_id ?? '') ?? [];
   return incarnation === undefined ? null : { incarnation, seq: Number(seq) };

@@ -2,58 +2,42 @@ import { joinSignals } from '../async/wait';
 import type { FeedTopics, LogRecord } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
 import type { Decoder } from './decoder';
-import type { LogEvent } from './event';
-import { toEvent } from './events';
+import { type LogEvent, toEvent } from './event';
 import { changePlace, incarnationOf, startTable, type TableStart } from './table-start';
 
-/** A record of a feed with what made it so. */
-export type TableChange<Row = Readonly<Record<string, unknown>>> =
-  | {
-      readonly kind: 'created';
-      readonly id: string;
-      readonly before: null;
-      readonly after: Row;
-      readonly event: LogEvent;
-    }
-  | {
-      readonly kind: 'updated';
-      readonly id: string;
-      readonly before: Row;
-      readonly after: Row;
-      readonly event: LogEvent;
-    }
-  | {
-      readonly kind: 'deleted';
-      readonly id: string;
-      readonly before: Row;
-      readonly after: null;
-      readonly event: LogEvent;
-    }
-  /** The feed was begun anew: everything that the table held is gone; what comes next is its new life. */
-  | {
-      readonly kind: 'reset';
-      readonly id: null;
-      readonly before: null;
-      readonly after: null;
-      readonly event: LogEvent;
-    };
+type Row = Readonly<Record<string, unknown>>;
 
-/** A feed as it stands, kept up to date. Reading it is free: it lies in memory. */
-export interface Table<Row = Readonly<Record<string, unknown>>> extends Iterable<readonly [string, Row]> {
+interface ChangeOf<Kind, Id, Before, After> {
+  readonly kind: Kind;
+  readonly id: Id;
+  readonly before: Before;
+  readonly after: After;
+  readonly event: LogEvent;
+}
+
+/** A change of one record of a feed, or `reset`: the feed was begun anew, and everything that the table held is gone. */
+export type TableChange<R = Row> =
+  | ChangeOf<'created', string, null, R>
+  | ChangeOf<'updated', string, R, R>
+  | ChangeOf<'deleted', string, R, null>
+  | ChangeOf<'reset', null, null, null>;
+
+/** The records of a feed as they are now, in memory and kept up to date. */
+export interface Table<R = Row> extends Iterable<readonly [string, R]> {
   readonly size: number;
-  get(id: string): Row | undefined;
+  get(id: string): R | undefined;
   has(id: string): boolean;
   keys(): IterableIterator<string>;
-  values(): IterableIterator<Row>;
-  entries(): IterableIterator<[string, Row]>;
+  values(): IterableIterator<R>;
+  entries(): IterableIterator<[string, R]>;
   /** Resolves when the table is closed; rejects when it cannot be kept up to date any more. A failure that nobody waits for ends the process. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
 
-export interface TableOptions<Row = Readonly<Record<string, unknown>>> {
+export interface TableOptions<R = Row> {
   /** After the table has been loaded, for each change, once the table shows it. The next one waits until it returns. */
-  readonly onChange?: (change: TableChange<Row>) => unknown;
+  readonly onChange?: (change: TableChange<R>) => unknown;
   /** Closes the table. */
   readonly signal?: AbortSignal;
 }
@@ -68,14 +52,21 @@ export interface TableDeps {
   track(following: Promise<void>): void;
 }
 
-interface Envelope {
-  readonly op: string;
-  readonly after: Readonly<Record<string, unknown>> | null;
+/** What a table holds, and of which life of the feed. */
+interface TableState {
+  /** Null while the feed has none. */
+  incarnation: string | null;
+  /** Lives of the feed that are over. A partition that lags may still show some of their changes. */
+  readonly retired: Set<string>;
+  readonly rows: Map<string, Row>;
+  /** Record id → its last change, also of deleted records whose tombstones were read: until the changes have passed those. */
+  readonly seqs: Map<string, number>;
 }
 
 /**
- * Loads a feed's current images and goes on with its changes, so that none is missed and none counts twice: the place to go
- * on from is taken before the images are read, and of what then comes again, each image tells by `seq` whether it has it.
+ * Loads a feed's current images and goes on with its changes, so that none is missed and none counts twice. The place to go
+ * on from is taken before the images are read; some changes then come again, and each image tells by `seq` whether it
+ * has them.
  * @throws HighwaterError KAFKA_*, LOG_*, SCHEMA_UNKNOWN; the signal's reason
  */
 export async function openTable(
@@ -84,48 +75,44 @@ export async function openTable(
 ): Promise<Table> {
   const ownEnd = new AbortController();
   const over = joinSignals([ownEnd.signal, closing, ...(signal === undefined ? [] : [signal])]);
-  const rows = new Map<string, Readonly<Record<string, unknown>>>();
-  /** Of rows, and of those whose deletion the images showed. Needed until the changes have passed what the images had. */
-  const seqs = new Map<string, number>();
-  const start = await loaded().catch((error: unknown) => {
+  const { state, start } = await load().catch((error: unknown) => {
     over.leave();
     throw error;
   });
-  let incarnation = start.incarnation;
-  /** Lives of the feed that are over. A partition that lags may still show something of them. */
-  const retired = new Set<string>();
-
-  const following = follow(start).finally(over.leave);
+  const { rows, seqs, retired } = state;
+  const following = follow()
+    .catch((error: unknown) => {
+      if (!over.signal.aborted) throw error;
+    })
+    .finally(over.leave);
   track(following);
 
-  async function loaded(): Promise<TableStart> {
+  async function load(): Promise<{ state: TableState; start: TableStart }> {
     const found = await startTable(log, topics, over.signal);
+    const loaded: TableState = {
+      incarnation: found.incarnation,
+      retired: new Set(),
+      rows: new Map(),
+      seqs: new Map(),
+    };
     for (const [id, { record, seq }] of found.images) {
-      seqs.set(id, seq);
-      if (record.value !== null)
-        rows.set(id, (await toEvent(record, decoder)).value as Envelope['after'] & {});
+      loaded.seqs.set(id, seq);
+      if (record.value !== null) loaded.rows.set(id, (await toEvent(record, decoder)).value as Row);
     }
-    // What was closed meanwhile is not followed.
+    // A table that was closed meanwhile is not followed.
     over.signal.throwIfAborted();
-    return found;
+    return { state: loaded, start: found };
   }
 
-  async function follow(place: TableStart): Promise<void> {
-    try {
-      await followFrom(place);
-    } catch (error) {
-      if (!over.signal.aborted) throw error;
-    }
-  }
-
-  async function followFrom({ from, ends }: TableStart): Promise<void> {
-    for await (const record of log.follow(topics.changes.name, from, over.signal)) {
+  async function follow(): Promise<void> {
+    const { topicId, from, ends } = start;
+    for await (const record of log.follow(topics.changes.name, from, over.signal, topicId)) {
       const place = changePlace(record);
       if (place === null) continue;
-      if (place.incarnation !== incarnation) {
-        // What lies before the end that was asked after the images is of their life, or of an older one. A feed that had none by
-        // then may have been in the middle of its first transaction.
-        const isOlder = incarnation !== null && record.logOffset < (ends.get(record.partition) ?? 0);
+      if (place.incarnation !== state.incarnation) {
+        // Changes before the end that was asked for after the images are of their life, or of an older one. A feed that had no
+        // life by then may have been in the middle of its first transaction.
+        const isOlder = state.incarnation !== null && record.logOffset < (ends.get(record.partition) ?? 0);
         if (isOlder || retired.has(place.incarnation)) continue;
         if (!(await isLatest(place.incarnation))) {
           retired.add(place.incarnation);
@@ -140,27 +127,27 @@ export async function openTable(
   }
 
   /**
-   * A life that this table never saw may lie between two that it did, in a partition that lags. The source offset was committed with
-   * the change, so that what it says now is this life or a later one.
+   * In a partition that lags, a life that this table never saw may lie between two that it did. The source offset was committed
+   * with the change, so it now names this life or a later one.
    */
   async function isLatest(life: string): Promise<boolean> {
     return life === (await incarnationOf(log, topics.sourceOffset.name, over.signal));
   }
 
   async function begin(next: string, record: LogRecord): Promise<void> {
-    const isFirst = incarnation === null;
-    if (incarnation !== null) retired.add(incarnation);
-    incarnation = next;
+    const before = state.incarnation;
+    state.incarnation = next;
     rows.clear();
     seqs.clear();
-    if (isFirst) return;
+    if (before === null) return;
+    retired.add(before);
     const event = await toEvent(record, decoder);
     await onChange?.({ kind: 'reset', id: null, before: null, after: null, event });
   }
 
   async function apply(record: LogRecord): Promise<void> {
     const event = await toEvent(record, decoder);
-    const { after } = event.value as Envelope;
+    const { after } = event.value as { readonly after: Row | null };
     const id = record.key;
     const before = rows.get(id) ?? null;
     if (after === null) {
@@ -183,7 +170,7 @@ export async function openTable(
     values: () => rows.values(),
     entries: () => rows.entries(),
     [Symbol.iterator]: () => rows.entries(),
-    // One of its own: whoever waits for the log to close must not pass for somebody who listens to what goes wrong here.
+    // A promise of its own: if the log waits for `following` to end, that must not count as somebody who listens to failures.
     closed: following.then(() => undefined),
     async close() {
       ownEnd.abort();

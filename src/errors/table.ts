@@ -539,7 +539,7 @@ const consumers = 'runbook/consumers.md';
 const consumer = {
   LOG_POSITION_LOST: {
     ...lasts,
-    what: 'The position of a consumer is no longer in the log. Retention removed it, the data folder was deleted and created again, or an older copy of the log was restored. On Kafka 3.1 and later a group recognises by the topic id that a topic was deleted and created again, and reads the new topic from its beginning. `follow`, tables, and `positions` of a program that have no topic id go by offsets only: they end with this error if the new topic is shorter, and if it is longer they skip the records before their position.',
+    what: 'The position of a consumer is no longer in the log. Retention removed it, the data folder was deleted and created again, or an older copy of the log was restored. On Kafka 3.1 and later consumers recognise by the topic id that a topic was deleted and created again: a group reads the new topic from its beginning, and tables and readers without a group end with this error. `positions` of a program that have no topic id go by offsets only: they end with this error if the new topic is shorter, and if it is longer they skip the records before their position.',
     now: 'The consumer stops: if it went on, it would skip records that it never saw.',
     remedy:
       'Read the table (`<feed>.current`) in place of what is gone. Then begin with a new group, or move the old group to an offset that is still there (kafka-consumer-groups.sh --reset-offsets).',

@@ -12,13 +12,11 @@ export interface ConsumerLog {
    * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
    */
   ends(topic: string, at: 'committed' | 'written', signal: AbortSignal): Promise<ReadonlyMap<number, number>>;
-  /** As `presentEnds`, with the topic that they belong to. */
-  endsWithId(topic: string, signal: AbortSignal): Promise<TopicEnds>;
   /**
-   * As `ends` of what is committed, but without waiting for a partition that has no leader just now, and so nobody to ask: null. To
-   * read it from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`.
+   * As `ends` of what is committed, with the topic that they belong to, and without waiting for a partition that has no leader just
+   * now: its end is null. To read it from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`.
    */
-  presentEnds(topic: string, signal: AbortSignal): Promise<ReadonlyMap<number, number | null>>;
+  endsWithId(topic: string, signal: AbortSignal): Promise<TopicEnds>;
   /**
    * All that a topic holds, from its beginning through all that was written when this was called: transactions that were open
    * then are waited for. Of a compacted topic at least the latest record of each key, tombstones too; who reads folds them.
@@ -30,12 +28,15 @@ export interface ConsumerLog {
    * Committed records of a topic from given positions on, in log order per partition, for ever: ends without an error at the
    * signal. A partition that is not named, or a topic that appears later, is read from its beginning; one that is null begins with
    * what is committed after the call, and maybe some of the minute before. While a partition has no leader, the others are read on.
-   * @throws HighwaterError LOG_POSITION_LOST when records that were to come are not there any more; KAFKA_*, LOG_*
+   * @param topicId the topic that the positions are of; left out or null: the topic that has the name when reading begins
+   * @throws HighwaterError LOG_POSITION_LOST when records that were to come are not there any more, or the topic was deleted
+   * and created again; KAFKA_*, LOG_*
    */
   follow(
     topic: string,
     from: ReadonlyMap<number, number | null>,
     signal: AbortSignal,
+    topicId?: string | null,
   ): AsyncIterable<LogRecord>;
   /** Shares the partitions of topics with the other members of a group. Returns at once. */
   joinGroup(options: GroupOptions): GroupMember;

@@ -79,7 +79,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
       it('are nothing while there is no such topic', async () => {
         expect(await log.ends(changes(), 'committed', deadline())).toEqual(new Map());
         expect(await log.ends(changes(), 'written', deadline())).toEqual(new Map());
-        expect(await log.presentEnds(changes(), deadline())).toEqual(new Map());
+        expect((await log.endsWithId(changes(), deadline())).ends).toEqual(new Map());
         expect(await collect(log.load(changes(), deadline()))).toStrictEqual([]);
       });
 
@@ -94,7 +94,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
           const last = found.filter((one) => one.partition === partition).at(-1);
           expect(end).toBeGreaterThanOrEqual((last?.logOffset ?? -1) + 1);
         }
-        expect(await log.presentEnds(changes(), deadline())).toEqual(ends);
+        expect((await log.endsWithId(changes(), deadline())).ends).toEqual(ends);
         const written = await log.ends(changes(), 'written', deadline());
         for (const [partition, end] of ends) expect(written.get(partition)).toBeGreaterThanOrEqual(end);
       });

@@ -229,7 +229,7 @@ it('readers that begin at the end meanwhile read of that partition what comes, n
   await killOne();
   const consumed: string[] = [];
   const tailed = gather(log.read([events()], { fromBeginning: false, follow: true, signal: stop.signal }));
-  const ends = await consumerLog.presentEnds(events(), stop.signal);
+  const { ends } = await consumerLog.endsWithId(events(), stop.signal);
   expect([...ends].sort()).toEqual([
     [0, 1],
     [1, 1],

@@ -38,13 +38,7 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all(logs.splice(0).map((log) => log.close())));
 
-type Handle = (value: string, logOffset: number, topicId: string | null) => unknown;
-
-/**
- * A consumer of both topics, which takes note of each value.
- * @param handle what it waits for before a value is done
- */
-function consume(rest: Partial<GroupConsumeOptions> = {}, handle: Handle = () => null) {
+function open(): ConsumerLog {
   const log = openKafkaConsumerLog({
     kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
     appId: 'test',
@@ -52,6 +46,17 @@ function consume(rest: Partial<GroupConsumeOptions> = {}, handle: Handle = () =>
     logger: quietLogger(),
   });
   logs.push(log);
+  return log;
+}
+
+type Handle = (value: string, logOffset: number, topicId: string | null) => unknown;
+
+/**
+ * A consumer of both topics, which takes note of each value.
+ * @param handle what it waits for before a value is done
+ */
+function consume(rest: Partial<GroupConsumeOptions> = {}, handle: Handle = () => null) {
+  const log = open();
   const seen: string[] = [];
   const stop = new AbortController();
   const options = { group: group(), topics: [topic(), other()], signal: stop.signal, ...rest };
@@ -232,4 +237,34 @@ it('members that share its partitions read a topic that was recreated once', asy
   expect(members.map((one) => one.failure())).toEqual([null, null]);
   expect(ofNew()).toEqual(values('new', 40).sort());
   for (const one of members) await one.stop();
+});
+
+describe('a reader without a group, such as a table,', () => {
+  const lost = { code: 'LOG_POSITION_LOST', message: expect.stringContaining('created again') };
+
+  it.each([
+    ['longer', 30],
+    ['shorter', 3],
+  ])('ends with a named error when its topic is recreated %s', async (_, count) => {
+    await send(topic(), values('old', 10));
+    const seen: string[] = [];
+    const following = (async () => {
+      for await (const { value } of open().follow(topic(), new Map(), AbortSignal.timeout(PATIENCE_MS)))
+        seen.push(String(value));
+    })();
+    following.catch(() => undefined);
+    await until(() => seen.length === 10, PATIENCE_MS);
+    await recreate(values('new', count));
+    await expect(following).rejects.toMatchObject(lost);
+    expect(seen).toEqual(values('old', 10));
+  });
+
+  it('ends with a named error if its topic was recreated before it began to read', async () => {
+    await send(topic(), values('old', 10));
+    const log = open();
+    const { topicId, ends } = await log.endsWithId(topic(), AbortSignal.timeout(PATIENCE_MS));
+    await recreate(values('new', 30));
+    const records = log.follow(topic(), ends, AbortSignal.timeout(PATIENCE_MS), topicId);
+    await expect(records[Symbol.asyncIterator]().next()).rejects.toMatchObject(lost);
+  });
 });

@@ -3,9 +3,9 @@ import { joinSignals } from '../../async/wait';
 import type { AssignedPartition, ConsumerLog, TopicEnds } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 import type { Decoder } from '../decoder';
+import { eventFilter } from '../event';
 import type { GroupConsumeOptions } from '../options';
 import { deadLetter, deadLetterTopic } from './dead-letters';
-import { eventFilter } from './filter';
 import type { JobDeps } from './handlers';
 import { type PartitionJob, placeName, workOn } from './partition-work';
 

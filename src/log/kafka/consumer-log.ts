@@ -5,7 +5,7 @@ import { kafkaClient } from './connection/client';
 import { joinConsumerGroup } from './consumer/consumer-group';
 import { follow } from './consumer/follow';
 import type { ReadingDeps } from './consumer/reading';
-import { endsWithId, load, presentEnds, topicEnds } from './consumer/whole-topic';
+import { endsWithId, load, topicEnds } from './consumer/whole-topic';
 import type { KafkaLogOptions } from './kafka-log';
 import { appender } from './shared-topics';
 
@@ -43,7 +43,6 @@ export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): Consumer
 
   return {
     ends: (topic, at, signal) => unlessClosed(signal, (either) => topicEnds(topic, at, either, deps)),
-    presentEnds: (topic, signal) => unlessClosed(signal, (either) => presentEnds(topic, either, deps)),
     endsWithId: (topic, signal) => unlessClosed(signal, (either) => endsWithId(topic, either, deps)),
     async *load(topic, signal) {
       assertOpen();
@@ -58,11 +57,11 @@ export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): Consumer
         either.leave();
       }
     },
-    async *follow(topic, from, signal) {
+    async *follow(topic, from, signal, topicId = null) {
       assertOpen();
       const either = joinSignals([signal, closing.signal]);
       try {
-        yield* follow(topic, from, either.signal, deps);
+        yield* follow(topic, from, either.signal, topicId, deps);
       } finally {
         either.leave();
       }

@@ -1,8 +1,10 @@
 import { pause, unlessAborted } from '../../../async/wait';
+import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
-import { type Cluster, readingCluster } from '../connection/cluster';
+import { readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { passesByItself, protocolType } from '../connection/kafka-failure';
+import { topicIds } from '../protocol/topic-ids';
 import { isFence } from '../reader/fence';
 import { leaderlessNotes, leaderlessSince } from '../reader/leaderless';
 import {
@@ -13,55 +15,71 @@ import {
 } from '../reader/partition-reader';
 import { knowTopic, positionLost, type ReadingDeps, readFailure } from './reading';
 
-/** How long a broker holds a question where nothing is new, in ms. */
+/** How long a broker holds a request when nothing is new, in ms. */
 const MAX_WAIT_MS = 250;
-/** How often it is looked whether the topic has come to be, or has more partitions, in ms. */
+/** How often to look whether the topic exists by now, is another one, or has more partitions, in ms. */
 const LOOK_INTERVAL_MS = 1_000;
+
+/** What `follow` reads, and how far it has come. */
+interface Followed {
+  /** Null while it is not known, and where the brokers know no ids. */
+  topicId: string | null;
+  readonly positions: PartitionPosition[];
+  /** Positions that nobody asked for: where their partitions began when they were looked up, and not read since. */
+  readonly unread: Set<PartitionPosition>;
+  /** Own clock, ms. */
+  lookedAt: number;
+}
 
 /** As `ConsumerLog.follow`. */
 export async function* follow(
   topic: string,
   from: ReadonlyMap<number, number | null>,
   signal: AbortSignal,
+  topicId: string | null,
   { kafka, target, logger }: ReadingDeps,
 ): AsyncGenerator<LogRecord> {
   const cluster = acceptLeaderless(readingCluster(kafka));
   const notes = leaderlessNotes(logger);
   const calledAt = Date.now();
-  const positions: PartitionPosition[] = [];
-  /** That their position is there nobody has said: it is where the partition began when it was looked up. */
-  const unread = new Set<PartitionPosition>();
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let isConnected = false;
+  const followed: Followed = {
+    topicId,
+    positions: [],
+    unread: new Set(),
+    lookedAt: Number.NEGATIVE_INFINITY,
+  };
+  const { positions, unread } = followed;
 
   async function look(): Promise<void> {
-    if (!isConnected) await cluster.connect();
-    isConnected = true;
+    await cluster.connect();
     if (!(await knowTopic(cluster, topic))) return;
     await cluster.refreshMetadata();
+    // Before the offsets: those of a topic that is recreated in between are then refused when they are read.
+    const id = (await topicIds(cluster, [topic])).get(topic) ?? null;
+    followed.topicId ??= id;
+    if (id !== null && id !== followed.topicId)
+      throw new HighwaterError('LOG_POSITION_LOST', `the topic ${topic} was deleted and created again`);
     notes.look(cluster, [topic]);
     const isNew = ({ partition }: PartitionPosition) =>
       !positions.some((position) => position.partition === partition);
     const added = (await partitionOffsets(cluster, [topic], 'beginning', 'skip')).filter(isNew);
     const hasLate = added.some(({ partition }) => from.get(partition) === null);
     const late = hasLate ? await offsetsSince(cluster, [topic], leaderlessSince(calledAt)) : [];
-    for (const position of added) {
+    for (const beginning of added) {
+      const position = { ...beginning, topicId: followed.topicId };
       const next = from.get(position.partition);
-      if (typeof next === 'number') {
-        positions.push({ ...position, next: BigInt(next) });
-        continue;
-      }
       const since = late.find(({ partition }) => partition === position.partition);
+      if (typeof next === 'number') position.next = BigInt(next);
+      else unread.add(position);
       if (next === null && since !== undefined) position.next = since.next;
-      unread.add(position);
       positions.push(position);
     }
   }
 
   async function round(): Promise<Iterable<LogRecord>> {
-    if (performance.now() - lookedAt >= LOOK_INTERVAL_MS) {
+    if (performance.now() - followed.lookedAt >= LOOK_INTERVAL_MS) {
       await look();
-      lookedAt = performance.now();
+      followed.lookedAt = performance.now();
     }
     const found = await fetchRound(cluster, positions, MAX_WAIT_MS);
     if (positions.length > 0) unread.clear();
@@ -75,16 +93,16 @@ export async function* follow(
     logger.debug('reading is tried again', { topic, error: failure });
     await pause(MAX_WAIT_MS, signal);
     await cluster.refreshMetadata();
-    if (protocolType(error) === 'OFFSET_OUT_OF_RANGE') await settlePositions(cluster);
+    if (protocolType(error) === 'OFFSET_OUT_OF_RANGE') await settlePositions();
   }
 
-  async function settlePositions(asked: Cluster): Promise<void> {
+  async function settlePositions(): Promise<void> {
     for (const position of positions) {
-      const lost = await positionLost(asked, position);
+      const lost = await positionLost(cluster, position);
       if (lost === null) continue;
       if (!unread.has(position)) throw lost;
-      // Retention passed its beginning before it was read: it begins elsewhere now.
-      const beginnings = await partitionOffsets(asked, [topic], 'beginning', 'skip');
+      // Retention passed its beginning before it was read: the partition begins elsewhere now.
+      const beginnings = await partitionOffsets(cluster, [topic], 'beginning', 'skip');
       const begin = beginnings.find(({ partition }) => partition === position.partition);
       if (begin !== undefined) position.next = begin.next;
     }

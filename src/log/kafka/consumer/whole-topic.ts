@@ -29,20 +29,6 @@ export async function topicEnds(
   }
 }
 
-/** As `ConsumerLog.presentEnds`. */
-export async function presentEnds(
-  topic: string,
-  signal: AbortSignal,
-  { kafka, target }: ReadingDeps,
-): Promise<ReadonlyMap<number, number | null>> {
-  const cluster = acceptLeaderless(readingCluster(kafka));
-  try {
-    return await presentEndsOf(cluster, topic, signal, target);
-  } finally {
-    cluster.disconnect().catch(() => undefined);
-  }
-}
-
 /** As `ConsumerLog.endsWithId`. */
 export async function endsWithId(
   topic: string,
@@ -62,24 +48,14 @@ export async function endsWithId(
     // Before the ends: those of a topic that is recreated in between are then not taken for those of the new one.
     const asking = { cluster, doing: `reading ${topic}`, forMs: PATIENCE_MS, signal };
     const topicId = await persistently(askId, asking);
-    return { topicId, ends: await presentEndsOf(cluster, topic, signal, target) };
+    const found = await endsOf(cluster, topic, 'end', signal, target, 'skip');
+    const leaderless = found === null ? [] : leaderlessOf(cluster, [topic]);
+    const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));
+    for (const { partition, next } of found ?? []) ends.set(partition, Number(next));
+    return { topicId, ends };
   } finally {
     cluster.disconnect().catch(() => undefined);
   }
-}
-
-async function presentEndsOf(
-  cluster: Cluster,
-  topic: string,
-  signal: AbortSignal,
-  target: ReadingDeps['target'],
-): Promise<ReadonlyMap<number, number | null>> {
-  const found = await endsOf(cluster, topic, 'end', signal, target, 'skip');
-  const ends = new Map<number, number | null>();
-  if (found === null) return ends;
-  for (const { partition } of leaderlessOf(cluster, [topic])) ends.set(partition, null);
-  for (const { partition, next } of found) ends.set(partition, Number(next));
-  return ends;
 }
 
 /** As `ConsumerLog.load`. */

@@ -55,7 +55,6 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
 
   const consumerLog: ConsumerLog = {
     ends: (topic, _at, signal) => ends(topic, signal),
-    presentEnds: ends,
     endsWithId: async (topic, signal) => ({ topicId: null, ends: await ends(topic, signal) }),
     async *load(topic, signal): AsyncGenerator<LogRecord> {
       signal.throwIfAborted();
