@@ -2,9 +2,10 @@ import { Command } from 'commander';
 import { unlessAborted } from '../async/wait';
 import type { DecodedRecord } from '../avro/codec/record-decoder';
 import { addSettings } from '../config/command-options';
+import type { Config } from '../config/load-config';
 import type { CommitLog, LogRecord } from '../log/commit-log';
 import { eventLine } from './lines/event-line';
-import { readLog } from './log/open-log';
+import { type OpenLog, readLog } from './log/open-log';
 import { recentRecords } from './log/recent-records';
 import { feedsByTopic, meantTopic, missingTopicNote } from './log/tail-topics';
 import { tolerantDecoder } from './log/tolerant-decoder';
@@ -63,12 +64,13 @@ Examples:
 function tail(names: readonly string[], flags: TailFlags, context: CommandContext): Promise<number> {
   const { follow, limit = Infinity } = flags;
   assertOneBeginning(flags);
-  return readLog(flags, 'nothing', context, async ({ commitLog, registry, place }, config) => {
+  const note = (message: string): void => context.note(`highwater: ${message}\n`);
+  const show = async ({ commitLog, registry, place }: OpenLog, config: Config): Promise<number> => {
     const inLog = await unlessAborted(commitLog.topicNames(), context.signal);
     const topics = [...new Set(names.map((name) => meantTopic(name, config, inLog)))];
     for (const topic of topics) {
       const missing = missingTopicNote(topic, config, { follow, inLog, place });
-      if (missing !== null) context.note(`highwater: ${missing}\n`);
+      if (missing !== null) note(missing);
     }
     const { decode, exitCode } = tolerantDecoder(registry, context);
     const text = flags.json === true ? jsonLine : lineForPeople(topics, feedsByTopic(config), context);
@@ -81,7 +83,8 @@ function tail(names: readonly string[], flags: TailFlags, context: CommandContex
       if (shown >= limit || context.signal.aborted) break;
     }
     return exitCode();
-  });
+  };
+  return readLog(flags, 'nothing', context, show, note);
 }
 
 function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {

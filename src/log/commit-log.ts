@@ -156,6 +156,8 @@ export interface ReadOptions {
   readonly notBefore?: ReadStart;
   /** Go on at the end of the log and wait for more. */
   readonly follow: boolean;
+  /** Without `follow`: leave out and warn of what cannot be read now, instead of failing. A reader that follows always does. */
+  readonly canBePartial?: boolean;
   readonly signal: AbortSignal;
 }
 

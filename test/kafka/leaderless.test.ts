@@ -1,3 +1,4 @@
+import { recentRecords } from '../../src/cli/log/recent-records';
 import type { Decoder } from '../../src/consumer/decoder';
 import { takePart } from '../../src/consumer/handling/consume';
 import { ipos } from '../../src/feeds/ipos';
@@ -8,7 +9,7 @@ import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { acceptLeaderless } from '../../src/log/kafka/connection/guards/cluster-questions';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
-import { leaderOf } from '../../src/log/kafka/reader/fetch-partitions';
+import { leaderOf } from '../../src/log/kafka/reader/leaderless';
 import { feedTopics } from '../../src/log/topics';
 import { type Kafka, startKafka } from '../../tools/servers/kafka';
 import { createTopics } from '../support/create-topics';
@@ -129,7 +130,13 @@ async function killOne(): Promise<void> {
   await dead().kill();
   const admin = kafka().admin();
   await admin.connect();
-  await until(async () => (await admin.describeCluster()).brokers.length === 2);
+  // The question goes to any broker that counts as alive, so at first maybe to the dead one.
+  const isKnown = () =>
+    admin.describeCluster().then(
+      ({ brokers }) => brokers.length === 2,
+      () => false,
+    );
+  await until(isKnown);
   await admin.disconnect();
 }
 
@@ -290,6 +297,28 @@ it('a topic of which no partition has a leader does not hold up a reader of othe
   await send('b', [0, 1, 2], { topics: [events()] });
   await until(() => tailed.length >= 5);
   expect(sorted(tailed)).toEqual(sorted([...others('a'), ...each('b')]));
+});
+
+it('a reader that takes less than the whole reads the other partitions to their end, and warns at once', async () => {
+  await everywhere('a');
+  await killOne();
+  const recent = { count: 10, isWanted: () => true };
+  const shown = async (signal: AbortSignal) =>
+    (await collect(recentRecords(log, [events()], { ...recent, follow: false, signal }))).map(
+      ({ key, value }) => `${key} ${value}`,
+    );
+  expect(sorted(await shown(deadline()))).toEqual(others('a'));
+  expect(warned()).toHaveLength(1);
+  const tailed = gather(recentRecords(log, [events()], { ...recent, follow: true, signal: stop.signal }));
+  await elsewhere('b');
+  await until(() => tailed.length === 4);
+  expect(sorted(tailed)).toEqual(others('a', 'b'));
+  expect(warned()).toHaveLength(1);
+
+  await revive();
+  await everywhere('c');
+  await until(() => tailed.length >= 8);
+  expect(sorted(tailed)).toEqual(sorted([...each('a', 'c'), ...others('b')]));
 });
 
 it('what must be whole fails or waits meanwhile: a read with an end, a load, the state of a publisher', async () => {

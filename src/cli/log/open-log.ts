@@ -47,6 +47,7 @@ export function openLog(config: Config, { logger, signal, instance = 'highwater'
 
 /**
  * Runs the work of a command that only reads the log.
+ * @param onWarning gets what the log warns of, such as a partition without a leader; without it, warnings are not shown
  * @returns exit code; 0 when the command is interrupted
  */
 export async function readLog(
@@ -54,11 +55,13 @@ export async function readLog(
   needs: 'feeds' | 'nothing',
   context: CommandContext,
   work: (open: OpenLog, config: Config) => Promise<number>,
+  onWarning?: (message: string) => void,
 ): Promise<number> {
   const { env, cwd, signal, logging } = context;
   const config = loadConfig({ flags, env, cwd }, needs);
   context.hide(config.secrets);
-  const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
+  const errors = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
+  const logger = onWarning === undefined ? errors : { ...errors, warn: onWarning };
   const open = openLog(config, { signal, logger });
   try {
     return await work(open, config);

@@ -29,7 +29,8 @@ export async function* recentRecords(
     const start: { notBefore?: ReadStart } = look < LOOKS ? { notBefore: { positionsToEnd: reach } } : {};
     const seen = new Map<string, number>();
     let latest: LogRecord[] = [];
-    for await (const record of log.read(topics, { fromBeginning: true, follow: false, ...start, signal })) {
+    const options = { fromBeginning: true, follow: false, canBePartial: true, ...start, signal };
+    for await (const record of log.read(topics, options)) {
       seen.set(place(record), record.logOffset);
       if (!isWanted(record)) continue;
       latest.push(record);

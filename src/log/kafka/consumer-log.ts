@@ -9,7 +9,7 @@ import { endsWithId, load, topicEnds } from './consumer/whole-topic';
 import type { KafkaLogOptions } from './kafka-log';
 import { appender } from './shared-topics';
 
-/** As of the log of publishers. Topics and groups are named in full here. */
+/** As the log of publishers. Topics and groups are named in full here. */
 export type KafkaConsumerLogOptions = Omit<KafkaLogOptions, 'limits'>;
 
 /** Kafka's topics for consumers. Opens no connection before the first call that needs one. */
@@ -18,7 +18,7 @@ export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): Consumer
   const target = options.kafka;
   const kafka = kafkaClient(target, appId, logger);
   const closing = new AbortController();
-  const shared = appender({ kafka, cluster: target });
+  const shared = appender({ kafka, cluster: target, closing: closing.signal });
   const members = new Set<GroupMember>();
   const deps: ReadingDeps = { kafka, target, logger };
 
@@ -26,7 +26,7 @@ export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): Consumer
     if (closing.signal.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
   }
 
-  /** What was asked before the log was closed, and ends by that. */
+  /** Runs work that ends when the log is closed. */
   async function unlessClosed<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
     assertOpen();
     const either = joinSignals([signal, closing.signal]);
@@ -74,8 +74,7 @@ export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): Consumer
       member.over.then(left, left);
       return member;
     },
-    append: (topic, records, signal) =>
-      unlessClosed(signal, (either) => shared.append(topic, records, either)),
+    append: shared.append,
     async close() {
       closing.abort();
       await Promise.all([...members].map((member) => member.leave()));

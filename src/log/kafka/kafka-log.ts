@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { joinSignals, unlessAborted } from '../../async/wait';
+import { unlessAborted } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
@@ -14,12 +14,13 @@ import { isRefusedProducer, kafkaFailure } from './connection/kafka-failure';
 import { groupOwners } from './group/examine-group';
 import { groupMembership, ownersGroup, SESSION_TIMEOUT_MS } from './group/membership';
 import { openSession, type SessionLimits } from './ownership/session';
+import { leaderlessNotes } from './reader/leaderless';
 import { read, topicNames } from './reader/read';
 import { appender } from './shared-topics';
 
 export interface KafkaLogOptions {
   readonly kafka: KafkaConfig;
-  /** Name of the installation. With the prefix it makes the transactional ids: two installations never meet. */
+  /** Name of the installation. Transactional ids begin with it and the prefix, so those of two installations differ. */
   readonly appId: string;
   readonly topicPrefix: string;
   readonly logger: Logger;
@@ -27,7 +28,7 @@ export interface KafkaLogOptions {
 }
 
 interface LogLimits extends SessionLimits {
-  /** How long who waits for a feed is kept waiting while the group cannot be reached, in ms. */
+  /** How long a process waits for a feed while the group cannot be reached, in ms. */
   readonly groupMs: number;
 }
 
@@ -39,16 +40,17 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const limits = { ...defaultLimits, ...options.limits };
   const kafka = kafkaClient(options.kafka, appId, logger);
   const closing = new AbortController();
-  const shared = appender({ kafka, cluster: options.kafka });
+  const shared = appender({ kafka, cluster: options.kafka, closing: closing.signal });
+  const notes = leaderlessNotes(logger);
   const sessions = new Set<FeedSession>();
   const memberships = new Set<Membership>();
-  /** By feed: the last acquisition that was begun. Never fails. */
+  /** By feed: the acquisition that began last. Never rejects. */
   const acquiring = new Map<string, Promise<void>>();
-  /** Risky settings of topics that were told of already: a feed may be acquired often. */
+  /** Risky settings of topics that were reported already: a feed may be acquired often. */
   const warned = new Set<string>();
 
   const groupId = ownersGroup(appId, topicPrefix);
-  // A colon is in neither of the names: no other installation can come to the same id.
+  // Neither name contains a colon, so no other installation has the same id.
   const transactionalId = (feed: string) => `${appId}:${topicPrefix}${feed}`;
 
   async function acquire(topics: FeedTopics, signal: AbortSignal, grant?: Grant): Promise<FeedSession> {
@@ -113,7 +115,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     async acquire(topics, signal, grant) {
       signal.throwIfAborted();
       assertOpen();
-      // One that nobody waits for any more would fence the next one.
+      // An acquisition that was given up and still runs would fence this one.
       await unlessAborted(acquiring.get(topics.feed) ?? Promise.resolve(), signal);
       const session = acquire(topics, signal, grant);
       acquiring.set(
@@ -140,20 +142,9 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         });
       }
     },
-    async append(topic, records, signal) {
-      assertOpen();
-      const either = joinSignals([signal, closing.signal]);
-      try {
-        await shared.append(topic, records, either.signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        assertOpen();
-        throw error;
-      } finally {
-        either.leave();
-      }
-    },
-    read: (topics, readOptions) => read(kafka, topics, readOptions, { closing: closing.signal, logger }),
+    append: shared.append,
+    read: (topics, readOptions) =>
+      read(kafka, topics, readOptions, { closing: closing.signal, logger, notes }),
     async owners(feeds, signal) {
       assertOpen();
       const found = await groupOwners(kafka, groupId, signal).catch((error: unknown) => {
@@ -180,7 +171,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   };
 }
 
-/** The limits of the topics that take what the vendor sends; a source offset is small. */
+/** By the topics that take what the API sends; a source offset is small. */
 function largestRecord(topics: FeedTopics, layouts: ReadonlyMap<string, TopicLayout>): number {
   const { changes, current, deadLetters, transitions } = topics;
   const names = [changes, current, deadLetters, ...transitions].map(({ name }) => name);

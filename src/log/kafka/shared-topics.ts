@@ -1,5 +1,6 @@
 import { type Kafka, Partitioners, type Producer } from 'kafkajs';
-import { unlessAborted } from '../../async/wait';
+import { joinSignals, unlessAborted } from '../../async/wait';
+import { HighwaterError } from '../../errors';
 import type { ProducerRecord, SharedTopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
@@ -12,23 +13,25 @@ export interface AppenderDeps {
   readonly kafka: Kafka;
   /** For the commands in errors. */
   readonly cluster: CommandTarget;
+  /** Aborted when the log is closed. */
+  readonly closing: AbortSignal;
 }
 
-/** Writes to topics that belong to no feed, outside of any transaction. */
+/** Writes to topics that belong to no feed, outside any transaction. */
 export interface Appender {
-  /** @throws HighwaterError KAFKA_*, LOG_*; the signal's reason */
+  /** @throws HighwaterError KAFKA_*, LOG_*, such as LOG_CLOSED; the signal's reason */
   append(topic: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * One idempotent producer, connected by the first call. One that failed is never used again: what it had under way may have
- * been written, and its sequence numbers are not to be trusted.
+ * Has one idempotent producer, which the first call connects. A producer that failed is never used again: what it had under way may
+ * have been written, so its sequence numbers cannot be trusted.
  */
-export function appender({ kafka, cluster }: AppenderDeps): Appender {
+export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
   const layouts = new Map<string, TopicLayout>();
   let producer: Producer | null = null;
-  /** One call after the other, so that the records of a key keep their order. */
+  /** Calls run one after another, so that the records of a key keep their order. */
   let last: Promise<void> = Promise.resolve();
 
   async function layoutOf(spec: SharedTopicSpec, signal: AbortSignal): Promise<TopicLayout> {
@@ -48,10 +51,14 @@ export function appender({ kafka, cluster }: AppenderDeps): Appender {
       createPartitioner: Partitioners.DefaultPartitioner,
       retry: clientRetry,
     });
-    // Before it is connected: whoever stops waiting must be able to let go of it.
+    // Before it is connected: a caller that stops waiting must be able to drop it.
     producer = fresh;
     await fresh.connect();
     return fresh;
+  }
+
+  function assertOpen(): void {
+    if (closing.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
   }
 
   async function write(
@@ -73,19 +80,21 @@ export function appender({ kafka, cluster }: AppenderDeps): Appender {
   return {
     append(spec, records, signal) {
       const written = last.then(async () => {
+        assertOpen();
+        const either = joinSignals([signal, closing]);
         try {
-          await unlessAborted(write(spec, records, signal), signal);
+          await unlessAborted(write(spec, records, either.signal), either.signal);
         } catch (error) {
           if (producer !== null) drop(producer);
           producer = null;
-          // It may have been deleted, or the brokers may know it otherwise by now.
+          // The topic may have been deleted or changed.
           layouts.delete(spec.name);
           signal.throwIfAborted();
-          throw kafkaFailure(error, `writing to ${spec.name}`, {
-            operation: 'WRITE',
-            topics: [spec.name],
-            cluster,
-          });
+          assertOpen();
+          const asked = { operation: 'WRITE', topics: [spec.name], cluster } as const;
+          throw kafkaFailure(error, `writing to ${spec.name}`, asked);
+        } finally {
+          either.leave();
         }
       });
       last = written.catch(() => undefined);

@@ -4,12 +4,12 @@ import type { Kafka } from 'kafkajs';
 import { unlessLate } from '../../../async/wait';
 import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
-import { isRefusedProducer, kafkaFailure } from '../connection/kafka-failure';
-import { assertWritable } from './write-access';
+import { forbidden, isForbidden, isRefusedProducer, kafkaFailure } from '../connection/kafka-failure';
+import { connectProducer, drop, type TransactionalProducer } from '../producer/producer';
 
 export interface BrokerReport {
   readonly id: number;
-  /** As the brokers tell their clients, who connect there. */
+  /** The address that the brokers give their clients. */
   readonly address: string;
   /** Why it cannot be reached from here; null when it can. */
   readonly unreachable: string | null;
@@ -61,8 +61,8 @@ export interface ExamineTransactions {
 }
 
 /**
- * Begins a transaction over all topics and aborts it, under an id that no publisher has, so that none is fenced. Feeds and
- * prefixes have no colon.
+ * Begins a transaction over all topics and aborts it. No publisher is fenced: its id has a colon more, and neither feeds nor prefixes
+ * contain colons.
  * @throws HighwaterError KAFKA_FORBIDDEN and others of Kafka
  */
 export async function examineTransactions(examine: ExamineTransactions): Promise<void> {
@@ -72,8 +72,62 @@ export async function examineTransactions(examine: ExamineTransactions): Promise
   try {
     await assertWritable(doing, writing);
   } catch (error) {
-    // Somebody else examines at the same time.
+    // Another process examines at the same time.
     if (!isRefusedProducer((error as Error).cause)) throw error;
     await assertWritable(doing, writing);
   }
+}
+
+/** Transactions of one id, and the topics that they write to. */
+export interface Writing {
+  readonly kafka: Kafka;
+  readonly transactionalId: string;
+  /** They exist. */
+  readonly topics: readonly string[];
+  readonly cluster: CommandTarget;
+}
+
+/**
+ * Asks the brokers whether transactions under an id may write to topics. Fences the last producer of that id.
+ * @throws HighwaterError KAFKA_FORBIDDEN that names the id or every topic; KAFKA_UNREACHABLE, LOG_FAILED
+ */
+export async function assertWritable(doing: string, writing: Writing): Promise<void> {
+  const { kafka, transactionalId, topics, cluster } = writing;
+  let producer: TransactionalProducer | null = null;
+  try {
+    producer = await connectProducer(kafka, transactionalId, [], new AbortController().signal);
+    const names = await unwritableTopics(producer, topics);
+    if (names.length > 0) throw forbidden(doing, { operation: 'WRITE', resource: 'topic', names }, cluster);
+  } catch (error) {
+    throw kafkaFailure(error, doing, { operation: 'WRITE', topics, transactionalId, cluster });
+  } finally {
+    if (producer !== null) drop(producer);
+  }
+}
+
+/**
+ * The topics that a producer may not write to. Brokers refuse when partitions are added to a transaction, without naming the topic,
+ * so each topic is added on its own, in a transaction that is aborted. No record is sent: each writable topic keeps only the marker
+ * of the abort, which no reader is shown.
+ */
+async function unwritableTopics(
+  producer: TransactionalProducer,
+  topics: readonly string[],
+): Promise<string[]> {
+  const unwritable: string[] = [];
+  let isOpen = false;
+  try {
+    for (const topic of topics) {
+      try {
+        await producer.begin([{ topic, partition: 0 }]);
+        isOpen = true;
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        unwritable.push(topic);
+      }
+    }
+  } finally {
+    if (isOpen) await producer.abort();
+  }
+  return unwritable;
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
+import { retrying } from '../../../async/retrying';
 import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
 import { forbidden, isForbidden, kafkaFailure, protocolType } from '../connection/kafka-failure';
@@ -118,10 +118,10 @@ async function settingsFound(
     try {
       const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
       const entries = resources.flatMap(({ configEntries }) => configEntries);
-      return { so: new Map(entries.map(({ configName, configValue }) => [configName, configValue])) };
+      return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
     } catch (error) {
-      if (isForbidden(error)) return { so: null };
-      if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return { not: `${name} is unknown` };
+      if (isForbidden(error)) return null;
+      if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') throw new NotYet(`${name} is unknown`);
       throw kafkaFailure(error, `reading the settings of the topic ${name}`);
     }
   });
@@ -130,23 +130,25 @@ async function settingsFound(
 /** A broker answers from its own copy of the cluster's metadata, which lags. */
 export const turnUpWithinMs = 15_000;
 
-/** Asks until the answer is `so`. @throws HighwaterError LOG_FAILED with the last `not` */
+/** The brokers do not know yet what they are going to know. */
+export class NotYet extends Error {}
+
+/** Asks again while the answer is `NotYet`. @throws HighwaterError LOG_FAILED with the last `NotYet` */
 export async function eventually<Answer>(
   signal: AbortSignal,
   failure: string,
-  ask: () => Promise<{ readonly so: Answer } | { readonly not: string }>,
+  ask: () => Promise<Answer>,
 ): Promise<Answer> {
-  const deadline = Date.now() + turnUpWithinMs;
-  for (;;) {
-    signal.throwIfAborted();
-    const answer = await ask();
-    if ('so' in answer) return answer.so;
-    if (Date.now() > deadline) {
-      throw new HighwaterError('LOG_FAILED', `${failure} within ${turnUpWithinMs / 1000} s: ${answer.not}`, {
-        now: 'The feed is not started; that is tried again.',
-        remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
-      });
-    }
-    await sleep(100, undefined, { signal });
+  const isNotYet = (error: unknown) => error instanceof NotYet;
+  signal.throwIfAborted();
+  try {
+    return await retrying(ask, { signal, isWorthIt: isNotYet, pauseMs: 100, forMs: turnUpWithinMs });
+  } catch (error) {
+    if (!isNotYet(error)) throw error;
+    const what = `${failure} within ${turnUpWithinMs / 1000} s: ${(error as NotYet).message}`;
+    throw new HighwaterError('LOG_FAILED', what, {
+      now: 'The feed is not started; that is tried again.',
+      remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+    });
   }
 }

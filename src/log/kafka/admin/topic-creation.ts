@@ -2,7 +2,15 @@ import { KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { commandLines, createCommand } from '../connection/admin-commands';
 import { forbidden, isForbidden, kafkaFailure } from '../connection/kafka-failure';
-import { type Asking, describe, eventually, type Shape, type TopicDeps, withAdmin } from './topic-admin';
+import {
+  type Asking,
+  describe,
+  eventually,
+  NotYet,
+  type Shape,
+  type TopicDeps,
+  withAdmin,
+} from './topic-admin';
 import { type RoledTopic, settingsFor } from './topic-rules';
 
 /**
@@ -76,15 +84,16 @@ function isCreateTopicError(error: unknown): error is CreateTopicError {
 }
 
 const createTimeoutMs = 10_000;
-/** The topics once all of their partitions have a leader. */
+
+/** The topics, once all of their partitions have a leader. */
 export async function untilThere(missing: readonly RoledTopic[], deps: Asking): Promise<Map<string, Shape>> {
-  return eventually(deps.signal, `topics that were created did not turn up`, async () => {
+  return eventually(deps.signal, 'topics that were created did not turn up', async () => {
     const described = await describe(missing, deps);
     const there = new Map<string, Shape>();
     for (const [name, shape] of described) {
-      if (shape === null) return { not: `${name} is unknown` };
+      if (shape === null) throw new NotYet(`${name} is unknown`);
       there.set(name, shape);
     }
-    return { so: there };
+    return there;
   });
 }

@@ -1,17 +1,17 @@
 import type { KafkaConfig } from './client';
 
-/** The cluster that a command is for, and who this program is there. */
+/** The cluster that a command is for, and this program's login there. */
 export type CommandTarget = Pick<KafkaConfig, 'brokers' | 'ssl' | 'sasl'>;
 
-/** One thing that the brokers allow or not. */
+/** A permission of the brokers. */
 export interface Access {
   readonly operation: 'CREATE' | 'DESCRIBE' | 'DESCRIBE_CONFIGS' | 'IDEMPOTENT_WRITE' | 'READ' | 'WRITE';
   readonly resource: 'topic' | 'transactional-id' | 'group' | 'cluster';
-  /** Names of the resource; none of the cluster. */
+  /** Names of the topics, ids or groups; empty for the cluster. */
   readonly names: readonly string[];
 }
 
-/** Allows this program's user what it lacks. The user is a placeholder where a certificate names it. */
+/** Grants a permission to this program's user. The user is a placeholder if a certificate names it. */
 export function aclCommand(target: CommandTarget, { operation, resource, names }: Access): string {
   const user = target.sasl?.username ?? 'NAME';
   const on = resource === 'cluster' ? '--cluster' : names.map((name) => `--${resource} ${name}`).join(' ');
@@ -53,7 +53,7 @@ export function deleteCommand(target: CommandTarget, topic: string): string {
   return `${tool('kafka-topics.sh', target)} --delete --topic ${topic}`;
 }
 
-/** Ends a transaction of which the brokers have lost the end. @param offset of its first record in the partition */
+/** Ends a transaction whose end the brokers have lost. @param offset of its first record in the partition */
 export function abortCommand(
   target: CommandTarget,
   { topic, partition }: { readonly topic: string; readonly partition: number },
@@ -62,12 +62,12 @@ export function abortCommand(
   return `${tool('kafka-transactions.sh', target)} abort --topic ${topic} --partition ${partition} --start-offset ${offset}`;
 }
 
-/** Several commands as one text, which stays one where a log line takes the line breaks out. */
+/** Several commands as one text, which still works if a log line drops the line breaks. */
 export function commandLines(commands: readonly string[]): string {
   return commands.join(' &&\n');
 }
 
-/** How a tool of Kafka's bin folder reaches the cluster; one that asks who comes there needs a file that says so. */
+/** Calls a tool of Kafka's bin folder. A cluster with logins or TLS needs a file of client properties. */
 function tool(name: string, { brokers, ssl, sasl }: CommandTarget): string {
   const login = ssl === null && sasl === null ? '' : ' --command-config client.properties';
   return `${name} --bootstrap-server ${brokers[0]}${login}`;

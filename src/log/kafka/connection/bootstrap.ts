@@ -1,25 +1,25 @@
 import type { ISocketFactory } from 'kafkajs';
 
-/** Where clients begin, of the addresses that they are given. */
+/** Chooses the address at which a client begins. */
 export interface Bootstrap {
-  /** For kafkajs, at each beginning: the one address to begin at. */
+  /** Called by kafkajs whenever it begins: the only address to begin at. */
   next(): Promise<string[]>;
-  /** Sockets of the same kind, of which it is noted whether anything ever comes from them. */
+  /** The same sockets; it is noted when something arrives on them. */
   watched(factory: ISocketFactory): ISocketFactory;
 }
 
 interface Address {
   readonly address: string;
-  /** Both by the own clock, in ms. */
+  /** Both by performance.now(). */
   begunAt: number;
   heardAt: number;
 }
 
 /**
- * kafkajs begins every client at the first address of its list, and goes on to the next one only where the connection is
- * refused. A broker that hangs takes connections: while the first of the list did, no producer, reader or member came up,
- * although the other brokers led everything. So clients begin at the address that was heard from last, and at one that
- * was begun at and has said nothing since only when it is the turn of no other.
+ * kafkajs begins every client at the first address of its list and goes on to the next only if the connection is refused. A broker that
+ * hangs takes connections: while the first broker of the list hung, no producer, reader or member started, although the other brokers
+ * led everything. So clients begin at the address that answered last. An address that has not answered since a client began there
+ * comes last.
  */
 export function bootstrap(addresses: readonly string[], now = () => performance.now()): Bootstrap {
   const known = addresses.map((address): Address => {
@@ -38,7 +38,7 @@ export function bootstrap(addresses: readonly string[], now = () => performance.
     watched: (factory) => (given) => {
       const socket = factory(given);
       const found = known.find(({ address }) => address === `${given.host}:${given.port}`);
-      // Beside the listener of kafkajs, which it adds at once, too.
+      // kafkajs adds a listener of its own.
       socket.on('data', () => {
         if (found !== undefined) found.heardAt = now();
       });
@@ -47,7 +47,7 @@ export function bootstrap(addresses: readonly string[], now = () => performance.
   };
 }
 
-/** Who was begun at longest ago comes first; of two that never were, the first of the list. */
+/** The address that was begun at longest ago comes first; before any beginning, the first of the list. */
 function later(a: Address, b: Address): number {
   return a.begunAt === b.begunAt ? 0 : a.begunAt - b.begunAt;
 }

@@ -26,13 +26,13 @@ export interface KafkaConfig {
     readonly password: string;
   } | null;
   readonly compression: CodecName;
-  /** After so long without a sign of life an instance has lost its feeds. 10 s when left out. */
+  /** An instance loses its feeds after this time without a sign of life. Default: 10 s. */
   readonly sessionTimeoutMs?: number;
 }
 
 /**
- * Given in full wherever kafkajs takes retries: what is left out it fills with defaults of its own, others under
- * NODE_ENV=test. Five tries end within about six seconds; who calls knows better whether to go on.
+ * Given in full wherever kafkajs takes retries, since its defaults differ, also under NODE_ENV=test. Five tries end within about six
+ * seconds; the caller knows better whether to go on.
  */
 export const clientRetry: RetryOptions = {
   initialRetryTime: 100,
@@ -42,16 +42,16 @@ export const clientRetry: RetryOptions = {
   retries: 5,
 };
 
-/** How a broker that accepts a connection and says nothing is given up, in ms. */
+/** When kafkajs gives up a broker that accepts a connection and does not answer, in ms. */
 const requestTimeout = 10_000;
 const connectionTimeout = 5_000;
 
-/** Before kafkajs does, which would keep the connection. */
+/** Shorter than the timeouts of kafkajs, which would keep the connection. */
 const patience = { firstMs: connectionTimeout - 1_000, otherMs: requestTimeout - 2_000 };
 
 /**
  * The connection settings of every producer, reader and admin client.
- * @param logger what kafkajs says goes there as `debug`: what matters of it comes back as an error, which is reported once
+ * @param logger gets what kafkajs logs, as `debug`: failures that matter are also thrown, and reported once
  */
 export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logger): Kafka {
   const { ssl, sasl } = config;

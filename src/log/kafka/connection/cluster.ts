@@ -3,8 +3,8 @@ import { clientRetry } from './client';
 import { disconnectForGood } from './guards/final-disconnect';
 
 /**
- * What kafkajs uses inside its consumers, as far as it is needed here. It is not part of its published types; the version
- * is pinned exactly for that reason, and the contract suite runs against it.
+ * The part of kafkajs's internal cluster object that is used here. The published types of kafkajs leave it out, so its version is
+ * pinned exactly, and the contract suite runs against it.
  */
 export interface Cluster {
   connect(): Promise<void>;
@@ -29,9 +29,9 @@ export interface Cluster {
 
 export interface Broker {
   readonly nodeId: string;
-  /** By API key: what this broker speaks. Null before the first connection. */
+  /** By API key: the versions that this broker speaks. Null before the first connection. */
   readonly versions: Readonly<Record<number, { readonly maxVersion: number }>> | null;
-  /** The next three are what its methods are made of. */
+  /** The methods of kafkajs consist of the next three. */
   lookupRequest<T = ProduceAnswer>(
     apiKey: number,
     definition: { readonly versions: readonly string[] },
@@ -42,6 +42,7 @@ export interface Broker {
     getConnection(index: 0 | 1): Promise<BrokerConnection>;
   };
   disconnect(): Promise<void>;
+  apiVersions(): Promise<unknown>;
   listOffsets(request: {
     readonly isolationLevel: 0 | 1;
     readonly topics: readonly {
@@ -60,7 +61,7 @@ export interface Broker {
       readonly configEntries: readonly { readonly configName: string; readonly configValue: string }[];
     }[];
   }>;
-  /** @throws what the broker answers instead */
+  /** @throws the broker's refusal */
   findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: 1 }): Promise<unknown>;
   /** The next three: of the coordinator of the transactional id. */
   initProducerId(request: {
@@ -76,7 +77,7 @@ export interface Broker {
   endTxn(request: ProducerIdentity & { readonly transactionResult: boolean }): Promise<unknown>;
 }
 
-/** A request in the version of the protocol that broker and kafkajs have in common, and how its answer is read. */
+/** A request in the latest protocol version that both the broker and kafkajs speak, and the decoder of its answer. */
 export interface ApiCall<T = ProduceAnswer> {
   readonly request: ApiVersion & { readonly encode: () => Promise<unknown> };
   readonly response: {
@@ -92,10 +93,10 @@ export interface ApiVersion {
   readonly apiVersion: number;
 }
 
-/** What its `send` is made of. */
+/** The parts of a connection that its own `send` uses. */
 export interface BrokerConnection {
   readonly clientId: string;
-  /** Null where nobody has to log in. */
+  /** Null if the brokers need no login. */
   readonly sasl: unknown;
   readonly socket: { cork(): void; write(bytes: Buffer): unknown; uncork(): void };
   isAuthenticated(): boolean;
@@ -118,18 +119,18 @@ export interface BrokerConnection {
   };
 }
 
-/** @typeParam T records, in whatever form */
+/** @typeParam T the records, in any form */
 export interface ProduceRequest<T> extends ProducerIdentity {
-  /** -1: all replicas in sync. */
+  /** -1: all replicas that are in sync. */
   readonly acks: -1;
-  /** For them, in ms. */
+  /** How long to wait for these replicas, in ms. */
   readonly timeout: number;
   readonly compression: CompressionTypes;
   readonly topicData: readonly {
     readonly topic: string;
     readonly partitions: readonly {
       readonly partition: number;
-      /** Number of the first record: of one producer and partition without gaps, from 0 on. */
+      /** Number of the first record, counted without gaps from 0 for each producer and partition. */
       readonly firstSequence: number;
       readonly records: T;
     }[];
@@ -137,7 +138,7 @@ export interface ProduceRequest<T> extends ProducerIdentity {
 }
 
 export interface ProduceAnswer {
-  /** For so long the broker reads nothing more from this connection, because of a quota. In ms; left out: not at all. */
+  /** How long the broker reads nothing more from this connection because of a quota, in ms. Left out: it reads on. */
   readonly clientSideThrottleTime?: number;
   readonly topics: readonly {
     readonly topicName: string;
@@ -149,17 +150,17 @@ export interface ProduceAnswer {
   }[];
 }
 
-/** Of one transactional id, from one InitProducerId to the next. */
+/** Who writes under a transactional id from one InitProducerId to the next. */
 export interface ProducerIdentity {
   readonly transactionalId: string;
-  /** Stays the same over many owners. */
+  /** The same for many owners in a row. */
   readonly producerId: string;
   readonly producerEpoch: number;
 }
 
 /**
- * A cluster to read from without a consumer group: kafkajs has no `assign()`, but hands its cluster to the assigner of a
- * consumer that is made and never run. Nothing joins, so no group comes to be on the broker.
+ * A cluster to read from without a consumer group. kafkajs has no `assign()`, but it hands its cluster to the assigner of a consumer.
+ * This consumer never runs or joins, so the brokers create no group.
  */
 export function readingCluster(kafka: Kafka): Cluster {
   let cluster: Cluster | null = null;

@@ -8,7 +8,7 @@ import { HighwaterError } from '../../../errors';
 /** As HIGHWATER_COMPRESSION names it. */
 export type CodecName = 'gzip' | 'none' | 'lz4' | 'zstd';
 
-/** The codec of a setting, as Kafka numbers it. @throws HighwaterError CONFIG_INVALID when this machine lacks it */
+/** Kafka's number of a codec. @throws HighwaterError CONFIG_INVALID when this machine lacks it */
 export function compressionType(codec: CodecName): CompressionTypes {
   if (codec === 'zstd') zstd();
   return types[codec];
@@ -60,15 +60,15 @@ const gzip: Codec = {
 const [LEAST_PIECE, MOST_PIECE] = [1_024, 4 * 1_048_576];
 
 /**
- * Output in one piece, by the size that the end of a gzip stream tells, and a byte more by which it is seen to be all: of the
- * usual 16 KiB each comes from another thread by itself. Whatever others' streams tell, it is no more than a hint.
+ * One piece for the whole output: each piece of the usual 16 KiB is a round trip to another thread. The end of a gzip stream tells the
+ * size; one byte more shows that nothing follows. The size in a foreign stream is only a hint.
  */
 function outputPiece(bytes: Buffer): number {
   const told = bytes.length < 4 ? 0 : bytes.readUInt32LE(bytes.length - 4);
   return Math.min(Math.max(told + 1, LEAST_PIECE), MOST_PIECE);
 }
 
-/** Never written here; but a cluster's operator may have topics compressed so, whatever producers send. */
+/** Never written here, but the operator of a cluster may have the brokers compress topics with it. */
 const snappy: Codec = {
   compress: (buffer) => SnappyCodec().compress({ buffer }),
   decompress: SnappyCodec().decompress,
@@ -79,13 +79,13 @@ const lz4: Codec = { compress: (bytes) => compressFrame(bytes), decompress: deco
 
 let loaded: Codec | null = null;
 
-/** Node's own from 22.15 on, else that of a prebuilt library, which not every machine can load. */
+/** Node's own from 22.15 on, else a prebuilt library, which some machines cannot load. */
 function zstd(): Codec {
   loaded ??= 'zstdCompress' in zlib ? ofNode(zlib as unknown as NodeZstd) : ofLibrary();
   return loaded;
 }
 
-/** What the types of the oldest Node that we support do not have. */
+/** Missing in the types of the oldest Node that we support. */
 interface NodeZstd {
   zstdCompress(
     bytes: Buffer,

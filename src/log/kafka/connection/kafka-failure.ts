@@ -12,7 +12,7 @@ import { HighwaterError } from '../../../errors';
 import { type Access, aclCommand, type CommandTarget } from './admin-commands';
 import { type TlsFailure, tlsFailure } from './tls-failure';
 
-/** What was asked of the brokers, so that a refusal can be named. */
+/** The question to the brokers, so that an error can name what they refused. */
 export interface Asked {
   readonly operation: Access['operation'];
   readonly topics: readonly string[];
@@ -22,11 +22,11 @@ export interface Asked {
 }
 
 /**
- * A failure of Kafka as a person meets it.
- * @param doing what was tried, with the names of what it was tried on: `writing a page of feed ipos`
- * @param asked names what was refused, where the brokers' answer does not
- * @returns KAFKA_UNREACHABLE, KAFKA_CERTIFICATE, KAFKA_UNAUTHENTICATED, KAFKA_FORBIDDEN, or LOG_FAILED; an error that is none of
- * Kafka's as it is
+ * A failure of Kafka in words for people.
+ * @param doing what was tried, and on what: `writing a page of feed ipos`
+ * @param asked names what was refused if the brokers' answer does not
+ * @returns KAFKA_UNREACHABLE, KAFKA_CERTIFICATE, KAFKA_UNAUTHENTICATED, KAFKA_FORBIDDEN or LOG_FAILED; an error that does not come
+ * from Kafka as it is
  */
 export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unknown {
   if (error instanceof HighwaterError) return error;
@@ -52,7 +52,7 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
   }
   if (type !== null && isForbidden(error)) {
     const access = asked === undefined ? null : refusedAccess(type, asked);
-    // Of several topics brokers do not say which they refuse.
+    // Brokers do not say which of several topics they refuse.
     const which = access !== null && access.names.length > 1 ? ', or on some of them' : '';
     if (access !== null) return forbidden(doing, access, asked!.cluster, error, which);
     return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: ${type}`, { cause: error });
@@ -74,7 +74,7 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
   });
 }
 
-/** Where TLS is why a connection failed. */
+/** The TLS failure that broke a connection; null if it was something else. */
 function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: string; says: string } | null {
   for (const one of chain) {
     const { code, broker } = one as { code?: unknown; broker?: unknown };
@@ -85,7 +85,7 @@ function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: str
   return null;
 }
 
-/** Before a password counts. */
+/** Refusals that come before a password is checked. */
 const loginRefusals: Readonly<Record<string, { readonly what: string; readonly remedy: string }>> = {
   UNSUPPORTED_SASL_MECHANISM: {
     what: 'the brokers do not take logins by this mechanism here',
@@ -99,17 +99,23 @@ const loginRefusals: Readonly<Record<string, { readonly what: string; readonly r
   },
 };
 
-/** Whether another try may bring what this one did not. @param failure as `kafkaFailure` returns it */
+/** Whether another try may succeed. @param failure as `kafkaFailure` returns it */
 export function passesByItself(failure: unknown): failure is HighwaterError {
   return failure instanceof HighwaterError && failure.kind.retriable;
 }
 
-/** Whether the same request, sent again, may be answered otherwise: leaders and coordinators move, connections are made anew. */
+/** Whether a broker could not be reached, or did not answer. */
+export function isUnreachable(error: unknown): boolean {
+  const failure = kafkaFailure(error, '');
+  return failure instanceof HighwaterError && failure.code === 'KAFKA_UNREACHABLE';
+}
+
+/** Whether the same request may succeed when it is sent again: leaders and coordinators move, connections are renewed. */
 export function mayPass(error: unknown): boolean {
   const chain = causes(error);
   const answer = chain.find((one) => one instanceof KafkaJSProtocolError);
   if (answer !== undefined) return answer.retriable;
-  // kafkajs has tried that for some time, or was refused.
+  // kafkajs has already retried, or was refused.
   if (chain.some((one) => one instanceof KafkaJSGroupCoordinatorNotFound)) return false;
   return chain.some((one) => isOfConnection(one) || (one instanceof KafkaJSError && one.retriable));
 }
@@ -119,7 +125,7 @@ export function isForbidden(error: unknown): boolean {
   return protocolType(error)?.endsWith('_AUTHORIZATION_FAILED') === true;
 }
 
-/** What this user may not do, on which topics or ids, and the command that allows it. */
+/** Says what this user may not do, on which topics or ids, and the command that allows it. */
 export function forbidden(
   doing: string,
   access: Access,
@@ -141,7 +147,7 @@ export function forbidden(
 
 const resourceNames = { topic: 'topic', 'transactional-id': 'transactional id', group: 'consumer group' };
 
-/** Null where the answer is about something that was not asked for by name. */
+/** Null if the answer is about something that was not asked for by name. */
 function refusedAccess(type: string, { operation, topics, transactionalId, groupId }: Asked): Access | null {
   switch (type) {
     case 'GROUP_AUTHORIZATION_FAILED':
@@ -153,7 +159,7 @@ function refusedAccess(type: string, { operation, topics, transactionalId, group
       if (transactionalId === undefined) return null;
       return { operation: 'WRITE', resource: 'transactional-id', names: [transactionalId] };
     case 'CLUSTER_AUTHORIZATION_FAILED':
-      // Of those who write: a producer of somebody who may not write to any topic is refused as a whole.
+      // Brokers refuse the whole producer of a user who may not write to any topic.
       return {
         operation: operation === 'WRITE' ? 'IDEMPOTENT_WRITE' : operation,
         resource: 'cluster',
@@ -173,8 +179,8 @@ export function protocolType(error: unknown): string | null {
 }
 
 /**
- * The producer was refused because it is not, or no longer, the latest of its transactional id: another one took over, or
- * its transaction ran into its timeout. The broker says the same of both.
+ * The producer was refused because it is not the latest of its transactional id: another one took over, or its transaction ran into
+ * its timeout. Brokers do not tell these apart.
  */
 export function isRefusedProducer(error: unknown): boolean {
   return refusedProducer.has(protocolType(error) ?? '');
@@ -193,15 +199,15 @@ function isOfConnection(error: Error): boolean {
     error instanceof KafkaJSRequestTimeoutError ||
     error instanceof KafkaJSBrokerNotFound ||
     error instanceof KafkaJSLockTimeout ||
-    // kafkajs wraps what the socket says in errors of other names, and keeps the words; of a broker that took the connection
-    // and said nothing it says so by a plain Error.
+    // kafkajs wraps errors of the socket in other classes and keeps their text. For a broker that took the connection and did not
+    // answer it throws a plain Error.
     /^(Broker not connected|Connection error|Connection timeout|Closed connection|Failed to connect|Failed to find group coordinator)/.test(
       error.message,
     )
   );
 }
 
-/** The error and what caused it, outermost first; of several errors at once the first. */
+/** The error and its causes, outermost first. If several errors caused one, only the first is followed. */
 function causes(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let one = error; one instanceof Error && !chain.includes(one); ) {

@@ -62,7 +62,7 @@ export async function* follow(
     notes.look(cluster, [topic]);
     const isNew = ({ partition }: PartitionPosition) =>
       !positions.some((position) => position.partition === partition);
-    const added = (await partitionOffsets(cluster, [topic], 'beginning', 'skip')).filter(isNew);
+    const added = (await partitionOffsets(cluster, [topic], 'beginning')).filter(isNew);
     const hasLate = added.some(({ partition }) => from.get(partition) === null);
     const late = hasLate ? await offsetsSince(cluster, [topic], leaderlessSince(calledAt)) : [];
     for (const beginning of added) {
@@ -102,7 +102,7 @@ export async function* follow(
       if (lost === null) continue;
       if (!unread.has(position)) throw lost;
       // Retention passed its beginning before it was read: the partition begins elsewhere now.
-      const beginnings = await partitionOffsets(cluster, [topic], 'beginning', 'skip');
+      const beginnings = await partitionOffsets(cluster, [topic], 'beginning');
       const begin = beginnings.find(({ partition }) => partition === position.partition);
       if (begin !== undefined) position.next = begin.next;
     }

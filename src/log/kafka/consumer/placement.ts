@@ -8,8 +8,7 @@ import { passesByItself } from '../connection/kafka-failure';
 import type { MemberPlace } from '../group/group-protocol';
 import type { TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/topic-ids';
-import { isLeaderless } from '../reader/fetch-partitions';
-import { type LeaderlessNotes, leaderlessSince, type Partition } from '../reader/leaderless';
+import { isLeaderless, type LeaderlessNotes, leaderlessSince, type Partition } from '../reader/leaderless';
 import { offsetsSince, partitionOffsets } from '../reader/partition-reader';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
 import { type ReadingDeps, readFailure } from './reading';
@@ -80,7 +79,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       for (let known = ranges; ; known = await laterRanges(cluster)) {
         for (const one of waiting) {
           const range = known.get(nameOf(one));
-          if (range === undefined) notes.without(one);
+          if (range === undefined) notes.note(cluster, one);
           else works.push(workOn(one, range, committed.get(nameOf(one)), ids, fetching));
         }
         waiting = waiting.filter((one) => !known.has(nameOf(one)));
@@ -209,8 +208,8 @@ async function rangesOf(
 ): Promise<ReadonlyMap<string, PartitionRange>> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
   const [firsts, ends, since] = await Promise.all([
-    partitionOffsets(cluster, topics, 'beginning', 'skip'),
-    partitionOffsets(cluster, topics, 'end', 'skip'),
+    partitionOffsets(cluster, topics, 'beginning'),
+    partitionOffsets(cluster, topics, 'end'),
     offsetsSince(cluster, topics, leaderlessSince(joinedAt)),
   ]);
   const [firstOf, endOf, sinceOf] = [firsts, ends, since].map(

@@ -4,7 +4,7 @@ import type { Logger } from '../../../logging/logger';
 import type { CommandTarget } from '../connection/admin-commands';
 import type { Cluster } from '../connection/cluster';
 import { kafkaFailure, protocolType } from '../connection/kafka-failure';
-import { isLeaderless } from '../reader/fetch-partitions';
+import { isLeaderless } from '../reader/leaderless';
 import { type PartitionPosition, partitionOffsets } from '../reader/partition-reader';
 
 export interface ReadingDeps {
@@ -42,8 +42,8 @@ export async function positionLost(
   { topic, partition, next }: Pick<PartitionPosition, 'topic' | 'partition' | 'next'>,
 ): Promise<HighwaterError | null> {
   const [firsts, ends] = await Promise.all([
-    partitionOffsets(cluster, [topic], 'beginning', 'skip'),
-    partitionOffsets(cluster, [topic], 'written', 'skip'),
+    partitionOffsets(cluster, [topic], 'beginning'),
+    partitionOffsets(cluster, [topic], 'written'),
   ]);
   if (isLeaderless(cluster, { topic, partition })) return null;
   const of = (positions: readonly PartitionPosition[]) =>

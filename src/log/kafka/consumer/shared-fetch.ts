@@ -4,7 +4,6 @@ import type { Cluster } from '../connection/cluster';
 import { passesByItself, protocolType } from '../connection/kafka-failure';
 import { topicIds } from '../protocol/topic-ids';
 import { isFence } from '../reader/fence';
-import { NO_LEADER } from '../reader/fetch-partitions';
 import type { LeaderlessNotes } from '../reader/leaderless';
 import { fetchDecoded, type PartitionPosition } from '../reader/partition-reader';
 import { positionLost, type ReadingDeps, readFailure } from './reading';
@@ -94,8 +93,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
     asked.add(leader);
     for (const reader of own) {
       reader.state = { kind: 'asked' };
-      if (leader === NO_LEADER) notes.without(reader.position);
-      else notes.led(reader.position);
+      notes.note(cluster, reader.position);
     }
     try {
       const positions = own.map(({ position }) => position);

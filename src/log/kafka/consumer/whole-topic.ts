@@ -48,7 +48,7 @@ export async function endsWithId(
     // Before the ends: those of a topic that is recreated in between are then not taken for those of the new one.
     const asking = { cluster, doing: `reading ${topic}`, forMs: PATIENCE_MS, signal };
     const topicId = await persistently(askId, asking);
-    const found = await endsOf(cluster, topic, 'end', signal, target, 'skip');
+    const found = await endsOf(cluster, topic, 'end', signal, target);
     const leaderless = found === null ? [] : leaderlessOf(cluster, [topic]);
     const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));
     for (const { partition, next } of found ?? []) ends.set(partition, Number(next));
@@ -90,13 +90,12 @@ async function endsOf(
   at: 'end' | 'written',
   signal: AbortSignal,
   target: ReadingDeps['target'],
-  leaderless: 'fail' | 'skip' = 'fail',
 ): Promise<readonly PartitionPosition[] | null> {
   const ask = async () => {
     try {
       await cluster.connect();
       if (!(await knowTopic(cluster, topic))) return null;
-      return await partitionOffsets(cluster, [topic], at, leaderless);
+      return await partitionOffsets(cluster, [topic], at);
     } catch (error) {
       throw readFailure(error, [topic], target);
     }

@@ -1,4 +1,4 @@
-/** Reads the fields of an answer, one after the other. @throws RangeError behind the end */
+/** Reads the fields of an answer in order. @throws RangeError behind the end */
 export class AnswerReader {
   private at = 0;
 
@@ -32,7 +32,7 @@ export class AnswerReader {
     return this.take(Math.max(this.int32(), 0));
   }
 
-  /** The fields below are those of flexible versions (KIP-482): lengths are one more than they say, and 0 is null. */
+  /** The methods below read flexible versions (KIP-482): a length is sent plus one, and 0 stands for null. */
   compactLength(): number {
     return Math.max(this.varint() - 1, 0);
   }

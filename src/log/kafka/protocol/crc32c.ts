@@ -4,7 +4,7 @@ import { crc32cByByte } from '../connection/kafkajs-internals';
 /** @returns the CRC-32C of the pieces in a row, unsigned */
 export type Checksum = (...pieces: readonly Buffer[]) => number;
 
-/** The checksum of batches: in WebAssembly, which is ten times as fast, unless there is none (`node --jitless`). */
+/** The checksum of batches. In WebAssembly it is ten times as fast; `node --jitless` has none. */
 export function crc32c(): Promise<Checksum> {
   checksum ??= inWebAssembly().catch(() => byByte);
   return checksum;
@@ -13,7 +13,7 @@ let checksum: Promise<Checksum> | null = null;
 
 async function inWebAssembly(): Promise<Checksum> {
   const hasher = await createCRC32(0x82f63b78);
-  // One for all: it does not wait for anything while it works.
+  // All callers share one, since it runs without a pause.
   return (...pieces) => {
     hasher.init();
     for (const piece of pieces) hasher.update(piece);

@@ -7,7 +7,7 @@ import { type RecordBatch, readBatches } from './record-batch';
 const FETCH = 1;
 
 export interface FetchRequest {
-  /** Of Kafka's protocol: 0 shows records of any transaction, 1 none behind the first one that is open. */
+  /** Kafka's numbers: 0 shows records of any transaction, 1 no records behind the first open transaction. */
   readonly isolationLevel: 0 | 1;
   /** ms */
   readonly maxWaitTime: number;
@@ -26,7 +26,7 @@ export interface FetchRequest {
 }
 
 export interface FetchAnswer {
-  /** For so long a quota of the broker holds back the next answer, in ms. */
+  /** How long a quota of the broker holds back the next answer, in ms. */
   readonly clientSideThrottleTime?: number;
   readonly responses: readonly {
     readonly topicName: string;
@@ -42,16 +42,16 @@ export interface FetchedPartition {
   readonly lastStableOffset: bigint;
   /** Transactions that were aborted and have records in this answer, by their first offset. */
   readonly abortedTransactions: readonly { readonly producerId: bigint; readonly firstOffset: bigint }[];
-  /** Those that came whole. */
+  /** The batches that came whole. */
   readonly batches: readonly RecordBatch[];
-  /** Of them, and of what came of another one. */
+  /** Including a batch that was cut off. */
   readonly recordBytes: number;
 }
 
 /**
- * A Fetch request, of whose answer the records are still to be decoded. kafkajs makes a dozen objects and long integers of each
- * record, and copies its headers once for each of them; it also hides batches that compaction has emptied. It still picks the
- * version of the protocol, keeps the queue of requests, and makes errors of the answer's error codes.
+ * Sends a Fetch request, and leaves the records of its answer undecoded. kafkajs makes a dozen objects and long integers from each
+ * record, and copies the headers once for each of them; it also hides batches that compaction has emptied. kafkajs still picks the
+ * version of the protocol, keeps the queue of requests, and turns error codes into errors.
  * @throws what kafkajs throws; HighwaterError LOG_UNREADABLE when a batch of the answer cannot be read
  */
 export async function fetchBatches(broker: Broker, asked: FetchRequest): Promise<FetchAnswer> {
@@ -101,14 +101,14 @@ function requestById({
   };
 }
 
-/** From which version on the answer has what: https://kafka.apache.org/protocol#The_Messages_Fetch */
+/** The first versions with certain fields: https://kafka.apache.org/protocol#The_Messages_Fetch */
 const LOG_START_SINCE = 5;
 const SESSION_SINCE = 7;
-/** From here on who asked is to wait; a broker of before has waited itself. */
+/** From this version on the client has to wait; before it, the broker did. */
 const THROTTLED_BY_CLIENT_SINCE = 8;
 const PREFERRED_REPLICA_SINCE = 11;
 
-/** Codes of errors that kafkajs does not know: the topic of this id is not there (any more). */
+/** Error codes that kafkajs does not know: no topic has this id (any more). */
 const UNKNOWN_IDS: ReadonlySet<number> = new Set([100, 103]);
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
@@ -157,7 +157,7 @@ function readPartition(
   const [highWatermark, lastStableOffset] = [reader.int64(), reader.int64()];
   if (version >= LOG_START_SINCE) reader.skip(8);
   const abortedTransactions: FetchedPartition['abortedTransactions'][number][] = [];
-  // -1: nothing is said of them.
+  // -1: the answer says nothing about them.
   for (let aborted = isById ? reader.compactLength() : reader.int32(); aborted > 0; aborted--) {
     abortedTransactions.push({ producerId: reader.int64(), firstOffset: reader.int64() });
     if (isById) reader.skipTags();

@@ -3,13 +3,13 @@ import { newEncoder } from '../connection/kafkajs-internals';
 
 /**
  * Requests in "flexible" versions of the protocol (KIP-482), which kafkajs does not speak: lengths are variable-length integers, and
- * every structure ends with tagged fields. Topic ids (KIP-516) exist in such versions only.
+ * every structure ends with tagged fields. Only these versions have topic ids (KIP-516).
  */
 
 /** No tagged fields. */
 const NONE = 0;
 
-/** The header of a flexible request ends with tagged fields, and kafkajs writes headers without any: they begin the body. */
+/** The header of a flexible request ends with tagged fields. kafkajs writes headers without them, so they begin the body. */
 export function flexibleBody(): FlexibleWriter {
   return new FlexibleWriter().tags();
 }
@@ -59,7 +59,7 @@ export class FlexibleWriter {
     return this;
   }
 
-  /** As kafkajs asks for it. */
+  /** The form that kafkajs expects. */
   encoded(): object {
     return this.encoder;
   }
@@ -75,7 +75,7 @@ export async function sendFlexible<T>(broker: Broker, call: ApiCall<T>): Promise
   try {
     return await broker.connectionPool.send(call);
   } catch (error) {
-    // As kafkajs does: who asks for this broker next connects anew.
+    // As kafkajs does: the next caller that asks for this broker connects again.
     if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
     throw error;
   }

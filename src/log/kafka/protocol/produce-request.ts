@@ -8,16 +8,16 @@ import type { EncodedRecords } from './record-format';
 const PRODUCE = 0;
 
 /**
- * The second of the two connections that kafkajs has to each broker: it uses that for Fetch, and a producer fetches nothing.
- * Under a quota the broker reads nothing more from the connection that produced, for as long as it likes. The commit of what
- * was written must not wait for that: it goes over the other connection.
+ * The second of the two connections that kafkajs has to each broker. kafkajs uses it for Fetch, and a producer fetches nothing.
+ * Under a quota the broker stops reading from the connection that produced. The commit must not wait for that, so it goes over the
+ * other connection.
  */
 const OWN_CONNECTION = 1;
 
 /**
- * A Produce request whose records are encoded already. kafkajs would copy them ten times, through zeroed buffers of the next power
- * of two, which costs less in copying than in what the collector does about such an amount of memory. It still picks
- * the version of the protocol, keeps the queue of requests, and reads the answer.
+ * Sends a Produce request whose records are already encoded. kafkajs would copy them ten times, through zeroed buffers of the next
+ * power of two; the garbage collection of that memory costs more than the copying. kafkajs still picks the version of the protocol,
+ * keeps the queue of requests, and reads the answer.
  * @throws what kafkajs throws
  */
 export async function produceEncoded(
@@ -37,7 +37,7 @@ export async function produceEncoded(
   }
 }
 
-/** The first one where one has to log in, and the first behind the end of a login: kafkajs knows how to. */
+/** For the first request of a connection that needs a login, and the first after a login has expired: kafkajs logs in. */
 function sendByKafkajs(
   connection: BrokerConnection,
   { request: theirs, response }: ApiCall,
@@ -45,13 +45,13 @@ function sendByKafkajs(
 ): Promise<ProduceAnswer> {
   const encode = async () => {
     const buffer = await encodeProduce(request);
-    // As kafkajs asks its own encoder.
+    // The members that kafkajs reads of its own encoder.
     return { buffer, buf: buffer };
   };
   return connection.send({ request: { ...theirs, encode }, response });
 }
 
-/** As the connection's own `send`, but for who writes the frame. */
+/** Does what the connection's own `send` does, but writes the frame itself. */
 async function sendFramed(
   connection: BrokerConnection,
   { request: { apiKey, apiName, apiVersion }, response }: ApiCall,
@@ -74,14 +74,14 @@ async function sendFramed(
   return response.parse(decoded);
 }
 
-/** As one: what is written while the socket is corked goes out by one call. */
+/** Pieces that are written while the socket is corked go out by one call. */
 function writeAll(socket: BrokerConnection['socket'], pieces: readonly Buffer[]): void {
   socket.cork();
   for (const piece of pieces) socket.write(piece);
   socket.uncork();
 }
 
-/** What stands before each request, behind its length. */
+/** Stands before each request, behind its length. */
 export interface RequestHeader {
   readonly apiKey: number;
   readonly apiVersion: number;
@@ -89,14 +89,14 @@ export interface RequestHeader {
   readonly clientId: string;
 }
 
-/** Of a batch (format v2), before its records. */
+/** The header of a batch (format v2). */
 const BATCH_BYTES = 61;
-/** Of them what the length of the batch does not count: itself, and the offset. */
+/** The part of the header that the length of the batch does not count: the length and the offset. */
 const UNCOUNTED_BYTES = 12;
-/** The checksum is over all that comes behind it. */
+/** The checksum covers everything behind it. */
 const BEHIND_CHECKSUM = 21;
 
-/** The body of a Produce request of the versions 3 to 8, which are the same; with a header, all that goes over the wire. */
+/** The body of a Produce request, which is the same in versions 3 to 8; with a header, the whole message. */
 export async function encodeProduce(
   request: ProduceRequest<EncodedRecords>,
   header: RequestHeader | null = null,
@@ -105,8 +105,8 @@ export async function encodeProduce(
 }
 
 /**
- * The same, in pieces that follow each other: records are not copied once more. None of them is the memory in which records were
- * encoded, since that is used again, and a connection that is given up may still hold what it was to write.
+ * The same in consecutive pieces, so that records are not copied once more. No piece is the memory in which records were encoded: that
+ * memory is used again, and a connection that was given up may still hold what it had to write.
  */
 export async function encodePieces(
   request: ProduceRequest<EncodedRecords>,
@@ -129,7 +129,7 @@ export async function encodePieces(
   );
   const frameBytes = header === null ? 0 : 4 + 2 + 2 + 4 + 2 + Buffer.byteLength(header.clientId);
   let recordsSize = 0;
-  /** Of all else. */
+  /** Everything else. */
   let size = frameBytes + 2 + Buffer.byteLength(transactionalId) + 2 + 4 + 4;
   for (const { topic, partitions } of topics) {
     size += 2 + Buffer.byteLength(topic) + 4;

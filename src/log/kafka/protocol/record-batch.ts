@@ -4,19 +4,19 @@ import { decompress } from '../connection/compression';
 import { type Checksum, crc32c } from './crc32c';
 import { RecordsDecoder } from './records-decoder';
 
-/** As brokers keep it (record format v2), decompressed. https://kafka.apache.org/documentation/#recordbatch */
+/** A batch as brokers keep it (record format v2), decompressed. https://kafka.apache.org/documentation/#recordbatch */
 export interface RecordBatch {
   readonly baseOffset: bigint;
-  /** Compaction takes records and leaves this as it was. */
+  /** Compaction removes records and does not change this. */
   readonly lastOffset: bigint;
-  /** -1 where the producer has none. */
+  /** -1 if the producer has none. */
   readonly producerId: bigint;
   readonly inTransaction: boolean;
-  /** Its record is a marker: the end of a transaction. */
+  /** Its only record is a marker that ends a transaction. */
   readonly isControl: boolean;
-  /** ms; the records have their distances from it. */
+  /** In ms. Records hold their distance from it. */
   readonly firstTimestamp: number;
-  /** When brokers took it over, in ms, where the topic is set so that this counts for all its records; null: they have their own. */
+  /** When the broker appended it, in ms, if the topic is set to LogAppendTime; null: records have their own times. */
   readonly appendedMs: number | null;
   readonly count: number;
   /** The records. */
@@ -45,15 +45,15 @@ const FORMAT = 2;
 const [CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL] = [7, 8, 16, 32] as const;
 
 /**
- * The batches of an answer, up to one that is cut off (brokers fill an answer to the byte) or cannot be read: whoever goes on
- * behind those before it meets it as the first one, and has been given all that stands before.
+ * The batches of an answer up to a batch that is cut off (brokers fill an answer to the byte) or cannot be read. A reader that goes on
+ * behind them meets that batch as the first one.
  * @param place for errors: `ipos/0`
  * @throws HighwaterError LOG_UNREADABLE when the first one is damaged, or has a format of before transactions
  */
 export async function readBatches(records: Buffer, place: string): Promise<RecordBatch[]> {
   const { batches, failure } = wholeBatches(records, place);
   const checksum = await crc32c();
-  // Side by side: each is decompressed in another thread.
+  // In parallel: each batch is decompressed in another thread.
   const read = await Promise.allSettled(
     batches.map(async (batch) => {
       assertUndamaged(batch, checksum, place);
@@ -70,7 +70,7 @@ export async function readBatches(records: Buffer, place: string): Promise<Recor
   return readable;
 }
 
-/** @returns the first ones that are whole, and why the one behind them is none, unless it is only cut off */
+/** @returns the leading batches that are whole, and the fault of the batch behind them, unless that is only cut off */
 function wholeBatches(
   records: Buffer,
   place: string,
@@ -91,7 +91,7 @@ function wholeBatches(
   return { batches, failure: null };
 }
 
-/** kafkajs does not check it, and nothing else tells that an uncompressed value is damaged. */
+/** kafkajs does not check the sum, and nothing else detects damage to an uncompressed value. */
 function assertUndamaged(batch: Buffer, checksum: Checksum, place: string): void {
   const told = batch.readUInt32BE(at.checksum);
   const found = checksum(batch.subarray(at.attributes));
@@ -117,12 +117,12 @@ async function readBatch(batch: Buffer, place: string): Promise<RecordBatch> {
     count: batch.readInt32BE(at.count),
   };
   const bytes = batch.subarray(HEADER_BYTES);
-  // Of one that compaction has emptied nothing is left to decompress.
+  // Compaction has emptied it: there is nothing to decompress.
   if (header.count === 0) return { ...header, bytes };
   try {
     return { ...header, bytes: await decompress(attributes & CODEC, bytes) };
   } catch (cause) {
-    // Not of the batch: this machine lacks the codec.
+    // The batch is fine: this machine lacks the codec.
     if (cause instanceof HighwaterError) throw cause;
     const what = `the batch of ${place} at offset ${baseOffset} cannot be decompressed: ${(cause as Error).message}`;
     throw new HighwaterError('LOG_UNREADABLE', what, { cause });
@@ -130,7 +130,7 @@ async function readBatch(batch: Buffer, place: string): Promise<RecordBatch> {
 }
 
 /**
- * The records of a batch, one at a time. Their values are views of the batch: who keeps one copies it.
+ * The records of a batch, one at a time. Their values are views of the batch: copy a value to keep it.
  * @throws HighwaterError LOG_UNREADABLE when the bytes are no records
  */
 export function* recordsOf(topic: string, partition: number, batch: RecordBatch): Generator<LogRecord> {

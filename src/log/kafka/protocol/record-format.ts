@@ -10,11 +10,11 @@ export interface EncodedRecords {
   readonly maxTimestamp: number;
 }
 
-/** A record takes less: its lengths, its attributes, its deltas. */
+/** More than the lengths, attributes and deltas of a record take. */
 const FIXED_BYTES = 64;
-/** Of each header: the lengths of its name and its value. */
+/** The lengths of a header's name and value. */
 const HEADER_BYTES = 10;
-/** Of a record from 64 to 8,191 bytes, which nearly all are. */
+/** For a record of 64 to 8,191 bytes, as nearly all are. */
 const USUAL_LENGTH_BYTES = 2;
 
 /** Encodes record after record of one batch, which stays below so many bytes unless it has a single record. */
@@ -22,14 +22,14 @@ export class RecordsEncoder {
   private scratch = takeScratch();
   private at = 0;
   private count = 0;
-  /** Infinite, not 0: V8 would take it for a field of small integers, and compile all of this again for the first record. */
+  /** Infinite, not 0: V8 would make it a field of small integers, and compile this class again at the first record. */
   private firstTimestamp = Number.POSITIVE_INFINITY;
   private maxTimestamp = Number.NEGATIVE_INFINITY;
   private finished: EncodedRecords | null = null;
 
   constructor(private readonly maxBytes: number) {}
 
-  /** @returns false, and nothing is done, where the batch would become too large by it, or the record is older than its first one */
+  /** @returns false, having done nothing, if the batch would become too large or the record is older than its first record */
   add(record: ProducerRecord): boolean {
     if (this.finished !== null) throw new RangeError('this batch is finished');
     const { key, value, headers, timestamp } = record;
@@ -49,23 +49,23 @@ export class RecordsEncoder {
     return true;
   }
 
-  /** How it becomes again what it is now. */
+  /** @returns a function that restores the present state */
   mark(): () => void {
     const { at, count, firstTimestamp, maxTimestamp } = this;
     return () => Object.assign(this, { at, count, firstTimestamp, maxTimestamp });
   }
 
-  /** Nothing can be added behind it. The same, asked again. */
+  /** Nothing can be added afterwards. Later calls return the same. */
   finish(): EncodedRecords {
     const { at, count, firstTimestamp, maxTimestamp, scratch } = this;
     this.finished ??= { bytes: scratch.subarray(0, at), count, firstTimestamp, maxTimestamp };
     return this.finished;
   }
 
-  /** Another batch is going to be written over the bytes of this one. */
+  /** Lets another batch overwrite the bytes of this one. */
   release(): void {
     if (this.finished === null) throw new RangeError('this batch is not finished');
-    // Given back once: two who write to it would not know of each other.
+    // Given back only once, or two batches would share it.
     if (this.scratch !== NOTHING) free.push(this.scratch);
     this.scratch = NOTHING;
   }
@@ -79,9 +79,8 @@ export class RecordsEncoder {
 }
 
 /**
- * Where batches that are done were encoded: a buffer of its own for each batch costs more than writing it, for what the collector does
- * about such an amount of memory. There are never more of them than batches that were open at once: one for each partition of the
- * feeds that catch up, twice, each as large as a batch may be.
+ * Buffers of finished batches, for reuse: collecting a new buffer for each batch as garbage costs more than writing it. There are never
+ * more than batches that were open at once: two for each partition of the feeds that catch up, each as large as a batch may be.
  */
 const free: Buffer[] = [];
 const NOTHING = Buffer.alloc(0);
@@ -116,7 +115,7 @@ function writeRecord(
     at = writeText(target, at, name);
     at = writeText(target, at, headers[name]!);
   }
-  // The length stands before what it is the length of.
+  // The length stands before the record.
   const length = at - bodyAt;
   const lengthBytes = sizeOfVarint(length);
   if (lengthBytes !== USUAL_LENGTH_BYTES) target.copyWithin(start + lengthBytes, bodyAt, at);

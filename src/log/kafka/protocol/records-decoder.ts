@@ -1,9 +1,9 @@
-/** A record of a batch, by its distances from it. */
+/** A record of a batch; its offset and time are distances from those of the batch. */
 export interface DecodedRecord {
   readonly offsetDelta: number;
   /** ms */
   readonly timestampDelta: number;
-  /** '' where it has none. */
+  /** '' if it has none. */
   readonly key: string;
   /** A view. */
   readonly value: Buffer | null;
@@ -37,7 +37,7 @@ export class RecordsDecoder {
     return this.at === end ? { offsetDelta, timestampDelta, key, value, headers } : null;
   }
 
-  /** Of several with one name the last one counts. */
+  /** If several have one name, the last one counts. */
   private headers(end: number): Record<string, string> {
     const headers: Record<string, string> = {};
     const count = this.varint();
@@ -58,7 +58,7 @@ export class RecordsDecoder {
     this.at += length;
     if (guess.length === length) {
       let i = 0;
-      // A byte of ASCII is its unit; from 0x80 on a unit takes more bytes, and what has as many bytes as units is not that text.
+      // An ASCII byte equals its UTF-16 unit. A unit from 0x80 on takes more bytes, so a text of this length is another one.
       while (i < length && this.bytes[start + i]! < 0x80 && this.bytes[start + i] === guess.charCodeAt(i))
         i++;
       if (i === length) return guess;
@@ -66,7 +66,7 @@ export class RecordsDecoder {
     return this.bytes.toString('utf8', start, this.at);
   }
 
-  /** Zigzag. Exact up to 2^52: beyond it are neither lengths nor distances of times. */
+  /** Zigzag. Exact up to 2^52; no length or time distance is larger. */
   private varint(): number {
     const { bytes } = this;
     let byte = bytes[this.at++]!;

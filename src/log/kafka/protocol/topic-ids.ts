@@ -4,12 +4,12 @@ import { flexibleBody, sendFlexible, speaks } from './flexible-requests';
 
 /** https://kafka.apache.org/protocol#The_Messages_Metadata: the first version with topic ids, of Kafka 2.8. */
 const [METADATA, VERSION] = [3, 10];
-/** Of a topic that has none. */
+/** Stands for no id. */
 const NO_ID = Buffer.alloc(16).toString('base64url');
 
 /**
- * The ids of topics by their names (KIP-516). A topic that is deleted and created again under its name has another one.
- * @returns those that there are: none of a broker that knows no ids, of a topic that does not exist, or that may not be seen
+ * The ids of topics by their names (KIP-516). A topic that is deleted and created again gets another id.
+ * @returns none from a broker that knows no ids, and none for a topic that does not exist or may not be seen
  * @throws errors of kafkajs
  */
 export async function topicIds(

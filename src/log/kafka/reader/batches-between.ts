@@ -6,10 +6,10 @@ import {
   BYTES_PER_PARTITION,
   type FetchPosition,
   fetchPartitions,
-  leaderOf,
   notWhole,
   READ_UNCOMMITTED,
 } from './fetch-partitions';
+import { leaderOf } from './leaderless';
 
 /** How long a broker may have nothing of what is there: one that asks too much has to wait, and a new leader does not know yet. */
 const PATIENCE_MS = 10_000;

@@ -90,34 +90,6 @@ interface Wanted {
 
 let turns = 0;
 
-/** In place of the leader's id, where a partition has no leader. */
-export const NO_LEADER = '-1';
-
-/** The broker that leads a partition. @throws HighwaterError LOG_FAILED */
-export function leaderOf(cluster: Cluster, place: Pick<FetchPosition, 'topic' | 'partition'>): string {
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(place.topic, [place.partition]));
-  if (nodeId === undefined || nodeId === NO_LEADER) throw missingPartition(place);
-  return nodeId;
-}
-
-/** Whether a partition is there and has no leader, by what the cluster heard last. */
-export function isLeaderless(
-  cluster: Cluster,
-  { topic, partition }: Pick<FetchPosition, 'topic' | 'partition'>,
-): boolean {
-  return NO_LEADER in cluster.findLeaderForPartitions(topic, [partition]);
-}
-
-export function missingPartition({
-  topic,
-  partition,
-}: Pick<FetchPosition, 'topic' | 'partition'>): HighwaterError {
-  const what = `partition ${partition} of topic ${topic} has no leader, or is not there any more`;
-  return new HighwaterError('LOG_FAILED', what, {
-    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
-  });
-}
-
 /** Brokers send the first batch whole, however large: what is taken for its length is not. To step on would lose its records. */
 export function notWhole(
   { topic, partition, next }: FetchPosition,

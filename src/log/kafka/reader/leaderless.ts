@@ -1,24 +1,51 @@
+import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Cluster } from '../connection/cluster';
-import { isLeaderless } from './fetch-partitions';
+import { acceptsLeaderless } from '../connection/guards/cluster-questions';
+import { isUnreachable } from '../connection/kafka-failure';
+
+/**
+ * A partition is leaderless if it has no leader, or if its leader cannot be reached from here. Clusters that accept such partitions
+ * read the others meanwhile (`acceptLeaderless`).
+ */
 
 export interface Partition {
   readonly topic: string;
   readonly partition: number;
 }
 
-/** A partition that changes its leader may have none for a moment, in ms. */
+/** Kafka's node id for "no leader". */
+export const NO_LEADER = '-1';
+/** A partition whose leader changes may have none for a moment, in ms. */
 const MOMENT_MS = 3_000;
-/** Records carry the time at which their writer made them. It may have tried for so long to write them, in ms. */
+/** A dead broker counts as a leader until its session is over, which is after 9 s by default. In ms. */
+const UNREACHABLE_MS = 15_000;
+/** Records carry the time at which their writer made them. The writer may have tried for this long to write them, in ms. */
 const LATE_MS = 60_000;
+/** The shortest pause between two tries to reach a broker, in ms. */
+const TRY_AGAIN_MS = 1_000;
 
-/**
- * From when on to read a partition whose end could not be asked for, because it had no leader. Some records that were written shortly
- * before are read too: to begin later could lose records that were written while the partition had its leader back.
- * @param nowMs when the reader began
- */
-export function leaderlessSince(nowMs: number): number {
-  return nowMs - LATE_MS;
+/** By cluster and node id: when to try again to reach a broker, by performance.now(). Infinity while a try is under way. */
+const unreachable = new WeakMap<Cluster, Map<string, number>>();
+
+/** The broker that leads a partition. @throws HighwaterError LOG_FAILED */
+export function leaderOf(cluster: Cluster, place: Partition): string {
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(place.topic, [place.partition]));
+  if (nodeId === undefined || nodeId === NO_LEADER) throw missingPartition(place);
+  return nodeId;
+}
+
+/** By what the cluster heard last. False for a partition that does not exist. */
+export function isLeaderless(cluster: Cluster, { topic, partition }: Partition): boolean {
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  return nodeId !== undefined && (nodeId === NO_LEADER || unreachable.get(cluster)?.has(nodeId) === true);
+}
+
+export function missingPartition({ topic, partition }: Partition): HighwaterError {
+  const what = `partition ${partition} of topic ${topic} has no leader that can be reached, or does not exist any more`;
+  return new HighwaterError('LOG_FAILED', what, {
+    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+  });
 }
 
 /** The partitions of topics, by what the cluster heard last. */
@@ -28,45 +55,100 @@ export function partitionsOf(cluster: Cluster, topics: readonly string[]): Parti
   );
 }
 
-/** Those that have no leader. */
 export function leaderlessOf(cluster: Cluster, topics: readonly string[]): Partition[] {
   return partitionsOf(cluster, topics).filter((partition) => isLeaderless(cluster, partition));
 }
 
-/** Tells people once of each partition that is not read because it has no leader. */
+/**
+ * The time from which to read a partition whose end could not be asked for. Some records that were written shortly before are read
+ * too: a later beginning could lose records that were written while the partition had its leader back.
+ * @param nowMs when the reader began
+ */
+export function leaderlessSince(nowMs: number): number {
+  return nowMs - LATE_MS;
+}
+
+/**
+ * Asks several leaders at once. A cluster that accepts leaderless partitions leaves out the leaders that cannot be reached; their
+ * partitions are leaderless until a later try in the background reaches them.
+ * @param asked by the leader's node id
+ * @throws what `ask` throws
+ */
+export async function askLeaders<Asked, Answer>(
+  cluster: Cluster,
+  asked: ReadonlyMap<string, Asked>,
+  ask: (nodeId: string, of: Asked) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers = [...asked].map(async ([nodeId, of]) => {
+    try {
+      return [await ask(nodeId, of)];
+    } catch (error) {
+      if (!acceptsLeaderless(cluster) || !isUnreachable(error)) throw error;
+      const tries = unreachable.get(cluster) ?? new Map<string, number>();
+      unreachable.set(cluster, tries.set(nodeId, performance.now()));
+      return [];
+    }
+  });
+  return (await Promise.all(answers)).flat();
+}
+
+/** Asks brokers that could not be reached for a sign of life, without waiting for the outcome. */
+export function tryUnreachable(cluster: Cluster): void {
+  const tries = unreachable.get(cluster);
+  if (tries === undefined) return;
+  const beganAt = performance.now();
+  for (const [nodeId, at] of tries) {
+    if (beganAt < at) continue;
+    tries.set(nodeId, Number.POSITIVE_INFINITY);
+    // Its connection alone says nothing: a broker that hangs takes connections.
+    const answered = cluster.findBroker({ nodeId }).then((broker) => broker.apiVersions());
+    answered.then(
+      () => tries.delete(nodeId),
+      () => {
+        // A broker that hangs counts as connected during each try, and questions to any broker may go to it: so it rests for longer.
+        const tookMs = performance.now() - beganAt;
+        tries.set(nodeId, performance.now() + Math.max(TRY_AGAIN_MS, 2 * tookMs));
+      },
+    );
+  }
+}
+
+/** Warns once of each partition that is not read because it is leaderless. */
 export interface LeaderlessNotes {
-  /** A partition has no leader now. */
-  without(partition: Partition): void;
-  /** A partition has a leader. */
-  led(partition: Partition): void;
-  /** Both, for all partitions of topics. */
-  look(cluster: Cluster, topics: readonly string[]): void;
+  /**
+   * Says so when a partition has been leaderless for some time, and when it has a leader again.
+   * @param isAtOnce whether a moment without a leader counts
+   * @returns whether it is leaderless and a warning said so
+   */
+  note(cluster: Cluster, partition: Partition, isAtOnce?: boolean): boolean;
+  /** The same for all partitions of topics. */
+  look(cluster: Cluster, topics: readonly string[], isAtOnce?: boolean): void;
 }
 
 export function leaderlessNotes(logger: Logger): LeaderlessNotes {
   const noted = new Map<string, { readonly sinceMs: number; isTold: boolean }>();
   const notes: LeaderlessNotes = {
-    without({ topic, partition }) {
+    note(cluster, { topic, partition }, isAtOnce = false) {
       const name = `${topic} ${partition}`;
       const note = noted.get(name) ?? { sinceMs: performance.now(), isTold: false };
+      if (!isLeaderless(cluster, { topic, partition })) {
+        noted.delete(name);
+        if (note.isTold)
+          logger.info(`Partition ${partition} of topic ${topic} has a leader again and is read on.`);
+        return false;
+      }
       noted.set(name, note);
-      if (note.isTold || performance.now() - note.sinceMs < MOMENT_MS) return;
+      const hasLeader = !(NO_LEADER in cluster.findLeaderForPartitions(topic, [partition]));
+      const momentMs = isAtOnce ? 0 : hasLeader ? UNREACHABLE_MS : MOMENT_MS;
+      if (note.isTold || performance.now() - note.sinceMs < momentMs) return note.isTold;
       note.isTold = true;
       logger.warn(
-        `Partition ${partition} of topic ${topic} has no leader. The other partitions are read on; it is read again once it has one. If that takes long, look whether a broker is down.`,
+        `Partition ${partition} of topic ${topic} has no leader that can be reached. The other partitions are read on; it is read again once it has one. If that takes long, check whether a broker is down, or cannot be reached from here.`,
       );
+      return true;
     },
-    led({ topic, partition }) {
-      const note = noted.get(`${topic} ${partition}`);
-      noted.delete(`${topic} ${partition}`);
-      if (note?.isTold === true)
-        logger.info(`Partition ${partition} of topic ${topic} has a leader again and is read on.`);
-    },
-    look(cluster, topics) {
-      for (const partition of partitionsOf(cluster, topics)) {
-        if (isLeaderless(cluster, partition)) notes.without(partition);
-        else notes.led(partition);
-      }
+    look(cluster, topics, isAtOnce) {
+      for (const partition of partitionsOf(cluster, topics)) notes.note(cluster, partition, isAtOnce);
     },
   };
   return notes;

@@ -9,14 +9,19 @@ import {
   BYTES_PER_PARTITION,
   type FetchPosition,
   fetchPartitions,
-  isLeaderless,
-  leaderOf,
-  missingPartition,
-  NO_LEADER,
   notWhole,
   READ_COMMITTED,
   READ_UNCOMMITTED,
 } from './fetch-partitions';
+import {
+  askLeaders,
+  isLeaderless,
+  leaderOf,
+  missingPartition,
+  type Partition,
+  partitionsOf,
+  tryUnreachable,
+} from './leaderless';
 
 /** One partition that is being read, and how far it has been. */
 export interface PartitionPosition extends FetchPosition {
@@ -25,18 +30,19 @@ export interface PartitionPosition extends FetchPosition {
   end: bigint | null;
   /** Whether compaction takes records from the topic. Left out: not known yet; the broker is asked when it matters. */
   isCompacted?: boolean;
-  /** In the last round nothing came, although something was there for readers, or nobody could be asked: it had no leader. */
+  /** In the last round nothing came, although something was there for readers, or the partition was leaderless. */
   isHeldBack?: boolean;
 }
 
 /**
- * One round over all positions that have not come to their end. What has been committed since is returned, in log order per
- * partition, and the positions move on. Records are decoded one at a time, when they are asked for. Partitions without a leader
- * are left out, as long as others have one.
- * @param maxWaitMs how long a broker waits for records where there are none
- * @param maxBytes of one partition; the first batch comes even so
- * @throws errors of kafkajs, HighwaterError LOG_UNREADABLE, LOG_FAILED (none has a leader); no position has moved then, whatever other leaders answered: the round
- * can be tried again. Where records that are asked for cannot be decoded, LOG_UNREADABLE too, and the positions have moved
+ * One round over all positions that have not come to their end. It returns what has been committed since, in log order per
+ * partition, and moves the positions. Records are decoded one at a time, when the caller asks for them. Leaderless partitions are
+ * left out, unless all are leaderless.
+ * @param maxWaitMs how long a broker waits for records if there are none
+ * @param maxBytes of one partition; the first batch comes even if it is larger
+ * @throws errors of kafkajs, HighwaterError LOG_UNREADABLE, LOG_FAILED (all are leaderless): no position has moved then, whatever
+ * other leaders answered, and the round can be tried again. LOG_UNREADABLE also when a record that the caller asks for cannot be
+ * decoded; the positions have moved then
  */
 export async function fetchRound(
   cluster: Cluster,
@@ -44,22 +50,22 @@ export async function fetchRound(
   maxWaitMs: number,
   maxBytes = BYTES_PER_PARTITION,
 ): Promise<Iterable<LogRecord>> {
+  tryUnreachable(cluster);
   const byLeader = new Map<string, PartitionPosition[]>();
   let leaderless: PartitionPosition | null = null;
   for (const position of positions) {
     if (isAtEnd(position)) continue;
-    if (isLeaderless(cluster, position)) {
-      position.isHeldBack = true;
-      leaderless = position;
-      continue;
-    }
+    // Until an answer says otherwise: its leader may turn out to be unreachable.
+    position.isHeldBack = true;
+    leaderless ??= position;
+    if (isLeaderless(cluster, position)) continue;
     const leader = leaderOf(cluster, position);
     byLeader.set(leader, [...(byLeader.get(leader) ?? []), position]);
   }
-  if (leaderless !== null && byLeader.size === 0) throw missingPartition(leaderless);
-  const rounds = await Promise.all(
-    [...byLeader].map(([nodeId, own]) => fetchFrom(cluster, nodeId, own, maxWaitMs, maxBytes)),
+  const rounds = await askLeaders(cluster, byLeader, (nodeId, own) =>
+    fetchFrom(cluster, nodeId, own, maxWaitMs, maxBytes),
   );
+  if (leaderless !== null && rounds.length === 0) throw missingPartition(leaderless);
   for (const { moved } of rounds) for (const [position, next] of moved) position.next = next;
   return inOrder(rounds.flatMap(({ records }) => records));
 }
@@ -220,39 +226,37 @@ export async function committedRecords(
 /**
  * Offsets of the partitions of topics: of the first retained record (`beginning`), after the last one that readers are shown
  * (`end`), or after the last one there is, in open transactions too (`written`).
- * @param leaderless `skip` leaves out partitions that have no leader
- * @throws errors of kafkajs; HighwaterError LOG_FAILED when a partition has no leader, unless these are skipped
+ * @returns without leaderless partitions, if the cluster accepts these
+ * @throws errors of kafkajs
  */
 export async function partitionOffsets(
   cluster: Cluster,
   topics: readonly string[],
   at: 'beginning' | 'end' | 'written' | { readonly sinceMs: number },
-  leaderless: 'fail' | 'skip' = 'fail',
 ): Promise<PartitionPosition[]> {
+  tryUnreachable(cluster);
   const byLeader = new Map<
     string,
     { topic: string; partitions: { partition: number; timestamp: number }[] }[]
   >();
   const timestamp = typeof at === 'object' ? at.sinceMs : at === 'beginning' ? FIRST_RETAINED : LAST;
   for (const topic of topics) {
-    const all = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
-    for (const [leader, led] of Object.entries(cluster.findLeaderForPartitions(topic, all))) {
-      if (leader === NO_LEADER) {
-        if (leaderless === 'fail') throw missingPartition({ topic, partition: led[0]! });
-        continue;
-      }
-      const asked = { topic, partitions: led.map((partition) => ({ partition, timestamp })) };
+    const all = partitionsOf(cluster, [topic]).filter((place) => !isLeaderless(cluster, place));
+    const led = cluster.findLeaderForPartitions(
+      topic,
+      all.map(({ partition }) => partition),
+    );
+    for (const [leader, own] of Object.entries(led)) {
+      const asked = { topic, partitions: own.map((partition) => ({ partition, timestamp })) };
       byLeader.set(leader, [...(byLeader.get(leader) ?? []), asked]);
     }
   }
   const isolationLevel = at === 'written' ? READ_UNCOMMITTED : READ_COMMITTED;
-  const answers = await Promise.all(
-    [...byLeader].map(async ([nodeId, asked]) => {
-      const broker = await cluster.findBroker({ nodeId });
-      const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
-      return responses;
-    }),
-  );
+  const answers = await askLeaders(cluster, byLeader, async (nodeId, asked) => {
+    const broker = await cluster.findBroker({ nodeId });
+    const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
+    return responses;
+  });
   return answers
     .flat()
     .flatMap(({ topic, partitions }) =>
@@ -261,7 +265,7 @@ export async function partitionOffsets(
 }
 
 /**
- * Of each partition that has a leader, the offset of the first record that readers are shown and that is as late as a time; else the
+ * Of each partition, the offset of the first record that readers are shown and that is as late as a time; else the
  * end.
  */
 export async function offsetsSince(
@@ -270,8 +274,8 @@ export async function offsetsSince(
   sinceMs: number,
 ): Promise<PartitionPosition[]> {
   // The end is asked for first: what is written between the two answers lies behind it.
-  const ends = await partitionOffsets(cluster, topics, 'end', 'skip');
-  const found = await partitionOffsets(cluster, topics, { sinceMs }, 'skip');
+  const ends = await partitionOffsets(cluster, topics, 'end');
+  const found = await partitionOffsets(cluster, topics, { sinceMs });
   return ends.map((end) => {
     // -1: no record is as late as that.
     const since = found.find((one) => isSamePartition(one, end))?.next ?? -1n;
@@ -279,7 +283,7 @@ export async function offsetsSince(
   });
 }
 
-export function isSamePartition(one: FetchPosition, other: FetchPosition): boolean {
+export function isSamePartition(one: Partition, other: Partition): boolean {
   return one.topic === other.topic && one.partition === other.partition;
 }
 

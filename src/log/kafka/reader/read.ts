@@ -8,8 +8,13 @@ import { type Cluster, readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { kafkaFailure, passesByItself, protocolType } from '../connection/kafka-failure';
 import { isFence } from './fence';
-import { isLeaderless } from './fetch-partitions';
-import { leaderlessNotes, leaderlessOf, leaderlessSince, type Partition, partitionsOf } from './leaderless';
+import {
+  isLeaderless,
+  type LeaderlessNotes,
+  leaderlessSince,
+  type Partition,
+  partitionsOf,
+} from './leaderless';
 import {
   fetchRound,
   isAtEnd,
@@ -22,6 +27,7 @@ import {
 export interface ReadDeps {
   readonly closing: AbortSignal;
   readonly logger: Logger;
+  readonly notes: LeaderlessNotes;
 }
 
 /** How long a broker holds a question where nothing is new: how late a reader hears of its end, at most. */
@@ -60,21 +66,20 @@ async function namesOf(cluster: Cluster): Promise<string[]> {
  * Reads committed records of topics without a consumer group. Where to begin is settled by the call; a topic that appears
  * later, and a partition that does, is read from its beginning.
  *
- * A reader that follows goes on while a partition has no leader, and reads it once it has one. Without `follow` it fails instead: what
- * it has read must not pass for all there is.
+ * A reader that follows goes on while a partition is leaderless, and reads it once it has a leader. Without `follow` it fails instead,
+ * since what it has read must not pass for all there is, unless the caller takes less (`canBePartial`).
  */
 export function read(
   kafka: Kafka,
   topics: readonly string[],
   options: ReadOptions,
-  { closing, logger }: ReadDeps,
+  { closing, logger, notes }: ReadDeps,
 ): AsyncIterable<LogRecord> {
   const { follow, fromBeginning } = options;
   const names = [...new Set(topics)];
   const { signal, leave } = joinSignals([options.signal, closing]);
-  const cluster = follow ? acceptLeaderless(readingCluster(kafka)) : readingCluster(kafka);
-  const leaderless = follow ? 'skip' : 'fail';
-  const notes = leaderlessNotes(logger);
+  const isPartial = follow || options.canBePartial === true;
+  const cluster = isPartial ? acceptLeaderless(readingCluster(kafka)) : readingCluster(kafka);
   const calledAt = Date.now();
   const startAt: ReadStart | undefined = fromBeginning ? options.notBefore : { positionsToEnd: 0 };
   /** `topic partition` of those whose end could not be asked for at the call: what they held then is not to be read from its beginning. */
@@ -83,7 +88,7 @@ export function read(
   /** Topics that were read and do not exist now, and in how many looks in a row they were missing. */
   const missed = new Map<string, number>();
   let lookedAt = performance.now();
-  const began = follow ? beginPersistently() : begin();
+  const began = isPartial ? beginPersistently() : begin();
   // Its failure belongs to whoever reads.
   began.catch(() => undefined);
   return records();
@@ -91,7 +96,8 @@ export function read(
   async function begin(): Promise<void> {
     await cluster.connect();
     await addPartitions(true);
-    for (const partition of leaderlessOf(cluster, names)) late.add(nameOf(partition));
+    for (const partition of partitionsOf(cluster, names))
+      if (!positions.some((position) => isSamePartition(position, partition))) late.add(nameOf(partition));
     if (follow) return;
     // Up to where the topics end now, so that a busy publisher cannot keep a reader for ever; what is open counts, since a
     // commit is answered before its markers are written.
@@ -99,6 +105,8 @@ export function read(
       const position = positions.find((one) => isSamePartition(one, end));
       if (position !== undefined) position.end = end.next;
     }
+    positions = positions.filter(({ end }) => end !== null);
+    notes.look(cluster, names, true);
   }
 
   /** While leaders move, brokers may refuse to say where a partition ends. */
@@ -118,30 +126,33 @@ export function read(
     });
   }
 
-  /** Forwards positions to where the reader wants to begin. */
-  async function leap(of: readonly PartitionPosition[], to: ReadStart | undefined): Promise<void> {
-    if (to === undefined || of.length === 0) return;
+  /** Moves positions on to where the reader begins. @returns those for which a leader could be asked */
+  async function leap(of: readonly PartitionPosition[]): Promise<PartitionPosition[]> {
+    if (startAt === undefined || of.length === 0) return [...of];
     const found =
-      'sinceMs' in to
-        ? await offsetsSince(cluster, topicsOf(of), to.sinceMs)
-        : await partitionOffsets(cluster, topicsOf(of), 'end', leaderless);
-    const back = 'positionsToEnd' in to ? BigInt(to.positionsToEnd) : 0n;
-    for (const position of of) {
-      const start = (found.find((one) => isSamePartition(one, position))?.next ?? position.next) - back;
-      if (start > position.next) position.next = start;
-    }
+      'sinceMs' in startAt
+        ? await offsetsSince(cluster, topicsOf(of), startAt.sinceMs)
+        : await partitionOffsets(cluster, topicsOf(of), 'end');
+    const back = 'positionsToEnd' in startAt ? BigInt(startAt.positionsToEnd) : 0n;
+    return of.filter((position) => {
+      const end = found.find((one) => isSamePartition(one, position));
+      if (end !== undefined && end.next - back > position.next) position.next = end.next - back;
+      return end !== undefined;
+    });
   }
 
-  /** Forwards positions of partitions whose end was not known at the call, and no further than what was written since the call. */
-  async function leapLate(of: readonly PartitionPosition[]): Promise<void> {
-    if (of.length === 0) return;
-    await leap(of, startAt);
+  /** The same for partitions whose end was not known at the call, but no further than what was written since the call. */
+  async function leapLate(of: readonly PartitionPosition[]): Promise<PartitionPosition[]> {
+    if (of.length === 0) return [];
+    const leapt = await leap(of);
     const since = await offsetsSince(cluster, topicsOf(of), leaderlessSince(calledAt));
-    for (const position of of) {
-      const { next } = since.find((one) => isSamePartition(one, position)) ?? position;
-      if (next < position.next) position.next = next;
+    return leapt.filter((position) => {
+      const written = since.find((one) => isSamePartition(one, position));
+      if (written === undefined) return false;
+      if (written.next < position.next) position.next = written.next;
       late.delete(nameOf(position));
-    }
+      return true;
+    });
   }
 
   /** Takes up topics and partitions that are there and not read yet. */
@@ -153,16 +164,19 @@ export function read(
     if (found.length === 0) return;
     await cluster.addMultipleTargetTopics(found);
     await cluster.refreshMetadata();
-    notes.look(cluster, found);
-    const known = await partitionOffsets(cluster, found, 'beginning', leaderless);
+    const known = await partitionOffsets(cluster, found, 'beginning');
+    if (follow) notes.look(cluster, found);
     const added = known.filter((one) => !positions.some((position) => isSamePartition(one, position)));
     const isLate = (position: PartitionPosition) => late.has(nameOf(position));
-    if (isBeginning) {
-      const others = added.filter((position) => !isLate(position));
-      await leap(others, startAt);
-    }
-    await leapLate(added.filter(isLate));
-    positions.push(...added);
+    const others = added.filter((position) => !isLate(position));
+    positions.push(...(isBeginning ? await leap(others) : others), ...(await leapLate(added.filter(isLate))));
+  }
+
+  /** Ends reading partitions that stay leaderless. */
+  async function leaveOutLeaderless(): Promise<void> {
+    lookedAt = performance.now();
+    await cluster.refreshMetadata();
+    positions = positions.filter((position) => !notes.note(cluster, position));
   }
 
   /**
@@ -192,8 +206,8 @@ export function read(
   /** Retention has taken what was to be read next, or the topic was made anew. */
   async function realign(): Promise<void> {
     const topics = topicsOf(positions);
-    const beginnings = await partitionOffsets(cluster, topics, 'beginning', leaderless);
-    const after = await partitionOffsets(cluster, topics, 'written', leaderless);
+    const beginnings = await partitionOffsets(cluster, topics, 'beginning');
+    const after = await partitionOffsets(cluster, topics, 'written');
     for (const position of positions) {
       if (isLeaderless(cluster, position)) continue;
       const first = beginnings.find((one) => isSamePartition(one, position))?.next ?? 0n;
@@ -211,7 +225,8 @@ export function read(
   }
 
   async function round(): Promise<Iterable<LogRecord>> {
-    if (follow && performance.now() - lookedAt >= LOOK_INTERVAL_MS) await addPartitions();
+    if (isPartial && performance.now() - lookedAt >= LOOK_INTERVAL_MS)
+      await (follow ? addPartitions() : leaveOutLeaderless());
     return fetchRound(cluster, there(), MAX_WAIT_MS);
   }
 

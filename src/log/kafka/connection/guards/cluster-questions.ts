@@ -50,6 +50,10 @@ export function acceptLeaderless<T extends object>(cluster: T): T {
   return cluster;
 }
 
+export function acceptsLeaderless(cluster: object): boolean {
+  return accepting.has(cluster);
+}
+
 function tolerateInAnswers(broker: MetadataBroker, cluster: object): void {
   const ask = broker.metadata;
   const lenient = Object.create(broker, {
@@ -61,7 +65,7 @@ function tolerateInAnswers(broker: MetadataBroker, cluster: object): void {
     },
   }) as MetadataBroker;
   broker.metadata = (topics = []) =>
-    ask.call(topics.length === 0 || accepting.has(cluster) ? lenient : broker, topics);
+    ask.call(topics.length === 0 || acceptsLeaderless(cluster) ? lenient : broker, topics);
 }
 
 function withoutPartitionErrors({ request, response }: MetadataCall): MetadataCall {

@@ -1,0 +1,110 @@
+import type { CommitLog, LogRecord } from '../../src/log/commit-log';
+import type { ConsumerLog } from '../../src/log/consumer-log';
+import { kafkaClient } from '../../src/log/kafka/connection/client';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
+import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import { createTopics } from '../support/create-topics';
+import { said, startMember } from '../support/group-members';
+import { type ProxiedBrokers, startProxiedBrokers } from '../support/proxied-brokers';
+import { uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+/** Each of three brokers leads one partition of `events`. Readers cannot reach the third broker, which is well. */
+let brokers: ProxiedBrokers;
+let prefix: string;
+let log: CommitLog;
+let consumerLog: ConsumerLog;
+let warnings: string[];
+let stop: AbortController;
+const running: Promise<unknown>[] = [];
+
+const events = () => `${prefix}events`;
+const cut = () => brokers.proxies.get(3)!;
+const config = (bootstrap: string) =>
+  ({ brokers: bootstrap.split(','), ssl: null, sasl: null, compression: 'none' }) as const;
+const direct = () => kafkaClient(config(brokers.direct), 'test', quietLogger());
+
+beforeAll(async () => {
+  brokers = await startProxiedBrokers();
+});
+afterAll(() => brokers?.stop());
+
+beforeEach(async () => {
+  prefix = uniquePrefix();
+  const admin = direct().admin();
+  await admin.connect();
+  const replicas = [
+    [1, 2],
+    [2, 1],
+    [3, 1],
+  ];
+  const replicaAssignment = replicas.map((ids, partition) => ({ partition, replicas: ids }));
+  await createTopics(admin, [{ topic: events(), replicaAssignment }]);
+  await admin.disconnect();
+  warnings = [];
+  stop = new AbortController();
+  const logger = { ...quietLogger(), warn: (message: string) => void warnings.push(message) };
+  const options = { kafka: config(brokers.proxied), appId: 'test', topicPrefix: prefix, logger };
+  log = openKafkaLog(options);
+  consumerLog = openKafkaConsumerLog(options);
+});
+afterEach(async () => {
+  cut().thaw();
+  stop.abort();
+  await Promise.all([log.close(), consumerLog.close()]);
+  await Promise.all(running.splice(0));
+});
+
+/** One record in each partition, past the proxies. */
+async function send(value: string): Promise<void> {
+  const producer = direct().producer();
+  await producer.connect();
+  const messages = [0, 1, 2].map((partition) => ({ key: `${partition}`, value, partition }));
+  await producer.send({ topic: events(), messages });
+  await producer.disconnect();
+}
+
+/** What a reader was shown, as `key value`. */
+function gather(records: AsyncIterable<LogRecord>): string[] {
+  const found: string[] = [];
+  const reading = (async () => {
+    for await (const { key, value } of records) found.push(`${key} ${value}`);
+  })();
+  running.push(reading);
+  return found;
+}
+
+const tail = () => gather(log.read([events()], { fromBeginning: true, follow: true, signal: stop.signal }));
+const follow = () => gather(consumerLog.follow(events(), new Map(), stop.signal));
+const reachable = (...values: string[]) => values.flatMap((value) => [`0 ${value}`, `1 ${value}`]).sort();
+const all = (...values: string[]) => [...reachable(...values), ...values.map((value) => `2 ${value}`)].sort();
+const warned = () => warnings.filter((message) => message.includes('Partition 2'));
+
+it('readers read the partitions of the other brokers, warn once each, and lose and repeat nothing', async () => {
+  const member = startMember(consumerLog, { groupId: `${prefix}desk`, topics: [events()] });
+  const early = [tail(), follow()];
+  await send('a');
+  await until(() => early.every(({ length }) => length === 3) && member.handled.length === 3);
+
+  cut().freeze();
+  await send('b');
+  const late = [tail(), follow()];
+  await until(() => early.every(({ length }) => length === 5) && member.handled.length === 5);
+  await until(() => late.every(({ length }) => length === 4));
+  await until(() => warned().length >= 4);
+  await send('c');
+  await until(() => early.every(({ length }) => length === 7) && member.handled.length === 7);
+  for (const found of early) expect([...found].sort()).toEqual([...all('a'), ...reachable('b', 'c')].sort());
+  for (const found of late) expect([...found].sort()).toEqual(reachable('a', 'b', 'c'));
+  // The readers of one log share a warning.
+  expect(warned()).toHaveLength(4);
+
+  cut().thaw();
+  await send('d');
+  const whole = all('a', 'b', 'c', 'd');
+  await until(() => [...early, ...late].every(({ length }) => length >= 12) && member.handled.length >= 12);
+  for (const found of [...early, ...late]) expect([...found].sort()).toEqual(whole);
+  expect(said(member)).toEqual(whole);
+  expect(member.failures).toStrictEqual([]);
+}, 300_000);
