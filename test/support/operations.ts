@@ -3,6 +3,7 @@ import type { Feed } from '../../src/feeds/feed';
 import { absenceProbe } from '../../src/pipeline/rounds/prove-absent';
 import { type ReconcileResult, reconcile } from '../../src/pipeline/rounds/reconcile';
 import { retryDeadLetters } from '../../src/pipeline/rounds/retry-dead-letters';
+import { MOST_WALKS } from '../../src/pipeline/scan/page-walk';
 import { movePosition } from '../../src/pipeline/transaction/transact';
 import { backfill } from './backfill';
 import type { TestPublisher } from './test-publisher';
@@ -23,12 +24,15 @@ export type Operation = (typeof operations)[number];
 const DAYS = { from: '2026-09-18', to: '2026-09-21' };
 const MOST_WINDOWS = 8;
 
+/** Requests that learn how the server pages, and that ask again after an odd answer. */
+const LEARNING = 100;
+
 /**
- * What an operation may cost at most, whatever the server does: some requests to learn how the server pages and to ask again
- * where an answer is odd, and then so many for each row. A walk reads a row forty times at worst, alone on its page.
+ * What an operation may cost at most, whatever the server does. A walk gives up after twice as many pages as rows, and ten; it reads
+ * them up and down, and there are at most `MOST_WALKS` walks behind the first climb.
  */
 export function mostRequests(what: Operation, rows: number, missing: number): number {
-  return (250 + 60 * rows) * times(what, missing);
+  return (LEARNING + (MOST_WALKS + 1) * 2 * (2 * rows + 10)) * times(what, missing);
 }
 
 /** How many times an operation may read what it has to read: a proof of absence looks for each missing record. */

@@ -46,6 +46,12 @@ export const isSettled = ({ end }: WindowRead): boolean => end === 'all-read';
 
 export const MOST_WALKS = 20;
 
+/**
+ * How many walks in a row without a new id end the reading of ties that the server shuffles. A hidden row shows itself in each of them
+ * with a chance of two thirds. The smaller number is enough if as many ids are known as rows ever came in one walk.
+ */
+const QUIET_WALKS = { ifAsManyIds: 4, else: 6 };
+
 /** How often reading from one second begins again because pages contradict each other. Rows that come meanwhile need it once. */
 export const MOST_RESTARTS = 3;
 
@@ -97,8 +103,10 @@ export async function* readBehind(
 /**
  * While pages are walked, rows that the vendor updates leave the window, and the rows behind them move one place forward.
  * An upward walk would skip rows then. So numbered pages are walked from the last to the first, where a move causes a repeat,
- * until a walk brings no new id and no walk has had more rows than distinct ids are known. (Ties that the server shuffles on
- * each request need several walks.)
+ * until a walk brings no new id and had no more rows than distinct ids are known.
+ *
+ * If the server shuffles ties on each request, that is not enough: a known row that leaves the window stands for a row that no walk
+ * has shown. Then several walks in a row have to bring nothing new.
  *
  * If each page says how the next one is asked for, there is no way down. A place in the vendor's own order does not shift, so
  * one climb is enough. An address may hold a number that shifts, so the climb is repeated until it brings no new id.
@@ -128,6 +136,10 @@ class PageWalk {
   private rows = 0;
   private isNews = false;
   private shown: FetchedPage[] = [];
+  /** Of all walks: the greatest number of rows with an id, and whether rows came in another order than in the walk before. */
+  private mostRows = 0;
+  private isShuffled = false;
+  private quietWalks = 0;
 
   constructor(
     private readonly feed: Feed,
@@ -143,6 +155,7 @@ class PageWalk {
       this.begins.push(first.facts.length);
     }
     let before: FetchedPage[] = [];
+    let orderBefore: ReadonlySet<string> = new Set();
     let repeated = 0;
     for (let walk = 0; walk <= MOST_WALKS; walk++) {
       this.rows = 0;
@@ -150,12 +163,18 @@ class PageWalk {
       this.shown = [];
       // The first climb only finds the end. What it saw counts for the ids, not as a walk.
       const hasDescent = kind === 'numbered' && walk > 0;
-      const odd = (yield* this.climb()) ?? (hasDescent ? yield* this.descend() : null);
+      const odd = (yield* this.climb(walk === 0)) ?? (hasDescent ? yield* this.descend() : null);
       if (odd !== null) return odd;
       if (kind === 'continued' || (kind === 'linked' && walk > 0 && !this.isNews)) return 'all-read';
       if (kind === 'linked') this.begins = [0];
+      if (kind !== 'numbered') continue;
+      const order = new Set(this.shown.toReversed().flatMap(({ facts }) => facts.keys));
+      this.isShuffled ||= !keepsOrder(order, orderBefore);
+      orderBefore = order;
+      this.mostRows = Math.max(this.mostRows, this.rows);
       if (!hasDescent) continue;
-      if (!this.isNews && this.ids >= this.rows) return 'all-read';
+      this.quietWalks = this.isNews ? 0 : this.quietWalks + 1;
+      if (this.hasAllRows()) return 'all-read';
       // Shuffled ties would not come in the same order again. So many rows that do are where the server has them.
       repeated = !this.isNews && areSame(this.shown, before) ? repeated + this.rows : 0;
       if (repeated >= LEAST_EVIDENCE)
@@ -165,7 +184,14 @@ class PageWalk {
     return 'not-settled';
   }
 
-  private async *climb(): AsyncGenerator<FetchedPage, WalkEnd | null> {
+  private hasAllRows(): boolean {
+    if (this.quietWalks === 0 || this.ids < this.rows) return false;
+    const needed = this.ids >= this.mostRows ? QUIET_WALKS.ifAsManyIds : QUIET_WALKS.else;
+    return !this.isShuffled || this.quietWalks >= needed;
+  }
+
+  /** The first climb passes all pages; a later one only those from the end that was known. */
+  private async *climb(isFirst: boolean): AsyncGenerator<FetchedPage, WalkEnd | null> {
     for (;;) {
       const n = this.begins.length - 1;
       const begin = this.begins[n]!;
@@ -179,11 +205,12 @@ class PageWalk {
       yield page;
       if (hasOlder) return olderOn(n);
       // A row behind the window ends it, and so does an empty page. The way down does not read this page.
-      if (inside === 0 || inside < page.facts.length) {
+      const isEnd = inside === 0 || inside < page.facts.length;
+      if (isEnd || isFirst) {
         this.rows += named;
-        this.shown.push(page);
-        return null;
+        this.shown.unshift(page);
       }
+      if (isEnd) return null;
       this.begins.push(begin + page.facts.length);
     }
   }
@@ -268,6 +295,18 @@ class PageWalk {
 /** On the first page, a row has become visible late in front of the second. On a later page, pages may not be oldest first. */
 function olderOn(n: number): WalkEnd {
   return n === 0 ? 'begin-again' : 'not-in-order';
+}
+
+/** The rows that came before, too, come in the order in which they came then. */
+function keepsOrder(keys: ReadonlySet<string>, before: ReadonlySet<string>): boolean {
+  const places = new Map([...before].map((key, at) => [key, at]));
+  let last = -1;
+  return [...keys].every((key) => {
+    const place = places.get(key) ?? last;
+    const isBehind = place >= last;
+    last = place;
+    return isBehind;
+  });
 }
 
 /** Two walks showed the same rows in the same places. */

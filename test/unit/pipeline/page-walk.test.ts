@@ -2,6 +2,7 @@ import { HighwaterError } from '../../../src/errors';
 import { pageReader } from '../../../src/pipeline/scan/page-reader';
 import { type Walked, type Window, walkPages } from '../../../src/pipeline/scan/page-walk';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { createRandom } from '../../../src/simulator/random';
 import { testFeed } from '../../support/feeds';
 import { pagedSource } from '../../support/paged-source';
 
@@ -141,6 +142,30 @@ describe('a walk over pages', () => {
       request === at ? tooLarge() : pagesOf(rows)(page);
     expect(await walk(shown(2), { second: 100 })).toMatchObject({ end: 'page-size-changed', next: null });
     expect(await walk(shown(5), { second: 100 })).toMatchObject({ end: 'page-size-changed', next: 103 });
+  });
+
+  it('shows all rows of shuffled ties, though others leave the window meanwhile', async () => {
+    const hidden: number[] = [];
+    for (let seed = 1; seed <= 60; seed++) {
+      const random = createRandom(seed);
+      let rows = Array.from({ length: 20 }, (_, i): Row => [`r${i}`, 100]);
+      const seen = new Set<string>();
+      let leaving = 3;
+      const shown = (page: number): readonly Row[] => {
+        if (leaving > 0 && random.chance(0.05) && leaving-- > 0)
+          rows.splice(random.int(0, rows.length - 1), 1);
+        rows = rows
+          .map((row) => ({ row, at: random.next() }))
+          .sort((a, b) => a.at - b.at)
+          .map(({ row }) => row);
+        const found = pagesOf(rows)(page);
+        for (const [id] of found) seen.add(id!);
+        return found;
+      };
+      const { end } = await walk(shown, { second: 100 });
+      if (end === 'all-read' && rows.some(([id]) => !seen.has(id!))) hidden.push(seed);
+    }
+    expect(hidden).toEqual([]);
   });
 
   it('goes as far as paging reaches, and no further', async () => {
