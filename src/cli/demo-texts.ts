@@ -33,7 +33,7 @@ export function whatToTry({ url, token, dataDir, color }: DemoFacts): string {
   const command = (text: string, what: string) => `    ${paint(`# ${what}`, 'dim')}\n    ${text}\n`;
   return `
   ${paint('Try in a second terminal', 'bold')}
-${command(`npx highwater tail ipos.deal-status --data-dir ${folder}`, 'status changes alone, as they happen')}${command(
+${command(`npx highwater tail ipos.deal-status --data-dir ${folder}`, 'only status changes, as they happen')}${command(
   `npx highwater tail ipos --json --no-follow --from-beginning --limit 1 --data-dir ${folder}`,
   'one event with all its fields',
 )}${command(

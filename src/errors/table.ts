@@ -224,7 +224,7 @@ const answers = {
   SCAN_BEYOND_REACH: {
     ...parks,
     what: 'There are more records than the paging of the API reaches. They share one second, or the answers of the feed have no order. Some of them cannot be read.',
-    now: 'The feed is parked: it is tried again slowly. What it showed so far is published, but the scan does not count as complete.',
+    now: 'The feed is parked and tried again slowly. The records read so far are published, but the scan does not count as complete.',
     remedy: 'Narrow the feed by filters in highwater.yaml (dates, tickers), or split it into several feeds.',
     see: feedParked,
   },
@@ -239,7 +239,7 @@ const answers = {
   SCAN_PAGING_IGNORED: {
     ...parks,
     what: 'The API ignores the paging. It answers every page number with the same full page, so only the first page can be read. Most often a paging parameter is misspelt.',
-    now: 'The feed is parked: it is tried again slowly. What it showed so far is published.',
+    now: 'The feed is parked and tried again slowly. The records read so far are published.',
     remedy: 'Check the names of the paging parameters in highwater.yaml, or ask for larger pages.',
     see: feedParked,
   },

@@ -132,12 +132,13 @@ class PageWalk {
   private ids = 0;
   /** How many rows the pages before each page had, as they came on the climb. The last number belongs to the page that ends it. */
   private begins = [0];
-  /** Of the walk under way: rows with an id, and the pages from the one that ends the window down. */
+  /** This walk: how many rows have an id, whether one of them is new, and its pages, from the window's end to its beginning. */
   private rows = 0;
   private isNews = false;
   private shown: FetchedPage[] = [];
-  /** Of all walks: the greatest number of rows with an id, and whether rows came in another order than in the walk before. */
+  /** The most rows with an id that a walk has had. */
   private mostRows = 0;
+  /** Rows came in another order than in the walk before. */
   private isShuffled = false;
   private quietWalks = 0;
 
@@ -297,7 +298,7 @@ function olderOn(n: number): WalkEnd {
   return n === 0 ? 'begin-again' : 'not-in-order';
 }
 
-/** The rows that came before, too, come in the order in which they came then. */
+/** Rows that both walks showed come in the same order. */
 function keepsOrder(keys: ReadonlySet<string>, before: ReadonlySet<string>): boolean {
   const places = new Map([...before].map((key, at) => [key, at]));
   let last = -1;
