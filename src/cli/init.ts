@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { recordDecoder } from '../avro/codec/record-decoder';
 import { secretNames } from '../config/feeds/request-settings';
 import { parseConfig } from '../config/files/config-text';
+import { CONFIG_VARIABLE, DEFAULT_CONFIG_FILE, namedConfigFile } from '../config/files/read-config-file';
 import { loadConfig } from '../config/load-config';
 import { configError } from '../config/mistake';
 import { feedDefinitions } from '../feeds';
@@ -53,7 +54,10 @@ export function initCommand(run: RunCommand): Command {
     .option('--id <member>', 'Member that names a record')
     .option('--updated <member>', 'Member that says when a record was last updated')
     .option('--since <parameter>', 'Query parameter that leaves out older rows; "" when there is none')
-    .option('--config <file>', 'File to write the feed to', 'highwater.yaml')
+    .option(
+      '--config <file>',
+      `File to write the feed to (${CONFIG_VARIABLE}, default ${DEFAULT_CONFIG_FILE})`,
+    )
     .option('--force', 'Replace the feed and its schema if they are there')
     .option('--no-events', 'Do not publish a first page to show its events')
     .addHelpText(
@@ -66,7 +70,12 @@ Examples:
   $ SHOP_TOKEN=... npx highwater init https://shop.example/v1/orders --auth bearer --token-env SHOP_TOKEN
   $ npx highwater init "https://api.example/issues?state=all&sort=updated&direction=asc" --name issues --id number`,
     )
-    .action((url: string, flags: InitFlags) => run((context) => init(url, flags, context)));
+    .action((url: string, options: Omit<InitFlags, 'config'> & { readonly config?: string }) =>
+      run((context) => {
+        const config = namedConfigFile({ flags: options, env: context.env }) ?? DEFAULT_CONFIG_FILE;
+        return init(url, { ...options, config }, context);
+      }),
+    );
 }
 
 async function init(address: string, flags: InitFlags, context: CommandContext): Promise<number> {

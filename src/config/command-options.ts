@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { CONFIG_VARIABLE, DEFAULT_CONFIG_FILE } from './files/read-config-file';
 import { flagName, type Setting, settings } from './settings';
 
 /**
@@ -12,7 +13,10 @@ export function addSettings(command: Command, only?: readonly string[]): Command
     // Not commander's own .env(): the order of precedence is ours, and commander would read the variable as a flag.
     command.addOption(new Option(flag, `${plain(doc)} (${env}${fallback})`));
   }
-  return command.option('--config <file>', 'File with settings (default highwater.yaml, if it exists)');
+  return command.option(
+    '--config <file>',
+    `File with settings (${CONFIG_VARIABLE}, default ${DEFAULT_CONFIG_FILE}, if it exists)`,
+  );
 }
 
 /** Variables without a flag, for the end of a help text. */

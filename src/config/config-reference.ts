@@ -40,7 +40,7 @@ export function configReference(): string {
   return `# Configuration
 
 Flags go before environment variables, those before \`highwater.yaml\`, and that before the defaults. The file is
-\`highwater.yaml\` in the working directory, or the one named by \`--config\`. An empty variable counts as not set. All
+\`highwater.yaml\` in the working directory, or the one named by \`--config\` or \`HIGHWATER_CONFIG\`. An empty variable counts as not set. All
 mistakes are reported at once, each with the place where it was made; then nothing is started, and the exit code is 2.
 
 Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64MB\`. The values of secrets are never shown; a token or password

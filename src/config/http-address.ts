@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { createRedactor } from '../secrets/redaction';
 import { readConfigFile } from './files/read-config-file';
 import type { LoadConfigInput } from './load-config';
@@ -10,13 +9,10 @@ import { concerns, findUnknown, readSettings } from './raw-settings';
  * Other settings, right or wrong, are not looked at.
  * @throws HighwaterError CONFIG_INVALID when it has no port, or any free one
  */
-export function httpAddress({ flags, env, cwd }: Omit<LoadConfigInput, 'definitions'>): string {
-  const isNamed = typeof flags.config === 'string';
-  const fileName = isNamed ? (flags.config as string) : 'highwater.yaml';
-  const file = readConfigFile(resolve(cwd, fileName), fileName, isNamed);
-  const sources = { flags, env, file };
+export function httpAddress(input: Omit<LoadConfigInput, 'definitions'>): string {
+  const sources = { ...input, file: readConfigFile(input).file };
   const { values, origins, mistakes } = readSettings(sources);
-  const wrong = [...file.mistakes, ...findUnknown(sources), ...mistakes].filter((mistake) =>
+  const wrong = [...sources.file.mistakes, ...findUnknown(sources), ...mistakes].filter((mistake) =>
     concerns(mistake, ['httpPort', 'httpHost']),
   );
   const { httpPort: port, httpHost: host } = values;

@@ -14,7 +14,7 @@ import { type ReadAccess, readAccess } from './feeds/feed-access';
 import { valueAt } from './feeds/feed-settings';
 import { loadFeeds } from './feeds/load-feeds';
 import { readApiCa } from './files/pem-file';
-import { readConfigFile } from './files/read-config-file';
+import { DEFAULT_CONFIG_FILE, readConfigFile } from './files/read-config-file';
 import { readPasswordFiles, readSecret } from './files/secrets';
 import { type HttpConfig, readHttp } from './http';
 import { logSettings, readKafka } from './kafka';
@@ -76,8 +76,6 @@ export interface LoadConfigInput {
 
 type Needs = 'api' | 'feeds' | 'whatever is set' | 'nothing';
 
-const defaultFile = 'highwater.yaml';
-
 /** What a command that only reads the log depends on. */
 const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'logLevel', 'logFormat'];
 
@@ -106,9 +104,7 @@ export function loadConfig(input: LoadConfigInput, needs?: 'api'): ConfigWithApi
 export function loadConfig(input: LoadConfigInput, needs: Exclude<Needs, 'api'>): Config;
 export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config {
   const { flags, env, cwd, definitions = feedDefinitions } = input;
-  const fileName = typeof flags.config === 'string' ? flags.config : defaultFile;
-  const filePath = resolve(cwd, fileName);
-  const file = readConfigFile(filePath, fileName, typeof flags.config === 'string');
+  const { file, filePath } = readConfigFile(input);
   const sources = { flags, env, file };
   const { read: settings, mistakes: passwordMistakes } = readPasswordFiles(readSettings(sources), cwd);
   const { values, origins } = settings;
@@ -195,7 +191,12 @@ function missingApi(hasUrl: boolean, hasToken: boolean): Mistake[] {
   return [
     ...(hasUrl
       ? []
-      : [missing('apiUrl', `the address of the API in HIGHWATER_API_URL, --api-url, or ${defaultFile}`)]),
+      : [
+          missing(
+            'apiUrl',
+            `the address of the API in HIGHWATER_API_URL, --api-url, or ${DEFAULT_CONFIG_FILE}`,
+          ),
+        ]),
     ...(hasToken
       ? []
       : [

@@ -1,5 +1,6 @@
 import { didYouMean } from './did-you-mean';
 import type { ConfigFile } from './files/config-file';
+import { CONFIG_VARIABLE } from './files/read-config-file';
 import { type Mistake, unexpected } from './mistake';
 import {
   flagName,
@@ -86,7 +87,7 @@ export function findUnknown({ env, file }: SettingSources, named: readonly strin
       near === null ? `is no setting; known are ${known.join(', ')}` : `is no setting; did you mean ${near}?`;
     mistakes.push({ key, where: file.where([key]), problem });
   }
-  const variables: string[] = settingKeys.map((key) => settings[key].env);
+  const variables = [CONFIG_VARIABLE, ...settingKeys.map((key) => settings[key].env)];
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || value === '') continue;
     // Only what is near to a setting: Kubernetes sets HIGHWATER_SERVICE_HOST, KAFKA_PORT and the like on its own.

@@ -12,12 +12,21 @@ import { openLocalConsumerLog } from '../log/local/consumer/consumer-log';
 import { createLogger, type Logger } from '../logging/logger';
 
 /** Where the log is. */
-export type ConnectOptions = (LocalOptions | KafkaOptions) & {
+export type ConnectOptions = (FileOptions | LocalOptions | KafkaOptions) & {
   /** Where warnings go. Default: stderr, as text. */
   readonly logger?: Logger;
 };
 
+/** As the commands find the log: by the environment and a file with settings. */
+export interface FileOptions {
+  /** Path of the file, in place of `HIGHWATER_CONFIG` and of `highwater.yaml`. */
+  readonly config: string;
+  readonly dataDir?: never;
+  readonly kafka?: never;
+}
+
 export interface LocalOptions {
+  readonly config?: never;
   /** Folder of the embedded log. */
   readonly dataDir: string;
   readonly kafka?: never;
@@ -25,6 +34,7 @@ export interface LocalOptions {
 }
 
 export interface KafkaOptions {
+  readonly config?: never;
   readonly kafka: {
     /** `host:port` */
     readonly brokers: readonly string[];
@@ -52,18 +62,21 @@ export interface Opened {
 
 /** @throws HighwaterError CONFIG_INVALID, USAGE_INVALID */
 export function openLog(options: ConnectOptions | undefined): Opened {
-  if (options === undefined) {
-    const config = loadConfig({ flags: {}, env: process.env, cwd: workingDirectory() }, 'nothing');
+  if (typeof options?.config === 'string' || options === undefined) {
+    const flags = { config: options?.config };
+    const config = loadConfig({ flags, env: process.env, cwd: workingDirectory() }, 'nothing');
     const { kafka, schemaRegistry, dataDir, topicPrefix, secrets } = config;
     const declared = new Set(config.feeds.map(({ name }) => name));
     // What another instance publishes is read too.
     const feeds = [...config.feeds, ...feedDefinitions.filter(({ name }) => !declared.has(name))];
-    return open({ kafka, schemaRegistry, dataDir }, { feeds, topicPrefix, secrets });
+    const given = { feeds, topicPrefix, secrets, logger: options?.logger };
+    return open({ kafka, schemaRegistry, dataDir }, given);
   }
   const { topicPrefix = '', logger } = options;
   const given = { feeds: feedDefinitions, topicPrefix, logger };
   if (options.kafka === undefined) {
-    if (typeof options.dataDir !== 'string') throw incomplete('dataDir, or kafka and schemaRegistry');
+    if (typeof options.dataDir !== 'string')
+      throw incomplete('config, or dataDir, or kafka and schemaRegistry');
     return open({ kafka: null, schemaRegistry: null, dataDir: options.dataDir }, { ...given, secrets: [] });
   }
   const { brokers, ssl = false, sasl = null } = options.kafka;

@@ -49,6 +49,20 @@ function consuming(log: HighwaterLog) {
   return { seen, ended, stop: () => stop.abort() };
 }
 
+it('a program names the file with settings that the publisher has', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  const config = path.join(folder(), 'feeds.yaml');
+  writeFileSync(config, `dataDir: ${folder()}\n`);
+  const log = connect({ config, logger: quietLogger() });
+  ends.push(() => log.close());
+  const { seen } = consuming(log);
+  await until(() => seen.length === 1);
+  expect(() => connect({ config: path.join(folder(), 'gone.yaml') })).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('gone.yaml') }),
+  );
+});
+
 it('a consumer whose process is killed in the middle is followed by the one that waits, which repeats what was in hand', async () => {
   const { write } = await publisher();
   await write({ id: 'a', status: 'Filed' });

@@ -73,7 +73,8 @@ it('two publishers share the feeds of the simulator, the health checks tell, and
         onThisMachine(withoutVariable(value))
           .replace('simulator:8080', `127.0.0.1:${port}`)
           .replace(/^9464$/, String(httpPorts[name]))
-          .replace(/^\/run\/secrets\/(.*)/, (_, secret: string) => secretFile(secret)),
+          .replace(/^\/run\/secrets\/(.*)/, (_, secret: string) => secretFile(secret))
+          .replace('/highwater/config', path.join(root, 'deploy', 'compose', 'config')),
       ]),
     );
 

@@ -26,16 +26,19 @@ export type Buildah = (...args: string[]) => Promise<string>;
 
 /**
  * The images that the Dockerfile begins with, made of Debian's packages and of Node as npm has it, since no registry of
- * images is asked: `node:20-bookworm-slim` and `gcr.io/distroless/cc-debian12`, near enough to build on and to run in.
+ * images is asked: near enough to `node:20-bookworm-slim` and `gcr.io/distroless/cc-debian12` to build on and to run in.
+ * @returns what the Dockerfile is told to begin with
  * @throws MissingToolError without debootstrap, or when it fails
  */
-export async function makeBaseImages(buildah: Buildah, nodeMajor: number): Promise<void> {
+export async function makeBaseImages(buildah: Buildah, nodeMajor: number): Promise<readonly string[]> {
   const folder = await cacheFolder(`image-bases-${nodeMajor}`, [__filename], async (target) => {
     await nodeRoot(path.join(target, 'node'), nodeMajor);
     await runtimeRoot(path.join(target, 'runtime'), target);
   });
-  await commit(buildah, path.join(folder, 'node'), `docker.io/library/node:${nodeMajor}-${suite}-slim`);
-  await commit(buildah, path.join(folder, 'runtime'), 'gcr.io/distroless/cc-debian12');
+  const [node, runtime] = [`localhost/node:${nodeMajor}-${suite}-slim`, 'localhost/cc-debian12'];
+  await commit(buildah, path.join(folder, 'node'), node);
+  await commit(buildah, path.join(folder, 'runtime'), runtime);
+  return ['--build-arg', `NODE_IMAGE=${node}`, '--build-arg', `RUNTIME=${runtime}`];
 }
 
 async function commit(buildah: Buildah, folder: string, name: string): Promise<void> {

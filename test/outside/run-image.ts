@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const results = createResults();
   const scratch = mkdtempSync(path.join(tmpdir(), 'highwater-image-'));
   const { args } = parseDockerfile(readFileSync(path.join(root, 'Dockerfile'), 'utf8'));
-  const majors = process.argv.length > 2 ? process.argv.slice(2) : [args.NODE_VERSION!];
+  const majors = process.argv.length > 2 ? process.argv.slice(2) : [/\d+/.exec(args.NODE_IMAGE!)![0]];
   try {
     for (const major of majors) await checkImage(Number(major), scratch);
   } catch (error) {
@@ -55,9 +55,9 @@ async function main(): Promise<void> {
   async function checkImage(major: number, folder: string): Promise<void> {
     process.stdout.write(`Image with Node ${major}\n`);
     const image = `localhost/highwater:node-${major}`;
-    await makeBaseImages(buildah, major);
+    const bases = await makeBaseImages(buildah, major);
     const options = ['--format=docker', '--isolation=chroot', '--pull-never', '--tag', image];
-    await buildah('bud', ...options, '--build-arg', `NODE_VERSION=${major}`, root);
+    await buildah('bud', ...options, ...bases, root);
     results.ok('buildah builds it from the Dockerfile');
 
     const once = (...rest: string[]) => podman('run', '--rm', ...modest, ...confined, ...rest);

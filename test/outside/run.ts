@@ -13,6 +13,7 @@ import { packageElsewhere } from './package-elsewhere';
 import { checkPage } from './page';
 import { alertRules, scrapeConfig } from './promtool';
 import { createResults } from './results';
+import { systemdInstallation, systemdUnit } from './systemd';
 import { compiledTranscoder } from './transcoder';
 
 /** One thing to look at. */
@@ -46,11 +47,13 @@ async function main(): Promise<void> {
       composeFile,
       dockerfileStyle,
       kubernetesManifests,
+      systemdUnit,
       scrapeConfig,
       asyncapiFile,
       alertRules,
       compiledTranscoder,
       packageElsewhere,
+      systemdInstallation,
       benchmark,
       page,
       nodes,

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
+import { CONFIG_VARIABLE } from '../../src/config/files/read-config-file';
 import { settings } from '../../src/config/settings';
 import { versions } from '../../tools/servers/artefacts';
 import { root } from '../support/build';
@@ -24,12 +25,18 @@ describe('docker-compose.yml', () => {
   });
 
   it('sets nothing but settings, and passes on those of the same name', () => {
-    const known = Object.values(settings).map(({ env }) => env as string);
+    const known = [CONFIG_VARIABLE, ...Object.values(settings).map(({ env }) => env as string)];
     expect(known).toEqual(expect.arrayContaining(Object.keys(environment)));
     for (const [name, value] of Object.entries(environment)) {
       const [, passed = name] = /^\$\{(\w+):-/.exec(String(value)) ?? [];
       expect(passed).toBe(name);
     }
+  });
+
+  it('gives the publishers the folder of the file that HIGHWATER_CONFIG names', () => {
+    const [folder, inContainer, mode] = publishers[0]!.volumes![0]!.split(':');
+    expect([path.dirname(String(environment[CONFIG_VARIABLE])), 'ro']).toEqual([inContainer, mode]);
+    expect(existsSync(path.join(root, folder!, 'highwater.yaml'))).toBe(true);
   });
 
   it('has two publishers that differ in name and port alone', () => {

@@ -32,9 +32,14 @@ describe('Dockerfile', () => {
     expect(used.filter((file) => !isCopied(file))).toStrictEqual([]);
   });
 
-  it('has a Node that the package takes', () => {
-    expect(Number(args.NODE_VERSION)).toBeGreaterThanOrEqual(Number(/\d+/.exec(manifest.engines.node)![0]));
-    expect(built.from).toMatch(/^node:\$\{NODE_VERSION\}-/);
+  it('builds with a Node that the package takes', () => {
+    const [, major] = /^node:(\d+)\.\d+\.\d+-/.exec(args.NODE_IMAGE!) ?? [];
+    expect(Number(major)).toBeGreaterThanOrEqual(Number(/\d+/.exec(manifest.engines.node)![0]));
+    expect([built.from, image.from]).toEqual(['${NODE_IMAGE}', '${RUNTIME}']);
+  });
+
+  it('pins its base images by digest', () => {
+    for (const base of Object.values(args)) expect(base).toMatch(/@sha256:[0-9a-f]{64}$/);
   });
 
   it('takes nothing into the image but by copying: there is no shell', () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load-config';
@@ -32,7 +32,7 @@ interface Probe {
 interface Container {
   readonly image: string;
   readonly args?: readonly string[];
-  readonly env?: readonly { readonly name: string }[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
   readonly startupProbe: Probe;
   readonly livenessProbe: Probe;
@@ -56,21 +56,33 @@ const image = (name: string) =>
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
 const secretsIn = '/run/secrets/highwater';
 const temp = tempFolder();
+const ownFeed = `feeds:
+  listings:
+    path: /listings
+    responseKey: listings
+    schema: listing.avsc
+    parameters: { page: page, pageSize: pagesize, updatedSince: since }
+`;
 
 describe.each(['kafka', 'embedded'] as const)('deploy/kubernetes/%s', (way) => {
   const workload = workloads[way];
   const { spec } = workload.spec.template;
   const main = container(workload);
 
-  it('has a highwater.yaml that the program takes, with secrets by the files that are mounted', () => {
+  it('has a highwater.yaml that the program takes, with secrets by files, and with a feed whose schema lies beside it', () => {
     const folderOfSecrets = path.join(temp(), 'secrets');
     mkdirSync(folderOfSecrets);
     for (const name of ['api-token', 'http-token'])
       writeFileSync(path.join(folderOfSecrets, name), `${name}-1a2b3c\n`);
     const text = read(`${way}/highwater.yaml`);
-    writeFileSync(path.join(temp(), 'highwater.yaml'), text.replaceAll(secretsIn, folderOfSecrets));
-    const env = Object.fromEntries(image('ENV').map((one) => one.split('=')));
+    const mounted = path.join(temp(), 'config');
+    mkdirSync(mounted);
+    cpSync(path.join(root, 'schemas', 'ipo.avsc'), path.join(mounted, 'listing.avsc'));
+    const file = path.join(mounted, 'highwater.yaml');
+    writeFileSync(file, `${text.replaceAll(secretsIn, folderOfSecrets)}${ownFeed}`);
+    const env = { ...Object.fromEntries(image('ENV').map((one) => one.split('='))), HIGHWATER_CONFIG: file };
     const config = loadConfig({ flags: {}, env, cwd: temp() });
+    expect(config.feeds.map(({ name }) => name)).toContain('listings');
     expect(config.api.access.get('ipos')!.token).toBe('api-token-1a2b3c');
     expect(config.http).toEqual({ host: '0.0.0.0', port: 9464, token: 'http-token-1a2b3c' });
     expect(config.kafka === null).toBe(way === 'embedded');
@@ -79,13 +91,14 @@ describe.each(['kafka', 'embedded'] as const)('deploy/kubernetes/%s', (way) => {
     expect(secret.filter(([key]) => key in parse(text))).toStrictEqual([]);
   });
 
-  it('mounts that file where the image looks for it, and the secrets where it names them', () => {
+  it('mounts that file where its variable says, and the secrets where it names them', () => {
     const mounts = Object.fromEntries(main.volumeMounts.map(({ name, mountPath }) => [name, mountPath]));
-    expect(mounts).toMatchObject({ config: `${image('WORKDIR')[0]}/highwater.yaml`, secrets: secretsIn });
+    expect(mounts).toMatchObject({ config: '/highwater/config', secrets: secretsIn });
+    expect(main.env).toEqual([{ name: 'HIGHWATER_CONFIG', value: `${mounts.config}/highwater.yaml` }]);
     expect(spec.volumes.map(({ name }) => name)).toEqual(
       expect.arrayContaining(Object.keys(mounts).filter((name) => name !== 'data')),
     );
-    expect([main.args, main.env]).toEqual([undefined, undefined]);
+    expect(main.args).toBeUndefined();
   });
 
   it('asks for health where the program answers', () => {

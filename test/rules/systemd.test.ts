@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { CONFIG_VARIABLE } from '../../src/config/files/read-config-file';
 import { settings } from '../../src/config/settings';
 import { root } from '../support/build';
 
@@ -11,7 +12,14 @@ describe('deploy/systemd/highwater.service', () => {
     const names = all('Environment').map((one) => one.split('=')[0]);
     expect(names).not.toEqual([]);
     const open = Object.values(settings).filter(({ secret }) => !secret);
-    expect(open.map(({ env }) => env as string)).toEqual(expect.arrayContaining(names));
+    const known = [CONFIG_VARIABLE, ...open.map(({ env }) => env)];
+    expect(known).toEqual(expect.arrayContaining(names));
+  });
+
+  it('runs as a user that systemd-sysusers makes, whom readers of the log can be', () => {
+    const users = readFileSync(path.join(root, 'deploy', 'systemd', 'highwater.sysusers'), 'utf8');
+    expect(all('User')).toEqual([/^u (\S+) /m.exec(users)?.[1]]);
+    expect(all('DynamicUser')).toStrictEqual([]);
   });
 
   it('hands over the credential that its variable names', () => {

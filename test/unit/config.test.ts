@@ -59,6 +59,32 @@ function mistakesOf(given: Given): string[] {
   return [];
 }
 
+describe('the file with settings', () => {
+  const given = () => {
+    writeFileSync(join(cwd, 'named.yaml'), 'appId: named\n');
+    writeFileSync(join(cwd, 'other.yaml'), 'appId: other\n');
+    return { env: { ...api, HIGHWATER_CONFIG: 'named.yaml' }, file: 'appId: usual\n' };
+  };
+
+  it('is the one that HIGHWATER_CONFIG names, unless --config names another', () => {
+    expect(load(given()).appId).toBe('named');
+    expect(load({ ...given(), flags: { config: 'other.yaml' } }).appId).toBe('other');
+    expect(load({ ...given(), env: { ...api, HIGHWATER_CONFIG: '' } }).appId).toBe('usual');
+  });
+
+  it('has to exist when HIGHWATER_CONFIG names it', () => {
+    const mistakes = mistakesOf({ env: { ...api, HIGHWATER_CONFIG: 'gone.yaml' } });
+    expect(mistakes).toEqual(['config (gone.yaml): cannot be read (ENOENT)']);
+  });
+
+  it('is named in a mistake when its variable is misspelt', () => {
+    const mistakes = mistakesOf({ env: { ...api, HIGHWATER_CONFG: 'named.yaml' } });
+    expect(mistakes).toEqual([
+      'HIGHWATER_CONFG (environment): is no setting; did you mean HIGHWATER_CONFIG?',
+    ]);
+  });
+});
+
 describe('precedence', () => {
   const file = 'logLevel: error\nappId: from-file\ntopicPrefix: from-file.\n';
   it('is flags over environment over file over defaults', () => {
