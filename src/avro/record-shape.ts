@@ -1,52 +1,132 @@
 import type { AvroSchema } from './registry/registry';
 import type { FieldSchema, RecordSchema } from './schemas';
-import { recordWithin } from './value-shape';
 
-/** The name of a field in the vendor's JSON. */
-export function vendorNameOf(field: FieldSchema): string {
-  return field.vendorName ?? field.name;
+/** A record schema, compiled for all code that decodes, compares or takes apart records of a feed. */
+export interface RecordShape {
+  readonly fields: readonly FieldShape[];
 }
 
-/** The field that holds a member of the vendor's; undefined when none does. */
-export function fieldNamed(schema: RecordSchema, vendorName: string): FieldSchema | undefined {
-  return schema.fields.find((field) => vendorNameOf(field) === vendorName);
+export interface FieldShape {
+  readonly name: string;
+  /** The name in the vendor's JSON. */
+  readonly vendorName: string;
+  readonly isDecimalText: boolean;
+  readonly value: Shape;
 }
 
-/** The record that a field holds, alone or beside null; null when it holds something else. */
-export function nestedRecord({ type }: Pick<FieldSchema, 'type'>): RecordSchema | null {
-  const branches = (Array.isArray(type) ? type : [type]) as readonly AvroSchema[];
-  const record = branches.find(
-    (branch) => typeof branch === 'object' && 'type' in branch && branch.type === 'record',
-  );
-  return (record as RecordSchema | undefined) ?? null;
+/** The values that a field, a list or a map may hold, beside null, as far as records of feeds may hold them. */
+export type Shape = Kind & {
+  /** Index of null in the union; null if the schema does not take null. */
+  readonly nullBranch: number | null;
+};
+
+type Kind =
+  | { readonly kind: 'plain'; readonly type: PlainType }
+  | { readonly kind: 'enum'; readonly symbols: readonly string[] }
+  | { readonly kind: 'record'; readonly fields: readonly FieldShape[] }
+  | { readonly kind: 'array' | 'map'; readonly items: Shape }
+  /** No value of a row can be decoded to it. */
+  | { readonly kind: 'none'; readonly what: string };
+
+export type PlainType = 'string' | 'long' | 'int' | 'double' | 'float' | 'boolean';
+
+const PLAIN: ReadonlySet<unknown> = new Set(['string', 'long', 'int', 'double', 'float', 'boolean']);
+
+const shapes = new WeakMap<RecordSchema, RecordShape>();
+
+export function recordShape(schema: RecordSchema): RecordShape {
+  const shape = shapes.get(schema) ?? { fields: schema.fields.map(fieldShape) };
+  shapes.set(schema, shape);
+  return shape;
 }
 
-/** Whether a schema has every field of another, under the same names, also in the records within, lists and maps of them included. */
-export function covers(wider: RecordSchema, narrower: RecordSchema): boolean {
-  return narrower.fields.every((field) => {
-    const same = wider.fields.find(({ name }) => name === field.name);
-    if (same === undefined || vendorNameOf(same) !== vendorNameOf(field)) return false;
-    const within = recordWithin(field.type);
-    const other = recordWithin(same.type);
+function fieldShape({ name, vendorName = name, decimalText, type }: FieldSchema): FieldShape {
+  return { name, vendorName, isDecimalText: decimalText === true, value: shapeOf(type) };
+}
+
+export function shapeOf(type: AvroSchema): Shape {
+  if (!Array.isArray(type)) return { ...kindOf(type), nullBranch: null };
+  const branches = (type as readonly AvroSchema[]).filter((branch) => branch !== 'null');
+  const kind: Kind =
+    branches.length === 1
+      ? kindOf(branches[0]!)
+      : { kind: 'none', what: `a union of ${branches.map(nameOf).join(' and ') || 'null alone'}` };
+  const nullBranch = type.indexOf('null');
+  return { ...kind, nullBranch: nullBranch < 0 ? null : nullBranch };
+}
+
+function kindOf(type: AvroSchema): Kind {
+  if (PLAIN.has(type)) return { kind: 'plain', type: type as PlainType };
+  if (typeof type !== 'object') return { kind: 'none', what: nameOf(type) };
+  const { type: name, fields, symbols, items, values } = type as unknown as ComplexSchema;
+  switch (name) {
+    case 'record':
+      return { kind: 'record', fields: fields.map(fieldShape) };
+    case 'enum':
+      return { kind: 'enum', symbols };
+    case 'array':
+      return { kind: 'array', items: shapeOf(items) };
+    case 'map':
+      return { kind: 'map', items: shapeOf(values) };
+    default:
+      // A type with attributes, such as a logical type. Readers see the type beneath it.
+      return name === undefined ? { kind: 'none', what: nameOf(type) } : kindOf(name);
+  }
+}
+
+interface ComplexSchema {
+  readonly type: AvroSchema | undefined;
+  readonly fields: readonly FieldSchema[];
+  readonly symbols: readonly string[];
+  readonly items: AvroSchema;
+  readonly values: AvroSchema;
+}
+
+/** For people. */
+function nameOf(type: unknown): string {
+  if (typeof type === 'string') return type;
+  const { type: of, name } = (type ?? {}) as { readonly type?: unknown; readonly name?: unknown };
+  return typeof name === 'string' ? `${nameOf(of)} ${name}` : nameOf(of ?? 'nothing');
+}
+
+/** The field that holds a member of the vendor's JSON. */
+export function fieldNamed({ fields }: RecordShape, vendorName: string): FieldShape | undefined {
+  return fields.find((field) => field.vendorName === vendorName);
+}
+
+export function isListOfTexts(shape: Shape): boolean {
+  if (shape.kind !== 'array') return false;
+  const { items } = shape;
+  return items.kind === 'plain' && items.type === 'string' && items.nullBranch === null;
+}
+
+/** The record that a value is, or that the items of its lists and maps are. */
+export function recordWithin(shape: Shape): RecordShape | null {
+  if (shape.kind === 'array' || shape.kind === 'map') return recordWithin(shape.items);
+  return shape.kind === 'record' ? shape : null;
+}
+
+/** Whether a shape has every field of another under the same names, also in all records within. */
+export function covers(wider: RecordShape, narrower: RecordShape): boolean {
+  return narrower.fields.every(({ name, vendorName, value }) => {
+    const same = wider.fields.find((field) => field.name === name);
+    if (same?.vendorName !== vendorName) return false;
+    const within = recordWithin(value);
+    const other = recordWithin(same.value);
     return within === null || (other !== null && covers(other, within));
   });
 }
 
-/** A schema with the fields of another beside its own, also in the records within; itself when that adds none. */
-export function merged(schema: RecordSchema, other: RecordSchema): RecordSchema {
-  const names = new Set(schema.fields.flatMap((field) => [field.name, vendorNameOf(field)]));
-  const added = other.fields.filter((field) => !names.has(field.name) && !names.has(vendorNameOf(field)));
-  let isWider = added.length > 0;
-  const fields = schema.fields.map((field) => {
-    const within = nestedRecord(field);
+/** A shape with the fields of another beside its own, also in the records within. If the other adds none, the shape itself. */
+export function merged<R extends RecordShape>(shape: R, other: RecordShape): R {
+  const names = new Set(shape.fields.flatMap(({ name, vendorName }) => [name, vendorName]));
+  const added = other.fields.filter(({ name, vendorName }) => !names.has(name) && !names.has(vendorName));
+  const fields = shape.fields.map((field) => {
     const namesake = other.fields.find(({ name }) => name === field.name);
-    const otherWithin = namesake === undefined ? null : nestedRecord(namesake);
-    if (within === null || otherWithin === null) return field;
-    const wider = merged(within, otherWithin);
-    if (wider === within) return field;
-    isWider = true;
-    const type = Array.isArray(field.type) ? field.type.map((one) => (one === within ? wider : one)) : wider;
-    return { ...field, type };
+    if (field.value.kind !== 'record' || namesake?.value.kind !== 'record') return field;
+    const value = merged(field.value, namesake.value);
+    return value === field.value ? field : { ...field, value };
   });
-  return isWider ? { ...schema, fields: [...fields, ...added] } : schema;
+  const isSame = added.length === 0 && fields.every((field, i) => field === shape.fields[i]);
+  return isSame ? shape : { ...shape, fields: [...fields, ...added] };
 }

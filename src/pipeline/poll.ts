@@ -141,7 +141,7 @@ export function noteCommitted(
   { changes, letters }: Pick<BatchPage, 'changes' | 'letters'>,
   { feed, drift, codec, logger }: PollDeps,
 ): void {
-  for (const extra of changes.extras) drift.note({ extra }, codec.schemas.record);
+  for (const extra of changes.extras) drift.note(extra, codec.schemas.record);
   for (const { id, reason, bytes } of letters) {
     if (id === undefined) continue;
     // The id itself may be too large.

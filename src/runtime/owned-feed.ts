@@ -1,5 +1,6 @@
 import { createFeedCodec } from '../avro/codec/feed-codec';
 import { codecForImages } from '../avro/codec/images-codec';
+import { recordShape } from '../avro/record-shape';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
@@ -63,7 +64,7 @@ export async function acquireFeed(
     const { record } = codec.schemas;
     const images = createImages(feed, record, codec.image);
     const state = await feedState(feed, images, restored);
-    const decode = createDecoder(feed, record);
+    const decode = createDecoder(feed, recordShape(record));
     const readRows = createRowReader(feed, record, codec.image);
     const patientSource = deps.patientSource ?? deps.source;
     return {

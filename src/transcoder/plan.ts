@@ -1,6 +1,6 @@
-import { nestedRecord, vendorNameOf } from '../avro/record-shape';
-import type { AvroSchema } from '../avro/registry/registry';
-import type { FieldSchema, RecordSchema } from '../avro/schemas';
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldShape, isListOfTexts, recordShape, type Shape, shapeOf } from '../avro/record-shape';
+import type { RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
 import { hasUsualKeys } from '../feeds/row-keys';
 import {
@@ -37,56 +37,57 @@ import {
   ZERO_IS_UNKNOWN,
 } from './assembly/layout';
 
-/** What the module reads rows of one feed by. */
+/** The instructions by which the module reads rows of one feed. */
 export interface Plan {
-  /** For one place in memory. */
+  /** Hold addresses, so they fit only the address that they were made for. */
   readonly bytes: Buffer;
-  /** Where in memory the plan of a row begins, and the name of the answer's member that holds the rows. */
+  /** Address of the plan of a row. */
   readonly row: number;
+  /** Address of the name of the answer's member that holds the rows. */
   readonly key: number;
   readonly keyBytes: number;
-  /** What an image takes at most, beside the texts of its row. */
+  /** Most bytes of an image, without the texts of its row. */
   readonly fixedBytes: number;
   readonly knowsSymbol: boolean;
 }
 
 /**
- * The feed's schema and its unknowns, as `assembly/` reads them. Null for a schema with anything but fields that are null or a
- * text, a number, a boolean, a list of texts or a record of such, which is what `decode.ts` coerces to.
+ * The feed's schema and its unknowns, as `assembly/` reads them. Null if the schema has other fields than unions of null with a text,
+ * a number, a boolean, a list of texts or a record of these.
  *
- * @param base where in memory the bytes are going to be
+ * @param base address at which the bytes will be
  */
 export function createPlan(feed: FeedDefinition, schema: RecordSchema, base: number): Plan | null {
-  // Whatever comes under this key is an error report first.
+  // A member of this name is taken for an error report.
   if (feed.responseKey === 'errors') return null;
   if (!hasUsualKeys(feed) || !isAnswerPlain(feed)) return null;
   const writer = planWriter(feed, base);
-  const row = writer.record(schema, '', '');
+  const row = writer.record(recordShape(schema).fields, '', '');
   if (row === null) return null;
   const name = Buffer.from(feed.responseKey);
   const key = writer.text(name);
   return { bytes: writer.bytes(), row, key, keyBytes: name.length, ...writer.found() };
 }
 
-/** Whether the rows are all that is to be read of an answer, and lie right below its top. */
+/** Whether only the rows of an answer are needed, and the rows are a direct member of it. */
 function isAnswerPlain({ responseKey, paging }: FeedDefinition): boolean {
   const hasNextWithin = paging.style === 'cursor' || (paging.style === 'link' && paging.from !== null);
   return responseKey !== '' && !responseKey.includes('.') && !hasNextWithin;
 }
 
 const ALIGNMENT = 16;
-const PRIMITIVES = new Map<AvroSchema | undefined, number>([
+const PRIMITIVES = new Map([
   ['string', TYPE_TEXT],
   ['long', TYPE_LONG],
   ['int', TYPE_INT],
   ['double', TYPE_DOUBLE],
   ['boolean', TYPE_BOOLEAN],
 ]);
-/** Those that the decoder sees to by name, in the only types that they can have. */
-const OWN = new Map<string, readonly [type: AvroSchema, number]>([
-  ['id', ['string', TYPE_ID]],
-  ['updated', ['long', TYPE_UPDATED]],
-  ['extra', [{ type: 'map', values: 'string' }, TYPE_EXTRA]],
+/** Fields that the decoder fills by name, with the only shapes that they can have. */
+const OWN = new Map<string, readonly [shape: Shape, number]>([
+  ['id', [shapeOf('string'), TYPE_ID]],
+  ['updated', [shapeOf('long'), TYPE_UPDATED]],
+  ['extra', [shapeOf({ type: 'map', values: 'string' }), TYPE_EXTRA]],
 ]);
 const NO_RULE = -1;
 
@@ -98,7 +99,7 @@ function planWriter(feed: FeedDefinition, base: number) {
   let members = 0;
   let knowsSymbol = feed.symbolField === null;
 
-  /** Offset into `memory`; the address is `base` more. */
+  /** @returns an offset into `memory`; the address is greater by `base` */
   function reserve(bytes: number): number {
     const at = Math.ceil(used / ALIGNMENT) * ALIGNMENT;
     used = at + bytes;
@@ -107,15 +108,14 @@ function planWriter(feed: FeedDefinition, base: number) {
   }
 
   function text(bytes: Buffer): number {
-    // Names are compared sixteen bytes at a time.
+    // The module compares names in steps of sixteen bytes.
     const at = reserve(bytes.length + SLACK);
     bytes.copy(memory, at);
     return base + at;
   }
 
   /** @param vendorPrefix dotted path of the object with a dot behind it; @param avroPrefix the same in Avro's names */
-  function record(schema: RecordSchema, vendorPrefix: string, avroPrefix: string): number | null {
-    const { fields } = schema;
+  function record(fields: readonly FieldShape[], vendorPrefix: string, avroPrefix: string): number | null {
     if (!namesAreDistinct(fields, vendorPrefix === '') || chainsUnknowns(fields, vendorPrefix)) return null;
     const plan = reserve(PLAN_BYTES);
     const table = reserve(fields.length * MEMBER_BYTES);
@@ -133,39 +133,35 @@ function planWriter(feed: FeedDefinition, base: number) {
     return base + plan;
   }
 
-  /** @returns whether there is a way to write it */
+  /** @returns whether the module can write the field */
   function member(
     entry: number,
-    field: FieldSchema,
-    fields: readonly FieldSchema[],
+    field: FieldShape,
+    fields: readonly FieldShape[],
     vendorPrefix: string,
     avroPrefix: string,
   ): boolean {
-    const vendorName = vendorNameOf(field);
+    const { vendorName, value } = field;
     if (typeof vendorName !== 'string' || !vendorName.isWellFormed()) return false;
     const own = vendorPrefix === '' ? OWN.get(field.name) : undefined;
     memory.writeInt32LE(NO_RULE, entry + MEMBER_NEEDS);
     if (own !== undefined) {
-      const [type, code] = own;
+      const [shape, code] = own;
       memory.writeInt32LE(code, entry + MEMBER_TYPE);
       name(entry, code === TYPE_EXTRA ? null : vendorName);
-      return vendorName === field.name && isSame(field.type, type);
+      return vendorName === field.name && isDeepStrictEqual(value, shape);
     }
 
-    const branches = field.type;
-    if (!Array.isArray(branches) || branches.length !== 2 || !branches.includes('null')) return false;
-    const nullBranch = branches.indexOf('null');
-    const type = branches[1 - nullBranch] as AvroSchema;
-    const within = nestedRecord(field);
-    const code = within !== null ? TYPE_RECORD : isTexts(type) ? TYPE_TEXTS : PRIMITIVES.get(type);
-    if (code === undefined) return false;
+    const { nullBranch } = value;
+    const code = codeOf(value);
+    if (nullBranch === null || code === undefined) return false;
     memory.writeInt32LE(code, entry + MEMBER_TYPE);
     memory[entry + MEMBER_NULL_BRANCH] = zigzag(nullBranch);
     memory[entry + MEMBER_VALUE_BRANCH] = zigzag(1 - nullBranch);
     name(entry, vendorName);
 
     const path = vendorPrefix + vendorName;
-    // Of other types a number is no value, or text: only a value can be 0.
+    // In a field of another type, 0 is not a value or it is text.
     const isNumber = code === TYPE_LONG || code === TYPE_INT || code === TYPE_DOUBLE;
     const isSymbol = code === TYPE_TEXT && avroPrefix + field.name === feed.symbolField;
     knowsSymbol ||= isSymbol;
@@ -179,32 +175,32 @@ function planWriter(feed: FeedDefinition, base: number) {
       fields.findIndex((other) => other.name === needs),
       entry + MEMBER_NEEDS,
     );
-    if (within === null) return true;
-    const plan = record(within, `${path}.`, `${avroPrefix}${field.name}.`);
+    if (value.kind !== 'record') return true;
+    const plan = record(value.fields, `${path}.`, `${avroPrefix}${field.name}.`);
     memory.writeInt32LE(plan ?? 0, entry + MEMBER_WITHIN);
     return plan !== null;
   }
 
-  /** Null: no member of the vendor's is meant, whatever its name. */
+  /** @param vendorName null: no member of the vendor's matches */
   function name(entry: number, vendorName: string | null): void {
     const bytes = Buffer.from(vendorName ?? '');
-    // Before anything is written: it may move the memory.
+    // It may replace `memory`, so it comes before the writes.
     const address = text(bytes);
     memory.writeInt32LE(address, entry + MEMBER_NAME);
     memory.writeInt32LE(vendorName === null ? NO_RULE : bytes.length, entry + MEMBER_NAME_BYTES);
   }
 
-  /** Of two fields with one name the decoder fills both. */
-  function namesAreDistinct(fields: readonly FieldSchema[], isRow: boolean): boolean {
-    const names = new Set(fields.map(vendorNameOf));
+  /** The decoder fills two fields with the same vendor name; the module could not. */
+  function namesAreDistinct(fields: readonly FieldShape[], isRow: boolean): boolean {
+    const names = new Set(fields.map(({ vendorName }) => vendorName));
     const avroNames = new Set(fields.map((field) => field.name));
     if (names.size !== fields.length) return false;
     return !isRow || [...OWN.keys()].every((own) => avroNames.has(own));
   }
 
-  /** Whether an unknown zero depends on a field whose own zero depends on another, or on one that is filled later. */
-  function chainsUnknowns(fields: readonly FieldSchema[], prefix: string): boolean {
-    const needs = fields.map((field) => companions.get(prefix + vendorNameOf(field)));
+  /** Whether an unknown zero depends on a field that depends on another field itself, or that is filled later. */
+  function chainsUnknowns(fields: readonly FieldShape[], prefix: string): boolean {
+    const needs = fields.map(({ vendorName }) => companions.get(prefix + vendorName));
     return fields.some(
       (field, i) => needs.includes(field.name) && (needs[i] !== undefined || OWN.has(field.name)),
     );
@@ -220,13 +216,9 @@ function planWriter(feed: FeedDefinition, base: number) {
 
 const zigzag = (branch: number): number => 2 * branch;
 
-function isTexts(type: AvroSchema): boolean {
-  return typeof type === 'object' && 'type' in type && type.type === 'array' && type.items === 'string';
-}
-
-function isSame(type: AvroSchema, expected: AvroSchema): boolean {
-  if (typeof type !== 'object' || typeof expected !== 'object') return type === expected;
-  return (
-    'type' in type && 'type' in expected && type.type === expected.type && type.values === expected.values
-  );
+/** Undefined for a shape that the module cannot write. */
+function codeOf(shape: Shape): number | undefined {
+  if (shape.kind === 'record') return TYPE_RECORD;
+  if (isListOfTexts(shape)) return TYPE_TEXTS;
+  return shape.kind === 'plain' ? PRIMITIVES.get(shape.type) : undefined;
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { recordShape } from '../../src/avro/record-shape';
 import { HighwaterError } from '../../src/errors';
 import { createComparison } from '../../src/pipeline/changes/compare';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
@@ -146,7 +147,7 @@ async function play(world: World): Promise<void> {
       return date >= range.from && date <= range.to;
     });
     const { state, codec } = publisher.owned().deps;
-    const compare = createComparison(codec.schemas.record);
+    const compare = createComparison(recordShape(codec.schemas.record));
     const shown = new Map(
       publisher
         .owned()

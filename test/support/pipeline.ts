@@ -1,4 +1,5 @@
 import { createFeedCodec, type FeedCodec } from '../../src/avro/codec/feed-codec';
+import { recordShape } from '../../src/avro/record-shape';
 import type { Feed } from '../../src/feeds/feed';
 import { feedTopics } from '../../src/log/topics';
 import { createImages } from '../../src/pipeline/changes/images';
@@ -50,7 +51,7 @@ function stored(images: ReadonlyMap<string, Buffer>): ImageStore {
 export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const topics = feedTopics(feed, '');
   const codec = await createFeedCodec(feed, topics, memoryRegistry());
-  const decode = createDecoder(feed, codec.schemas.record);
+  const decode = createDecoder(feed, recordShape(codec.schemas.record));
   const readRows = createRowReader(feed, codec.schemas.record, codec.image);
   const read = (rows: readonly unknown[]) =>
     readRows?.(bodyOf(JSON.stringify({ [feed.responseKey]: rows })), () => true, Infinity) ?? rows;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Type } from 'avsc';
-import { nestedRecord, vendorNameOf } from '../../src/avro/record-shape';
+import type { AvroSchema } from '../../src/avro/registry/registry';
 import { envelopeOf, type FieldSchema, type RecordSchema } from '../../src/avro/schemas';
 import type { Feed } from '../../src/feeds/feed';
 import type { TestPublisher } from './test-publisher';
@@ -33,6 +33,18 @@ export function fieldPaths(schema: RecordSchema): string[] {
       return within === null ? [own] : [own, ...collect(within.fields, `${own}.`)];
     });
   return collect(schema.fields, '').filter((own) => !['id', 'updated', 'extra'].includes(own));
+}
+
+/** The record that a field holds, also in a union with null; null if it holds something else. */
+export function nestedRecord({ type }: FieldSchema): RecordSchema | null {
+  const branches = (Array.isArray(type) ? type : [type]) as readonly AvroSchema[];
+  const isRecord = (branch: AvroSchema) =>
+    typeof branch === 'object' && 'type' in branch && branch.type === 'record';
+  return (branches.find(isRecord) as RecordSchema | undefined) ?? null;
+}
+
+function vendorNameOf({ name, vendorName = name }: FieldSchema): string {
+  return vendorName;
 }
 
 /** A version of a schema that lacks some fields. */

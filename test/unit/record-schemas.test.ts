@@ -46,10 +46,7 @@ it('key fields are there, of the type that their values have', () => {
 
 it('drift within a list is named once, without the places of its items', () => {
   const drift = createDrift({ name: 'orders', updatedField: 'modified_at' }, quietLogger());
-  drift.note(
-    { extra: { 'items[0].qty': '"two"', 'items[7].qty': '"x"', 'shops["a"].zip': '1' } },
-    orderSchema,
-  );
+  drift.note({ 'items[0].qty': '"two"', 'items[7].qty': '"x"', 'shops["a"].zip': '1' }, orderSchema);
   expect(drift.found().paths).toEqual([
     { path: 'items[].qty', expected: 'long', type: 'text', count: 2 },
     { path: 'shops[].zip', expected: null, type: 'number', count: 1 },

@@ -6,7 +6,7 @@ import type { FeedTopics } from '../../log/commit-log';
 import type { SourceOffset } from '../../state/source-offset';
 import type { Change, EventTail, RecordValues, VendorRecord } from '../../types';
 import { feedSubjects, type Subject } from '../feed-subjects';
-import { fieldNamed } from '../record-shape';
+import { fieldNamed, recordShape } from '../record-shape';
 import type { SchemaRegistry } from '../registry/registry';
 import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from '../schemas';
 import { plainWriter } from './plain-writer';
@@ -95,8 +95,8 @@ function imageType(
 function recordOfValues(feed: FeedDefinition, schema: RecordSchema): (values: RecordValues) => VendorRecord {
   if (hasUsualKeys(feed))
     return (values) => ({ id: values.id as string, updated: values.updated as number, values });
-  const idName = fieldNamed(schema, feed.idField)!.name;
-  const updatedName = fieldNamed(schema, feed.updatedField)!.name;
+  const idName = fieldNamed(recordShape(schema), feed.idField)!.name;
+  const updatedName = fieldNamed(recordShape(schema), feed.updatedField)!.name;
   const readTime = timeReader(feed.updatedFormat);
   // An image from a time when the definition named another format may have none: then any version is newer.
   return (values) => ({ id: String(values[idName]), updated: readTime(values[updatedName]) ?? 0, values });
@@ -119,7 +119,7 @@ function envelopeEncoder(
   );
   const tailSchema = { ...envelope, fields: rest };
   const tailType = forSchema(tailSchema);
-  const writeTail = plainWriter(tailSchema);
+  const writeTail = plainWriter(recordShape(tailSchema));
 
   return (change, tail) => {
     const before = inOwnSchema(change.before, image);

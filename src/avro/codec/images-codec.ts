@@ -3,7 +3,7 @@ import { HighwaterError } from '../../errors';
 import type { FeedDefinition } from '../../feeds/definition';
 import type { FeedTopics } from '../../log/commit-log';
 import type { Logger } from '../../logging/logger';
-import { covers } from '../record-shape';
+import { covers, recordShape } from '../record-shape';
 import type { SchemaRegistry } from '../registry/registry';
 import type { RecordSchema } from '../schemas';
 import { createFeedCodec, type FeedCodec } from './feed-codec';
@@ -28,8 +28,10 @@ export async function codecForImages(
 ): Promise<FeedCodec> {
   const { image } = own;
   const schemaOf = (id: number) => image.writerSchema(id) as RecordSchema;
-  const isWider = (id: number, than: number) =>
-    covers(schemaOf(id), schemaOf(than)) && !covers(schemaOf(than), schemaOf(id));
+  const isWider = (id: number, than: number) => {
+    const [shape, other] = [recordShape(schemaOf(id)), recordShape(schemaOf(than))];
+    return covers(shape, other) && !covers(other, shape);
+  };
   const ids = new Set<number>();
   await inSlices(images, (wire) => ids.add(readSchemaId(wire)));
   const widest = [...ids].reduce((best, id) => (isWider(id, best) ? id : best), image.schemaId);

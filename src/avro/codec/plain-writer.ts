@@ -1,9 +1,9 @@
 import { MOST_BYTES_A_UNIT, MOST_VARINT_BYTES, writeText, writeVarint } from '../../bytes/varint-text';
-import type { FieldSchema, RecordSchema } from '../schemas';
+import { isListOfTexts, type RecordShape, type Shape } from '../record-shape';
 
 /**
- * Writes a value of one schema, from `start` on. Negative where it does not fit before the end of the memory, or is none that this
- * writes: then avsc is to write it, or to say what is wrong with it.
+ * Writes a value of one schema from `start` on. @returns where it ends; negative if the memory is too short, or the value is not one
+ * that this writes: then avsc writes it, or throws the error
  */
 export type PlainWriter = (value: object, target: Buffer, start: number) => number;
 
@@ -16,13 +16,14 @@ interface Part {
 const NONE = -1;
 
 /**
- * The same bytes as avsc's, in a fifth of the time: of short texts it asks for the length of each one by a call into C++.
- * Of half a surrogate pair it writes U+FFFD, where avsc's bytes are none of UTF-8. Null for a record with other than texts, longs, lists of texts, and records of these.
+ * Writes the same bytes as avsc in a fifth of the time: avsc asks for the length of each short text by a call into C++. A lone surrogate
+ * becomes U+FFFD, where avsc's bytes are not UTF-8. Null for a record with other fields than texts, longs, lists of texts, and
+ * records of these.
  */
-export function plainWriter({ fields }: RecordSchema): PlainWriter | null {
+export function plainWriter({ fields }: RecordShape): PlainWriter | null {
   const parts: Part[] = [];
-  for (const { name, type } of fields) {
-    const write = fieldWriterOf(type);
+  for (const { name, value } of fields) {
+    const write = writerOf(value);
     if (write === null) return null;
     parts.push({ name, write });
   }
@@ -37,15 +38,11 @@ export function plainWriter({ fields }: RecordSchema): PlainWriter | null {
   };
 }
 
-function fieldWriterOf(type: FieldSchema['type']): Part['write'] | null {
-  if (type === 'string') return text;
-  if (type === 'long') return long;
-  if (typeof type !== 'object' || type === null || Array.isArray(type)) return null;
-  const named = type as { readonly type: unknown; readonly items?: unknown; readonly logicalType?: unknown };
-  if (named.logicalType !== undefined) return null;
-  if (named.type === 'array') return named.items === 'string' ? texts : null;
-  if (named.type !== 'record') return null;
-  const write = plainWriter(type as unknown as RecordSchema);
+function writerOf(shape: Shape): Part['write'] | null {
+  if (shape.nullBranch !== null) return null;
+  if (isListOfTexts(shape)) return texts;
+  if (shape.kind === 'plain') return shape.type === 'string' ? text : shape.type === 'long' ? long : null;
+  const write = shape.kind === 'record' ? plainWriter(shape) : null;
   if (write === null) return null;
   return (value, target, start) =>
     typeof value === 'object' && value !== null ? write(value, target, start) : NONE;
@@ -69,6 +66,6 @@ function texts(value: unknown, target: Buffer, start: number): number {
     if (at < 0) return NONE;
     at = text(each, target, at);
   }
-  // A block of none is the end.
+  // An empty block ends the list.
   return at < 0 ? NONE : long(0, target, at);
 }

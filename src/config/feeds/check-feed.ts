@@ -1,7 +1,6 @@
 import { types } from 'avsc';
-import { fieldNamed } from '../../avro/record-shape';
-import { envelopeOf, type RecordSchema } from '../../avro/schemas';
-import { type Shape, shapeOf } from '../../avro/value-shape';
+import { fieldNamed, type RecordShape, recordShape, type Shape } from '../../avro/record-shape';
+import { envelopeOf } from '../../avro/schemas';
 import type { FeedDefinition, TransitionDefinition } from '../../feeds/definition';
 import { hasUsualKeys } from '../../feeds/row-keys';
 import { didYouMean } from '../did-you-mean';
@@ -47,8 +46,9 @@ export function checkFeed(feed: FeedDefinition): FeedMistake[] {
 }
 
 function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredSchema, { problem: string }>) {
+  const shape = recordShape(schema);
   const typeOf = (name: string | undefined) => type.fields.find((field) => field.name === name)?.type;
-  const keyType = (vendorName: string) => typeOf(fieldNamed(schema, vendorName)?.name)?.typeName ?? '';
+  const keyType = (vendorName: string) => typeOf(fieldNamed(shape, vendorName)?.name)?.typeName ?? '';
   const extra = typeOf('extra');
   const idTypes = hasUsualKeys(feed) ? ['string'] : ['string', 'long', 'int'];
   const timeType = feed.updatedFormat === 'iso8601' ? 'string' : 'long';
@@ -61,14 +61,14 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
   ];
   const which = `the file ${shown(feed.schema)}`;
   if (missing.length > 0) return `${which} lacks ${missing.join(', ')}`;
-  const impossible = impossibleTypes(schema);
+  const impossible = impossibleTypes(shape);
   if (impossible.length > 0)
     return (
       `${which} has ${impossible.join(', ')}; a field may be string, long, int, double, float, boolean, an enum, ` +
       'a record, or an array or a map of these, each alone or in a union with null'
     );
   // What the vendor leaves out, or writes as something else (I8), is null.
-  const keyNames = [feed.idField, feed.updatedField].map((name) => fieldNamed(schema, name)?.name);
+  const keyNames = [feed.idField, feed.updatedField].map((name) => fieldNamed(shape, name)?.name);
   const needed = neverNull(type).filter((path) => path !== 'extra' && !keyNames.includes(path));
   if (needed.length > 0)
     return `${which} has no null among the types of ${needed.join(', ')}, and any value can be missing`;
@@ -77,17 +77,15 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
 }
 
 /** Each place of a schema that nothing of a row can be decoded to, with what stands there. */
-function impossibleTypes(schema: RecordSchema): string[] {
+function impossibleTypes({ fields }: RecordShape): string[] {
   const found: string[] = [];
-  lookAt({ kind: 'record', fields: schema.fields }, '');
+  lookAt({ kind: 'record', fields, nullBranch: null }, '');
   return found;
 
   function lookAt(shape: Shape, path: string): void {
     if (shape.kind === 'record')
-      for (const { name, type } of shape.fields)
-        lookAt(shapeOf(type), path === '' ? name : `${path}.${name}`);
-    else if (shape.kind === 'array') lookAt(shapeOf(shape.items), `${path}[]`);
-    else if (shape.kind === 'map') lookAt(shapeOf(shape.values), `${path}[]`);
+      for (const { name, value } of shape.fields) lookAt(value, path === '' ? name : `${path}.${name}`);
+    else if (shape.kind === 'array' || shape.kind === 'map') lookAt(shape.items, `${path}[]`);
     else if (shape.kind === 'none') found.push(`${path} as ${shape.what}`);
   }
 }

@@ -1,6 +1,7 @@
 import { isAbsolute, join } from 'node:path';
 import { Type, types } from 'avsc';
-import { type FieldSchema, type RecordSchema, schemaFolder } from '../../avro/schemas';
+import { type FieldShape, recordShape } from '../../avro/record-shape';
+import { type RecordSchema, schemaFolder } from '../../avro/schemas';
 import { readText } from '../../bytes/read-text';
 import { shown } from '../mistake';
 
@@ -56,25 +57,17 @@ export interface RecordPaths {
 export function recordPaths(schema: RecordSchema): RecordPaths {
   const avro: string[] = [];
   const vendor = new Map<string, readonly string[]>();
-  collect(schema.fields, '', '');
+  collect(recordShape(schema).fields, '', '');
   return { avro, vendor };
 
-  function collect(fields: readonly FieldSchema[], avroPrefix: string, vendorPrefix: string): void {
+  function collect(fields: readonly FieldShape[], avroPrefix: string, vendorPrefix: string): void {
     const siblings = fields.map(({ name }) => name);
-    for (const field of fields) {
-      const avroPath = avroPrefix + field.name;
-      const vendorPath = vendorPrefix + (field.vendorName ?? field.name);
+    for (const { name, vendorName, value } of fields) {
+      const avroPath = avroPrefix + name;
+      const vendorPath = vendorPrefix + vendorName;
       avro.push(avroPath);
       vendor.set(vendorPath, siblings);
-      const nested = recordOf(field.type);
-      if (nested !== null) collect(nested.fields, `${avroPath}.`, `${vendorPath}.`);
+      if (value.kind === 'record') collect(value.fields, `${avroPath}.`, `${vendorPath}.`);
     }
   }
-}
-
-function recordOf(type: unknown): RecordSchema | null {
-  const branches: readonly unknown[] = Array.isArray(type) ? type : [type];
-  const isRecord = (one: unknown): one is RecordSchema =>
-    typeof one === 'object' && one !== null && 'type' in one && one.type === 'record';
-  return branches.find(isRecord) ?? null;
 }

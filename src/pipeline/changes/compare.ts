@@ -1,26 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
 import Big from 'big.js';
-import { fieldNamed } from '../../avro/record-shape';
-import type { AvroSchema } from '../../avro/registry/registry';
-import type { FieldSchema, RecordSchema } from '../../avro/schemas';
-import { shapeOf } from '../../avro/value-shape';
+import { type FieldShape, fieldNamed, type RecordShape, type Shape } from '../../avro/record-shape';
 import { type FeedDefinition, usualShape } from '../../feeds/definition';
 import type { RecordValues } from '../../types';
 import { NUMERIC } from '../records/coerce';
 
-/** Dotted Avro names of the fields in which two records differ for a reader; its id and its time stamp are never among them. */
+/** Dotted Avro names of the fields in which two records differ for a reader, without the id and the time stamp. */
 export type Comparison = (before: RecordValues, after: RecordValues) => string[];
 
 /**
- * Compiles the comparison of two records of a schema. Equal are (I6): what is unknown, however it is written (null, empty
- * text, 0, an empty list); decimal text of the same number; JSON text of the same value in `extra`. Lists and maps differ as a whole.
+ * Compiles the comparison of two records of a shape. These values are equal (I6): unknown values, however they are written (null,
+ * empty text, 0, an empty list); decimal texts of the same number; JSON texts of the same value in `extra`. A list or a map
+ * differs as a whole.
  */
 export function createComparison(
-  schema: RecordSchema,
+  shape: RecordShape,
   { idField, updatedField }: Pick<FeedDefinition, 'idField' | 'updatedField'> = usualShape,
 ): Comparison {
-  const keys = [fieldNamed(schema, idField), fieldNamed(schema, updatedField)];
-  const fields = fieldsOf(schema.fields.filter((field) => !keys.includes(field) && field.name !== 'extra'));
+  const keys = [fieldNamed(shape, idField), fieldNamed(shape, updatedField)];
+  const fields = fieldsOf(shape.fields.filter((field) => !keys.includes(field) && field.name !== 'extra'));
   return (before, after) => {
     const differing: string[] = [];
     collect(fields, before, after, '', differing);
@@ -37,26 +35,22 @@ interface ComparedField {
   readonly nested: readonly ComparedField[] | null;
 }
 
-function fieldsOf(fields: readonly FieldSchema[]): ComparedField[] {
-  return fields.map((field) => {
-    const shape = shapeOf(field.type);
-    return {
-      name: field.name,
-      equal: field.decimalText === true ? equalDecimalText : equalOf(field.type),
-      nested: shape.kind === 'record' ? fieldsOf(shape.fields) : null,
-    };
-  });
+function fieldsOf(fields: readonly FieldShape[]): ComparedField[] {
+  return fields.map(({ name, isDecimalText, value }) => ({
+    name,
+    equal: isDecimalText ? equalDecimalText : equalOf(value),
+    nested: value.kind === 'record' ? fieldsOf(value.fields) : null,
+  }));
 }
 
-function equalOf(type: AvroSchema): Equal {
-  const shape = shapeOf(type);
+function equalOf(shape: Shape): Equal {
   if (shape.kind === 'array') return equalLists(equalOf(shape.items));
-  if (shape.kind === 'map') return equalMaps(equalOf(shape.values));
+  if (shape.kind === 'map') return equalMaps(equalOf(shape.items));
   if (shape.kind !== 'record') return equalValue;
   const fields = fieldsOf(shape.fields);
   return (before, after) => {
     const differing: string[] = [];
-    // Of two items, one may be null: an unknown record among known ones is a difference.
+    // One of two items may be null. That is a difference, even if every field of the other item is unknown.
     if (isUnknown(before) !== isUnknown(after)) return false;
     collect(fields, (before ?? NOTHING) as Values, (after ?? NOTHING) as Values, '', differing);
     return differing.length === 0;
@@ -88,12 +82,12 @@ function collectEntries(before: Values, after: Values, prefix: string, differing
   }
 }
 
-/** The keys are the vendor's: one may be called `constructor`, which every object answers to. */
+/** The vendor chooses the keys. One may be `constructor`, which every object inherits. */
 function entryOf(map: Values, key: string): unknown {
   return Object.hasOwn(map, key) ? map[key] : undefined;
 }
 
-/** The vendor says "unknown" by null, by leaving out, by empty text and by 0, and changes between them. */
+/** The vendor says "unknown" by null, a missing member, empty text or 0, and changes between these. */
 function known(value: unknown): unknown {
   return value === undefined || value === '' || value === 0 ? null : value;
 }
@@ -109,7 +103,7 @@ export function equalDecimalText(before: unknown, after: unknown): boolean {
   return NUMERIC.test(before) && NUMERIC.test(after) && new Big(before).eq(after);
 }
 
-/** Items have their places: an unknown one is not left out. */
+/** Items are compared by position, so an unknown item counts. */
 function equalLists(equal: Equal): Equal {
   return (before, after) => {
     const [old, now] = [(before ?? []) as readonly unknown[], (after ?? []) as readonly unknown[]];
@@ -117,7 +111,7 @@ function equalLists(equal: Equal): Equal {
   };
 }
 
-/** An entry that is unknown is as one that is missing. */
+/** An unknown entry equals a missing entry. */
 function equalMaps(equal: Equal): Equal {
   return (before, after) => {
     const [old, now] = [(before ?? NOTHING) as Values, (after ?? NOTHING) as Values];

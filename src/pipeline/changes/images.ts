@@ -1,16 +1,16 @@
 import { readSchemaId } from '../../avro/codec/wire';
 import type { WireType } from '../../avro/codec/wire-type';
-import { merged } from '../../avro/record-shape';
+import { merged, type RecordShape, recordShape } from '../../avro/record-shape';
 import type { RecordSchema } from '../../avro/schemas';
 import type { FeedDefinition } from '../../feeds/definition';
-import type { RecordValues, VendorRecord } from '../../types';
+import type { VendorRecord } from '../../types';
 import { createDecoder } from '../records/decode';
 import { createRowOf } from '../records/row-of';
 import { type Comparison, createComparison } from './compare';
 
 /** Images as the log has them, whichever version of the schema wrote them. */
 export interface Images {
-  /** The record that an image stands for, in the feed's schema: as if the row behind it were decoded today. */
+  /** The record that an image stands for, as if its row were decoded today, by the feed's schema. */
   decode(image: Buffer): VendorRecord;
   compare(image: Buffer, record: VendorRecord): ImageComparison;
 }
@@ -19,19 +19,20 @@ export interface ImageComparison {
   /** What `decode` makes of the image. */
   readonly beforeRecord: VendorRecord;
   /**
-   * Dotted Avro names of the fields in which readers see the two differ (`Comparison`). Empty when nothing differs but the
-   * schema: what stood in `extra`, for want of a field, and stands in that field now, is the same.
+   * Dotted Avro names of the fields in which readers see the two differ (`Comparison`). Empty if only the schema differs: a value
+   * that was in `extra`, because it had no field, and is in its field now, is the same.
    */
   readonly changedFields: readonly string[];
 }
 
-/** @param schema the feed's record schema; `image` is its type */
+/** @param schema the feed's record schema, of the type `image` */
 export function createImages(
   feed: FeedDefinition,
   schema: RecordSchema,
   image: WireType<VendorRecord>,
 ): Images {
-  const compare = createComparison(schema, feed);
+  const shape = recordShape(schema);
+  const compare = createComparison(shape, feed);
   const others = new Map<number, OtherSchema>();
 
   function otherSchema(wire: Buffer): OtherSchema | null {
@@ -39,7 +40,7 @@ export function createImages(
     if (id === image.schemaId) return null;
     let other = others.get(id);
     if (other === undefined) {
-      other = otherSchemaOf(feed, schema, image.writerSchema(id) as RecordSchema, compare);
+      other = otherSchemaOf(feed, shape, recordShape(image.writerSchema(id) as RecordSchema), compare);
       others.set(id, other);
     }
     return other;
@@ -63,45 +64,41 @@ export function createImages(
   };
 }
 
+type Values = Readonly<Record<string, unknown>>;
+
 /** Images of a schema that is not the feed's. */
 interface OtherSchema {
   decode(image: Values): VendorRecord;
   isEqual(image: Values, record: VendorRecord): boolean;
 }
 
-type Values = Readonly<Record<string, unknown>>;
-
 /**
- * Image and record are compared in a schema that has the fields of both. There each member has the same place on both
- * sides, by the same coercion and the same rules for what is unknown.
+ * Image and record are compared in a shape that has the fields of both. There each member has the same place on both sides, by
+ * the same coercion and the same rules for unknown values.
  */
 function otherSchemaOf(
   feed: FeedDefinition,
-  own: RecordSchema,
-  writer: RecordSchema,
+  own: RecordShape,
+  writer: RecordShape,
   compareOwn: Comparison,
 ): OtherSchema {
   const rowOfImage = createRowOf(writer);
+  const rowOfRecord = createRowOf(own);
   const decode = decodeOne(feed, own);
   const both = merged(own, writer);
-  if (both === own) {
-    return {
-      decode: (image) => decode(rowOfImage(image)),
-      isEqual: (image, record) => compareOwn(decode(rowOfImage(image)).values, record.values).length === 0,
-    };
-  }
-  const rowOfRecord = createRowOf(own);
-  const decodeBoth = decodeOne(feed, both);
-  const compareBoth = createComparison(both, feed);
-  const valuesOf = (row: unknown): RecordValues => decodeBoth(row).values;
+  const isOwn = both === own;
+  const decodeBoth = isOwn ? decode : decodeOne(feed, both);
+  const compareBoth = isOwn ? compareOwn : createComparison(both, feed);
   return {
     decode: (image) => decode(rowOfImage(image)),
-    isEqual: (image, record) =>
-      compareBoth(valuesOf(rowOfImage(image)), valuesOf(rowOfRecord(record.values))).length === 0,
+    isEqual(image, record) {
+      const inBoth = isOwn ? record : decodeBoth(rowOfRecord(record.values));
+      return compareBoth(decodeBoth(rowOfImage(image)).values, inBoth.values).length === 0;
+    },
   };
 }
 
-function decodeOne(feed: FeedDefinition, schema: RecordSchema): (row: unknown) => VendorRecord {
-  const decode = createDecoder(feed, schema);
+function decodeOne(feed: FeedDefinition, shape: RecordShape): (row: unknown) => VendorRecord {
+  const decode = createDecoder(feed, shape);
   return (row) => decode([row]).records[0]!;
 }

@@ -1,22 +1,20 @@
 import Big from 'big.js';
-import type { AvroSchema } from '../../avro/registry/registry';
-import { type PlainType, shapeOf } from '../../avro/value-shape';
+import { isListOfTexts, type PlainType, type Shape } from '../../avro/record-shape';
 
-/** The value cannot be brought to the field's type without a loss: it goes into `extra` as it came. */
+/** The value cannot be converted to the field's type without a loss. It goes into `extra` as it came. */
 export const DRIFTED = Symbol('drifted');
 
-/** From a vendor's value, neither undefined nor null, to the field's type, to null for unknown, or DRIFTED. */
+/** Converts a vendor's value, neither undefined nor null, to the field's type. Returns null for an unknown value, or DRIFTED. */
 export type Coercion = (raw: unknown) => unknown;
 
-/** The coercion for a field's type. Only what loses nothing is coerced: `"12"` for 12. Records, and lists and maps of them: `decode.ts`. */
-export function coercionOf(type: AvroSchema | undefined, emptyIsUnknown: boolean): Coercion {
-  const shape = shapeOf(type);
+/** Coerces only without a loss: `"12"` to 12. Records and maps, and lists of anything but text, are left to `decode.ts`. */
+export function coercionOf(shape: Shape, emptyIsUnknown: boolean): Coercion {
   if (shape.kind === 'plain') return plainCoercion(shape.type, emptyIsUnknown);
   if (shape.kind === 'enum') {
     const symbols = new Set<unknown>(shape.symbols);
     return (raw) => (raw === '' ? null : symbols.has(raw) ? raw : DRIFTED);
   }
-  return isArrayOfText(type) ? (raw) => (raw === '' ? null : texts(raw)) : () => DRIFTED;
+  return isListOfTexts(shape) ? (raw) => (raw === '' ? null : texts(raw)) : () => DRIFTED;
 }
 
 function plainCoercion(type: PlainType, emptyIsUnknown: boolean): Coercion {
@@ -37,13 +35,13 @@ function plainCoercion(type: PlainType, emptyIsUnknown: boolean): Coercion {
 
 function text(raw: unknown): unknown {
   if (typeof raw === 'string') return raw.toWellFormed();
-  // A longer number has lost digits in JSON already: at least it is not passed off as text.
+  // JSON.parse has already lost digits of a longer integer, so it must not pass for the vendor's text.
   return typeof raw === 'number' && (Number.isSafeInteger(raw) || !Number.isInteger(raw))
     ? String(raw)
     : DRIFTED;
 }
 
-/** avsc doubles a long to encode its sign: above this it would lose the last bit and read back as another number. */
+/** avsc doubles a long to encode its sign. A greater number would lose its last bit and be read back as another number. */
 const GREATEST_LONG = 2 ** 52;
 const GREATEST_INT = 2 ** 31 - 1;
 
@@ -59,7 +57,7 @@ function decimal(raw: unknown): unknown {
   return Number.isFinite(value) && new Big(raw).eq(value) ? value : DRIFTED;
 }
 
-/** A decimal number, as the vendor may write one. Its exponent is kept short: comparing must stay cheap. */
+/** A decimal number as the vendor may write it. The exponent is short, so that comparing stays cheap. */
 export const NUMERIC = /^-?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/;
 
 function boolean(raw: unknown): unknown {
@@ -71,10 +69,4 @@ function texts(raw: unknown): unknown {
   if (!Array.isArray(raw)) return DRIFTED;
   const items = raw.map(text);
   return items.includes(DRIFTED) ? DRIFTED : items;
-}
-
-/** A list with nothing but texts in it. */
-export function isArrayOfText(type: AvroSchema | undefined): boolean {
-  const shape = shapeOf(type);
-  return shape.kind === 'array' && shape.items === 'string';
 }

@@ -1,7 +1,10 @@
-import { fieldNamed, vendorNameOf } from '../../avro/record-shape';
-import type { AvroSchema } from '../../avro/registry/registry';
-import type { FieldSchema, RecordSchema } from '../../avro/schemas';
-import { shapeOf, takesNull } from '../../avro/value-shape';
+import {
+  type FieldShape,
+  fieldNamed,
+  isListOfTexts,
+  type RecordShape,
+  type Shape,
+} from '../../avro/record-shape';
 import type { FeedDefinition } from '../../feeds/definition';
 import { rowKeys } from '../../feeds/row-keys';
 import { expectedTime } from '../../feeds/time-format';
@@ -11,9 +14,9 @@ import { UnreadableRow } from '../../json/unreadable-row';
 import { FENCE_KEY } from '../../log/commit-log';
 import { EncodedRecord } from '../../transcoder/encoded-record';
 import type { RecordValues, Rejected, VendorRecord } from '../../types';
-import { type Coercion, coercionOf, DRIFTED, isArrayOfText } from './coerce';
+import { type Coercion, coercionOf, DRIFTED } from './coerce';
 
-/** Rows of a page as records of the feed's schema, and those that cannot be records. Nothing is dropped (I8). */
+/** Rows of a page as records of the feed's schema, and rows that cannot be records. Nothing is dropped (I8). */
 export interface Decoded {
   readonly records: readonly VendorRecord[];
   /** The row of each record, at the same place. */
@@ -25,20 +28,20 @@ export type Decoder = (rows: readonly unknown[]) => Decoded;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Compiles a decoder from the feed's schema and its declared unknowns. Nothing that one row holds keeps it from reading the others. */
-export function createDecoder(feed: FeedDefinition, schema: RecordSchema): Decoder {
+/** Compiles a decoder from the shape of the feed's records and its declared unknowns. A bad row never affects the other rows. */
+export function createDecoder(feed: FeedDefinition, shape: RecordShape): Decoder {
   const keys = rowKeys(feed);
-  const idField = fieldNamed(schema, feed.idField)!;
-  const updatedField = fieldNamed(schema, feed.updatedField)!;
+  const idField = fieldNamed(shape, feed.idField)!;
+  const updatedField = fieldNamed(shape, feed.updatedField)!;
   const plan = membersOf(
-    schema.fields.filter((field) => field !== idField && field !== updatedField && field.name !== 'extra'),
+    shape.fields.filter((field) => field !== idField && field !== updatedField && field.name !== 'extra'),
     '',
     feed,
-    schema.fields,
+    shape.fields,
   );
   const handled = new Set([feed.idField, feed.updatedField]);
   const [idName, updatedName, updatedVendorName] = [idField.name, updatedField.name, feed.updatedField];
-  const asId = idValueOf(idField.type);
+  const asId = idValueOf(idField.value);
   const format = feed.updatedFormat;
 
   const decodeRecord = (row: Row, id: string, updated: number): VendorRecord => {
@@ -87,15 +90,15 @@ export function createDecoder(feed: FeedDefinition, schema: RecordSchema): Decod
   };
 }
 
-/** What makes an id's text the value of its field; null where that is the text. */
-function idValueOf(type: AvroSchema): ((id: string) => unknown) | null {
-  if (type === 'string') return null;
-  const coerce = coercionOf(type, false);
+/** Converts an id's text to the value of its field; null if the value is the text. */
+function idValueOf(shape: Shape): ((id: string) => unknown) | null {
+  if (shape.kind !== 'plain' || shape.type === 'string') return null;
+  const coerce = coercionOf(shape, false);
   return (id) => {
     const value = coerce(id);
-    // The key and the field must name the record alike: "007" and 7 are two.
+    // The key and the field must be the same id: "007" and 7 are different ids.
     if (String(value) !== id)
-      throw new RangeError(`the id ${describe(id)} is not a whole number of the schema's ${type}`);
+      throw new RangeError(`the id ${describe(id)} is not a whole number of the schema's ${shape.type}`);
     return value;
   };
 }
@@ -105,12 +108,12 @@ type Extra = Record<string, string>;
 /** How one object of the vendor becomes one Avro record. */
 interface MembersPlan {
   readonly members: readonly Member[];
-  /** 0 is unknown in `name` where `needs` of the same record is. */
+  /** 0 in `name` is unknown if `needs` of the same record is unknown. */
   readonly zeros: readonly { readonly name: string; readonly needs: string }[];
   readonly known: ReadonlySet<string>;
   /**
-   * The record with nothing in it. Each record begins as a copy: objects that get their members one by one, by names that are
-   * not in the program, take three times as long to make, and to encode.
+   * The record with all fields null. Each record begins as a copy of it. An object that gets its members one by one, by names that
+   * are not in the program, takes three times as long to make and to encode.
    */
   readonly blank: Readonly<Record<string, unknown>>;
 }
@@ -118,34 +121,33 @@ interface MembersPlan {
 interface Member {
   readonly name: string;
   readonly vendorName: string;
-  /** Null where `within` decodes the value. */
+  /** Used if `within` is null. */
   readonly coerce: Coercion;
   readonly within: ValueDecoder | null;
   readonly zeroIsUnknown: boolean;
 }
 
 /**
- * Decodes what holds other values. What does not fit, within records, goes into `extra` under its path; a list or a map with an item
- * that does not fit is DRIFTED as a whole.
- * @param path dotted vendor path of the value; in lists and maps `[0]` and `["key"]` name the item
+ * Decodes a record, a list or a map. A member of a record that does not fit goes into `extra` under its path. A list or a map with
+ * an item that does not fit is DRIFTED as a whole.
+ * @param path dotted vendor path of the value; `[0]` and `["key"]` name the items of lists and maps
  */
 type ValueDecoder = (raw: unknown, path: string, extra: Extra) => unknown;
 
 /** @param prefix dotted vendor path of the object with a dot behind it; empty at the top */
 function membersOf(
-  fields: readonly FieldSchema[],
+  fields: readonly FieldShape[],
   prefix: string,
   feed: FeedDefinition,
   allFields = fields,
 ): MembersPlan {
-  const members = fields.map((field): Member => {
-    const vendorName = vendorNameOf(field);
+  const members = fields.map(({ name, vendorName, value }): Member => {
     const path = prefix + vendorName;
     return {
-      name: field.name,
+      name,
       vendorName,
-      coerce: coercionOf(field.type, feed.unknowns.emptyText),
-      within: decoderWithin(field.type, path, feed),
+      coerce: coercionOf(value, feed.unknowns.emptyText),
+      within: decoderWithin(value, path, feed),
       zeroIsUnknown: feed.unknowns.zero.includes(path),
     };
   });
@@ -162,14 +164,12 @@ function membersOf(
   };
 }
 
-/** Null for a type that a coercion sees to. */
-function decoderWithin(type: AvroSchema, path: string, feed: FeedDefinition): ValueDecoder | null {
-  const shape = shapeOf(type);
+/** Null if a coercion decodes the value. */
+function decoderWithin(shape: Shape, path: string, feed: FeedDefinition): ValueDecoder | null {
   if (shape.kind === 'record') return recordDecoder(membersOf(shape.fields, `${path}.`, feed));
-  if (shape.kind === 'map') return mapDecoder(itemDecoder(shape.values, path, feed));
-  if (shape.kind === 'array' && !isArrayOfText(type))
-    return listDecoder(itemDecoder(shape.items, path, feed));
-  return null;
+  if (shape.kind === 'map') return mapDecoder(itemDecoder(shape.items, path, feed));
+  if (shape.kind !== 'array' || isListOfTexts(shape)) return null;
+  return listDecoder(itemDecoder(shape.items, path, feed));
 }
 
 function recordDecoder(plan: MembersPlan): ValueDecoder {
@@ -214,16 +214,15 @@ function mapDecoder(item: ValueDecoder): ValueDecoder {
   };
 }
 
-/** An item that is unknown is null where the schema takes null. */
-function itemDecoder(type: AvroSchema, path: string, feed: FeedDefinition): ValueDecoder {
-  const unknown = takesNull(type) ? null : DRIFTED;
-  const coerce = coercionOf(type, false);
-  const within: ValueDecoder = decoderWithin(type, `${path}[]`, feed) ?? coerce;
+/** An unknown item is null if the schema takes null. */
+function itemDecoder(shape: Shape, path: string, feed: FeedDefinition): ValueDecoder {
+  const unknown = shape.nullBranch === null ? DRIFTED : null;
+  const within: ValueDecoder = decoderWithin(shape, `${path}[]`, feed) ?? coercionOf(shape, false);
   return (raw, at, extra) =>
     raw === null || raw === undefined ? unknown : (within(raw, at, extra) ?? unknown);
 }
 
-/** @param prefix as in `membersOf`, with the place in each list and map on the way */
+/** @param prefix as in `membersOf`, with the position in each list and map on the way */
 function decodeMembers(
   plan: MembersPlan,
   prefix: string,
@@ -234,9 +233,9 @@ function decodeMembers(
 ): void {
   let present = 0;
   for (const member of plan.members) {
-    // Not what every object has: a member may be called constructor.
+    // A member may be named like an inherited property: constructor.
     const raw = Object.hasOwn(row, member.vendorName) ? row[member.vendorName] : undefined;
-    // Stryker disable next-line UpdateOperator: with a wrong count, the names are only looked at in vain
+    // Stryker disable next-line UpdateOperator: a wrong count only makes it look at the names for nothing
     if (raw !== undefined) present++;
     record[member.name] = decodeMember(member, raw, prefix, extra);
   }
@@ -245,7 +244,7 @@ function decodeMembers(
   }
   let members = 0;
   // Stryker disable next-line UpdateOperator: as above
-  for (const _ in row) members++; // a list of their names is only made where it is needed
+  for (const _ in row) members++; // without a list of the names, which is rarely needed
   // Stryker disable next-line ConditionalExpression,ArithmeticOperator: as above
   if (members === present + handled.size) return;
   for (const name of Object.keys(row)) {
@@ -280,16 +279,16 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The order of the vendor's members must not make a difference. */
+/** The order of the vendor's members must make no difference. */
 function sorted<T>(entries: Record<string, T>): Record<string, T> {
   const names = Object.keys(entries);
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: only the faster way to the same answer
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: only a faster way to the same result
   return names.length < 2
     ? entries
     : Object.fromEntries(names.sort().map((name) => [name, entries[name] as T]));
 }
 
-/** Brought to whole seconds without a loss that a reader could miss: text of digits, or milliseconds. */
+/** Whether the raw value tells a reader no more than its whole seconds: it is text of digits, or milliseconds. */
 function isMilliseconds(raw: unknown, seconds: number): boolean {
   const value = Number(raw);
   return value === seconds || Math.floor(value / 1000) === seconds;

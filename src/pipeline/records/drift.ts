@@ -1,39 +1,37 @@
-import { vendorNameOf } from '../../avro/record-shape';
-import type { AvroSchema } from '../../avro/registry/registry';
-import type { FieldSchema, RecordSchema } from '../../avro/schemas';
-import { recordWithin } from '../../avro/value-shape';
+import { type RecordShape, recordShape, recordWithin, type Shape } from '../../avro/record-shape';
+import type { RecordSchema } from '../../avro/schemas';
 import type { FeedDefinition } from '../../feeds/definition';
 import type { Logger } from '../../logging/logger';
 import type { RecordValues } from '../../types';
 
-/** What the API sends of a feed that its schema does not say: counted, and named once. For as long as the process lives. */
+/** Values of a feed that its schema does not describe. Each path is logged once, and counted until the process ends. */
 export interface Drift {
-  /** Takes note of what a published record has in `extra`. */
-  note(record: Pick<RecordValues, 'extra'>, schema: RecordSchema): void;
+  /** Notes the `extra` of a published record. */
+  note(extra: RecordValues['extra'], schema: RecordSchema): void;
   found(): DriftReport;
 }
 
 export interface DriftReport {
-  /** In the order in which they were met. */
+  /** In the order in which they were found. */
   readonly paths: readonly DriftedPath[];
-  /** Values at further paths, which are not told apart. */
+  /** Values at all further paths together. */
   readonly others: number;
 }
 
 export interface DriftedPath {
-  /** Dotted, of the vendor's names; the key in `extra`. Its beginning, when it is very long. */
+  /** The key in `extra`: the vendor's names, dotted. Only the beginning of a very long path. */
   readonly path: string;
-  /** What the schema has there; null for a member that it does not know. */
+  /** The Avro type in the schema; null for a member that the schema does not have. */
   readonly expected: string | null;
-  /** Of the first value. */
+  /** Type of the first value. */
   readonly type: JsonType;
-  /** Changes published with it. */
+  /** Published changes that have it. */
   readonly count: number;
 }
 
 export type JsonType = 'null' | 'text' | 'number' | 'boolean' | 'list' | 'object';
 
-/** A vendor may use ids as names of members: more than this are not told apart. */
+/** A vendor may use ids as names of members, so further paths are counted together. */
 const MOST_PATHS = 100;
 const LONGEST_PATH = 200;
 /** As `decode.ts` names the items of lists and maps. */
@@ -46,7 +44,7 @@ export function createDrift(
   const known = new Map<string, { -readonly [field in keyof DriftedPath]: DriftedPath[field] }>();
   let others = 0;
 
-  function meet(path: string, text: string, schema: RecordSchema): void {
+  function meet(path: string, text: string, shape: RecordShape): void {
     if (known.size === MOST_PATHS) {
       others++;
       if (others > 1) return;
@@ -60,7 +58,7 @@ export function createDrift(
       return;
     }
     const type = jsonType(text);
-    const expected = expectedAt(schema, path);
+    const expected = expectedAt(shape, path);
     known.set(path, { path, expected, type, count: 1 });
     const facts = { feed, path, type };
     if (expected === null) {
@@ -83,13 +81,13 @@ export function createDrift(
   }
 
   return {
-    note({ extra }, schema) {
+    note(extra, schema) {
       for (const full in extra) {
-        // Items of one list differ in their place only.
+        // Items of one list differ only in their position.
         const whole = full.replace(PLACES, '[]');
         const path = whole.length > LONGEST_PATH ? `${whole.slice(0, LONGEST_PATH).toWellFormed()}…` : whole;
         const met = known.get(path);
-        if (met === undefined) meet(path, extra[full]!, schema);
+        if (met === undefined) meet(path, extra[full]!, recordShape(schema));
         else met.count++;
       }
     },
@@ -97,7 +95,7 @@ export function createDrift(
   };
 }
 
-/** Of JSON text, by its first character: a value may be long. */
+/** Looks only at the first character of the JSON text, because a value may be long. */
 function jsonType(text: string): JsonType {
   switch (text[0]) {
     case '"':
@@ -116,21 +114,17 @@ function jsonType(text: string): JsonType {
   }
 }
 
-/** Avro type at a dotted vendor path, without null; null where the schema has nothing. */
-function expectedAt(schema: RecordSchema, path: string): string | null {
-  for (const field of schema.fields) {
-    const name = vendorNameOf(field);
-    if (path === name) return typeName(field);
-    const within = recordWithin(field.type);
-    const rest =
-      within !== null && path.startsWith(name) ? /^(?:\[\])*\.(.*)$/s.exec(path.slice(name.length)) : null;
-    if (rest !== null) return expectedAt(within!, rest[1]!);
+/** Avro type at a dotted vendor path, without null; null if the schema has no field there. */
+function expectedAt(shape: RecordShape, path: string): string | null {
+  for (const { vendorName, value } of shape.fields) {
+    if (path === vendorName) return typeName(value);
+    const within = path.startsWith(vendorName) ? recordWithin(value) : null;
+    const rest = /^(?:\[\])*\.(.*)$/s.exec(path.slice(vendorName.length))?.[1];
+    if (within !== null && rest !== undefined) return expectedAt(within, rest);
   }
   return null;
 }
 
-function typeName({ type }: FieldSchema): string {
-  const branches = (Array.isArray(type) ? type : [type]) as readonly AvroSchema[];
-  const branch = branches.find((one) => one !== 'null');
-  return typeof branch === 'object' && 'type' in branch ? String(branch.type) : String(branch);
+function typeName(shape: Shape): string {
+  return shape.kind === 'plain' ? shape.type : shape.kind;
 }

@@ -4,7 +4,7 @@ import type { Source } from '../../source/source';
 import type { Paging } from '../../types';
 import type { FetchedPage } from './page-facts';
 import { pageReader } from './page-reader';
-import { isSettled, MOST_WALKS, readWindow } from './page-walk';
+import { MOST_WALKS, WindowReader } from './page-walk';
 import { pagingReach } from './paging';
 import type { ScanDeps } from './scan';
 
@@ -52,20 +52,15 @@ export async function* readDays(
     const reader = pageReader(feed, ofDates(deps.source, dates), paging, signal);
     const reach = pagingReach(feed);
     const mostRows = isOneDay ? reach : Math.min(reach, MOST_PAGES * feed.pageSize);
-    const window = { from: 0, second: null, reach: mostRows };
+    const window = new WindowReader(feed, reader, { from: 0, second: null, reach: mostRows });
     let rows = 0;
     let settled = false;
     try {
-      const pages = readWindow(feed, reader, window);
-      for (;;) {
-        const { done, value } = await pages.next();
-        if (done) {
-          settled = isSettled(value);
-          break;
-        }
-        rows += value.rows.length;
-        yield { kind: 'page', page: value, paging: reader.learned() };
+      for await (const page of window.pages()) {
+        rows += page.rows.length;
+        yield { kind: 'page', page, paging: reader.learned() };
       }
+      settled = window.isSettled;
     } catch (error) {
       if (!isTooWide(error)) throw error;
       if (isOneDay) throw oneDayTooWide(feed, dates.from, error);

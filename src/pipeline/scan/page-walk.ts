@@ -30,20 +30,6 @@ export type WalkEnd =
   | 'begin-again'
   | 'page-size-changed';
 
-export interface Walked {
-  readonly end: WalkEnd;
-  /** The first second behind the window; null when the window reaches to the server's end. */
-  readonly next: number | null;
-}
-
-export interface WindowRead extends Walked {
-  /** The page that the reading began with, or the page that proved that nothing is behind it. */
-  readonly page: FetchedPage;
-}
-
-/** Everything that the server showed has been read, as far as the walks could tell. */
-export const isSettled = ({ end }: WindowRead): boolean => end === 'all-read';
-
 export const MOST_WALKS = 20;
 
 /**
@@ -63,41 +49,59 @@ const MOST_PAGES_A_RECORD = 2;
 const MORE_PAGES = 10;
 
 /**
- * Reads a window from its first page to its end, in whatever order its rows come. An empty first page is asked for again.
- * @throws HighwaterError SCAN_BEYOND_REACH, SCAN_PAGING_IGNORED
+ * Reads the rows of a window, in whatever order they come. `end`, `next` and `page` say how it went, once `pages` or `behind` is over.
+ *
+ * Both throw HighwaterError SCAN_BEYOND_REACH or SCAN_PAGING_IGNORED.
  */
-export async function* readWindow(
-  feed: Feed,
-  reader: PageReader,
-  window: Window,
-): AsyncGenerator<FetchedPage, WindowRead> {
-  for (let restarts = 0; ; ) {
-    let page = await reader.readFirst(window.from);
-    if (page.facts.length === 0) page = await reader.readFirst(window.from);
-    yield page;
-    if (page.facts.length === 0) return { end: 'all-read', next: null, page };
-    const read = yield* readBehind(feed, reader, window, page);
-    if (read.end === 'page-size-changed') continue;
-    if (read.end !== 'begin-again' || ++restarts > MOST_RESTARTS) return { ...read, page };
-  }
-}
+export class WindowReader {
+  end: WalkEnd = 'all-read';
+  /** The first second behind the window; null if the window reaches to the server's end. */
+  next: number | null = null;
+  /** The first page. After `behind`, the page that proved that nothing is behind the first page, if there was one. */
+  page!: FetchedPage;
 
-/**
- * Reads what is behind the first page of a window.
- * @throws HighwaterError SCAN_BEYOND_REACH, SCAN_PAGING_IGNORED
- */
-export async function* readBehind(
-  feed: Feed,
-  reader: PageReader,
-  window: Window,
-  page: FetchedPage,
-): AsyncGenerator<FetchedPage, WindowRead> {
-  const behind = await behindFirstPage(feed, reader, window.from, page);
-  const reliesOnOrder = window.second !== null;
-  if (reliesOnOrder && !reader.paging().ordered) return { end: 'not-in-order', next: null, page };
-  if (behind === 'more') return { ...(yield* walkPages(feed, reader, window, page)), page };
-  if (typeof behind === 'string') return { end: behind, next: null, page };
-  return { end: 'all-read', next: null, page: behind };
+  constructor(
+    private readonly feed: Feed,
+    private readonly reader: PageReader,
+    private readonly window: Window,
+  ) {}
+
+  /** Everything that the server showed has been read, as far as the walks could tell. */
+  get isSettled(): boolean {
+    return this.end === 'all-read';
+  }
+
+  /** All pages of the window. An empty first page is asked for again. */
+  async *pages(): AsyncGenerator<FetchedPage> {
+    const { reader, window } = this;
+    for (let restarts = 0; ; ) {
+      let first = await reader.readFirst(window.from);
+      if (first.facts.length === 0) first = await reader.readFirst(window.from);
+      yield first;
+      if (first.facts.length === 0) this.end = 'all-read';
+      else yield* this.behind(first);
+      this.page = first;
+      if (this.end === 'page-size-changed') continue;
+      if (this.end !== 'begin-again' || ++restarts > MOST_RESTARTS) return;
+    }
+  }
+
+  /** The pages behind the first one. */
+  async *behind(first: FetchedPage): AsyncGenerator<FetchedPage> {
+    const { feed, reader, window } = this;
+    this.page = first;
+    const behind = await behindFirstPage(feed, reader, window.from, first);
+    if (window.second !== null && !reader.paging().ordered) this.end = 'not-in-order';
+    else if (behind === 'more') {
+      const walk = new PageWalk(feed, reader, window);
+      this.end = yield* walk.pages(first);
+      this.next = walk.next;
+    } else if (typeof behind === 'string') this.end = behind;
+    else {
+      this.end = 'all-read';
+      this.page = behind;
+    }
+  }
 }
 
 /**
@@ -110,22 +114,9 @@ export async function* readBehind(
  *
  * If each page says how the next one is asked for, there is no way down. A place in the vendor's own order does not shift, so
  * one climb is enough. An address may hold a number that shifts, so the climb is repeated until it brings no new id.
- *
- * @param first page 0: needed if each page says how the next one is asked for
  */
-export async function* walkPages(
-  feed: Feed,
-  reader: PageReader,
-  window: Window,
-  first?: FetchedPage,
-): AsyncGenerator<FetchedPage, Walked> {
-  const walk = new PageWalk(feed, reader, window);
-  const end = yield* walk.pages(first);
-  return { end, next: walk.next };
-}
-
-class PageWalk {
-  /** The first second behind the window. */
+export class PageWalk {
+  /** The first second behind the window; null if the window reaches to the server's end. */
   next: number | null = null;
   /** Keys of all rows of the window, and how many of these rows have an id. */
   private readonly seen = new Set<string>();
@@ -148,6 +139,7 @@ class PageWalk {
     private readonly window: Window,
   ) {}
 
+  /** @param first page 0: needed if each page says how the next one is asked for */
   async *pages(first?: FetchedPage): AsyncGenerator<FetchedPage, WalkEnd> {
     const { kind } = this.reader;
     // Only the first page leads to the second one, and reading it again would begin another walk.

@@ -1,87 +1,84 @@
 import { HighwaterError } from '../../errors';
-import type { Feed } from '../../feeds/feed';
-import type { Logger } from '../../logging/logger';
 import type { ScanPage } from '../../types';
-import type { PageFacts } from './page-facts';
-import { isSettled, readWindow } from './page-walk';
+import type { FetchedPage, PageFacts } from './page-facts';
+import { WindowReader } from './page-walk';
 import { pagingReach } from './paging';
-import { giveUpOn, lastPage, rewound, type ScanPosition, scanPage } from './scan-pages';
+import type { ScanPosition } from './scan-position';
 
 /**
- * The filter is ignored or the order is not given: everything has to be read before the mark may move. When all of it turns out
+ * The filter is ignored or the order is not given: everything has to be read before the mark may move. If all of it turns out
  * to come oldest first, the order is trusted again.
  *
- * @returns null at the end. SCAN_BEYOND_REACH when paging does not reach the end, but as far as it reaches all came oldest first: a
- *   scan in order may read it
+ * @returns null at the end. SCAN_BEYOND_REACH if paging does not reach the end, but all rows within its reach came oldest first: a
+ *   scan in order may read the others
  * @throws HighwaterError SCAN_BEYOND_REACH, SCAN_PAGING_IGNORED
  */
 export async function* scanWithoutOrder(
-  feed: Feed,
-  { from, highWaterMark }: { readonly from: number; readonly highWaterMark: number },
   position: ScanPosition,
-  logger: Logger,
+  { from, highWaterMark }: { readonly from: number; readonly highWaterMark: number },
   mayRewind: boolean,
 ): AsyncGenerator<ScanPage, HighwaterError | null> {
-  const { reader } = position;
-  const window = { from, second: null, reach: pagingReach(feed) };
-  // Without the filter no request begins at a second: an order is of no use.
+  const { feed, reader } = position;
+  const window = new WindowReader(feed, reader, { from, second: null, reach: pagingReach(feed) });
+  // Without the filter no request begins at a second, so an order is of no use.
   const mayTrust = feed.parameters.updatedSince !== null;
-  const order = orderEvidence(from);
+  const order = new OrderEvidence(from);
   let greatest = highWaterMark;
-  const pages = readWindow(feed, reader, window);
-  for (;;) {
-    const read = await pages.next().catch((error: unknown) => {
-      if (mayTrust && isBeyondReach(error) && order.isShownByClimb()) return error;
-      throw error;
-    });
-    if (read instanceof HighwaterError) return read;
-    if (!read.done) {
-      const { facts, knownSecond } = read.value;
-      if (mayRewind && knownSecond < from) {
-        const restart = { from: rewound(feed, read.value), highWaterMark };
-        return yield* scanWithoutOrder(feed, restart, position, logger, false);
+  let early: FetchedPage | null = null;
+  try {
+    for await (const page of window.pages()) {
+      if (mayRewind && page.knownSecond < from) {
+        early = page;
+        break;
       }
-      greatest = Math.max(greatest, facts.greatest ?? 0);
-      order.look(facts);
-      yield scanPage(position, read.value, false);
-      continue;
+      greatest = Math.max(greatest, page.facts.greatest ?? 0);
+      order.look(page.facts);
+      yield position.page(page);
     }
-    const { end, page } = read.value;
-    if (!isSettled(read.value)) await giveUpOn(feed, from, end, position, logger);
-    // A row that moved while the pages were read may have been missed: it is no older than the first answer.
-    position.highWaterMark = Math.min(greatest, page.knownSecond);
-    position.shownBelow = greatest + 1;
-    reader.setPaging({ ...reader.paging(), ordered: order.isShown() });
-    yield lastPage(position, page);
-    return null;
+  } catch (error) {
+    if (mayTrust && isBeyondReach(error) && order.isShownByClimb()) return error;
+    throw error;
   }
+  if (early !== null) {
+    const restart = { from: position.rewound(early), highWaterMark };
+    return yield* scanWithoutOrder(position, restart, false);
+  }
+  if (!window.isSettled) await position.giveUpOn(from, window.end);
+  // A row that moved while the pages were read may have been missed: it is no older than the first answer.
+  position.highWaterMark = Math.min(greatest, window.page.knownSecond);
+  position.shownBelow = greatest + 1;
+  reader.setPaging({ ...reader.paging(), ordered: order.isShown() });
+  yield position.lastPage(window.page);
+  return null;
 }
 
 /** What the pages of a window tell about their order. */
-interface OrderEvidence {
-  look(page: PageFacts): void;
-  /** All pages came oldest first, and the first of them has enough rows that it is no chance. */
-  isShown(): boolean;
-  /** The same of pages that were read from the first one upward: none begins before the page below it. */
-  isShownByClimb(): boolean;
-}
+class OrderEvidence {
+  private first: PageFacts | null = null;
+  private allAscend = true;
+  private climbAscends = true;
+  private leastOfLast: number;
 
-function orderEvidence(from: number): OrderEvidence {
-  let first: PageFacts | null = null;
-  let allAscend = true;
-  let climbAscends = true;
-  let leastOfLast = from;
-  const isShown = (): boolean => allAscend && first !== null && isInOrder(first, from);
-  return {
-    look(page) {
-      first ??= page;
-      allAscend &&= page.ascending;
-      climbAscends &&= (page.least ?? leastOfLast) >= leastOfLast;
-      leastOfLast = page.least ?? leastOfLast;
-    },
-    isShown,
-    isShownByClimb: () => isShown() && climbAscends,
-  };
+  constructor(private readonly from: number) {
+    this.leastOfLast = from;
+  }
+
+  look(page: PageFacts): void {
+    this.first ??= page;
+    this.allAscend &&= page.ascending;
+    this.climbAscends &&= (page.least ?? this.leastOfLast) >= this.leastOfLast;
+    this.leastOfLast = page.least ?? this.leastOfLast;
+  }
+
+  /** All pages came oldest first, and the first of them has enough rows to rule out chance. */
+  isShown(): boolean {
+    return this.allAscend && this.first !== null && isInOrder(this.first, this.from);
+  }
+
+  /** The same of pages that were read from the first one upward: none begins before the page below it. */
+  isShownByClimb(): boolean {
+    return this.isShown() && this.climbAscends;
+  }
 }
 
 function isInOrder({ least, greatest, length }: PageFacts, from: number): boolean {

@@ -4,13 +4,12 @@ import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
 import { mayBeCut } from './first-page';
 import { type KeysetCursor, nextStep } from './keyset-cursor';
-import type { FetchedPage } from './page-facts';
-import { bringsNothingNew, type PageFacts } from './page-facts';
+import { bringsNothingNew, type FetchedPage, type PageFacts } from './page-facts';
 import { type PageReader, pageReader } from './page-reader';
-import { MOST_RESTARTS, readBehind, type Window, type WindowRead } from './page-walk';
+import { MOST_RESTARTS, WindowReader } from './page-walk';
 import { pagingReach, withPageSize } from './paging';
 import { type Clocks, followClocks } from './present';
-import { giveUpOn, lastPage, rewound, type ScanPosition, scanPage } from './scan-pages';
+import { ScanPosition } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
 
 /** Where a scan begins and what is known before it. Times are Unix seconds. */
@@ -59,32 +58,26 @@ export async function* scan(
   // A mark may lie ahead of the present. A second that somebody names is meant.
   const mayRewind = start.overlapSeconds === undefined;
 
-  const position = {
-    reader,
-    duringSnapshot: start.snapshot,
-    highWaterMark: start.highWaterMark,
-    shownBelow: from,
-    settled: true,
-  };
+  const position = new ScanPosition(feed, reader, deps.logger, start.snapshot, start.highWaterMark, from);
   // Marks that were set while an order was believed in prove nothing: without it, a snapshot begins again.
   const restart = start.snapshot
     ? { from: 0, highWaterMark: 0 }
     : { from, highWaterMark: start.highWaterMark };
   async function* readInOrder(begin: number): AsyncGenerator<ScanPage, boolean> {
-    const inOrder = new OrderedScan(feed, begin, { ...start, mayRewind }, position, deps.logger);
+    const inOrder = new OrderedScan(position, begin, { ...start, mayRewind });
     const outOfOrder = yield* inOrder.pages();
     if (outOfOrder === null) return true;
     reader.setPaging({ ...reader.paging(), ordered: false });
     position.highWaterMark = restart.highWaterMark;
     position.shownBelow = 0;
     // They go back before anything else can fail.
-    yield { ...scanPage(position, outOfOrder, false), rows: [] };
+    yield { ...position.page(outOfOrder), rows: [] };
     return false;
   }
 
   if (reader.paging().ordered && (yield* readInOrder(from))) return;
   position.highWaterMark = restart.highWaterMark;
-  const beyondReach = yield* scanWithoutOrder(feed, restart, position, deps.logger, mayRewind);
+  const beyondReach = yield* scanWithoutOrder(position, restart, mayRewind);
   if (beyondReach === null) return;
   reader.setPaging({ ...reader.paging(), ordered: true });
   if (!(yield* readInOrder(restart.from))) throw beyondReach;
@@ -107,15 +100,13 @@ class OrderedScan {
   private disorders = 0;
 
   constructor(
-    private readonly feed: Feed,
+    private readonly position: ScanPosition,
     private readonly from: number,
     private readonly start: ScanStart & { readonly mayRewind: boolean },
-    private readonly position: ScanPosition,
-    private readonly logger: Logger,
   ) {
     const expectsRows = start.highWaterMark > 0 || start.snapshot;
     this.cursor = { anchor: from, expectsRows, leaps: 0 };
-    this.clocks = followClocks(start.snapshot, feed.overlapSeconds);
+    this.clocks = followClocks(start.snapshot, position.feed.overlapSeconds);
     this.mayRewind = start.mayRewind;
   }
 
@@ -132,13 +123,13 @@ class OrderedScan {
       // With fewer records asked for (a body was too large), nothing is known of the pages' length.
       const known = reader.paging().pageSize === before.pageSize ? before.longestPage : null;
       if (facts.length === 0) {
-        yield lastPage(position, page);
+        yield position.lastPage(page);
         return null;
       }
       this.learnLength(facts, known ?? 0);
       if (isOutOfOrder(facts, this.cursor.anchor)) return page;
 
-      const isEverything = reader.kind === 'single' && !mayBeCut(this.feed, page);
+      const isEverything = reader.kind === 'single' && !mayBeCut(position.feed, page);
       const isShort = reader.kind === 'numbered' ? facts.length < (known ?? 0) : page.next === null;
       const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known);
       const step = nextStep(this.cursor, facts, { fullPage, ...this.clocks.presentAt(page, isShort) });
@@ -146,7 +137,7 @@ class OrderedScan {
       // A page of one second says nothing about the order: the mark waits for the pages behind it.
       if (step.kind !== 'wide-second')
         this.moveMark(mark, (facts.last ?? this.cursor.anchor) + (isEverything ? 1 : 0));
-      yield scanPage(position, page, step.kind === 'end');
+      yield position.page(page, step.kind === 'end');
       if (step.kind === 'end') return null;
       if (step.kind === 'anchor') {
         this.moveTo(step.cursor);
@@ -176,7 +167,7 @@ class OrderedScan {
   private rewinds(page: FetchedPage): boolean {
     if (this.previous !== null || !this.mayRewind || page.knownSecond >= this.from) return false;
     this.mayRewind = false;
-    this.moveTo({ ...this.cursor, anchor: rewound(this.feed, page) });
+    this.moveTo({ ...this.cursor, anchor: this.position.rewound(page) });
     return true;
   }
 
@@ -191,7 +182,7 @@ class OrderedScan {
 
   /** The mark that the page allows: before the seconds in which rows may still become visible. */
   private markAt({ facts, knownSecond }: FetchedPage): number {
-    if ((facts.last ?? 0) >= knownSecond - this.feed.overlapSeconds)
+    if ((facts.last ?? 0) >= knownSecond - this.position.feed.overlapSeconds)
       this.nearSince = Math.min(this.nearSince, knownSecond);
     return Math.min(facts.last ?? this.cursor.anchor, knownSecond, this.nearSince);
   }
@@ -207,35 +198,28 @@ class OrderedScan {
     second: number,
     mark: number,
   ): AsyncGenerator<ScanPage, WideSecond> {
-    const { feed, position, cursor } = this;
-    const { reader } = position;
-    const window = { from: cursor.anchor, second, reach: pagingReach(feed) };
-    const read = yield* this.readBehind(window, page);
-    const { end, next } = read;
+    const { position, cursor } = this;
+    const { feed, reader } = position;
+    const window = new WindowReader(feed, reader, { from: cursor.anchor, second, reach: pagingReach(feed) });
+    for await (const behind of window.behind(page)) {
+      this.clocks.saw(behind);
+      yield position.page(behind);
+    }
+    const { end, next } = window;
     if (end === 'page-size-changed') return 'read-again';
     if (!reader.paging().ordered || (end === 'not-in-order' && this.disorders++ > 0)) return 'out-of-order';
     const isGivenUp = end === 'not-settled' || end === 'repeated';
     if (isGivenUp || (end !== 'all-read' && this.restarts++ >= MOST_RESTARTS))
-      await giveUpOn(feed, cursor.anchor, end, position, this.logger);
+      await position.giveUpOn(cursor.anchor, end);
     else if (end !== 'all-read') return 'read-again';
     this.moveMark(mark, next ?? second + 1);
     if (next === null) {
-      yield lastPage(position, read.page);
+      yield position.lastPage(window.page);
       return 'end';
     }
     // Not the second that follows: if rows have no time stamp, each of them would show the same rows again.
     this.moveTo({ ...cursor, anchor: next, expectsRows: true });
     return 'read';
-  }
-
-  private async *readBehind(window: Window, first: FetchedPage): AsyncGenerator<ScanPage, WindowRead> {
-    const pages = readBehind(this.feed, this.position.reader, window, first);
-    for (;;) {
-      const { done, value } = await pages.next();
-      if (done) return value;
-      this.clocks.saw(value);
-      yield scanPage(this.position, value, false);
-    }
   }
 }
 

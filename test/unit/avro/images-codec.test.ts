@@ -1,6 +1,7 @@
 import { createFeedCodec } from '../../../src/avro/codec/feed-codec';
 import { codecForImages } from '../../../src/avro/codec/images-codec';
 import { wireType } from '../../../src/avro/codec/wire-type';
+import { recordShape } from '../../../src/avro/record-shape';
 import { type RecordSchema, readSchema } from '../../../src/avro/schemas';
 import { HighwaterError } from '../../../src/errors';
 import { feedTopics } from '../../../src/log/topics';
@@ -27,7 +28,7 @@ async function chosen(writers: readonly RecordSchema[], registry = memoryRegistr
   const images = writers.map((schema, i) => {
     const image = wireType(schema, 100 + i);
     own.image.addWriter(100 + i, schema);
-    return image.encode(createDecoder(feed, schema)([ipo()]).records[0]!);
+    return image.encode(createDecoder(feed, recordShape(schema))([ipo()]).records[0]!);
   });
   const logger = quietLogger();
   const codec = await codecForImages(feed, topics, registry, own, images, logger);

@@ -1,3 +1,4 @@
+import { shapeOf } from '../../../src/avro/record-shape';
 import type { AvroSchema } from '../../../src/avro/registry/registry';
 import { coercionOf, DRIFTED, NUMERIC } from '../../../src/pipeline/records/coerce';
 
@@ -71,13 +72,13 @@ it.each<[AvroSchema, unknown, unknown]>([
   [['null', 'string'], 'x', 'x'],
   [['null', 'string', 'long'], 'x', DRIFTED],
 ])('to %j: %j is %p', (type, raw, expected) => {
-  expect(coercionOf(type, false)(raw)).toEqual(expected);
+  expect(coercionOf(shapeOf(type), false)(raw)).toEqual(expected);
 });
 
-it('empty text is unknown where the feed says so, and of a type that is not known everything drifts', () => {
-  expect(coercionOf('string', true)('')).toBeNull();
-  expect(coercionOf('string', true)('x')).toBe('x');
-  expect(coercionOf(undefined, true)('x')).toBe(DRIFTED);
+it('empty text is unknown if the feed says so, and every value of an unknown type drifts', () => {
+  expect(coercionOf(shapeOf('string'), true)('')).toBeNull();
+  expect(coercionOf(shapeOf('string'), true)('x')).toBe('x');
+  expect(coercionOf(shapeOf('bytes'), true)('x')).toBe(DRIFTED);
 });
 
 it.each([

@@ -1,3 +1,4 @@
+import { recordShape } from '../../../src/avro/record-shape';
 import type { FieldSchema, RecordSchema } from '../../../src/avro/schemas';
 import { createComparison, equalDecimalText } from '../../../src/pipeline/changes/compare';
 
@@ -8,17 +9,19 @@ const nested = record([
   { name: 'more', type: { type: 'map', values: 'string' } },
 ]);
 const compare = createComparison(
-  record([
-    { name: 'id', type: 'string' },
-    { name: 'updated', type: 'long' },
-    { name: 'name', type: ['null', 'string'] },
-    { name: 'version', type: ['null', 'string'], decimalText: false },
-    { name: 'count', type: 'long' },
-    { name: 'price', type: ['null', 'string'], decimalText: true },
-    { name: 'list', type: ['null', { type: 'array', items: 'string' }] },
-    { name: 'part', type: ['null', nested as never] },
-    { name: 'extra', type: { type: 'map', values: 'string' } },
-  ]),
+  recordShape(
+    record([
+      { name: 'id', type: 'string' },
+      { name: 'updated', type: 'long' },
+      { name: 'name', type: ['null', 'string'] },
+      { name: 'version', type: ['null', 'string'], decimalText: false },
+      { name: 'count', type: 'long' },
+      { name: 'price', type: ['null', 'string'], decimalText: true },
+      { name: 'list', type: ['null', { type: 'array', items: 'string' }] },
+      { name: 'part', type: ['null', nested as never] },
+      { name: 'extra', type: { type: 'map', values: 'string' } },
+    ]),
+  ),
 );
 const changed = (before: Record<string, unknown>, after: Record<string, unknown>) =>
   compare({ id: 'a', updated: 1, extra: {}, ...before }, { id: 'a', updated: 1, extra: {}, ...after });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { recordShape } from '../../../src/avro/record-shape';
 import { createComparison } from '../../../src/pipeline/changes/compare';
 import { createRowOf } from '../../../src/pipeline/records/row-of';
 import { orderFeed, orderSchema } from '../../support/orders';
@@ -103,8 +104,8 @@ describe('a record whose key fields are not called id and updated', () => {
 
   it('is its image, its row and its record alike, and differs where its image does (property)', () => {
     const { image } = pipeline.codec;
-    const compare = createComparison(orderSchema, feed);
-    const rowOf = createRowOf(orderSchema);
+    const compare = createComparison(recordShape(orderSchema), feed);
+    const rowOf = createRowOf(recordShape(orderSchema));
     const published = (members: Row) => image.decode(image.encode(decoded(members))).values;
     fc.assert(
       fc.property(orders, orders, (one, other) => {

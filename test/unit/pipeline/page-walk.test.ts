@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../../src/errors';
 import { pageReader } from '../../../src/pipeline/scan/page-reader';
-import { type Walked, type Window, walkPages } from '../../../src/pipeline/scan/page-walk';
+import { PageWalk, type WalkEnd, type Window } from '../../../src/pipeline/scan/page-walk';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
 import { createRandom } from '../../../src/simulator/random';
 import { testFeed } from '../../support/feeds';
@@ -15,16 +15,18 @@ type Row = readonly [id: string | null, updated: number | null];
 async function walk(
   show: (page: number, request: number) => readonly Row[],
   window: Partial<Window> = {},
-): Promise<Walked & { readonly asked: readonly number[]; readonly pages: number }> {
+): Promise<{ end: WalkEnd; next: number | null; asked: readonly number[]; pages: number }> {
   const source = pagedSource(({ pageOffset }, request) =>
     show(pageOffset, request).map(([id, updated]) => ({ id, updated })),
   );
   const feed = testFeed('ipos');
   const reader = pageReader(feed, source, unknownPaging(2), new AbortController().signal);
-  const walked = walkPages(feed, reader, { from: 100, second: null, reach: 1000, ...window });
+  const walked = new PageWalk(feed, reader, { from: 100, second: null, reach: 1000, ...window });
+  const steps = walked.pages();
   for (let pages = 0; ; pages++) {
-    const { done, value } = await walked.next();
-    if (done) return { ...value, asked: source.asked.map(({ pageOffset }) => pageOffset), pages };
+    const { done, value: end } = await steps.next();
+    const asked = source.asked.map(({ pageOffset }) => pageOffset);
+    if (done) return { end, next: walked.next, asked, pages };
   }
 }
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { recordShape } from '../../../src/avro/record-shape';
 import { readSchema } from '../../../src/avro/schemas';
 import { createDecoder } from '../../../src/pipeline/records/decode';
 import { createRowOf } from '../../../src/pipeline/records/row-of';
@@ -10,8 +11,8 @@ it.each(['ipos', 'analysts', 'insights'])(
   '%s: the row that a record came from decodes to that record (property)',
   (name) => {
     const schema = readSchema(testFeed(name).schema);
-    const decode = createDecoder(testFeed(name), schema);
-    const rowOf = createRowOf(schema);
+    const decode = createDecoder(testFeed(name), recordShape(schema));
+    const rowOf = createRowOf(recordShape(schema));
     const top = fieldPaths(schema).filter((path) => !path.includes('.'));
     const within = fieldPaths(schema).flatMap((path) => path.split('.')[1] ?? []);
     const odd = ['__proto__', 'a.b', 'unheard_of', 'security.x', 'updated.x', 'toString'];

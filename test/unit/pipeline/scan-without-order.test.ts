@@ -1,6 +1,7 @@
 import type { HighwaterError } from '../../../src/errors';
 import { pageReader } from '../../../src/pipeline/scan/page-reader';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { ScanPosition } from '../../../src/pipeline/scan/scan-position';
 import { scanWithoutOrder } from '../../../src/pipeline/scan/scan-without-order';
 import type { PageRequest } from '../../../src/source/source';
 import type { ScanPage } from '../../../src/types';
@@ -22,9 +23,9 @@ async function scan(
   const known = { ...unknownPaging(30), unit: 'page', ordered: false } as const;
   const reader = pageReader(feed, source, known, new AbortController().signal);
   const logger = quietLogger();
-  const position = { reader, duringSnapshot: true, highWaterMark, shownBelow: from, settled: true };
+  const position = new ScanPosition(feed, reader, logger, true, highWaterMark, from);
   const pages: ScanPage[] = [];
-  const scanned = scanWithoutOrder(feed, { from, highWaterMark }, position, logger, mayRewind);
+  const scanned = scanWithoutOrder(position, { from, highWaterMark }, mayRewind);
   for (;;) {
     const { done, value } = await scanned.next();
     if (done) {

@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../../src/errors';
 import { pageReader } from '../../../src/pipeline/scan/page-reader';
-import { isSettled, readWindow } from '../../../src/pipeline/scan/page-walk';
+import { WindowReader } from '../../../src/pipeline/scan/page-walk';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
 import { testFeed } from '../../support/feeds';
 import { pagedSource } from '../../support/paged-source';
@@ -14,22 +14,11 @@ async function read(show: (offset: number, size: number, request: number) => rea
   const feed = { ...testFeed('ipos'), pageSize: 30 };
   const known = { ...unknownPaging(30), unit: 'page' } as const;
   const reader = pageReader(feed, source, known, new AbortController().signal);
-  const pages = readWindow(feed, reader, { from: 100, second: null, reach: 1000 });
+  const window = new WindowReader(feed, reader, { from: 100, second: null, reach: 1000 });
   const shown: (readonly unknown[])[] = [];
-  for (;;) {
-    const { done, value } = await pages.next();
-    if (!done) shown.push(value.rows);
-    else {
-      const first = value.page.rows;
-      return {
-        shown,
-        first,
-        isSettled: isSettled(value),
-        requests: source.asked.length,
-        asked: source.asked,
-      };
-    }
-  }
+  for await (const { rows } of window.pages()) shown.push(rows);
+  const { isSettled, page } = window;
+  return { shown, first: page.rows, isSettled, requests: source.asked.length, asked: source.asked };
 }
 const pages = (all: readonly unknown[]) => (offset: number, size: number) =>
   all.slice(offset * size, (offset + 1) * size);

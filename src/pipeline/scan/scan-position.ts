@@ -1,0 +1,64 @@
+import type { Feed } from '../../feeds/feed';
+import type { Logger } from '../../logging/logger';
+import type { ScanPage } from '../../types';
+import type { FetchedPage } from './page-facts';
+import type { PageReader } from './page-reader';
+import { MOST_RESTARTS, MOST_WALKS, type WalkEnd } from './page-walk';
+
+/** Where a scan stands, and the pages that it gives out from there. Names as in `ScanProgress`. */
+export class ScanPosition {
+  /** False once a walk had to be given up: the scan ends, but does not claim to be complete. */
+  private settled = true;
+
+  constructor(
+    readonly feed: Feed,
+    readonly reader: PageReader,
+    private readonly logger: Logger,
+    private readonly duringSnapshot: boolean,
+    public highWaterMark: number,
+    public shownBelow: number,
+  ) {}
+
+  page(page: FetchedPage, complete = false): ScanPage {
+    const { highWaterMark, shownBelow, duringSnapshot, settled, reader } = this;
+    const progress = {
+      highWaterMark,
+      shownBelow,
+      duringSnapshot,
+      complete,
+      settled,
+      paging: reader.learned(),
+    };
+    return { rows: page.rows, observedAtMs: page.observedAtMs, progress, reread: page.reread };
+  }
+
+  /** The end of the scan, which this page has shown. Its rows were given out before. */
+  lastPage(page: FetchedPage): ScanPage {
+    this.highWaterMark = Math.min(this.highWaterMark, page.knownSecond);
+    return { ...this.page(page, true), rows: [], reread: async () => [] };
+  }
+
+  /**
+   * The second to read from if the mark lies ahead of the present: as far back as a wide poll. The mark was set while no clock was
+   * right, nobody knows since when, and rows written meanwhile lie behind it.
+   */
+  rewound(page: FetchedPage): number {
+    return Math.max(0, page.knownSecond - this.feed.wideOverlapSeconds);
+  }
+
+  /** Rows from a second on may be missing. Warns of it, and from then on the scan does not count as settled. */
+  async giveUpOn(from: number, end: WalkEnd): Promise<void> {
+    const { name: feed } = this.feed;
+    this.settled = false;
+    const why =
+      end === 'repeated'
+        ? 'come again on pages that should hold other rows, in each walk, so the API ignores paging in part'
+        : `kept changing while they were read, over ${MOST_WALKS} walks or ${MOST_RESTARTS} new beginnings`;
+    this.logger.warn(
+      `Feed ${feed}: the rows from ${from} on ${why}. The scan goes on; what is missing is left to a later wide poll or reconcile.`,
+      { feed },
+    );
+    // What pages are counted in may have been learned while rows moved: one record too many on each page looks like that.
+    await this.reader.learnPaging();
+  }
+}
