@@ -11,7 +11,7 @@ export interface Retrying {
   readonly longestPauseMs?: number;
   /** No further try begins after this time. */
   readonly forMs: number;
-  /** Runs after each pause, and also before the last error is thrown, since the caller may try again. It must not throw. */
+  /** Runs after each pause, and also before the last error is thrown, since the caller may try again. An error of its own ends the tries. */
   recover?(error: unknown): unknown;
 }
 

@@ -1,7 +1,7 @@
 import { retrying } from '../../../async/retrying';
 import { unlessAborted } from '../../../async/wait';
 import type { Cluster } from './cluster';
-import { kafkaFailure, passesByItself } from './kafka-failure';
+import { type Asked, kafkaFailure, passesByItself } from './kafka-failure';
 
 const PAUSE_MS = 100;
 
@@ -10,28 +10,42 @@ export interface Persistence {
   readonly doing: string;
   readonly forMs: number;
   readonly signal: AbortSignal;
+  /** As `kafkaFailure` takes it. */
+  readonly asked?: Asked;
+  /** Called before each further try, when the leaders have been asked for anew. */
+  recover?(failure: unknown): Promise<void>;
 }
 
-/** Tries again while leaders move and brokers come back. @throws HighwaterError KAFKA_*, LOG_FAILED; the signal's reason */
+/**
+ * Tries again while leaders move and brokers come back.
+ * @throws HighwaterError KAFKA_*, LOG_FAILED, also from `recover` if it does not pass by itself; the signal's reason
+ */
 export function persistently<T>(
   work: () => Promise<T>,
-  { cluster, doing, forMs, signal }: Persistence,
+  { cluster, doing, forMs, signal, asked, recover }: Persistence,
 ): Promise<T> {
-  const tried = async () => {
+  async function tried<Result>(one: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted();
     try {
-      return await unlessAborted(work(), signal);
+      return await unlessAborted(one(), signal);
     } catch (error) {
       signal.throwIfAborted();
-      throw kafkaFailure(error, doing);
+      throw kafkaFailure(error, doing, asked);
     }
-  };
-  return retrying(tried, {
+  }
+  return retrying(() => tried(work), {
     signal,
     forMs,
     isWorthIt: passesByItself,
     pauseMs: PAUSE_MS,
-    // What is known of the leaders may be what was wrong.
-    recover: () => unlessAborted(cluster.refreshMetadata(), signal).catch(() => undefined),
+    async recover(failure) {
+      try {
+        // What is known of the leaders may be what was wrong.
+        await tried(() => cluster.refreshMetadata().catch(() => undefined));
+        if (recover !== undefined) await tried(() => recover(failure));
+      } catch (error) {
+        if (!signal.aborted && !passesByItself(error)) throw error;
+      }
+    },
   });
 }

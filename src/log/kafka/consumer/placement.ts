@@ -9,7 +9,7 @@ import type { MemberPlace } from '../group/group-protocol';
 import type { TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/topic-ids';
 import { isLeaderless, type LeaderlessNotes, leaderlessSince, type Partition } from '../reader/leaderless';
-import { offsetsSince, partitionOffsets } from '../reader/partition-reader';
+import { offsetsSince, partitionOffsets } from '../reader/offsets';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
 import { type ReadingDeps, readFailure } from './reading';
 import { type SharedFetch, sharedFetch } from './shared-fetch';

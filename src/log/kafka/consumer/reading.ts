@@ -1,11 +1,8 @@
 import type { Kafka } from 'kafkajs';
-import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { CommandTarget } from '../connection/admin-commands';
 import type { Cluster } from '../connection/cluster';
-import { kafkaFailure, protocolType } from '../connection/kafka-failure';
-import { isLeaderless } from '../reader/leaderless';
-import { type PartitionPosition, partitionOffsets } from '../reader/partition-reader';
+import { type Asked, kafkaFailure, protocolType } from '../connection/kafka-failure';
 
 export interface ReadingDeps {
   readonly kafka: Kafka;
@@ -14,11 +11,19 @@ export interface ReadingDeps {
   readonly logger: Logger;
 }
 
-/** A failure to read topics, as a person meets it. */
-export function readFailure(error: unknown, topics: readonly string[], target: CommandTarget): unknown {
+/** Reading topics, as failures name it. */
+export function readingTopics(
+  topics: readonly string[],
+  target: CommandTarget,
+): { readonly doing: string; readonly asked: Asked } {
   const names = [...new Set(topics)];
   const asked = { operation: 'READ', topics: names, cluster: target } as const;
-  return kafkaFailure(error, `reading ${names.join(', ')}`, asked);
+  return { doing: `reading ${names.join(', ')}`, asked };
+}
+
+export function readFailure(error: unknown, topics: readonly string[], target: CommandTarget): unknown {
+  const { doing, asked } = readingTopics(topics, target);
+  return kafkaFailure(error, doing, asked);
 }
 
 /** Has a cluster know a topic. @returns false: there is no such topic */
@@ -30,26 +35,4 @@ export async function knowTopic(cluster: Cluster, topic: string): Promise<boolea
     if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
     throw error;
   }
-}
-
-/**
- * Why a position is out of its partition.
- * @returns LOG_POSITION_LOST; null: it is not, by now, or nobody can be asked: the partition has no leader
- * @throws errors of kafkajs
- */
-export async function positionLost(
-  cluster: Cluster,
-  { topic, partition, next }: Pick<PartitionPosition, 'topic' | 'partition' | 'next'>,
-): Promise<HighwaterError | null> {
-  const [firsts, ends] = await Promise.all([
-    partitionOffsets(cluster, [topic], 'beginning'),
-    partitionOffsets(cluster, [topic], 'written'),
-  ]);
-  if (isLeaderless(cluster, { topic, partition })) return null;
-  const of = (positions: readonly PartitionPosition[]) =>
-    positions.find((one) => one.partition === partition)?.next ?? 0n;
-  const [first, end] = [of(firsts), of(ends)];
-  if (next >= first && next <= end) return null;
-  const what = `offset ${next} of partition ${partition} of ${topic} was to be read next, and it holds ${first} to ${end}`;
-  return new HighwaterError('LOG_POSITION_LOST', what);
 }

@@ -5,8 +5,9 @@ import { passesByItself, protocolType } from '../connection/kafka-failure';
 import { topicIds } from '../protocol/topic-ids';
 import { isFence } from '../reader/fence';
 import type { LeaderlessNotes } from '../reader/leaderless';
+import { positionLost, strays } from '../reader/offsets';
 import { fetchDecoded, type PartitionPosition } from '../reader/partition-reader';
-import { positionLost, type ReadingDeps, readFailure } from './reading';
+import { type ReadingDeps, readFailure } from './reading';
 
 /** How long a broker holds a request when nothing is new, in ms: while other partitions are read, and otherwise. */
 const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];
@@ -143,9 +144,9 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
       rest(reader);
       return;
     }
-    const lost = isOut ? await positionLost(cluster, reader.position) : null;
-    if (isOut && lost === null) return again(failure, leader);
-    reader.state = { kind: 'failed', error: lost ?? failure };
+    const [stray] = isOut ? await strays(cluster, [reader.position]) : [];
+    if (isOut && stray === undefined) return again(failure, leader);
+    reader.state = { kind: 'failed', error: stray === undefined ? failure : positionLost(stray) };
     reader.wake();
   }
 

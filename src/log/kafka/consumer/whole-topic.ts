@@ -1,4 +1,3 @@
-import { joinSignals } from '../../../async/wait';
 import type { LogRecord } from '../../commit-log';
 import type { TopicEnds } from '../../consumer-log';
 import { type Cluster, readingCluster } from '../connection/cluster';
@@ -6,9 +5,10 @@ import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { persistently } from '../connection/persistently';
 import { topicIds } from '../protocol/topic-ids';
 import { leaderlessOf } from '../reader/leaderless';
-import { type PartitionPosition, partitionOffsets } from '../reader/partition-reader';
+import { partitionOffsets } from '../reader/offsets';
+import type { PartitionPosition } from '../reader/partition-reader';
 import { readThrough } from '../reader/restore';
-import { knowTopic, type ReadingDeps, readFailure } from './reading';
+import { knowTopic, type ReadingDeps, readingTopics } from './reading';
 
 /** How long brokers may be away, or a transaction open, in ms. */
 const PATIENCE_MS = 60_000;
@@ -37,16 +37,12 @@ export async function endsWithId(
 ): Promise<TopicEnds> {
   const cluster = acceptLeaderless(readingCluster(kafka));
   const askId = async () => {
-    try {
-      await cluster.connect();
-      return (await topicIds(cluster, [topic])).get(topic) ?? null;
-    } catch (error) {
-      throw readFailure(error, [topic], target);
-    }
+    await cluster.connect();
+    return (await topicIds(cluster, [topic])).get(topic) ?? null;
   };
   try {
-    // Before the ends: those of a topic that is recreated in between are then not taken for those of the new one.
-    const asking = { cluster, doing: `reading ${topic}`, forMs: PATIENCE_MS, signal };
+    // Before the ends: those of a topic that is recreated in between are then not taken for those of the new topic.
+    const asking = { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal };
     const topicId = await persistently(askId, asking);
     const found = await endsOf(cluster, topic, 'end', signal, target);
     const leaderless = found === null ? [] : leaderlessOf(cluster, [topic]);
@@ -65,25 +61,18 @@ export async function* load(
   { kafka, target }: ReadingDeps,
 ): AsyncGenerator<LogRecord> {
   const cluster = readingCluster(kafka);
-  // Who breaks off does not abort the signal, and the next answer is on its way.
-  const over = new AbortController();
-  const either = joinSignals([signal, over.signal]);
   try {
     const ends = await endsOf(cluster, topic, 'written', signal, target);
     if (ends === null) return;
     const through = new Map(ends.map(({ partition, next }) => [partition, next - 1n]));
-    yield* readThrough(cluster, topic, { through, signal: either.signal, stallMs: PATIENCE_MS });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw readFailure(error, [topic], target);
+    const { asked } = readingTopics([topic], target);
+    yield* readThrough(cluster, topic, { through, signal, stallMs: PATIENCE_MS, asked });
   } finally {
-    over.abort();
-    either.leave();
     cluster.disconnect().catch(() => undefined);
   }
 }
 
-/** Null where there is no such topic. */
+/** Null if there is no such topic. */
 async function endsOf(
   cluster: Cluster,
   topic: string,
@@ -92,13 +81,9 @@ async function endsOf(
   target: ReadingDeps['target'],
 ): Promise<readonly PartitionPosition[] | null> {
   const ask = async () => {
-    try {
-      await cluster.connect();
-      if (!(await knowTopic(cluster, topic))) return null;
-      return await partitionOffsets(cluster, [topic], at);
-    } catch (error) {
-      throw readFailure(error, [topic], target);
-    }
+    await cluster.connect();
+    if (!(await knowTopic(cluster, topic))) return null;
+    return partitionOffsets(cluster, [topic], at);
   };
-  return persistently(ask, { cluster, doing: `reading ${topic}`, forMs: PATIENCE_MS, signal });
+  return persistently(ask, { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal });
 }

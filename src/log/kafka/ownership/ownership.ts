@@ -8,7 +8,8 @@ import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
 import { RecordsEncoder } from '../protocol/record-format';
 import { dataBetween } from '../reader/batches-between';
 import { isFence, OWNER_EPOCH } from '../reader/fence';
-import { committedRecords, partitionOffsets } from '../reader/partition-reader';
+import { partitionOffsets } from '../reader/offsets';
+import { committedRecords } from '../reader/restore';
 import type { CommitMark } from './commit-mark';
 import { connectToWholeLog, type HangingDeps } from './hanging-transactions/hanging-transactions';
 
@@ -120,6 +121,6 @@ async function recordsSince(
   return persistently(async () => {
     const [last] = await partitionOffsets(cluster, [topic], 'end');
     const end = through === null ? (last?.next ?? 0n) : through + 1n;
-    return committedRecords(cluster, { topic, partition: 0, next: from, end });
+    return committedRecords(cluster, { topic, partition: 0, next: from, end }, signal);
   }, persistence);
 }

@@ -1,4 +1,3 @@
-import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
 import type { Cluster } from '../connection/cluster';
 import { isForbidden } from '../connection/kafka-failure';
@@ -13,15 +12,7 @@ import {
   READ_COMMITTED,
   READ_UNCOMMITTED,
 } from './fetch-partitions';
-import {
-  askLeaders,
-  isLeaderless,
-  leaderOf,
-  missingPartition,
-  type Partition,
-  partitionsOf,
-  tryUnreachable,
-} from './leaderless';
+import { askLeaders, isLeaderless, leaderOf, missingPartition, tryUnreachable } from './leaderless';
 
 /** One partition that is being read, and how far it has been. */
 export interface PartitionPosition extends FetchPosition {
@@ -32,6 +23,8 @@ export interface PartitionPosition extends FetchPosition {
   isCompacted?: boolean;
   /** In the last round nothing came, although something was there for readers, or the partition was leaderless. */
   isHeldBack?: boolean;
+  /** `next` is where the partition began when it was found, and no round has read it since. */
+  isUnread?: boolean;
 }
 
 /**
@@ -66,7 +59,10 @@ export async function fetchRound(
     fetchFrom(cluster, nodeId, own, maxWaitMs, maxBytes),
   );
   if (leaderless !== null && rounds.length === 0) throw missingPartition(leaderless);
-  for (const { moved } of rounds) for (const [position, next] of moved) position.next = next;
+  for (const [position, next] of rounds.flatMap(({ moved }) => [...moved])) {
+    position.next = next;
+    position.isUnread = false;
+  }
   return inOrder(rounds.flatMap(({ records }) => records));
 }
 
@@ -197,95 +193,3 @@ function* committedRecordsOf(
     }
   }
 }
-
-/** What is asked for here is behind what readers are shown already, and comes at once from a broker that is well. */
-const READ_MS = 20_000;
-
-/**
- * What readers are shown of one partition of a compacted topic, through an end that they are shown.
- * @throws HighwaterError LOG_RESTORE_STALLED when it takes too long; errors of kafkajs
- */
-export async function committedRecords(
-  cluster: Cluster,
-  place: PartitionPosition & { end: bigint },
-): Promise<LogRecord[]> {
-  const position = { ...place, isCompacted: true };
-  const records: LogRecord[] = [];
-  const giveUpAt = performance.now() + READ_MS;
-  while (!isAtEnd(position)) {
-    for (const record of await fetchRound(cluster, [position], 500)) records.push(record);
-    if (!isAtEnd(position) && performance.now() > giveUpAt) {
-      const { topic, partition, next, end } = position;
-      const what = `${topic}/${partition} could not be read beyond offset ${next} of ${end}`;
-      throw new HighwaterError('LOG_RESTORE_STALLED', what);
-    }
-  }
-  return records;
-}
-
-/**
- * Offsets of the partitions of topics: of the first retained record (`beginning`), after the last one that readers are shown
- * (`end`), or after the last one there is, in open transactions too (`written`).
- * @returns without leaderless partitions, if the cluster accepts these
- * @throws errors of kafkajs
- */
-export async function partitionOffsets(
-  cluster: Cluster,
-  topics: readonly string[],
-  at: 'beginning' | 'end' | 'written' | { readonly sinceMs: number },
-): Promise<PartitionPosition[]> {
-  tryUnreachable(cluster);
-  const byLeader = new Map<
-    string,
-    { topic: string; partitions: { partition: number; timestamp: number }[] }[]
-  >();
-  const timestamp = typeof at === 'object' ? at.sinceMs : at === 'beginning' ? FIRST_RETAINED : LAST;
-  for (const topic of topics) {
-    const all = partitionsOf(cluster, [topic]).filter((place) => !isLeaderless(cluster, place));
-    const led = cluster.findLeaderForPartitions(
-      topic,
-      all.map(({ partition }) => partition),
-    );
-    for (const [leader, own] of Object.entries(led)) {
-      const asked = { topic, partitions: own.map((partition) => ({ partition, timestamp })) };
-      byLeader.set(leader, [...(byLeader.get(leader) ?? []), asked]);
-    }
-  }
-  const isolationLevel = at === 'written' ? READ_UNCOMMITTED : READ_COMMITTED;
-  const answers = await askLeaders(cluster, byLeader, async (nodeId, asked) => {
-    const broker = await cluster.findBroker({ nodeId });
-    const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
-    return responses;
-  });
-  return answers
-    .flat()
-    .flatMap(({ topic, partitions }) =>
-      partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
-    );
-}
-
-/**
- * Of each partition, the offset of the first record that readers are shown and that is as late as a time; else the
- * end.
- */
-export async function offsetsSince(
-  cluster: Cluster,
-  topics: readonly string[],
-  sinceMs: number,
-): Promise<PartitionPosition[]> {
-  // The end is asked for first: what is written between the two answers lies behind it.
-  const ends = await partitionOffsets(cluster, topics, 'end');
-  const found = await partitionOffsets(cluster, topics, { sinceMs });
-  return ends.map((end) => {
-    // -1: no record is as late as that.
-    const since = found.find((one) => isSamePartition(one, end))?.next ?? -1n;
-    return since >= 0n && since < end.next ? { ...end, next: since } : end;
-  });
-}
-
-export function isSamePartition(one: Partition, other: Partition): boolean {
-  return one.topic === other.topic && one.partition === other.partition;
-}
-
-/** Of Kafka's protocol. */
-const [FIRST_RETAINED, LAST] = [-2, -1] as const;

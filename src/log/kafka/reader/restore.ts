@@ -1,92 +1,59 @@
+import { oneAhead } from '../../../async/one-ahead';
 import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
 import type { Cluster } from '../connection/cluster';
+import type { Asked } from '../connection/kafka-failure';
 import { persistently } from '../connection/persistently';
 import { isFence } from './fence';
-import { fetchRound, isAtEnd, type PartitionPosition, partitionOffsets } from './partition-reader';
+import { partitionOffsets } from './offsets';
+import { isAtEnd, type PartitionPosition } from './partition-reader';
+import { readRounds } from './read-rounds';
 
 const MAX_WAIT_MS = 500;
 
 export interface RestoreOptions {
-  /** By partition: the offset of the last record to be read, such as the fence. It may be gone by then, compacted away. */
+  /** By partition: the offset of the last record to be read, such as the fence. Compaction may have removed this record. */
   readonly through: ReadonlyMap<number, bigint>;
   readonly signal: AbortSignal;
-  /** Without any progress for so long it is given up, in ms. */
+  /** Restoring is given up after this long without any progress, in ms. */
   readonly stallMs: number;
+  /** As `kafkaFailure` takes it. */
+  readonly asked?: Asked;
 }
 
 /**
- * All committed records of a topic from the beginning through given offsets. It ends by positions, not by what it meets:
- * neither transaction markers, nor compaction, nor other programs' records can hide the end from it.
+ * All committed records of a topic from the beginning through given offsets. Positions decide when it ends, not the records it meets:
+ * transaction markers, compaction and records of other programs cannot hide the end from it.
  * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*; the signal's reason
  */
 export async function* readThrough(
   cluster: Cluster,
   topic: string,
-  { through, signal, stallMs }: RestoreOptions,
+  { through, stallMs, ...options }: RestoreOptions,
 ): AsyncGenerator<LogRecord> {
-  signal.throwIfAborted();
-  const positions = await begin(cluster, topic, through, stallMs, signal);
-  const round = () => nextRound(cluster, positions, stallMs, signal);
-  let fetching = round();
-  for (;;) {
-    const records = await fetching;
-    const done = positions.every(isAtEnd);
-    if (!done) {
-      // The next answer is on its way while the caller works on this one.
-      fetching = round();
-      fetching.catch(() => undefined);
-    }
+  const { signal } = options;
+  const reading = { ...options, cluster, doing: `reading ${topic}`, forMs: stallMs };
+  const found = await persistently(() => partitionOffsets(cluster, [topic], 'beginning'), reading);
+  const positions = found.map((position): PartitionPosition => {
+    // State topics are compacted.
+    return { ...position, end: (through.get(position.partition) ?? -1n) + 1n, isCompacted: true };
+  });
+  const rounds = (stop: AbortSignal) =>
+    readRounds({
+      ...reading,
+      signal: stop,
+      maxWaitMs: MAX_WAIT_MS,
+      positions: () => positions,
+      isOver: (emptyMs) => emptyMs >= stallMs || positions.every(isAtEnd),
+    });
+  for await (const { value: records } of oneAhead(rounds, signal)) {
     for (const record of records) {
       if (isFence(record)) continue;
       signal.throwIfAborted();
       yield record;
     }
-    if (done) return;
   }
-}
-
-async function begin(
-  cluster: Cluster,
-  topic: string,
-  through: ReadonlyMap<number, bigint>,
-  stallMs: number,
-  signal: AbortSignal,
-): Promise<PartitionPosition[]> {
-  const positions = await persistently(async () => partitionOffsets(cluster, [topic], 'beginning'), {
-    cluster,
-    doing: `reading ${topic}`,
-    forMs: stallMs,
-    signal,
-  });
-  // State topics are compacted.
-  return positions.map((position) => {
-    return { ...position, end: (through.get(position.partition) ?? -1n) + 1n, isCompacted: true };
-  });
-}
-
-/** One round that brings progress, however many it takes. */
-async function nextRound(
-  cluster: Cluster,
-  positions: readonly PartitionPosition[],
-  stallMs: number,
-  signal: AbortSignal,
-): Promise<Iterable<LogRecord>> {
-  const began = performance.now();
-  const topic = positions[0]?.topic;
-  const sum = () => positions.reduce((total, { next }) => total + next, 0n);
-  const before = sum();
-  while (!positions.every(isAtEnd)) {
-    const records = await persistently(() => fetchRound(cluster, positions, MAX_WAIT_MS), {
-      cluster,
-      doing: `reading ${topic}`,
-      forMs: stallMs,
-      signal,
-    });
-    if (sum() > before) return records;
-    if (performance.now() - began >= stallMs) throw stalled(positions, stallMs);
-  }
-  return [];
+  if (!positions.every(isAtEnd)) throw stalled(positions, stallMs);
 }
 
 function stalled(positions: readonly PartitionPosition[], stallMs: number): HighwaterError {
@@ -97,4 +64,34 @@ function stalled(positions: readonly PartitionPosition[], stallMs: number): High
     'LOG_RESTORE_STALLED',
     `Nothing could be read for ${stallMs / 1000} s although there is more: ${where.join('; ')}. A transaction of another program is open there.`,
   );
+}
+
+const READ_MS = 20_000;
+
+/**
+ * What readers are shown of one partition of a compacted topic, through an end that they are shown. It lies before the last
+ * committed record, so a broker that is well answers at once.
+ * @throws HighwaterError LOG_RESTORE_STALLED when it takes too long; KAFKA_*, LOG_*; the signal's reason
+ */
+export async function committedRecords(
+  cluster: Cluster,
+  place: PartitionPosition & { readonly end: bigint },
+  signal: AbortSignal,
+): Promise<LogRecord[]> {
+  const { topic, partition, end } = place;
+  const position = { ...place, isCompacted: true };
+  const records: LogRecord[] = [];
+  const rounds = readRounds({
+    cluster,
+    doing: `reading ${topic}`,
+    forMs: 0,
+    signal,
+    maxWaitMs: MAX_WAIT_MS,
+    positions: () => [position],
+    isOver: (emptyMs) => emptyMs > READ_MS || isAtEnd(position),
+  });
+  for await (const round of rounds) for (const record of round) records.push(record);
+  if (isAtEnd(position)) return records;
+  const what = `${topic}/${partition} could not be read beyond offset ${position.next} of ${end}`;
+  throw new HighwaterError('LOG_RESTORE_STALLED', what);
 }

@@ -2,7 +2,8 @@ import type { LogRecord } from '../../../commit-log';
 import { isDeadLetterTopic } from '../../../topics';
 import type { Cluster } from '../../connection/cluster';
 import { isFence } from '../../reader/fence';
-import { committedRecords, partitionOffsets } from '../../reader/partition-reader';
+import { type OffsetRange, offsetRanges } from '../../reader/offsets';
+import { committedRecords } from '../../reader/restore';
 import { type CommitMark, changeOf, isBeyond, markOf } from '../commit-mark';
 import type { OwnTransaction } from './own-transactions';
 
@@ -11,6 +12,7 @@ export interface CommittedDeps {
   readonly feed: string;
   readonly partitions: ReadonlyMap<string, number>;
   readonly sourceOffsetTopic: string;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -29,15 +31,15 @@ export async function committedThrough(
   unsettled: readonly OwnTransaction[],
   acknowledged: CommitMark | null,
 ): Promise<CommitMark | null> {
-  const { cluster, feed, partitions, sourceOffsetTopic } = deps;
+  const { cluster, feed, partitions, sourceOffsetTopic, signal } = deps;
   const isOffset = (record: LogRecord) => record.key === feed && !isFence(record);
   const witnesses = [...partitions.keys()].filter((topic) => !isDeadLetterTopic(topic, feed));
-  const places = await shownRanges(cluster, witnesses);
+  const places = await offsetRanges(cluster, witnesses, 'end');
   const [offsets, others] = [
     places.filter(({ topic }) => topic === sourceOffsetTopic),
     places.filter(({ topic }) => topic !== sourceOffsetTopic),
   ];
-  const shown = await lastShown(cluster, offsets[0]!, isOffset);
+  const shown = await lastShown(cluster, offsets[0]!, isOffset, signal);
   let mark = shown === null ? null : markOf(shown);
   if (acknowledged !== null && isBeyond(acknowledged, mark)) mark = acknowledged;
 
@@ -46,7 +48,7 @@ export async function committedThrough(
     .flatMap(({ records }) => records.filter(isOffset).map(markOf));
   if (!unknown.some((one) => isBeyond(one, mark))) return mark;
   const lasts = await Promise.all(
-    others.map((place) => lastShown(cluster, place, (record) => changeOf(record) !== null)),
+    others.map((place) => lastShown(cluster, place, (record) => changeOf(record) !== null, signal)),
   );
   // Behind a foreign transaction that is open nothing is shown, and yet it is committed.
   const settled = unsettled.flatMap(({ marker, records }) => (marker?.commits ? records : []));
@@ -63,34 +65,18 @@ export async function committedThrough(
   return mark;
 }
 
-interface ShownRange {
-  readonly topic: string;
-  readonly partition: number;
-  readonly begin: bigint;
-  /** Of what readers are shown. */
-  readonly end: bigint;
-}
-
-async function shownRanges(cluster: Cluster, topics: readonly string[]): Promise<ShownRange[]> {
-  const [begins, ends] = await Promise.all([
-    partitionOffsets(cluster, topics, 'beginning'),
-    partitionOffsets(cluster, topics, 'end'),
-  ]);
-  return ends.map(({ topic, partition, next: end }) => {
-    const begin = begins.find((one) => one.topic === topic && one.partition === partition)?.next ?? end;
-    return { topic, partition, begin, end };
-  });
-}
-
 /** The last record of its kind that readers are shown, looked for from the end on. */
 async function lastShown(
   cluster: Cluster,
-  { topic, partition, begin, end }: ShownRange,
+  { topic, partition, first, end }: OffsetRange,
   isWanted: (record: LogRecord) => boolean,
+  signal: AbortSignal,
 ): Promise<LogRecord | null> {
   for (let length = 100n; ; length *= 10n) {
-    const next = end - length > begin ? end - length : begin;
-    const found = (await committedRecords(cluster, { topic, partition, next, end })).findLast(isWanted);
-    if (found !== undefined || next === begin) return found ?? null;
+    const next = end - length > first ? end - length : first;
+    const found = (await committedRecords(cluster, { topic, partition, next, end }, signal)).findLast(
+      isWanted,
+    );
+    if (found !== undefined || next === first) return found ?? null;
   }
 }

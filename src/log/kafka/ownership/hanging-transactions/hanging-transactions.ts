@@ -5,7 +5,8 @@ import { abortCommand, type CommandTarget } from '../../connection/admin-command
 import type { ProducerIdentity } from '../../connection/cluster';
 import { persistently } from '../../connection/persistently';
 import { drop, type TransactionalProducer } from '../../producer/producer';
-import { committedRecords, partitionOffsets } from '../../reader/partition-reader';
+import { partitionOffsets } from '../../reader/offsets';
+import { committedRecords } from '../../reader/restore';
 import { type CommitMark, changeOf, isWithin } from '../commit-mark';
 import { committedThrough } from './committed-through';
 import { type OwnTransaction, openOfOthers, ownTransactions, type Tail } from './own-transactions';
@@ -136,7 +137,7 @@ async function endHanging(
 
 /** Whether an owner wrote on between the first look and the end of its ownership: then it was it which aborted, and knew why. */
 async function wentOn(
-  { cluster, sourceOffsetTopic }: HangingDeps,
+  { cluster, sourceOffsetTopic, signal }: HangingDeps,
   before: Look,
   now: Look,
 ): Promise<boolean> {
@@ -144,7 +145,7 @@ async function wentOn(
   const next = before.ends.get(nameOf(place)) ?? 0n;
   const end = now.ends.get(nameOf(place)) ?? next;
   const stable = now.open.get(nameOf(place))?.from ?? end;
-  return (await committedRecords(cluster, { ...place, next, end: stable })).length > 0;
+  return (await committedRecords(cluster, { ...place, next, end: stable }, signal)).length > 0;
 }
 
 function warnOfHanging(

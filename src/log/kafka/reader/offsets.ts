@@ -1,0 +1,115 @@
+import { HighwaterError } from '../../../errors';
+import type { Cluster } from '../connection/cluster';
+import { READ_COMMITTED, READ_UNCOMMITTED } from './fetch-partitions';
+import { askLeaders, isLeaderless, type Partition, partitionsOf, tryUnreachable } from './leaderless';
+import type { PartitionPosition } from './partition-reader';
+
+/** Of Kafka's protocol: stand for a time. */
+const [FIRST_RETAINED, LAST] = [-2, -1] as const;
+
+/**
+ * Offsets of the partitions of topics: of the first retained record (`beginning`), after the last one that readers are shown
+ * (`end`), or after the last one there is, in open transactions too (`written`).
+ * @returns without leaderless partitions, if the cluster accepts these
+ * @throws errors of kafkajs
+ */
+export async function partitionOffsets(
+  cluster: Cluster,
+  topics: readonly string[],
+  at: 'beginning' | 'end' | 'written' | { readonly sinceMs: number },
+): Promise<PartitionPosition[]> {
+  tryUnreachable(cluster);
+  const byLeader = new Map<
+    string,
+    { topic: string; partitions: { partition: number; timestamp: number }[] }[]
+  >();
+  const timestamp = typeof at === 'object' ? at.sinceMs : at === 'beginning' ? FIRST_RETAINED : LAST;
+  for (const topic of topics) {
+    const all = partitionsOf(cluster, [topic]).filter((place) => !isLeaderless(cluster, place));
+    const led = cluster.findLeaderForPartitions(
+      topic,
+      all.map(({ partition }) => partition),
+    );
+    for (const [leader, own] of Object.entries(led)) {
+      const asked = { topic, partitions: own.map((partition) => ({ partition, timestamp })) };
+      byLeader.set(leader, [...(byLeader.get(leader) ?? []), asked]);
+    }
+  }
+  const isolationLevel = at === 'written' ? READ_UNCOMMITTED : READ_COMMITTED;
+  const answers = await askLeaders(cluster, byLeader, async (nodeId, asked) => {
+    const broker = await cluster.findBroker({ nodeId });
+    const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
+    return responses;
+  });
+  return answers
+    .flat()
+    .flatMap(({ topic, partitions }) =>
+      partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
+    );
+}
+
+/** The offset of the first record of each partition that readers are shown and that is as late as a time; else the end. */
+export async function offsetsSince(
+  cluster: Cluster,
+  topics: readonly string[],
+  sinceMs: number,
+): Promise<PartitionPosition[]> {
+  // The end is asked for first: what is written between the two answers lies behind it.
+  const ends = await partitionOffsets(cluster, topics, 'end');
+  const found = await partitionOffsets(cluster, topics, { sinceMs });
+  return ends.map((end) => {
+    // -1: no record is as late as that.
+    const since = found.find((one) => isSamePartition(one, end))?.next ?? -1n;
+    return since >= 0n && since < end.next ? { ...end, next: since } : end;
+  });
+}
+
+export function isSamePartition(one: Partition, other: Partition): boolean {
+  return one.topic === other.topic && one.partition === other.partition;
+}
+
+/** What a partition holds: from the first retained record up to an end, which is exclusive. */
+export interface OffsetRange extends Partition {
+  readonly first: bigint;
+  readonly end: bigint;
+}
+
+/** @returns without the partitions that `partitionOffsets` leaves out @throws errors of kafkajs */
+export async function offsetRanges(
+  cluster: Cluster,
+  topics: readonly string[],
+  at: 'end' | 'written',
+): Promise<OffsetRange[]> {
+  const [firsts, ends] = await Promise.all([
+    partitionOffsets(cluster, topics, 'beginning'),
+    partitionOffsets(cluster, topics, at),
+  ]);
+  return ends.flatMap(({ topic, partition, next: end }) => {
+    const first = firsts.find((one) => isSamePartition(one, { topic, partition }))?.next;
+    return first === undefined ? [] : [{ topic, partition, first, end }];
+  });
+}
+
+/** A position outside of what its partition holds. */
+export interface Stray extends OffsetRange {
+  readonly position: PartitionPosition;
+}
+
+/** The positions that are out of range. A partition whose range is not known is left out. @throws errors of kafkajs */
+export async function strays(cluster: Cluster, positions: readonly PartitionPosition[]): Promise<Stray[]> {
+  const ranges = await offsetRanges(cluster, topicsOf(positions), 'written');
+  return positions.flatMap((position) => {
+    const range = ranges.find((one) => isSamePartition(one, position));
+    const isWithin = range === undefined || (position.next >= range.first && position.next <= range.end);
+    return isWithin ? [] : [{ ...range, position }];
+  });
+}
+
+export function positionLost({ topic, partition, first, end, position }: Stray): HighwaterError {
+  const what = `offset ${position.next} of partition ${partition} of ${topic} was to be read next, and it holds ${first} to ${end}`;
+  return new HighwaterError('LOG_POSITION_LOST', what);
+}
+
+export function topicsOf(partitions: readonly Partition[]): string[] {
+  return [...new Set(partitions.map(({ topic }) => topic))];
+}

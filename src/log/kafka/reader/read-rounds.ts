@@ -1,0 +1,58 @@
+import { pause } from '../../../async/wait';
+import type { LogRecord } from '../../commit-log';
+import { type Persistence, persistently } from '../connection/persistently';
+import { fetchRound, type PartitionPosition } from './partition-reader';
+
+/** How often a reader looks around, in ms. */
+const LOOK_INTERVAL_MS = 1_000;
+
+/** Its signal ends reading, its `forMs` is the longest time without an answer. */
+export interface Reading extends Persistence {
+  /** How long a broker holds a request when nothing is new, in ms. */
+  readonly maxWaitMs: number;
+  /** The partitions to read now. */
+  positions(): readonly PartitionPosition[];
+  /** Asked before each round. @param emptyMs how long rounds in a row have brought nothing. An outage does not count */
+  isOver(emptyMs: number): boolean;
+  /** Looks for partitions that came or went. Called before a round, once a second. */
+  look?(): Promise<void>;
+}
+
+/**
+ * The loop of every reader: one round after the other, and again when a round fails. Rounds that bring nothing are not returned.
+ * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
+ */
+export async function* readRounds(reading: Reading): AsyncGenerator<Iterable<LogRecord>> {
+  const { cluster, signal, maxWaitMs, positions, isOver, look } = reading;
+  let lookedAt = performance.now();
+
+  /** @returns null: reading is over */
+  async function nextRound(): Promise<Iterable<LogRecord> | null> {
+    let emptySince: number | null = null;
+    for (;;) {
+      signal.throwIfAborted();
+      if (look !== undefined && performance.now() - lookedAt >= LOOK_INTERVAL_MS) {
+        lookedAt = performance.now();
+        await look();
+      }
+      if (isOver(emptySince === null ? 0 : performance.now() - emptySince)) return null;
+      const places = positions();
+      const before = progressOf(places);
+      const found = await fetchRound(cluster, places, maxWaitMs);
+      if (progressOf(places) > before) return found;
+      emptySince ??= performance.now();
+      // A round without partitions waits for nothing, not even for the rest of the process.
+      if (places.length === 0) await pause(maxWaitMs, signal);
+    }
+  }
+
+  for (;;) {
+    const found = await persistently(nextRound, reading);
+    if (found === null) return;
+    yield found;
+  }
+}
+
+function progressOf(positions: readonly PartitionPosition[]): bigint {
+  return positions.reduce((sum, { next }) => sum + next, 0n);
+}

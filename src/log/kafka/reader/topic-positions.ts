@@ -1,0 +1,189 @@
+import { HighwaterError } from '../../../errors';
+import type { Logger } from '../../../logging/logger';
+import type { ReadOptions } from '../../commit-log';
+import type { Cluster } from '../connection/cluster';
+import { protocolType } from '../connection/kafka-failure';
+import { type LeaderlessNotes, leaderlessSince, type Partition, partitionsOf } from './leaderless';
+import { isSamePartition, offsetsSince, partitionOffsets, strays, topicsOf } from './offsets';
+import { isAtEnd, type PartitionPosition } from './partition-reader';
+
+/** A reader that does not follow waits for this long for records that ought to come, in ms. */
+export const GIVE_UP_MS = 30_000;
+/** It waits for this long for transactions that are neither committed nor aborted, in which nothing comes, in ms. */
+const SETTLE_MS = 2_000;
+
+export interface TopicPositionsDeps {
+  readonly cluster: Cluster;
+  readonly logger: Logger;
+  readonly notes: LeaderlessNotes;
+}
+
+/** The partitions of the topics of one `read`, and how far it is in each. */
+export class TopicPositions {
+  private all: PartitionPosition[] = [];
+  /** Partitions that were there at the call, and whose end could not be asked for then: not all that they hold is to be read. */
+  private late: Partition[] = [];
+  /** Topics that were read and do not exist now, and in how many looks in a row they were missing. */
+  private readonly missed = new Map<string, number>();
+  private readonly calledAt = Date.now();
+
+  constructor(
+    private readonly names: readonly string[],
+    private readonly options: ReadOptions,
+    private readonly deps: TopicPositionsDeps,
+  ) {}
+
+  /** Finds the partitions, where to begin, and without `follow` where to end. May be called again after an error. */
+  async begin(): Promise<void> {
+    const { cluster, notes } = this.deps;
+    await cluster.connect();
+    await this.addPartitions(true);
+    this.late = partitionsOf(cluster, this.names).filter((one) => !includes(this.all, one));
+    if (this.options.follow) return;
+    // Up to where the topics end now, so that a busy publisher cannot keep a reader for ever. Open transactions count too, since a
+    // commit is answered before its markers are written.
+    for (const end of await partitionOffsets(cluster, topicsOf(this.all), 'written')) {
+      const position = this.all.find((one) => isSamePartition(one, end));
+      if (position !== undefined) position.end = end.next;
+    }
+    this.all = this.all.filter(({ end }) => end !== null);
+    notes.look(cluster, this.names, true);
+  }
+
+  /** From now on an end that is asked for is no longer the one at the call. */
+  isLate(): void {
+    this.late = partitionsOf(this.deps.cluster, this.names);
+  }
+
+  /** Finds partitions that were added, or ends reading partitions that stay leaderless. */
+  async look(): Promise<void> {
+    const { cluster, notes } = this.deps;
+    if (this.options.follow) return this.addPartitions();
+    await cluster.refreshMetadata();
+    this.all = this.all.filter((position) => !notes.note(cluster, position));
+  }
+
+  /** The positions that can be asked for now. */
+  present(): PartitionPosition[] {
+    return this.all.filter(({ topic }) => !this.missed.has(topic));
+  }
+
+  /** Whether all was read, or only open transactions are left. @throws HighwaterError LOG_RESTORE_STALLED */
+  isOver(emptyMs: number): boolean {
+    if (this.options.follow) return false;
+    const left = this.all.filter((position) => !isAtEnd(position));
+    const heldBack = left.find(({ isHeldBack }) => isHeldBack);
+    if (left.length === 0) return true;
+    if (heldBack === undefined) return emptyMs > SETTLE_MS;
+    if (emptyMs <= GIVE_UP_MS) return false;
+    const { topic, partition, next, end } = heldBack;
+    const what = `${topic}/${partition} could not be read beyond offset ${next} of ${end}, though there is more`;
+    throw new HighwaterError('LOG_RESTORE_STALLED', what, {
+      now: 'Reading ends here. What was read before is complete.',
+      remedy:
+        'Nothing, if it passes. Otherwise look into the log of the brokers, and of their remote storage.',
+    });
+  }
+
+  /** After a round that failed: a topic was deleted or made anew, or retention took what was to be read next. */
+  async recover(failure: unknown): Promise<void> {
+    const { cluster } = this.deps;
+    const type = protocolType(failure);
+    if (type === 'UNKNOWN_TOPIC_OR_PARTITION') {
+      this.leaveOutDeleted(await namesOf(cluster));
+      await cluster.refreshMetadata();
+    }
+    if (type === 'OFFSET_OUT_OF_RANGE') {
+      for (const { position, first } of await strays(cluster, this.all)) position.next = first;
+    }
+  }
+
+  /** Takes up partitions that are there and not read yet. */
+  private async addPartitions(isBeginning = false): Promise<void> {
+    const { cluster, notes } = this.deps;
+    const isWhole = this.missed.size === 0 && this.names.every((name) => topicsOf(this.all).includes(name));
+    const found = isWhole ? this.names : this.leaveOutDeleted(await namesOf(cluster));
+    if (found.length === 0) return;
+    await cluster.addMultipleTargetTopics(found);
+    await cluster.refreshMetadata();
+    const known = await partitionOffsets(cluster, found, 'beginning');
+    if (this.options.follow) notes.look(cluster, found);
+    const added = known.filter((one) => !includes(this.all, one));
+    const late = added.filter((one) => includes(this.late, one));
+    const others = added.filter((one) => !late.includes(one));
+    this.all.push(...(isBeginning ? await this.leap(others) : others), ...(await this.leapLate(late)));
+  }
+
+  /** Moves positions on to where the reader begins. @returns the positions for which a leader could be asked */
+  private async leap(positions: readonly PartitionPosition[]): Promise<PartitionPosition[]> {
+    const { fromBeginning, notBefore } = this.options;
+    const startAt = fromBeginning ? notBefore : { positionsToEnd: 0 };
+    if (startAt === undefined || positions.length === 0) return [...positions];
+    const { cluster } = this.deps;
+    const topics = topicsOf(positions);
+    const found =
+      'sinceMs' in startAt
+        ? await offsetsSince(cluster, topics, startAt.sinceMs)
+        : await partitionOffsets(cluster, topics, 'end');
+    const back = 'positionsToEnd' in startAt ? BigInt(startAt.positionsToEnd) : 0n;
+    return positions.filter((position) => {
+      const end = found.find((one) => isSamePartition(one, position));
+      if (end !== undefined && end.next - back > position.next) position.next = end.next - back;
+      return end !== undefined;
+    });
+  }
+
+  /** The same for partitions whose end was not known at the call, but no further than what was written since the call. */
+  private async leapLate(positions: readonly PartitionPosition[]): Promise<PartitionPosition[]> {
+    if (positions.length === 0) return [];
+    const leapt = await this.leap(positions);
+    const since = await offsetsSince(this.deps.cluster, topicsOf(positions), leaderlessSince(this.calledAt));
+    const found = leapt.filter((position) => {
+      const written = since.find((one) => isSamePartition(one, position));
+      if (written !== undefined && written.next < position.next) position.next = written.next;
+      return written !== undefined;
+    });
+    this.late = this.late.filter((one) => !includes(found, one));
+    return found;
+  }
+
+  /**
+   * Leaves out topics that were deleted, since Kafka refuses a question about several topics when one of them does not exist. A topic
+   * that comes back is a new topic and is read from its beginning. It takes two looks: a single broker may be behind the others.
+   * @returns the names that are there
+   */
+  private leaveOutDeleted(existing: readonly string[]): string[] {
+    const { cluster, logger } = this.deps;
+    for (const name of this.names) if (!existing.includes(name)) cluster.targetTopics.delete(name);
+    for (const name of topicsOf(this.all)) {
+      if (existing.includes(name)) {
+        this.missed.delete(name);
+        continue;
+      }
+      const times = (this.missed.get(name) ?? 0) + 1;
+      this.missed.set(name, times);
+      if (times < 2) continue;
+      this.all = this.all.filter(({ topic }) => topic !== name);
+      this.missed.delete(name);
+      logger.warn(
+        `The topic ${name} was deleted. The others are read on; it is read again once it is there.`,
+      );
+    }
+    return this.names.filter((name) => existing.includes(name));
+  }
+}
+
+/** Names of all topics of a cluster, sorted, Kafka's own left out. @throws HighwaterError KAFKA_UNREACHABLE; errors of kafkajs */
+export async function namesOf(cluster: Cluster): Promise<string[]> {
+  const metadata = await cluster.metadata({ topics: [] });
+  if (metadata === null)
+    throw new HighwaterError('KAFKA_UNREACHABLE', 'listing the topics: no broker answers');
+  return metadata.topicMetadata
+    .map(({ topic }) => topic)
+    .filter((name) => !name.startsWith('__'))
+    .sort();
+}
+
+function includes(partitions: readonly Partition[], wanted: Partition): boolean {
+  return partitions.some((one) => isSamePartition(one, wanted));
+}
