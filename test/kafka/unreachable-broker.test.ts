@@ -93,6 +93,7 @@ it('readers read the partitions of the other brokers, warn once each, and lose a
   await until(() => warned().length >= 3);
   await send('c');
   await until(() => early.every(({ length }) => length === 7));
+  await until(() => late.every(({ length }) => length === 6));
   for (const found of early) expect([...found].sort()).toEqual([...all('a'), ...reachable('b', 'c')].sort());
   for (const found of late) expect([...found].sort()).toEqual(reachable('a', 'b', 'c'));
   // The readers of one log share a warning.
