@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors';
-import type { PublishedChanges } from '../pipeline/changes/published-changes';
+import type { PublishedChanges } from '../pipeline/changes/page-changes';
 import type { PageReport, PollResult } from '../pipeline/poll';
 import type { Drift } from '../pipeline/records/drift';
 import type { SourceEvent } from '../source/source';

@@ -16,8 +16,8 @@ import {
   ROW_UPDATED,
   SLACK,
 } from './assembly/layout';
+import { COMPILED } from './compiled';
 import { type EncodedFeed, EncodedRecord, type EncodedRows } from './encoded-record';
-import { instantiate, type TranscoderModule } from './module';
 import { createPlan, type Plan } from './plan';
 
 /**
@@ -42,6 +42,25 @@ export function createRowReader(
 
 /** One for all feeds: it works while nobody waits. */
 let shared: Transcoder | 'not-here' | undefined;
+
+/** What `assembly/index.ts` exports: its comments say what it does. Addresses are bytes of `memory`. */
+interface TranscoderModule {
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+  firstFreeByte(): number;
+  beginRows(from: number, limit: number, key: number, keyBytes: number): number;
+  readRows(
+    plan: number,
+    from: number,
+    limit: number,
+    table: number,
+    mostRows: number,
+    images: number,
+    imagesEnd: number,
+    fixedBytes: number,
+    schemaId: number,
+  ): number;
+  nextRow(): number;
+}
 
 /** Where memory is used for what. Text is behind all else, for it is what grows. */
 interface Transcoder {
@@ -70,6 +89,27 @@ function startTranscoder(): Transcoder | 'not-here' {
   const imagesAt = aligned(tableAt + ROWS_AT_ONCE * ROW_BYTES);
   const textAt = aligned(imagesAt + IMAGES_BYTES + SLACK);
   return { module, planAt, tableAt, imagesAt, textAt, loaded: null };
+}
+
+/** Part of the language's host, and of no library that is compiled against here. */
+declare const WebAssembly:
+  | {
+      readonly Module: new (bytes: Uint8Array) => object;
+      readonly Instance: new (module: object) => { readonly exports: unknown };
+    }
+  | undefined;
+
+/** Null where there is no WebAssembly, or none that can run this. */
+function instantiate(): TranscoderModule | null {
+  if (typeof WebAssembly === 'undefined') return null;
+  try {
+    const { exports } = new WebAssembly.Instance(
+      new WebAssembly.Module(Buffer.from(COMPILED.code, 'base64')),
+    );
+    return exports as TranscoderModule;
+  } catch {
+    return null;
+  }
 }
 
 const aligned = (address: number): number => Math.ceil(address / 16) * 16;

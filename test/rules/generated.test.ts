@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { feedDefinitions } from '../../src/feeds';
-import { EventHeaders } from '../../src/pipeline/transaction/headers';
+import { EventHeaders } from '../../src/pipeline/transaction/encode';
 import { COMPILED } from '../../src/transcoder/compiled';
 import type { ChangeEvents } from '../../src/types';
 import { publishedTopics } from '../../tools/generate/catalogue';

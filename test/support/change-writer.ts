@@ -3,7 +3,7 @@ import type { SchemaRegistry } from '../../src/avro/registry/registry';
 import { feedDefinitions } from '../../src/feeds';
 import { type CommitLog, type ProducerRecord, positionHeaders } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
-import { EventHeaders } from '../../src/pipeline/transaction/headers';
+import { EventHeaders } from '../../src/pipeline/transaction/encode';
 import { newIncarnation } from '../../src/state/source-offset';
 import type { ChangeEvents, Op } from '../../src/types';
 import { DEADLINE_MS } from './until';

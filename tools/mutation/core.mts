@@ -13,7 +13,7 @@ export const core: Readonly<Record<string, readonly string[]>> = {
   'src/pipeline/changes/diff.ts': [`${pipeline}/diff.test.ts`],
   'src/pipeline/changes/events.ts': changes,
   'src/pipeline/changes/transitions.ts': changes,
-  'src/pipeline/transaction/headers.ts': changes,
+  'src/pipeline/transaction/encode.ts': changes,
   'src/pipeline/scan/paging.ts': [`${pipeline}/paging.test.ts`],
   'src/pipeline/scan/page-facts.ts': [`${pipeline}/paging.test.ts`],
   'src/pipeline/scan/keyset-cursor.ts': [`${pipeline}/keyset-cursor.test.ts`],

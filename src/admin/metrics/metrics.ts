@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { LogSpace } from '../../log/local/file/reader-connection';
-import type { PublishedChanges } from '../../pipeline/changes/published-changes';
+import type { PublishedChanges } from '../../pipeline/changes/page-changes';
 import type { PageReport } from '../../pipeline/poll';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Op } from '../../types';

@@ -1,10 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Schema, Type, types } from 'avsc';
 import { HighwaterError } from '../../errors';
-import type { AvroSchema, Incompatibility } from './registry';
+import type { AvroSchema, Incompatibility, SchemaStanding } from './registry';
 
 export interface SchemaVersion {
   readonly version: number;
   readonly schema: AvroSchema;
+}
+
+export interface RegisteredVersion extends SchemaVersion {
+  readonly id: number;
 }
 
 /**
@@ -19,6 +24,26 @@ export function assertCompatible(
 ): void {
   const reason = incompatibility(schema, earlier);
   if (reason !== null) throw incompatible(subject, reason);
+}
+
+/** How a schema stands to all versions of a subject, in ascending order. */
+export function schemaStanding(schema: AvroSchema, versions: readonly RegisteredVersion[]): SchemaStanding {
+  const latest = versions.at(-1);
+  if (latest === undefined) {
+    const reason = incompatibility(schema, []);
+    return reason === null ? { state: 'new' } : { state: 'incompatible', reason };
+  }
+  const same = versions.find((one) => isSameSchema(one.schema, schema));
+  if (same !== undefined) return { state: 'registered', id: same.id, version: same.version };
+  const reason = incompatibility(schema, versions);
+  return reason === null
+    ? { state: 'compatible', latest: latest.version }
+    : { state: 'incompatible', reason };
+}
+
+/** The order of attributes says nothing in JSON, so it makes no other schema. */
+export function isSameSchema(a: AvroSchema, b: AvroSchema): boolean {
+  return isDeepStrictEqual(a, b);
 }
 
 /** Why a schema cannot follow these versions; null when it can. */

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import type { RegisteredVersion } from './compatibility';
 import { answers, checked, refused } from './confluent-answers';
 import { type Conflict, type Registration, registerByLibrary } from './confluent-registration';
 import type { RegistryReply, RegistryRequest } from './confluent-registry-http';
 import type { AvroSchema } from './registry';
-import type { RegisteredVersion } from './schema-standing';
 
 /** What highwater uses of the API that Confluent's registry has and others offer too. */
 export interface ConfluentRegistryApi {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
-import { incompatible } from './compatibility';
+import { incompatible, schemaStanding } from './compatibility';
 import { confluentRegistryApi } from './confluent-registry-api';
 import { registryHttp } from './confluent-registry-http';
 import {
@@ -11,8 +11,6 @@ import {
   type SchemaStanding,
   type SchemaStatus,
 } from './registry';
-import { rememberIds } from './remembered-ids';
-import { schemaStanding } from './schema-standing';
 
 export interface SchemaRegistryConfig {
   /** Without a closing slash. */
@@ -139,5 +137,39 @@ export function confluentRegistry(
       fetched.catch(() => known.delete(id));
       return fetched;
     },
+  };
+}
+
+type Register = (subject: string, schema: AvroSchema) => Promise<number>;
+
+/** Having given no answer once, the registry is not asked for that long about what it has told already: many subjects are asked for one by one. */
+const NOT_ASKED_MS = 30_000;
+
+/**
+ * A feed is acquired again now and then, such as when another instance could not go on with it. A registry that is away then
+ * must not stop it, as it does not stop a feed at work: what it has told this process still holds, for ids never change
+ * their meaning. What it never told, it has to be asked for.
+ */
+function rememberIds(register: Register, logger: Logger): Register {
+  const told = new Map<string, number>();
+  let awayUntil = 0;
+  return async (subject, schema) => {
+    const asked = JSON.stringify([subject, schema]);
+    const before = told.get(asked);
+    if (before !== undefined && Date.now() < awayUntil) return before;
+    try {
+      const id = await register(subject, schema);
+      told.set(asked, id);
+      return id;
+    } catch (error) {
+      const isAway = error instanceof HighwaterError && error.code === 'REGISTRY_UNREACHABLE';
+      if (before === undefined || !isAway) throw error;
+      awayUntil = Date.now() + NOT_ASKED_MS;
+      logger.warn('The schema registry gives no answer; the ids that it gave before are used.', {
+        why: error.message,
+        remedy: error.remedy,
+      });
+      return before;
+    }
   };
 }

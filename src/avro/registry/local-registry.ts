@@ -1,7 +1,6 @@
 import { HighwaterError } from '../../errors';
-import { incompatible } from './compatibility';
+import { incompatible, isSameSchema, schemaStanding } from './compatibility';
 import { type AvroSchema, FULL_TRANSITIVE, type SchemaRegistry } from './registry';
-import { isSameSchema, schemaStanding } from './schema-standing';
 
 /** One version of a subject, as it is stored. The same id may stand under several subjects. */
 export interface SchemaRow {

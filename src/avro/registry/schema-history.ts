@@ -4,9 +4,8 @@ import { readText } from '../../bytes/read-text';
 import { HighwaterError } from '../../errors';
 import type { Subject } from '../feed-subjects';
 import { fullName, schemaFolder } from '../schemas';
-import { incompatibility, type SchemaVersion } from './compatibility';
+import { incompatibility, isSameSchema, type SchemaVersion } from './compatibility';
 import type { AvroSchema, Incompatibility } from './registry';
-import { isSameSchema } from './schema-standing';
 
 /** The versions of the schemas that come with highwater, `<subject>/<version>.avsc`. What changed: `CHANGELOG.md` beside it. */
 export const historyFolder = path.join(schemaFolder, 'history');

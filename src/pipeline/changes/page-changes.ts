@@ -4,13 +4,22 @@ import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { FeedSession } from '../../log/commit-log';
 import type { PendingState } from '../../state/pending-state';
-import type { Change, ChangeEvents, DeadLetter, Origin, TooLarge, Unfit, VendorRecord } from '../../types';
+import type {
+  Change,
+  ChangeEvents,
+  DeadLetter,
+  Op,
+  Origin,
+  RecordValues,
+  TooLarge,
+  Unfit,
+  VendorRecord,
+} from '../../types';
 import { version } from '../../version';
 import type { Decoded } from '../records/decode';
 import { newDeadLetters } from './dead-letters';
 import type { ImageComparison, Images } from './images';
-import { type PublishedChanges, publishedChanges } from './published-changes';
-import { type Origins, transitionEvents, transitionOrigins } from './transitions';
+import { type TransitionOrigin, transitionEvents, transitionOrigins } from './transitions';
 
 /** What the changes of every page of a feed are made with. */
 export interface ChangeDeps {
@@ -24,6 +33,21 @@ export interface ChangeDeps {
   readonly encoder: { largestRecordBytes(event: ChangeEvents): number };
   /** Called for each record with nothing new but its `updated`. */
   readonly onTouch?: (() => void) | undefined;
+}
+
+/**
+ * What is counted about changes once they are committed. Until then a page waits with this alone: its records would survive
+ * many collections of garbage for the sake of a few numbers.
+ */
+export interface PublishedChanges {
+  readonly count: number;
+  readonly ops: Readonly<Record<Op, number>>;
+  /** How many of each, by the index of the feed's declared transition. */
+  readonly transitions: readonly number[];
+  /** `updated` of those that a poll found, Unix seconds: how long it took to see them. */
+  readonly polledUpdated: readonly number[];
+  /** `extra` of those records, as they are now, that have something in it: what the schema does not say. */
+  readonly extras: readonly RecordValues['extra'][];
 }
 
 /** What will be published about a page. */
@@ -182,7 +206,7 @@ export class PageChanges {
    * The order of the steps must not change: a transition compares the newest of its group before the change with the newest
    * after it.
    */
-  private apply(change: Change, origins: Origins, pending: PendingState): ChangeEvents {
+  private apply(change: Change, origins: readonly TransitionOrigin[], pending: PendingState): ChangeEvents {
     const { origin, observedAtMs, incarnation } = this;
     const { feed, appId } = this.deps;
     const record = (change.afterRecord ?? change.beforeRecord)!;
@@ -223,11 +247,16 @@ function firstSight(record: VendorRecord, op: 'c' | 'r', after: Buffer): Change 
  * Most records have some hundred bytes, and nothing needs to be encoded to know that they fit. An event or a transition repeats parts
  * of the images a few times (in the key, the headers, `changed_fields`), and adds a few KB.
  */
-function isSurelyWithin(maxBytes: number, change: Change, origins: Origins, pending: PendingState): boolean {
+function isSurelyWithin(
+  maxBytes: number,
+  change: Change,
+  origins: readonly TransitionOrigin[],
+  pending: PendingState,
+): boolean {
   if (maxBytes === Number.POSITIVE_INFINITY) return true;
   let imageBytes = (change.before?.length ?? 0) + (change.after?.length ?? 0);
   // A transition also repeats another record: the one that was the newest of the group.
-  for (const origin of origins) if (origin) imageBytes += pending.image(origin.id)!.length;
+  for (const { before } of origins) if (before !== null) imageBytes += pending.image(before.id)!.length;
   return imageBytes * 8 + 64 * 1024 <= maxBytes;
 }
 
@@ -235,4 +264,24 @@ function symbolOf(record: VendorRecord, { symbolField }: Feed): string | null {
   if (symbolField === null) return null;
   const { symbol } = record;
   return symbol === undefined ? (valueAt(record.values, symbolField) as string | null) : symbol;
+}
+
+export function publishedChanges(feed: Feed, events: readonly ChangeEvents[]): PublishedChanges {
+  const ops: Record<Op, number> = { c: 0, u: 0, d: 0, r: 0 };
+  const transitions = feed.transitions.map(() => 0);
+  const polledUpdated: number[] = [];
+  const extras: RecordValues['extra'][] = [];
+  for (const { change, tail, transitions: moved } of events) {
+    ops[change.op]++;
+    for (const { index } of moved) transitions[index]!++;
+    if (tail.source.origin === 'poll') polledUpdated.push(tail.source.updated);
+    if (change.afterRecord !== null && hasMembers(change.afterRecord.values.extra))
+      extras.push(change.afterRecord.values.extra);
+  }
+  return { count: events.length, ops, transitions, polledUpdated, extras };
+}
+
+function hasMembers(extra: RecordValues['extra']): boolean {
+  for (const _ in extra) return true;
+  return false;
 }

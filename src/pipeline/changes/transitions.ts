@@ -1,82 +1,78 @@
 import { valueAt } from '../../avro/path';
-import type {
-  FeedDefinition,
-  FieldTransition,
-  LatestInGroupTransition,
-  TransitionDefinition,
-} from '../../feeds/definition';
+import type { FeedDefinition, LatestInGroupTransition, TransitionDefinition } from '../../feeds/definition';
 import { type GroupIndex, groupOf } from '../../state/group-index';
 import type { Change, EventTail, TransitionEvent, VendorRecord } from '../../types';
 import { equalDecimalText } from './compare';
 
-/** The group indexes as they are, and the record that each id has now: what a transition is computed from. */
+/** The group indexes as they are now, and the record that each id has now. Transitions are computed from these alone. */
 export interface TransitionView {
   readonly groups: readonly GroupIndex[];
   record(id: string): VendorRecord | null;
 }
 
-/** For each declared transition what it moves from, looked up before the change is applied; empty when none can move. */
-export type Origins = readonly (VendorRecord | null)[];
+/** Where a declared transition moves from, looked up before the change is applied. */
+export interface TransitionOrigin {
+  readonly before: VendorRecord | null;
+  /** The record's id, or its group; null if it belongs to no group. */
+  readonly key: string | null;
+}
 
 /**
- * First half, before the change is applied to the pending state: the newest record of the group as it was.
- * Only creates and updates move a transition: what a snapshot reads for the first time is no news.
+ * First half, before the change is applied to the pending state: one origin for each declared transition of the feed. Only creates
+ * and updates move a transition. A record that a snapshot reads for the first time is not news.
  */
-export function transitionOrigins(feed: FeedDefinition, change: Change, view: TransitionView): Origins {
-  if (change.op !== 'c' && change.op !== 'u') return [];
+export function transitionOrigins(
+  feed: FeedDefinition,
+  change: Change,
+  view: TransitionView,
+): readonly TransitionOrigin[] {
+  const { id, op, beforeRecord, afterRecord } = change;
+  if (op !== 'c' && op !== 'u') return [];
   return feed.transitions.map((transition) => {
-    if (transition.kind === 'field') return change.beforeRecord;
-    return newestBeside(transition, change.afterRecord!, view);
+    if (transition.kind === 'field') return { key: id, before: beforeRecord };
+    const key = groupOf(transition, afterRecord);
+    return { key, before: newestOf(transition, key, view) };
   });
 }
 
-/** Second half, after the change is applied: the events for what moved. */
+/** Second half, after the change is applied: the events of the transitions that moved. */
 export function transitionEvents(
   feed: FeedDefinition,
   change: Change,
-  origins: Origins,
+  origins: readonly TransitionOrigin[],
   view: TransitionView,
   tail: EventTail,
 ): readonly TransitionEvent[] {
-  return origins.flatMap((before, index) => {
+  return origins.flatMap((origin, index) => {
     const transition = feed.transitions[index]!;
     const after = change.afterRecord!; // of a create or an update
-    if (!moves(transition, before, after, view)) return [];
-    const key = transition.kind === 'field' ? change.id : groupOf(transition, after)!;
-    return [{ index, key, value: eventValue(transition, before, after, tail) }];
+    if (!moves(transition, origin, after, view)) return [];
+    return [{ index, key: origin.key!, value: eventValue(transition, origin.before, after, tail) }];
   });
 }
 
 function moves(
   transition: TransitionDefinition,
-  before: VendorRecord | null,
+  { before, key }: TransitionOrigin,
   after: VendorRecord,
   view: TransitionView,
 ): boolean {
-  if (transition.kind === 'field') return fieldMoves(transition, before, after);
-  if (newestBeside(transition, after, view)?.id !== after.id) return false;
-  return (
-    before === null ||
-    transition.differs.some(
-      (path) => !equalDecimalText(valueAt(before.values, path), valueAt(after.values, path)),
-    )
-  );
+  if (transition.kind === 'field') return differ([transition.field], before, after);
+  if (newestOf(transition, key, view)?.id !== after.id) return false;
+  return before === null || differ(transition.differs, before, after);
 }
 
-function fieldMoves(transition: FieldTransition, before: VendorRecord | null, after: VendorRecord): boolean {
-  return !equalDecimalText(
-    valueAt(before?.values ?? null, transition.field),
-    valueAt(after.values, transition.field),
-  );
+function differ(paths: readonly string[], before: VendorRecord | null, after: VendorRecord): boolean {
+  const old = before?.values ?? null;
+  return paths.some((path) => !equalDecimalText(valueAt(old, path), valueAt(after.values, path)));
 }
 
-/** The newest of a record's group; null when it belongs to none, or nothing is known of it. */
-function newestBeside(
+/** The newest record of a group; null if there is no group, or nothing is known of it. */
+function newestOf(
   transition: LatestInGroupTransition,
-  record: VendorRecord,
+  group: string | null,
   view: TransitionView,
 ): VendorRecord | null {
-  const group = groupOf(transition, record);
   // Stryker disable next-line ConditionalExpression: no group has this name either
   if (group === null) return null;
   const index = view.groups.find((candidate) => candidate.transition === transition)!;

@@ -6,7 +6,7 @@ import {
   metricTable,
 } from '../../../src/admin/metrics/metric-table';
 import { createMetrics, type Metrics } from '../../../src/admin/metrics/metrics';
-import type { PublishedChanges } from '../../../src/pipeline/changes/published-changes';
+import type { PublishedChanges } from '../../../src/pipeline/changes/page-changes';
 import type { PageReport } from '../../../src/pipeline/poll';
 import type { PublisherEvent } from '../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../src/state/feed-state';

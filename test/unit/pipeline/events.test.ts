@@ -1,4 +1,4 @@
-import { EventHeaders } from '../../../src/pipeline/transaction/headers';
+import { EventHeaders } from '../../../src/pipeline/transaction/encode';
 import type { ChangeEvents, TooLarge } from '../../../src/types';
 import { version } from '../../../src/version';
 import { testFeed } from '../../support/feeds';

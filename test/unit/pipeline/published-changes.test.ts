@@ -1,4 +1,4 @@
-import { publishedChanges } from '../../../src/pipeline/changes/published-changes';
+import { publishedChanges } from '../../../src/pipeline/changes/page-changes';
 import { testFeed } from '../../support/feeds';
 import { testPipeline } from '../../support/pipeline';
 import { insight } from '../../support/records';
