@@ -35,7 +35,7 @@ describe('Dockerfile', () => {
   it('builds with a Node that the package takes', () => {
     const [, major] = /^node:(\d+)\.\d+\.\d+-/.exec(args.NODE_IMAGE!) ?? [];
     expect(Number(major)).toBeGreaterThanOrEqual(Number(/\d+/.exec(manifest.engines.node)![0]));
-    expect([built.from, image.from]).toEqual(['${NODE_IMAGE}', '${RUNTIME}']);
+    expect([built.from, image.from].map((one) => one.slice(2, -1))).toEqual(Object.keys(args).slice(0, 2));
   });
 
   it('pins its base images by digest', () => {
