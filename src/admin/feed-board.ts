@@ -17,7 +17,7 @@ export interface FeedStanding extends LiveKnowledge {
   /** Of the feed, while it is owned. */
   readonly state: FeedState | null;
   /** Of what was read in this process. */
-  readonly drift: Drift | null;
+  readonly drift: Omit<Drift, 'first'> | null;
   /** Of the last page that had changes, ms; null: none in this process. */
   readonly lastChangeMs: number | null;
   /** When the feed's loop last did something, ms of `performance.now()`. */

@@ -8,9 +8,10 @@ import { checkApi } from './doctor/api';
 import { type Check, type Checks, failedBy, ok } from './doctor/check';
 import { checkEmbeddedLog } from './doctor/embedded';
 import { checkSchemas } from './doctor/schemas';
-import { checkStatus, skippedStatus } from './doctor/status';
+import { checkStatus, statusByPublisher } from './doctor/status';
 import { checkGroup, checkLine } from './lines/check-line';
 import { openRegistry } from './log/open-log';
+import { type PublisherView, publisherView } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { progressScreen } from './progress/progress-screen';
 import { wrapped } from './terminal/cells';
@@ -78,7 +79,8 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
   redact = createRedactor(config.secrets);
   try {
     wait();
-    for await (const check of checks(config, signal, screen.logging)) await tell(check);
+    for await (const check of checks(config, signal, screen.logging, () => publisherView(flags, context)))
+      await tell(check);
   } catch (error) {
     if (signal.aborted) return 1;
     throw error;
@@ -99,6 +101,7 @@ async function* checks(
   config: Config,
   signal: AbortSignal,
   logging: Pick<LoggerOptions, 'stream' | 'color'>,
+  view: () => Promise<PublisherView | null>,
 ): Checks {
   const { level } = config.log;
   // A check's line says what is wrong; the log has more at level debug.
@@ -116,7 +119,7 @@ async function* checks(
     yield check;
   }
   if (isReadable) yield* checkStatus(config, logger, signal);
-  else yield* skippedStatus(config);
+  else yield* statusByPublisher(config, await view());
 }
 
 async function* logChecks(config: Config, logger: Logger, signal: AbortSignal): Checks {

@@ -1,14 +1,9 @@
-import { get } from 'node:http';
 import { Command } from 'commander';
 import { addSettings } from '../config/command-options';
 import { httpAddress } from '../config/http-address';
 import { networkReason } from '../net/network-reason';
+import { type Answer, ask } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
-
-/** Shorter than the usual timeout of probes; `/readyz` asks the other instances for two seconds at most. */
-const WITHIN_MS = 5_000;
-/** A publisher's answer is much smaller; another server on this port may send anything. */
-const MOST_CHARACTERS = 100_000;
 
 export function healthcheckCommand(run: RunCommand): Command {
   const command = new Command('healthcheck').option(
@@ -53,26 +48,6 @@ async function askPublisher(flags: Record<string, unknown>, context: CommandCont
       : reasons.map((reason) => `${ill}: ${reason}\n`).join(''),
   );
   return 1;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
-function ask(url: string, signal: AbortSignal): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const late = AbortSignal.timeout(WITHIN_MS);
-    late.addEventListener('abort', () => reject(new Error(`none within ${WITHIN_MS / 1_000} s`)));
-    const request = get(url, { signal: AbortSignal.any([signal, late]), agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part: string) => {
-        text = (text + part).slice(0, MOST_CHARACTERS);
-      });
-      response.on('error', reject).on('end', () => resolve({ status: response.statusCode!, text }));
-    });
-    request.on('error', reject);
-  });
 }
 
 /** Null when a publisher would not answer so. */

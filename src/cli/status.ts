@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { addSettings } from '../config/command-options';
 import { statusTable } from './lines/status-table';
 import { readLog } from './log/open-log';
+import { publisherLines, publisherView } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/option-values';
 import { type FeedStatus, readStatus } from './status/feed-status';
@@ -44,7 +45,20 @@ Examples:
     .action((flags: StatusFlags) => run((context) => showStatus(flags, context)));
 }
 
-function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
+/** Conditions of which the publisher on this machine may know the reason, and the log does not. */
+const UNEXPLAINED = ['no-owner', 'owner-unknown'];
+
+async function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
+  try {
+    return await readStatusOf(flags, context);
+  } catch (error) {
+    const view = flags.json === true ? null : await publisherView(flags, context);
+    if (view !== null) context.note(`The log cannot be read. ${publisherLines(view)}`);
+    throw error;
+  }
+}
+
+function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<number> {
   const isJson = flags.json === true;
   return readLog(flags, 'feeds', context, async (open, config) => {
     if (flags.watch !== undefined) {
@@ -57,6 +71,10 @@ function showStatus(flags: StatusFlags, context: CommandContext): Promise<number
       ? all.map((one) => `${JSON.stringify(one)}\n`).join('')
       : statusTable(all, { nowMs: Date.now(), width: width(), color }) + spaceLine(all);
     await context.print(text);
+    if (!isJson && all.some(({ condition }) => UNEXPLAINED.includes(condition))) {
+      const view = await publisherView(flags, context);
+      if (view !== null) await context.print(publisherLines(view));
+    }
     return all.some(({ behind }) => behind) ? BEHIND : 0;
   });
 }

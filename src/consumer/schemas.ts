@@ -138,6 +138,18 @@ export interface Backfill {
   readonly rows: number;
 }
 
+/** A member that the schema does not have, or not with this type. */
+export interface DriftedMember {
+  /** Dotted, of the vendor's names; the key in `extra`. */
+  readonly path: string;
+  /** Of the first value: null, text, number, boolean, list or object. */
+  readonly type: string;
+  /** The type that the schema has there; null: it does not know the member. */
+  readonly expected: string | null;
+  /** Changes published with it since its owner's process started. */
+  readonly count: number;
+}
+
 /**
  * Stored position of one feed, committed in the same transaction as the changes it covers. Key: the feed's
  * name.
@@ -216,6 +228,13 @@ export interface SourceOffset {
   readonly parked: string | null;
   /** Last error in one line, for people. */
   readonly last_error: string | null;
+  /**
+   * Records that the last reconcile was not shown and kept, since they are more than it deletes unasked. 0:
+   * none.
+   */
+  readonly withheld_deletes: number;
+  /** The first ten members that came otherwise than the schema says, since the owner's process started. */
+  readonly drift: readonly DriftedMember[];
   /** When this was written, Unix milliseconds. */
   readonly ts_ms: number;
 }

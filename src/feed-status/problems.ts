@@ -1,11 +1,12 @@
 import { errorKinds } from '../errors';
 import { counted } from '../format/counted';
 import { durationText } from '../format/durations';
+import type { DriftedMember, SourceOffset } from '../state/source-offset';
 import type { FeedVerdict } from './verdict';
 
 /** Something about a feed that a person has to know or to do. */
 export interface FeedProblem {
-  /** Of the table of errors, or `NO_OWNER`, `OWNER_UNKNOWN`, `BEHIND`, `PAUSED`, `DEAD_LETTERS`. */
+  /** Of the table of errors, or `NO_OWNER`, `OWNER_UNKNOWN`, `BEHIND`, `PAUSED`, `DEAD_LETTERS`, `DELETES_WITHHELD`, `DRIFT`. */
   readonly code: string;
   /** `bad`: the feed stands still until somebody acts. `note`: the feed is well all the same. */
   readonly severity: Severity;
@@ -20,9 +21,12 @@ const severities = ['bad', 'warning', 'note'] as const;
 /** What else a list of problems names. */
 export interface ProblemFacts {
   readonly feed: string;
-  readonly lastCompleteScanMs: number | null;
+  /** Null: nothing is committed, or it is not known. */
+  readonly offset: SourceOffset | null;
   /** Null: not known. */
   readonly deadLetters: number | null;
+  /** Why the latest dead letter could not be published; null: none, or not known. */
+  readonly deadLetterReason?: string | null;
 }
 
 /** All problems of a feed, the worst first. */
@@ -36,9 +40,11 @@ export function problemsOf(verdict: FeedVerdict, facts: ProblemFacts, nowMs: num
     ...(condition === 'behind' && failure === null && !verdict.isBeingRead
       ? [behind(verdict, facts, nowMs)]
       : []),
-    ...(facts.deadLetters === null || facts.deadLetters === 0
+    ...(facts.deadLetters === null || facts.deadLetters === 0 ? [] : [deadLetters(facts, facts.deadLetters)]),
+    ...(facts.offset === null || facts.offset.withheld_deletes === 0
       ? []
-      : [deadLetters(facts.feed, facts.deadLetters)]),
+      : [withheld(facts.feed, facts.offset.withheld_deletes)]),
+    ...(facts.offset === null || facts.offset.drift.length === 0 ? [] : [drift(facts.offset.drift)]),
   ];
   return found.sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
 }
@@ -83,11 +89,8 @@ function paused(feed: string): FeedProblem {
   return { code: 'PAUSED', severity: 'note', what, remedy: `\`highwater resume ${feed}\`` };
 }
 
-function behind(
-  { pollIntervalMs }: FeedVerdict,
-  { lastCompleteScanMs: scanned }: ProblemFacts,
-  nowMs: number,
-): FeedProblem {
+function behind({ pollIntervalMs }: FeedVerdict, { offset }: ProblemFacts, nowMs: number): FeedProblem {
+  const scanned = offset?.last_complete_scan_ms ?? null;
   const since = scanned === null ? 'never' : `${durationText(nowMs - scanned)} ago`;
   return {
     code: 'BEHIND',
@@ -98,11 +101,41 @@ function behind(
   };
 }
 
-function deadLetters(feed: string, count: number): FeedProblem {
+function deadLetters({ feed, deadLetterReason = null }: ProblemFacts, count: number): FeedProblem {
+  const latest = deadLetterReason === null ? '' : ` The latest: ${deadLetterReason}.`;
   return {
     code: 'DEAD_LETTERS',
     severity: 'warning',
-    what: `${counted(count, 'row')} could not be published, and ${count === 1 ? 'is a dead letter' : 'are dead letters'}.`,
+    what: `${counted(count, 'row')} could not be published, and ${count === 1 ? 'is a dead letter' : 'are dead letters'}.${latest}`,
     remedy: `\`highwater dead-letters list ${feed}\` says why; then \`highwater dead-letters retry ${feed}\`.`,
+  };
+}
+
+function withheld(feed: string, count: number): FeedProblem {
+  return {
+    code: 'DELETES_WITHHELD',
+    severity: 'warning',
+    what: `The last reconcile was not shown ${counted(count, 'record')} and kept ${count === 1 ? 'it' : 'them'}: more than it deletes unasked.`,
+    remedy: `Ask the API for a few of them. If they are really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
+  };
+}
+
+/** `cusip (text, 3 changes), prior.rating (list instead of string, 1 change)` */
+export function driftText(members: readonly DriftedMember[]): string {
+  return members
+    .map(({ path, type, expected, count }) => {
+      const is = expected === null ? type : `${type} instead of ${expected}`;
+      return `${path} (${is}, ${counted(count, 'change')})`;
+    })
+    .join(', ');
+}
+
+function drift(members: readonly DriftedMember[]): FeedProblem {
+  return {
+    code: 'DRIFT',
+    severity: 'note',
+    what: `The API sends members that the schema does not have like this: ${driftText(members)}.`,
+    remedy:
+      'Nothing is lost: their values are JSON text in `extra`. A new version of the schema can add a field.',
   };
 }

@@ -44,7 +44,7 @@ export async function storedOffsets(
 }
 
 /**
- * How many dead letters each feed keeps, by the feed's name.
+ * The dead letters that each feed keeps, by the feed's name.
  * @param most records that are read; null: there are more
  * @throws HighwaterError KAFKA_*, LOG_*
  */
@@ -54,21 +54,29 @@ export async function storedDeadLetters(
   { commitLog }: Pick<StoredDeps, 'commitLog'>,
   signal: AbortSignal,
   most = Number.POSITIVE_INFINITY,
-): Promise<ReadonlyMap<string, number> | null> {
+): Promise<ReadonlyMap<string, KeptLetters> | null> {
   const topicOf = (feed: Feed): string => feedTopics(feed, topicPrefix).deadLetters.name;
-  const kept = new Map(feeds.map((feed) => [topicOf(feed), new Set<string>()]));
+  const kept = new Map(feeds.map((feed) => [topicOf(feed), new Map<string, LogRecord>()]));
   const topics = [...kept.keys()].filter((topic) => names.has(topic));
   let read = 0;
   if (topics.length > 0) {
-    for await (const { topic, key, value } of commitLog.read(topics, {
-      fromBeginning: true,
-      follow: false,
-      signal,
-    })) {
-      if (value === null) kept.get(topic)!.delete(key);
-      else kept.get(topic)!.add(key);
+    for await (const record of commitLog.read(topics, { fromBeginning: true, follow: false, signal })) {
+      const letters = kept.get(record.topic)!;
+      letters.delete(record.key);
+      if (record.value !== null) letters.set(record.key, record);
       if (++read > most) return null;
     }
   }
-  return new Map(feeds.map((feed) => [feed.name, kept.get(topicOf(feed))!.size]));
+  return new Map(
+    feeds.map((feed) => {
+      const letters = kept.get(topicOf(feed))!;
+      return [feed.name, { count: letters.size, latest: [...letters.values()].at(-1) ?? null }];
+    }),
+  );
+}
+
+export interface KeptLetters {
+  readonly count: number;
+  /** The one that was written last; null: there is none. */
+  readonly latest: LogRecord | null;
 }

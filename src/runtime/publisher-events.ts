@@ -16,7 +16,7 @@ export type PublisherEvent =
       readonly kind: 'acquired';
       readonly feed: string;
       readonly state: FeedState;
-      readonly drift: Drift;
+      readonly drift: Omit<Drift, 'first'>;
     }
   | { readonly kind: 'released'; readonly feed: string }
   /** A page is committed, or needed no commit. */

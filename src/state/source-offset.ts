@@ -30,12 +30,23 @@ export interface SourceOffset {
   readonly paused: boolean;
   readonly parked: string | null;
   readonly last_error: string | null;
+  readonly withheld_deletes: number;
+  readonly drift: readonly DriftedMember[];
   readonly ts_ms: number;
 }
 
 /** Short and random: event ids never repeat. */
 export function newIncarnation(): string {
   return randomBytes(4).toString('hex');
+}
+
+/** A member that the API sends otherwise than the schema says. */
+export interface DriftedMember {
+  readonly path: string;
+  readonly type: string;
+  /** Null: the schema does not know it. */
+  readonly expected: string | null;
+  readonly count: number;
 }
 
 /** A backfill that has begun and not reached its end. Dates are calendar dates, `next_second` is in Unix seconds. */
@@ -80,6 +91,8 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     paused: false,
     parked: null,
     last_error: null,
+    withheld_deletes: 0,
+    drift: [],
     ts_ms: 0,
   };
 }

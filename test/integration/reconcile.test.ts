@@ -158,10 +158,15 @@ it('deletes nothing above the share of the feed, but as many as an operator allo
   await start(50);
   for (const key of keys().slice(0, 15)) api.stores.ipos.remove(key);
 
+  const withheld = () => publisher.owned().deps.state.offset.withheld_deletes;
+  expect(await reconciled({ dryRun: true })).toMatchObject({ missing: 15, why: 'too-many' });
+  expect(withheld()).toBe(0);
   expect(await reconciled()).toMatchObject({ deleted: 0, missing: 15, why: 'too-many' });
+  expect(withheld()).toBe(15);
   expect(await reconciled({ allowDeletes: 14 })).toMatchObject({ deleted: 0, why: 'too-many' });
   expect(await news()).toStrictEqual([]);
   expect(await reconciled({ allowDeletes: 15 })).toMatchObject({ deleted: 15, missing: 0 });
+  expect(withheld()).toBe(0);
   api.stores.ipos.remove(keys()[0]!);
   expect(await reconciled({ allowDeletes: 0 })).toMatchObject({ deleted: 0, why: 'too-many' });
 });

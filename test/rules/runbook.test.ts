@@ -109,7 +109,8 @@ it('`status` has the states that the documents may show', () => {
   const refused = { ...complete, parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: no' };
   const state = (stored: SourceOffset, owner: string | null, nowMs: number) => {
     const feed = { name: 'ipos', pollIntervalMs: 1 };
-    const status = feedStatus(feed, { offset: stored, owner, deadLetters: 0, api: null, space: null }, nowMs);
+    const known = { offset: stored, owner, deadLetters: 0, deadLetterReason: null, api: null, space: null };
+    const status = feedStatus(feed, known, nowMs);
     const [, row = ''] = statusTable([status], { nowMs, width: 200, color: false }).split('\n');
     return row.split(/ {2,}/)[1];
   };

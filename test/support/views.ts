@@ -36,6 +36,7 @@ export function aFeed(feed: string, given: Partial<FeedView> = {}): FeedView {
     errors: [],
     deadLetters: 0,
     driftedPaths: 0,
+    drift: '',
     ...given,
   };
 }

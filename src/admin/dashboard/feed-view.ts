@@ -1,5 +1,5 @@
 import { type ErrorCode, errorKinds, summaryOf } from '../../errors';
-import { type FeedProblem, problemsOf, withoutFeedName } from '../../feed-status/problems';
+import { driftText, type FeedProblem, problemsOf, withoutFeedName } from '../../feed-status/problems';
 import { verdictOf } from '../../feed-status/verdict';
 import type { Redact } from '../../secrets/redaction';
 import type { SourceOffset } from '../../state/source-offset';
@@ -33,7 +33,7 @@ export function feedView(facts: FeedFacts): FeedView {
   const { condition, reason, isBeingRead, pollIntervalMs } = verdict;
   const lastCompleteScanMs = offset?.last_complete_scan_ms ?? null;
   const deadLetters = state === null ? facts.storedLetters : state.deadLetterCount;
-  const problems = problemsOf(verdict, { feed: name, lastCompleteScanMs, deadLetters }, nowMs);
+  const problems = problemsOf(verdict, { feed: name, offset, deadLetters }, nowMs);
   const { changesPerMinute, requestsLastMinute, retriesLastMinute } = counts;
   return {
     feed: name,
@@ -58,7 +58,8 @@ export function feedView(facts: FeedFacts): FeedView {
       lasts: error.lasts && failure !== null,
     })),
     deadLetters,
-    driftedPaths: drift?.found().paths.length ?? 0,
+    drift: redact(driftText(offset?.drift ?? [])),
+    driftedPaths: drift?.found().paths.length ?? offset?.drift.length ?? 0,
   };
 }
 

@@ -89,7 +89,7 @@ function watchFeed(feed: Feed, deps: OthersFeedsDeps): WatchedFeed {
   async function countLetters(): Promise<void> {
     const names = await topicNames();
     const counts = await storedDeadLetters(stored, names, { commitLog: log }, signal, MOST_LETTERS);
-    known.letters = counts?.get(feed.name) ?? null;
+    known.letters = counts?.get(feed.name)?.count ?? null;
   }
 
   const unread = (error: unknown): void =>

@@ -58,6 +58,8 @@ export interface FeedView {
   readonly deadLetters: number | null;
   /** Members of records that the schema does not have so. */
   readonly driftedPaths: number;
+  /** The first of them, for people; empty when there are none. */
+  readonly drift: string;
 }
 
 /** What went wrong, and what to do, of the table of error codes. */

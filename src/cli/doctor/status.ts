@@ -6,6 +6,7 @@ import { errorKinds, type HighwaterError } from '../../errors';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import { type OpenLog, openLog } from '../log/open-log';
+import type { PublisherView } from '../process/ask-publisher';
 import type { FeedStatus } from '../status/feed-status';
 import { readStatus } from '../status/feed-status';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
@@ -61,8 +62,15 @@ async function checkImages(
   return failed(subjectOf(name), found, errorKinds.STATE_DAMAGED.remedy, 'STATE_DAMAGED');
 }
 
-export function skippedStatus({ feeds }: Config): Check[] {
-  return feeds.map(({ name }) => skipped(subjectOf(name), 'the log cannot be read'));
+/** Without the log: what the publisher on this machine says of the feeds. @param view null: it says nothing */
+export function statusByPublisher({ feeds }: Config, view: PublisherView | null): Check[] {
+  return feeds.map(({ name }) => {
+    if (!view?.feeds.includes(name)) return skipped(subjectOf(name), 'the log cannot be read');
+    const reason = view.unready.get(name);
+    if (reason === undefined) return ok(subjectOf(name), `up to date, says ${view.url}`);
+    const remedy = 'Fix the log first. `highwater explain CODE` says more about the code.';
+    return warning(subjectOf(name), `${reason}, says ${view.url}`, remedy);
+  });
 }
 
 const nothing = 'nothing is committed yet';

@@ -1,8 +1,10 @@
 import { unlessAborted } from '../../async/wait';
+import type { DeadLetterValue } from '../../avro/codec/feed-codec';
+import { recordDecoder } from '../../avro/codec/record-decoder';
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import { type FeedProblem, problemsOf } from '../../feed-status/problems';
-import { storedDeadLetters, storedOffsets } from '../../feed-status/stored';
+import { type KeptLetters, storedDeadLetters, storedOffsets } from '../../feed-status/stored';
 import { type FeedCondition, verdictOf } from '../../feed-status/verdict';
 import type { Feed } from '../../feeds/feed';
 import type { LogSpace } from '../../log/local/file/reader-connection';
@@ -59,6 +61,8 @@ export interface KnownOfFeed {
   readonly offset: SourceOffset | null;
   readonly owner: string | null;
   readonly deadLetters: number;
+  /** Of the latest dead letter; null: there is none, or it cannot be decoded. */
+  readonly deadLetterReason: string | null;
   readonly api: string | null;
   /** Null on Kafka. */
   readonly space: LogSpace | null;
@@ -66,7 +70,7 @@ export interface KnownOfFeed {
 
 export function feedStatus(
   feed: Pick<Feed, 'name' | 'pollIntervalMs'>,
-  { offset, owner, deadLetters, api, space }: KnownOfFeed,
+  { offset, owner, deadLetters, deadLetterReason, api, space }: KnownOfFeed,
   nowMs: number,
 ): FeedStatus {
   const { name } = feed;
@@ -96,7 +100,7 @@ export function feedStatus(
     condition: verdict.condition,
     reason: verdict.reason,
     being_read: verdict.isBeingRead,
-    problems: problemsOf(verdict, { feed: name, lastCompleteScanMs: scanned, deadLetters }, nowMs),
+    problems: problemsOf(verdict, { feed: name, offset, deadLetters, deadLetterReason }, nowMs),
     api,
     log_bytes: space?.total ?? null,
     log_free_bytes: space?.free ?? null,
@@ -126,10 +130,31 @@ export async function readStatus(
   signal.throwIfAborted();
   const space = open.space?.() ?? null;
   const now = Date.now();
+  const reasons = await latestReasons(letters, open);
   return config.feeds.map((feed) => {
-    const offset = offsets.get(feed.name) ?? null;
-    const owner = owners.get(feed.name) ?? null;
-    const deadLetters = letters?.get(feed.name) ?? 0;
-    return feedStatus(feed, { offset, owner, deadLetters, api: feed.apiUrl ?? config.apiUrl, space }, now);
+    const known: KnownOfFeed = {
+      offset: offsets.get(feed.name) ?? null,
+      owner: owners.get(feed.name) ?? null,
+      deadLetters: letters?.get(feed.name)?.count ?? 0,
+      deadLetterReason: reasons.get(feed.name) ?? null,
+      api: feed.apiUrl ?? config.apiUrl,
+      space,
+    };
+    return feedStatus(feed, known, now);
   });
+}
+
+/** Why the latest dead letter of each feed could not be published. A letter that cannot be decoded has none here. */
+async function latestReasons(
+  letters: ReadonlyMap<string, KeptLetters> | null,
+  { registry }: OpenLog,
+): Promise<ReadonlyMap<string, string>> {
+  const decode = recordDecoder(registry);
+  const reasons = new Map<string, string>();
+  for (const [feed, { latest }] of letters ?? []) {
+    if (latest === null) continue;
+    const letter = await decode(latest).catch(() => null);
+    if (letter !== null) reasons.set(feed, (letter.value as DeadLetterValue).reason);
+  }
+  return reasons;
 }

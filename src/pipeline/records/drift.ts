@@ -9,6 +9,8 @@ export interface Drift {
   /** Notes the `extra` of a published record. */
   note(extra: RecordValues['extra'], schema: RecordSchema): void;
   found(): DriftReport;
+  /** The first members that were met, for the source offset. */
+  first(): readonly DriftedPath[];
 }
 
 export interface DriftReport {
@@ -34,6 +36,8 @@ export type JsonType = 'null' | 'text' | 'number' | 'boolean' | 'list' | 'object
 /** A vendor may use ids as names of members, so further paths are counted together. */
 const MOST_PATHS = 100;
 const LONGEST_PATH = 200;
+/** A source offset is written with every commit. */
+const STORED_PATHS = 10;
 /** As `decode.ts` names the items of lists and maps. */
 const PLACES = /\[(\d+|"(?:[^"\\]|\\.)*")\]/g;
 
@@ -91,6 +95,7 @@ export function createDrift(
         else met.count++;
       }
     },
+    first: () => (known.size === 0 ? [] : [...known.values()].slice(0, STORED_PATHS)),
     found: () => ({ paths: [...known.values()].map((path) => ({ ...path })), others }),
   };
 }

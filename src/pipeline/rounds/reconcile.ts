@@ -115,8 +115,10 @@ export async function reconcile(
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
-    if (candidates.length > (allowDeletes ?? feed.deleteShare * (await inScope(deps))))
+    if (candidates.length > (allowDeletes ?? feed.deleteShare * (await inScope(deps)))) {
+      if (!options.dryRun) await movePosition(deps, { withheld_deletes: candidates.length });
       return withheld('too-many');
+    }
 
     const probe = await absenceProbe(deps, candidates, signal);
     let deleted = 0;
@@ -238,6 +240,6 @@ async function ended(
   { dryRun }: ReconcileOptions,
   result: ReconcileResult,
 ): Promise<ReconcileResult> {
-  if (!dryRun) await movePosition(deps, { last_reconcile_ms: Date.now() });
+  if (!dryRun) await movePosition(deps, { last_reconcile_ms: Date.now(), withheld_deletes: 0 });
   return result;
 }

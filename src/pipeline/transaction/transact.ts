@@ -11,12 +11,14 @@ import {
 import type { FeedState } from '../../state/feed-state';
 import type { PendingState } from '../../state/pending-state';
 import type { SourceOffset } from '../../state/source-offset';
+import type { Drift } from '../records/drift';
 
 export interface TransactionDeps {
   readonly feed: Feed;
   readonly session: FeedSession;
   readonly topics: FeedTopics;
   readonly codec: FeedCodec;
+  readonly drift: Pick<Drift, 'first'>;
   /** Name of this instance, for people. */
   readonly instance: string;
 }
@@ -74,7 +76,7 @@ export async function movePosition(
 
 /** Moves the pending offset to the state that the transaction commits. */
 function moveOffset(
-  { feed, session, instance }: TransactionDeps,
+  { feed, session, instance, drift }: TransactionDeps,
   pending: PendingState,
   observedAtMs: number,
 ): BatchPosition {
@@ -89,6 +91,7 @@ function moveOffset(
     record_count: recordCount,
     partition_counts: partitionCounts,
     poll_interval_ms: feed.pollIntervalMs,
+    drift: drift.first(),
     ts_ms: observedAtMs,
   });
   return { incarnation, ownerEpoch, commit };

@@ -37,6 +37,7 @@ export async function lookAtWorstCases(
       records: Number.MAX_SAFE_INTEGER,
       deadLetters: Number.MAX_SAFE_INTEGER,
       driftedPaths: 100,
+      drift: 'a'.repeat(10_000),
       mark: -1,
       lastCompleteScanMs: 0,
       pollIntervalMs: 86_400_000,

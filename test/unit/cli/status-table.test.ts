@@ -33,7 +33,7 @@ function table(all: readonly Row[], width = Number.POSITIVE_INFINITY, color = fa
   const rows = all.map(({ owner = 'host:4711', deadLetters = 0, api = 'https://api.example', ...change }) => {
     const offset: SourceOffset = { ...fine, ...change };
     const feed = { name: offset.feed, pollIntervalMs: 1 };
-    return feedStatus(feed, { offset, owner, deadLetters, api, space: null }, nowMs);
+    return feedStatus(feed, { offset, owner, deadLetters, deadLetterReason: null, api, space: null }, nowMs);
   });
   return statusTable(rows, { nowMs, width, color });
 }

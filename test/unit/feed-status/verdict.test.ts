@@ -147,10 +147,33 @@ it('a publisher counts in its own intervals, though an earlier owner has stored 
 });
 
 describe('the problems of a feed', () => {
+  const offset = { ...firstSourceOffset('ipos', 'abcd', ''), last_complete_scan_ms: NOW - 600_000 };
   const codes = (verdict: ReturnType<typeof own>, deadLetters: number | null = 0) =>
-    problemsOf(verdict, { feed: 'ipos', lastCompleteScanMs: NOW - 600_000, deadLetters }, NOW).map(
+    problemsOf(verdict, { feed: 'ipos', offset, deadLetters }, NOW).map(
       ({ code, severity }) => `${severity} ${code}`,
     );
+
+  it('names the reason of the latest dead letter, the deletes that were withheld, and members that drifted', () => {
+    const drift = [
+      { path: 'cusip', type: 'text', expected: null, count: 3 },
+      { path: 'prior.rating', type: 'list', expected: 'string', count: 1 },
+    ];
+    const facts = { feed: 'ipos', offset: { ...offset, withheld_deletes: 60, drift } };
+    const letters = { deadLetters: 2, deadLetterReason: 'the record has no usable id (missing)' };
+    const found = problemsOf(own(), { ...facts, ...letters }, NOW);
+    expect(found.map(({ code, severity }) => `${severity} ${code}`)).toEqual([
+      'warning DEAD_LETTERS',
+      'warning DELETES_WITHHELD',
+      'note DRIFT',
+    ]);
+    const [deadLetters, withheld, drifted] = found;
+    expect(deadLetters!.what).toContain('The latest: the record has no usable id (missing).');
+    expect(withheld!.what).toContain('60 records');
+    expect(withheld!.remedy).toContain('`highwater reconcile ipos --allow-deletes 60`');
+    expect(drifted!.what).toContain(
+      'cusip (text, 3 changes), prior.rating (list instead of string, 1 change)',
+    );
+  });
 
   it.each([
     ['is up to date', own(), []],
@@ -180,7 +203,7 @@ describe('the problems of a feed', () => {
 
   it('say what happened and what to do, without the name of the feed', () => {
     const stored = { parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: ipos: answered 401' };
-    const facts = { feed: 'ipos', lastCompleteScanMs: NOW - 600_000, deadLetters: 2 };
+    const facts = { feed: 'ipos', offset, deadLetters: 2 };
     expect(problemsOf(own(stored), facts, NOW)).toEqual([
       {
         code: 'SOURCE_UNAUTHORIZED',
@@ -223,11 +246,7 @@ it('a feed with a condition that is ready has no problem but notes and dead lett
   fc.assert(
     fc.property(knowledge, (known) => {
       const verdict = verdictOf(known, NOW);
-      const facts = {
-        feed: 'ipos',
-        lastCompleteScanMs: known.offset?.last_complete_scan_ms ?? null,
-        deadLetters: 0,
-      };
+      const facts = { feed: 'ipos', offset: known.offset, deadLetters: 0 };
       const severities = problemsOf(verdict, facts, NOW).map(({ severity }) => severity);
       if (verdict.ready) expect(severities.filter((one) => one !== 'note')).toStrictEqual([]);
       else if (!verdict.isBeingRead && verdict.condition !== 'restoring')

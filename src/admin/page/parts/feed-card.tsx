@@ -97,7 +97,7 @@ function Scan({ feed, nowMs, when }: Omit<FeedCardProps, 'lostMs'> & { readonly 
 }
 
 function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When }) {
-  const { records, mark, requests, deadLetters, driftedPaths, isOwn } = feed;
+  const { records, mark, requests, deadLetters, driftedPaths, drift, isOwn } = feed;
   const { lastMinute, allowedPerMinute, retriesLastMinute } = requests;
   return (
     <dl class="figures">
@@ -127,7 +127,7 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
         name="Drift"
         value={driftedPaths > 0 ? counted(driftedPaths, 'path') : isOwn ? 'none' : '–'}
         isOdd={driftedPaths > 0}
-        title="Members of records that the schema does not have so; they are published in extra"
+        title={`Members that the schema does not have like this, published in extra${drift && `: ${drift}`}`}
       />
       <Figure
         name="Retries / min"

@@ -6,7 +6,7 @@ interface Found extends ProblemView {
 }
 
 /** Not of the table of errors: what to do is all there is to say. */
-const conditions = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND', 'DEAD_LETTERS'];
+const conditions = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND', 'DEAD_LETTERS', 'DELETES_WITHHELD'];
 
 /** The problems that only a person can fix, with what to do. */
 export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {

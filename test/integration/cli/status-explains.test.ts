@@ -1,0 +1,78 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
+import { freePort } from '../../../tools/servers/ports';
+import { commandLine, commandLineHere } from '../../support/cli';
+import { tempFolder } from '../../support/temp-folder';
+import { until } from '../../support/until';
+
+const cli = commandLine();
+const here = commandLineHere();
+const folder = tempFolder();
+let simulator: Simulator | undefined;
+afterEach(() => simulator?.stop());
+
+async function api(): Promise<Readonly<Record<string, string>>> {
+  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 20 }, tokens: ['T0KEN'] });
+  return {
+    HIGHWATER_API_URL: simulator.url,
+    HIGHWATER_API_TOKEN: 'T0KEN',
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+    HIGHWATER_POLL_INTERVAL: '1s',
+  };
+}
+
+/** What a command printed, and its exit code. */
+async function said(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const command = here(args, { cwd: folder(), env });
+  const { code } = await command.ended();
+  return { code, text: command.stdout() + command.stderr() };
+}
+
+it('status names the members that drifted with their counts, and why the latest row became a dead letter', async () => {
+  const env = await api();
+  simulator!.behave({ drift: { members: 1, types: 1, withoutId: 0.5 } });
+  for (const key of [...simulator!.stores.ipos.keys()]) {
+    const { updated: _, ...record } = simulator!.stores.ipos.get(key)!;
+    simulator!.stores.ipos.upsert(record as never);
+  }
+  const publisher = cli(['run', '--feeds', 'ipos'], { cwd: folder(), env });
+  await publisher.sees(/first snapshot complete/, 'stderr');
+  // Members that drifted are committed with the position after them.
+  await until(async () => (await said(['status', '--feeds', 'ipos'], env)).text.includes('cusip'));
+  const { text } = await said(['status', '--feeds', 'ipos'], env);
+  expect(text).toMatch(/cusip \(text, \d+ changes?\)/);
+  expect(text).toMatch(/insider_lockup_days \(text instead of \w+, \d+ changes?\)/);
+  expect(text).toContain('The latest: the record has no usable id');
+  const json = await said(['status', '--feeds', 'ipos', '--json'], env);
+  const { problems } = JSON.parse(json.text) as { readonly problems: readonly { readonly code: string }[] };
+  expect(problems.map(({ code }) => code)).toEqual(expect.arrayContaining(['DEAD_LETTERS', 'DRIFT']));
+});
+
+it('status and doctor show what the publisher says of its feeds when the log cannot be read', async () => {
+  const env = {
+    ...(await api()),
+    HIGHWATER_API_TOKEN: 'wrong',
+    HIGHWATER_HTTP_PORT: String(await freePort()),
+  };
+  const publisher = cli(['run'], { cwd: folder(), env });
+  await publisher.sees(/SOURCE_UNAUTHORIZED/, 'stderr');
+  const damaged = path.join(folder(), 'damaged');
+  mkdirSync(damaged);
+  writeFileSync(path.join(damaged, 'highwater.db'), 'no log'.repeat(2_000));
+  const broken = { ...env, HIGHWATER_DATA_DIR: damaged };
+  const parked = 'parked by SOURCE_UNAUTHORIZED, tried again slowly';
+
+  await until(async () => (await said(['status'], broken)).text.split(parked).length === 4);
+  const status = await said(['status'], broken);
+  expect(status.code).toBe(1);
+  expect(status.text).toContain('The log cannot be read. The publisher on this machine says');
+  expect(status.text).toMatch(/LOG_CORRUPT/);
+  const doctor = await said(['doctor'], broken);
+  expect(doctor.text).toContain(parked);
+
+  publisher.signal('SIGTERM');
+  await publisher.ended();
+  // Nobody answers any more: the error stays as it is.
+  expect((await said(['status'], broken)).text).not.toContain('publisher on this machine');
+});
