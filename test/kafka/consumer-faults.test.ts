@@ -3,7 +3,7 @@ import { Kafka, logLevel, type Producer } from 'kafkajs';
 import type { ConsumerLog } from '../../src/log/consumer-log';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { leaderlessNotes } from '../../src/log/kafka/reader/leaderless';
+import { LeaderlessNotes } from '../../src/log/kafka/reader/leaderless';
 import { read } from '../../src/log/kafka/reader/read';
 import { tearMessages } from '../faults/torn-messages';
 import { createTopics } from '../support/create-topics';
@@ -208,7 +208,7 @@ it('a bounded read counts as the end only what stays empty, however long the cal
       kafkaClient(config, 'reader', quietLogger()),
       [topic()],
       { follow: false, fromBeginning: true, signal: never },
-      { closing: never, logger: quietLogger(), notes: leaderlessNotes(quietLogger()) },
+      { closing: never, logger: quietLogger(), notes: new LeaderlessNotes(quietLogger()) },
     );
     const seen: unknown[] = [];
     for await (const { value } of records) {

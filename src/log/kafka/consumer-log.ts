@@ -1,5 +1,6 @@
 import { joinSignals } from '../../async/wait';
 import { HighwaterError } from '../../errors';
+import type { LogRecord } from '../commit-log';
 import type { ConsumerLog, GroupMember } from '../consumer-log';
 import { kafkaClient } from './connection/client';
 import { joinConsumerGroup } from './consumer/consumer-group';
@@ -13,61 +14,44 @@ import { appender } from './shared-topics';
 export type KafkaConsumerLogOptions = Omit<KafkaLogOptions, 'limits'>;
 
 /** Kafka's topics for consumers. Opens no connection before the first call that needs one. */
-export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): ConsumerLog {
-  const { appId, logger } = options;
-  const target = options.kafka;
+export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaConsumerLogOptions): ConsumerLog {
   const kafka = kafkaClient(target, appId, logger);
   const closing = new AbortController();
   const shared = appender({ kafka, cluster: target, closing: closing.signal });
   const members = new Set<GroupMember>();
   const deps: ReadingDeps = { kafka, target, logger };
 
-  function assertOpen(): void {
-    if (closing.signal.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
+  /** A signal that also ends with the log. @throws HighwaterError LOG_CLOSED */
+  function joined(signal: AbortSignal): ReturnType<typeof joinSignals> {
+    closing.signal.throwIfAborted();
+    return joinSignals([signal, closing.signal]);
   }
 
-  /** Runs work that ends when the log is closed. */
-  async function unlessClosed<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
-    assertOpen();
-    const either = joinSignals([signal, closing.signal]);
+  async function ask<T>(signal: AbortSignal, question: (either: AbortSignal) => Promise<T>): Promise<T> {
+    const either = joined(signal);
+    return question(either.signal).finally(either.leave);
+  }
+
+  async function* read(
+    signal: AbortSignal,
+    records: (either: AbortSignal) => AsyncIterable<LogRecord>,
+  ): AsyncGenerator<LogRecord> {
+    const either = joined(signal);
     try {
-      return await work(either.signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      assertOpen();
-      throw error;
+      yield* records(either.signal);
     } finally {
       either.leave();
     }
   }
 
   return {
-    ends: (topic, at, signal) => unlessClosed(signal, (either) => topicEnds(topic, at, either, deps)),
-    endsWithId: (topic, signal) => unlessClosed(signal, (either) => endsWithId(topic, either, deps)),
-    async *load(topic, signal) {
-      assertOpen();
-      const either = joinSignals([signal, closing.signal]);
-      try {
-        yield* load(topic, either.signal, deps);
-      } catch (error) {
-        signal.throwIfAborted();
-        assertOpen();
-        throw error;
-      } finally {
-        either.leave();
-      }
-    },
-    async *follow(topic, from, signal, topicId = null) {
-      assertOpen();
-      const either = joinSignals([signal, closing.signal]);
-      try {
-        yield* follow(topic, from, either.signal, topicId, deps);
-      } finally {
-        either.leave();
-      }
-    },
+    ends: (topic, at, signal) => ask(signal, (either) => topicEnds(topic, at, either, deps)),
+    endsWithId: (topic, signal) => ask(signal, (either) => endsWithId(topic, either, deps)),
+    load: (topic, signal) => read(signal, (either) => load(topic, either, deps)),
+    follow: (topic, from, signal, topicId = null) =>
+      read(signal, (either) => follow(topic, from, either, topicId, deps)),
     joinGroup(group) {
-      assertOpen();
+      closing.signal.throwIfAborted();
       const member = joinConsumerGroup(group, deps);
       members.add(member);
       const left = () => member.leave().then(() => members.delete(member));
@@ -76,7 +60,7 @@ export function openKafkaConsumerLog(options: KafkaConsumerLogOptions): Consumer
     },
     append: shared.append,
     async close() {
-      closing.abort();
+      closing.abort(new HighwaterError('LOG_CLOSED', 'the log was closed'));
       await Promise.all([...members].map((member) => member.leave()));
       await shared.close();
     },

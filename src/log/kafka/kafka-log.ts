@@ -14,7 +14,7 @@ import { isRefusedProducer, kafkaFailure } from './connection/kafka-failure';
 import { groupOwners } from './group/examine-group';
 import { groupMembership, ownersGroup, SESSION_TIMEOUT_MS } from './group/membership';
 import { openSession, type SessionLimits } from './ownership/session';
-import { leaderlessNotes } from './reader/leaderless';
+import { LeaderlessNotes } from './reader/leaderless';
 import { read, topicNames } from './reader/read';
 import { appender } from './shared-topics';
 
@@ -41,7 +41,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const kafka = kafkaClient(options.kafka, appId, logger);
   const closing = new AbortController();
   const shared = appender({ kafka, cluster: options.kafka, closing: closing.signal });
-  const notes = leaderlessNotes(logger);
+  const notes = new LeaderlessNotes(logger);
   const sessions = new Set<FeedSession>();
   const memberships = new Set<Membership>();
   /** By feed: the acquisition that began last. Never rejects. */
@@ -93,10 +93,6 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     }
   }
 
-  function assertOpen(): void {
-    if (closing.signal.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
-  }
-
   return {
     join(feeds, joinOptions) {
       const offsets = new Map(feeds.map(({ feed, sourceOffset }) => [feed, sourceOffset.name]));
@@ -114,7 +110,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     },
     async acquire(topics, signal, grant) {
       signal.throwIfAborted();
-      assertOpen();
+      closing.signal.throwIfAborted();
       // An acquisition that was given up and still runs would fence this one.
       await unlessAborted(acquiring.get(topics.feed) ?? Promise.resolve(), signal);
       const session = acquire(topics, signal, grant);
@@ -146,25 +142,17 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     read: (topics, readOptions) =>
       read(kafka, topics, readOptions, { closing: closing.signal, logger, notes }),
     async owners(feeds, signal) {
-      assertOpen();
-      const found = await groupOwners(kafka, groupId, signal).catch((error: unknown) => {
-        signal.throwIfAborted();
-        throw kafkaFailure(error, `asking who is in the group ${groupId}`, {
-          operation: 'DESCRIBE',
-          topics: [],
-          groupId,
-          cluster: options.kafka,
-        });
-      });
+      closing.signal.throwIfAborted();
+      const found = await groupOwners({ kafka, cluster: options.kafka, groupId, signal });
       return new Map([...found].filter(([feed]) => feeds.includes(feed)));
     },
     async topicNames() {
-      assertOpen();
+      closing.signal.throwIfAborted();
       return topicNames(kafka);
     },
     async close() {
       if (closing.signal.aborted) return;
-      closing.abort();
+      closing.abort(new HighwaterError('LOG_CLOSED', 'the log was closed'));
       await Promise.all([shared.close(), ...[...sessions].map((session) => session.release())]);
       await Promise.all([...memberships].map((membership) => membership.leave()));
     },

@@ -1,6 +1,5 @@
 import { type Kafka, Partitioners, type Producer } from 'kafkajs';
 import { joinSignals, unlessAborted } from '../../async/wait';
-import { HighwaterError } from '../../errors';
 import type { ProducerRecord, SharedTopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
@@ -13,7 +12,7 @@ export interface AppenderDeps {
   readonly kafka: Kafka;
   /** For the commands in errors. */
   readonly cluster: CommandTarget;
-  /** Aborted when the log is closed. */
+  /** Aborted with LOG_CLOSED when the log is closed. */
   readonly closing: AbortSignal;
 }
 
@@ -34,14 +33,6 @@ export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
   /** Calls run one after another, so that the records of a key keep their order. */
   let last: Promise<void> = Promise.resolve();
 
-  async function layoutOf(spec: SharedTopicSpec, signal: AbortSignal): Promise<TopicLayout> {
-    const known = layouts.get(spec.name);
-    if (known !== undefined) return known;
-    const found = await prepareSharedTopic(spec, { kafka, cluster, signal });
-    layouts.set(spec.name, found);
-    return found;
-  }
-
   async function connected(): Promise<Producer> {
     if (producer !== null) return producer;
     const fresh = kafka.producer({
@@ -57,21 +48,18 @@ export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
     return fresh;
   }
 
-  function assertOpen(): void {
-    if (closing.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
-  }
-
   async function write(
     spec: SharedTopicSpec,
     records: readonly ProducerRecord[],
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted();
-    const { partitions } = await layoutOf(spec, signal);
+    const layout = layouts.get(spec.name) ?? (await prepareSharedTopic(spec, { kafka, cluster, signal }));
+    layouts.set(spec.name, layout);
     const using = await connected();
     // One by one: there are few of them, and a broker limits the size of a batch.
     for (const { topic, key, value, headers, timestamp } of records) {
-      const partition = partitionOf(key, partitions);
+      const partition = partitionOf(key, layout.partitions);
       const messages = [{ key, value, headers, partition, timestamp: String(timestamp) }];
       await using.send({ topic, messages, acks: -1 });
     }
@@ -80,7 +68,6 @@ export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
   return {
     append(spec, records, signal) {
       const written = last.then(async () => {
-        assertOpen();
         const either = joinSignals([signal, closing]);
         try {
           await unlessAborted(write(spec, records, either.signal), either.signal);
@@ -89,8 +76,7 @@ export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
           producer = null;
           // The topic may have been deleted or changed.
           layouts.delete(spec.name);
-          signal.throwIfAborted();
-          assertOpen();
+          either.signal.throwIfAborted();
           const asked = { operation: 'WRITE', topics: [spec.name], cluster } as const;
           throw kafkaFailure(error, `writing to ${spec.name}`, asked);
         } finally {

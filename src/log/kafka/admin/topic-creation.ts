@@ -88,12 +88,12 @@ const createTimeoutMs = 10_000;
 /** The topics, once all of their partitions have a leader. */
 export async function untilThere(missing: readonly RoledTopic[], deps: Asking): Promise<Map<string, Shape>> {
   return eventually(deps.signal, 'topics that were created did not turn up', async () => {
-    const described = await describe(missing, deps);
-    const there = new Map<string, Shape>();
-    for (const [name, shape] of described) {
-      if (shape === null) throw new NotYet(`${name} is unknown`);
-      there.set(name, shape);
-    }
-    return there;
+    const described = [...(await describe(missing, deps))];
+    return new Map(
+      described.map(([name, shape]) => {
+        if (shape === null) throw new NotYet(`${name} is unknown`);
+        return [name, shape];
+      }),
+    );
   });
 }

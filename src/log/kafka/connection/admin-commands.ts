@@ -1,3 +1,4 @@
+import type { TopicPartition } from 'kafkajs';
 import type { KafkaConfig } from './client';
 
 /** The cluster that a command is for, and this program's login there. */
@@ -56,7 +57,7 @@ export function deleteCommand(target: CommandTarget, topic: string): string {
 /** Ends a transaction whose end the brokers have lost. @param offset of its first record in the partition */
 export function abortCommand(
   target: CommandTarget,
-  { topic, partition }: { readonly topic: string; readonly partition: number },
+  { topic, partition }: TopicPartition,
   offset: bigint,
 ): string {
   return `${tool('kafka-transactions.sh', target)} abort --topic ${topic} --partition ${partition} --start-offset ${offset}`;

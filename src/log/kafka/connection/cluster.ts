@@ -20,6 +20,7 @@ export interface Cluster {
   }): Promise<{ topicMetadata: { topic: string }[] } | null>;
   findTopicPartitionMetadata(topic: string): PartitionMetadata[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
+  getNodeIds(): string[];
   findBroker(node: { readonly nodeId: string }): Promise<Broker>;
   /** @returns any broker that is connected, or can be */
   readonly brokerPool: { findConnectedBroker(): Promise<Broker> };
@@ -61,8 +62,10 @@ export interface Broker {
       readonly configEntries: readonly { readonly configName: string; readonly configValue: string }[];
     }[];
   }>;
-  /** @throws the broker's refusal */
-  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: 1 }): Promise<unknown>;
+  /** 0: of a group; 1: of transactions, `groupId` is then a transactional id. @throws the broker's refusal */
+  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: 0 | 1 }): Promise<{
+    readonly coordinator: { readonly nodeId: number };
+  }>;
   /** The next three: of the coordinator of the transactional id. */
   initProducerId(request: {
     readonly transactionalId: string;
@@ -185,4 +188,17 @@ export function readingCluster(kafka: Kafka): Cluster {
   });
   if (cluster === null) throw new Error('kafkajs gave no cluster to the assigner');
   return cluster;
+}
+
+/** Asks by connections that end with the answer. Nobody waits until they are closed: on a dead broker that takes its time. */
+export async function withCluster<Answer>(
+  kafka: Kafka,
+  ask: (cluster: Cluster) => Promise<Answer>,
+): Promise<Answer> {
+  const cluster = readingCluster(kafka);
+  try {
+    return await ask(cluster);
+  } finally {
+    cluster.disconnect().catch(() => undefined);
+  }
 }

@@ -6,13 +6,14 @@ import { type Asked, kafkaFailure, passesByItself } from './kafka-failure';
 const PAUSE_MS = 100;
 
 export interface Persistence {
-  readonly cluster: Cluster;
+  /** Asks for the leaders anew before each further try. Left out if `work` connects anew each time. */
+  readonly cluster?: Cluster;
   readonly doing: string;
   readonly forMs: number;
   readonly signal: AbortSignal;
   /** As `kafkaFailure` takes it. */
   readonly asked?: Asked;
-  /** Called before each further try, when the leaders have been asked for anew. */
+  /** Called before each further try, after the leaders were asked for. */
   recover?(failure: unknown): Promise<void>;
 }
 
@@ -41,7 +42,7 @@ export function persistently<T>(
     async recover(failure) {
       try {
         // What is known of the leaders may be what was wrong.
-        await tried(() => cluster.refreshMetadata().catch(() => undefined));
+        await tried(async () => cluster?.refreshMetadata().catch(() => undefined));
         if (recover !== undefined) await tried(() => recover(failure));
       } catch (error) {
         if (!signal.aborted && !passesByItself(error)) throw error;

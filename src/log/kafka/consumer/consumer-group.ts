@@ -4,7 +4,7 @@ import { kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { Contact } from '../group/contact';
 import { joinGroup } from '../group/member';
 import { type Remedies, refusalOf } from '../group/refusals';
-import { leaderlessNotes } from '../reader/leaderless';
+import { LeaderlessNotes } from '../reader/leaderless';
 import { groupOffsets } from './group-offsets';
 import { type Placement, type PlacementDeps, takeUp } from './placement';
 import { type ReadingDeps, readFailure } from './reading';
@@ -84,7 +84,7 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
     offsets: groupOffsets(groupId, member, { target, patienceMs: sessionTimeoutMs }),
     work: options.work,
     working: new Map(),
-    notes: leaderlessNotes(logger),
+    notes: new LeaderlessNotes(logger),
     joinedAt: Date.now(),
     failed: end,
     recreated(topic) {

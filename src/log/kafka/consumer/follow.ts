@@ -6,7 +6,7 @@ import { protocolType } from '../connection/kafka-failure';
 import { persistently } from '../connection/persistently';
 import { topicIds } from '../protocol/topic-ids';
 import { isFence } from '../reader/fence';
-import { leaderlessNotes, leaderlessSince } from '../reader/leaderless';
+import { LeaderlessNotes, leaderlessSince } from '../reader/leaderless';
 import { isSamePartition, offsetsSince, partitionOffsets, positionLost, strays } from '../reader/offsets';
 import type { PartitionPosition } from '../reader/partition-reader';
 import { readRounds } from '../reader/read-rounds';
@@ -24,7 +24,7 @@ export async function* follow(
   { kafka, target, logger }: ReadingDeps,
 ): AsyncGenerator<LogRecord> {
   const cluster = acceptLeaderless(readingCluster(kafka));
-  const notes = leaderlessNotes(logger);
+  const notes = new LeaderlessNotes(logger);
   const calledAt = Date.now();
   const positions: PartitionPosition[] = [];
   /** Null while it is not known, and where the brokers know no ids. */

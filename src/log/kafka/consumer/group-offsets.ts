@@ -1,3 +1,4 @@
+import type { TopicPartition } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
@@ -21,11 +22,7 @@ export interface GroupOffsets {
   /** By `topic partition`; not there where the group never committed. @throws HighwaterError KAFKA_*, LOG_*; the signal's reason */
   fetch(partitions: TopicPartitions, signal: AbortSignal): Promise<ReadonlyMap<string, CommittedOffset>>;
   /** @throws HighwaterError GROUP_LOST, KAFKA_*, LOG_*; the signal's reason */
-  commit(
-    holder: Holder,
-    place: CommittedOffset & { readonly topic: string; readonly partition: number },
-    signal: AbortSignal,
-  ): Promise<void>;
+  commit(holder: Holder, place: CommittedOffset & TopicPartition, signal: AbortSignal): Promise<void>;
 }
 
 export interface CommittedOffset {

@@ -1,20 +1,19 @@
-import { retrying } from '../../../async/retrying';
-import { pause, unlessAborted } from '../../../async/wait';
+import type { TopicPartition } from 'kafkajs';
+import { pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { AssignedPartition, GroupOptions, PartitionRange } from '../../consumer-log';
 import { type Cluster, readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
-import { passesByItself } from '../connection/kafka-failure';
+import { persistently } from '../connection/persistently';
 import type { MemberPlace } from '../group/group-protocol';
 import type { TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/topic-ids';
-import { isLeaderless, type LeaderlessNotes, leaderlessSince, type Partition } from '../reader/leaderless';
-import { offsetsSince, partitionOffsets } from '../reader/offsets';
+import { isLeaderless, type LeaderlessNotes, leaderlessSince } from '../reader/leaderless';
+import { isSamePartition, offsetRanges, offsetsSince, topicsOf } from '../reader/offsets';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
-import { type ReadingDeps, readFailure } from './reading';
+import { type ReadingDeps, readingTopics } from './reading';
 import { type SharedFetch, sharedFetch } from './shared-fetch';
 
-const AGAIN_MS = 250;
 /** How often to look whether partitions without a leader have one, in ms. */
 const LEADER_LOOK_MS = 1_000;
 
@@ -34,12 +33,6 @@ export interface PlacementDeps extends ReadingDeps {
   failed(error: unknown): void;
 }
 
-/** The topics of a placement. They are always read by these ids, where the brokers know ids. */
-interface OpenTopics {
-  readonly cluster: Cluster;
-  readonly ids: ReadonlyMap<string, string>;
-}
-
 /** What a member has from one generation of the group to the next. */
 export interface Placement {
   readonly generation: number;
@@ -57,24 +50,24 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   const revoked = new AbortController();
   const over = new AbortController();
   const all = Object.entries(partitions).flatMap(([topic, numbers]) =>
-    numbers.map((partition): Partition => ({ topic, partition })),
+    numbers.map((partition): TopicPartition => ({ topic, partition })),
   );
-  const topics = [...new Set(all.map(({ topic }) => topic))];
+  const topics = topicsOf(all);
+  const { signal } = revoked;
+  /** Brokers that are away come back. */
+  const looking = { ...readingTopics(topics, target), signal, forMs: Number.POSITIVE_INFINITY, recover };
   const connection = { close: (): void => undefined };
   const worked = all.length === 0 ? Promise.resolve() : workOnAll();
 
   async function workOnAll(): Promise<void> {
     const works: Promise<void>[] = [];
     try {
-      const [committed, { opened, ranges }] = await Promise.all([
-        offsets.fetch(partitions, revoked.signal),
-        untilKnown(open, AGAIN_MS),
+      const [committed, { cluster, ids, ranges }] = await Promise.all([
+        offsets.fetch(partitions, signal),
+        persistently(open, looking),
       ]);
-      revoked.signal.throwIfAborted();
-      const { cluster, ids } = opened;
-      const { recreated } = deps;
-      const reading = { target, logger, notes, signal: revoked.signal, topicIds: ids, recreated };
-      const fetching = sharedFetch(cluster, reading);
+      signal.throwIfAborted();
+      const fetching = sharedFetch(cluster, { ...deps, signal, topicIds: ids });
       let waiting = all;
       for (let known = ranges; ; known = await laterRanges(cluster)) {
         for (const one of waiting) {
@@ -86,12 +79,12 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
         if (waiting.length === 0) break;
       }
     } catch (error) {
-      if (!revoked.signal.aborted) deps.failed(error);
+      if (!signal.aborted) deps.failed(error);
     }
     await Promise.all(works);
   }
 
-  async function open(): Promise<{ opened: OpenTopics; ranges: ReadonlyMap<string, PartitionRange> }> {
+  async function open() {
     connection.close();
     const cluster = acceptLeaderless(readingCluster(kafka));
     connection.close = () => void cluster.disconnect().catch(() => undefined);
@@ -99,38 +92,27 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     await cluster.addMultipleTargetTopics(topics);
     // Once, and before the offsets: the earlier id of a topic that is recreated from then on is refused when it is read.
     const ids = await topicIds(cluster, topics);
-    return { opened: { cluster, ids }, ranges: await rangesOf(cluster, all, joinedAt) };
+    return { cluster, ids, ranges: await rangesOf(cluster, all, joinedAt) };
+  }
+
+  async function recover(error: unknown): Promise<void> {
+    logger.debug('the partitions of a group are looked at again', { groupId, error });
   }
 
   /** The ranges a while later. The other partitions are read meanwhile, by the same connections. */
   async function laterRanges(cluster: Cluster): Promise<ReadonlyMap<string, PartitionRange>> {
-    await pause(LEADER_LOOK_MS, revoked.signal);
-    return untilKnown(async () => {
-      await cluster.refreshMetadata();
-      return rangesOf(cluster, all, joinedAt);
-    }, LEADER_LOOK_MS);
-  }
-
-  /** Brokers that are away come back. @throws what does not pass by itself; the reason of `revoked` */
-  function untilKnown<T>(ask: () => Promise<T>, pauseMs: number): Promise<T> {
-    const { signal } = revoked;
-    const tried = async () => {
-      signal.throwIfAborted();
-      return unlessAborted(ask(), signal).catch((error: unknown) => {
-        throw readFailure(error, topics, target);
-      });
-    };
-    return retrying(tried, {
-      signal,
-      isWorthIt: passesByItself,
-      pauseMs,
-      forMs: Number.POSITIVE_INFINITY,
-      recover: (error) => logger.debug('the partitions of a group are looked at again', { groupId, error }),
-    });
+    await pause(LEADER_LOOK_MS, signal);
+    return persistently(
+      async () => {
+        await cluster.refreshMetadata();
+        return rangesOf(cluster, all, joinedAt);
+      },
+      { ...looking, cluster },
+    );
   }
 
   function workOn(
-    { topic, partition }: Partition,
+    { topic, partition }: TopicPartition,
     range: PartitionRange,
     committed: CommittedOffset | undefined,
     ids: ReadonlyMap<string, string>,
@@ -149,7 +131,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       isRecreated,
       committed: isRecreated ? null : (committed?.next ?? null),
       range,
-      revoked: revoked.signal,
+      revoked: signal,
       records: (from) => fetching.records(topic, partition, from),
       commit(next) {
         const settled = fetching.settled(topic, partition, next);
@@ -161,7 +143,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     const work = async () => {
       // What an earlier placement was in the middle of and did not finish in time.
       await working.get(name);
-      if (!revoked.signal.aborted) await deps.work(assigned);
+      if (!signal.aborted) await deps.work(assigned);
     };
     const running = work().catch((error: unknown) => {
       const what = 'the work on a partition ended; it rests until the group settles anew';
@@ -174,7 +156,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     return running;
   }
 
-  async function commit(offset: Partition & CommittedOffset): Promise<void> {
+  async function commit(offset: TopicPartition & CommittedOffset): Promise<void> {
     if (over.signal.aborted) throw groupLost(groupId);
     try {
       await offsets.commit(place, offset, over.signal);
@@ -186,7 +168,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   return {
     generation: place.generation,
     partitions,
-    isHeld: () => !revoked.signal.aborted,
+    isHeld: () => !signal.aborted,
     async finish() {
       revoked.abort();
       await worked;
@@ -203,32 +185,30 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
 /** By `topic partition`, without those that have no leader. */
 async function rangesOf(
   cluster: Cluster,
-  partitions: readonly Partition[],
+  partitions: readonly TopicPartition[],
   joinedAt: number,
 ): Promise<ReadonlyMap<string, PartitionRange>> {
-  const topics = [...new Set(partitions.map(({ topic }) => topic))];
-  const [firsts, ends, since] = await Promise.all([
-    partitionOffsets(cluster, topics, 'beginning'),
-    partitionOffsets(cluster, topics, 'end'),
+  const topics = topicsOf(partitions);
+  const [ranges, since] = await Promise.all([
+    offsetRanges(cluster, topics, 'end'),
     offsetsSince(cluster, topics, leaderlessSince(joinedAt)),
   ]);
-  const [firstOf, endOf, sinceOf] = [firsts, ends, since].map(
-    (found) => new Map(found.map((one) => [nameOf(one), Number(one.next)])),
-  ) as [Map<string, number>, Map<string, number>, Map<string, number>];
-  const missing = partitions.filter((one) => !isLeaderless(cluster, one) && !firstOf.has(nameOf(one)));
+  const isKnown = (one: TopicPartition) => ranges.some((range) => isSamePartition(range, one));
+  const missing = partitions.filter((one) => !isLeaderless(cluster, one) && !isKnown(one));
   if (missing.length > 0) {
     // Its leader heard of it from a broker that knew it earlier. If it were left out, nobody would have it.
     const what = `no partition ${missing.map(nameOf).join(', ')} is known to the broker asked`;
     throw new HighwaterError('LOG_FAILED', what);
   }
   return new Map(
-    [...firstOf].map(([name, first]) => {
-      const end = endOf.get(name) ?? first;
-      return [name, { first, end, sinceJoined: sinceOf.get(name) ?? end }];
+    ranges.map((range) => {
+      const [first, end] = [Number(range.first), Number(range.end)];
+      const sinceJoined = Number(since.find((one) => isSamePartition(one, range))?.next ?? end);
+      return [nameOf(range), { first, end, sinceJoined }];
     }),
   );
 }
 
-function nameOf({ topic, partition }: Partition): string {
+function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic} ${partition}`;
 }

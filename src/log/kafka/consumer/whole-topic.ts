@@ -1,6 +1,6 @@
 import type { LogRecord } from '../../commit-log';
 import type { TopicEnds } from '../../consumer-log';
-import { type Cluster, readingCluster } from '../connection/cluster';
+import { type Cluster, readingCluster, withCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { persistently } from '../connection/persistently';
 import { topicIds } from '../protocol/topic-ids';
@@ -20,13 +20,10 @@ export async function topicEnds(
   signal: AbortSignal,
   { kafka, target }: ReadingDeps,
 ): Promise<ReadonlyMap<number, number>> {
-  const cluster = readingCluster(kafka);
-  try {
+  return withCluster(kafka, async (cluster) => {
     const ends = await endsOf(cluster, topic, at === 'committed' ? 'end' : 'written', signal, target);
     return new Map((ends ?? []).map(({ partition, next }) => [partition, Number(next)]));
-  } finally {
-    cluster.disconnect().catch(() => undefined);
-  }
+  });
 }
 
 /** As `ConsumerLog.endsWithId`. */
@@ -35,12 +32,12 @@ export async function endsWithId(
   signal: AbortSignal,
   { kafka, target }: ReadingDeps,
 ): Promise<TopicEnds> {
-  const cluster = acceptLeaderless(readingCluster(kafka));
-  const askId = async () => {
-    await cluster.connect();
-    return (await topicIds(cluster, [topic])).get(topic) ?? null;
-  };
-  try {
+  return withCluster(kafka, async (cluster) => {
+    acceptLeaderless(cluster);
+    const askId = async () => {
+      await cluster.connect();
+      return (await topicIds(cluster, [topic])).get(topic) ?? null;
+    };
     // Before the ends: those of a topic that is recreated in between are then not taken for those of the new topic.
     const asking = { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal };
     const topicId = await persistently(askId, asking);
@@ -49,9 +46,7 @@ export async function endsWithId(
     const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));
     for (const { partition, next } of found ?? []) ends.set(partition, Number(next));
     return { topicId, ends };
-  } finally {
-    cluster.disconnect().catch(() => undefined);
-  }
+  });
 }
 
 /** As `ConsumerLog.load`. */

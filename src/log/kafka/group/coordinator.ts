@@ -1,5 +1,5 @@
-import type { Kafka } from 'kafkajs';
-import { readingCluster } from '../connection/cluster';
+import type { GroupDescriptions, Kafka } from 'kafkajs';
+import { type Broker, readingCluster } from '../connection/cluster';
 import { protocolType } from '../connection/kafka-failure';
 
 /**
@@ -31,13 +31,7 @@ export interface Coordinator {
     readonly memberId: string;
   }): Promise<unknown>;
   leaveGroup(request: { readonly groupId: string; readonly memberId: string }): Promise<unknown>;
-  describeGroups(request: { readonly groupIds: readonly string[] }): Promise<{
-    readonly groups: readonly {
-      /** `Stable`, `Empty` or `Dead`; any other: it is settling. */
-      readonly state: string;
-      readonly members: readonly DescribedMember[];
-    }[];
-  }>;
+  describeGroups(request: { readonly groupIds: readonly string[] }): Promise<GroupDescriptions>;
   deleteGroups(groupIds: readonly string[]): Promise<unknown>;
   offsetCommit(request: {
     readonly groupId: string;
@@ -79,31 +73,6 @@ export interface Joined {
   readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
 }
 
-/** A member of a group, of whatever program, as the coordinator describes it. */
-export interface DescribedMember {
-  readonly memberId: string;
-  /** What its client calls itself. */
-  readonly clientId: string;
-  /** `/10.0.0.7` */
-  readonly clientHost: string;
-  readonly memberMetadata: Buffer;
-  readonly memberAssignment: Buffer;
-}
-
-interface AskedBroker {
-  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: number }): Promise<{
-    readonly coordinator: { readonly nodeId: number };
-  }>;
-}
-
-interface GroupCluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  refreshMetadata(): Promise<void>;
-  getNodeIds(): string[];
-  findBroker(node: { readonly nodeId: string }): Promise<AskedBroker & Coordinator>;
-}
-
 /** Connections to the brokers for one group. After a failure a new one forgets what may be wrong. */
 export interface GroupConnection {
   /** @throws what kafkajs throws, also GROUP_AUTHORIZATION_FAILED, which its own look-up hides */
@@ -113,7 +82,7 @@ export interface GroupConnection {
 }
 
 export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
-  const cluster = readingCluster(kafka) as unknown as GroupCluster;
+  const cluster = readingCluster(kafka);
   let connected: Promise<void> | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -150,7 +119,9 @@ export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
       const answers = cluster.getNodeIds().map(async (nodeId) => {
         const broker = await cluster.findBroker({ nodeId });
         const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
-        return asking(await cluster.findBroker({ nodeId: String(coordinator.nodeId) }));
+        return asking(
+          (await cluster.findBroker({ nodeId: String(coordinator.nodeId) })) as Broker & Coordinator,
+        );
       });
       return Promise.any(answers).catch(({ errors }: AggregateError) => {
         // The answer of a broker says more than the failure to reach another broker.

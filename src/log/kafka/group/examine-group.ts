@@ -1,20 +1,23 @@
-import type { Kafka } from 'kafkajs';
+import type { Kafka, MemberDescription } from 'kafkajs';
 import { unlessAborted } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
-import { readingCluster } from '../connection/cluster';
+import { type Broker, withCluster } from '../connection/cluster';
 import { kafkaFailure, protocolType } from '../connection/kafka-failure';
-import type { Coordinator, DescribedMember } from './coordinator';
+import type { Coordinator } from './coordinator';
 import { decodeFeeds, decodeInstance, OWNERS_PROTOCOL } from './owners-protocol';
 import { endForeign, refusalOf } from './refusals';
 import { isElsewhere, settledMembers } from './settled-members';
 
-export interface ExamineGroup {
+export interface AskGroup {
   readonly kafka: Kafka;
   readonly cluster: CommandTarget;
   readonly groupId: string;
-  readonly sessionTimeoutMs: number;
   readonly signal: AbortSignal;
+}
+
+export interface ExamineGroup extends AskGroup {
+  readonly sessionTimeoutMs: number;
 }
 
 /** An instance, and the feeds that it has: none while it waits. */
@@ -32,22 +35,18 @@ export interface InstanceReport {
  * the signal's reason
  */
 export async function examineGroup(examine: ExamineGroup): Promise<readonly InstanceReport[] | null> {
-  const { kafka, cluster, groupId, sessionTimeoutMs, signal } = examine;
-  const named = (error: unknown, doing: string, operation: 'READ' | 'DESCRIBE') =>
-    kafkaFailure(error, doing, { operation, topics: [], groupId, cluster });
+  const { cluster, groupId, sessionTimeoutMs, signal } = examine;
+  const asked = { operation: 'READ', topics: [], groupId, cluster } as const;
   const joining = `joining the group ${groupId}`;
   const refusal = await unlessAborted(whyNotJoin(examine), signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw named(error, joining, 'READ');
+    throw kafkaFailure(error, joining, asked);
   });
   if (refusal === 'no coordinator') return null;
   const refused = refusalOf(refusal, joining, groupId, sessionTimeoutMs);
   if (refused?.code === 'CONFIG_INVALID') throw refused;
-  if (refused === null && refusal !== null) throw named(refusal, joining, 'READ');
-  const members = await settledMembers(kafka, groupId, signal).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw named(error, `asking who is in the group ${groupId}`, 'DESCRIBE');
-  });
+  if (refused === null && refusal !== null) throw kafkaFailure(refusal, joining, asked);
+  const members = await membersOf(examine);
   const foreign = members.filter((member) => instanceOf(member) === null);
   if (foreign.length > 0) {
     const who = foreign.map(({ clientId, clientHost }) => `${clientId} at ${clientHost.replace(/^\//, '')}`);
@@ -60,13 +59,12 @@ export async function examineGroup(examine: ExamineGroup): Promise<readonly Inst
 
 /** @returns the coordinator's answer to a join; null: a member is welcome */
 async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: ExamineGroup): Promise<unknown> {
-  const cluster = readingCluster(kafka) as unknown as AskedCluster;
-  try {
+  return withCluster(kafka, async (cluster) => {
     await cluster.connect();
     await cluster.refreshMetadata();
     // Looking for the coordinator would create the topic of the groups. Each broker knows whether it is the coordinator.
     for (const nodeId of cluster.getNodeIds()) {
-      const broker = await cluster.findBroker({ nodeId });
+      const broker = (await cluster.findBroker({ nodeId })) as Broker & Coordinator;
       const answer = await broker.joinGroup(nobody(groupId, sessionTimeoutMs)).then(
         () => new Error(`the brokers took the member ${NOBODY}, to whom they never gave an id`),
         (error: unknown) => error,
@@ -75,17 +73,7 @@ async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: ExamineGroup): P
       if (!isElsewhere(answer)) return answer;
     }
     return 'no coordinator';
-  } finally {
-    cluster.disconnect().catch(() => undefined);
-  }
-}
-
-interface AskedCluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  refreshMetadata(): Promise<void>;
-  getNodeIds(): string[];
-  findBroker(node: { readonly nodeId: string }): Promise<Pick<Coordinator, 'joinGroup'>>;
+  });
 }
 
 const NOBODY = 'highwater-doctor';
@@ -101,7 +89,7 @@ function nobody(groupId: string, timeoutMs: number): Parameters<Coordinator['joi
 }
 
 /** @returns null if the member is of another program */
-function instanceOf(member: DescribedMember): InstanceReport | null {
+function instanceOf(member: MemberDescription): InstanceReport | null {
   try {
     const { instance } = decodeInstance(member);
     return { instance, feeds: decodeFeeds(member.memberAssignment).feeds };
@@ -112,14 +100,10 @@ function instanceOf(member: DescribedMember): InstanceReport | null {
 
 /**
  * Which instance has each feed, as the coordinator of the group knows it. Asks without joining.
- * @throws what kafkajs throws; LOG_FAILED when the group does not settle; the signal's reason
+ * @throws HighwaterError KAFKA_*, LOG_FAILED, also if the group does not settle; the signal's reason
  */
-export async function groupOwners(
-  kafka: Kafka,
-  groupId: string,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, string>> {
-  const owners = (await settledMembers(kafka, groupId, signal)).flatMap(({ memberAssignment }) => {
+export async function groupOwners(asking: AskGroup): Promise<ReadonlyMap<string, string>> {
+  const owners = (await membersOf(asking)).flatMap(({ memberAssignment }) => {
     try {
       // Each member was told about all of them.
       return Object.entries(decodeFeeds(memberAssignment).owners);
@@ -128,4 +112,19 @@ export async function groupOwners(
     }
   });
   return new Map(owners);
+}
+
+async function membersOf({
+  kafka,
+  cluster,
+  groupId,
+  signal,
+}: AskGroup): Promise<readonly MemberDescription[]> {
+  try {
+    return await settledMembers(kafka, groupId, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const asked = { operation: 'DESCRIBE', topics: [], groupId, cluster } as const;
+    throw kafkaFailure(error, `asking who is in the group ${groupId}`, asked);
+  }
 }

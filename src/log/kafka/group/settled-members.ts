@@ -1,9 +1,9 @@
-import type { Kafka } from 'kafkajs';
+import type { Kafka, MemberDescription } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, unlessAborted } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import { kafkaFailure, protocolType } from '../connection/kafka-failure';
-import { connectGroup, type DescribedMember } from './coordinator';
+import { connectGroup } from './coordinator';
 
 /** How long a group may take to settle, and its coordinator to be found, in ms. */
 const SETTLE_MS = 15_000;
@@ -17,7 +17,7 @@ export async function settledMembers(
   kafka: Kafka,
   groupId: string,
   signal: AbortSignal,
-): Promise<readonly DescribedMember[]> {
+): Promise<readonly MemberDescription[]> {
   const either = joinSignals([signal, AbortSignal.timeout(SETTLE_MS)]);
   let connection = connectGroup(kafka, groupId);
   let last: unknown = unsettled(groupId, 'its coordinator does not answer');

@@ -5,8 +5,9 @@ import { persistently } from '../connection/persistently';
 import { PartitionedRecords } from '../producer/partitioned-records';
 import { connectProducer, type TransactionalProducer } from '../producer/producer';
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
+import { recordsOf } from '../protocol/record-batch';
 import { RecordsEncoder } from '../protocol/record-format';
-import { dataBetween } from '../reader/batches-between';
+import { batchesBetween } from '../reader/batches-between';
 import { isFence, OWNER_EPOCH } from '../reader/fence';
 import { partitionOffsets } from '../reader/offsets';
 import { committedRecords } from '../reader/restore';
@@ -100,16 +101,18 @@ export async function assertAlone(deps: OwnershipDeps, from: bigint, to: bigint)
   const { cluster, sourceOffsetTopic: topic, feed } = deps;
   // Nothing but one marker in between: nearly always.
   if (to <= from + 1n) return;
-  const [others] = await dataBetween(cluster, topic, from, to);
-  if (others === undefined) return;
-  throw new HighwaterError(
-    'LOG_FENCED',
-    `another publisher writes to topic ${topic} of feed ${feed} (offset ${others}), under another transactional id than ${deps.transactionalId}`,
-    {
+  for await (const batch of batchesBetween(cluster, { topic, partition: 0 }, from, to)) {
+    if (batch.isControl) continue;
+    const others = [...recordsOf(topic, 0, batch)].find(
+      ({ logOffset }) => logOffset >= from && logOffset < to,
+    );
+    if (others === undefined) continue;
+    const what = `another publisher writes to topic ${topic} of feed ${feed} (offset ${others.logOffset}), under another transactional id than ${deps.transactionalId}`;
+    throw new HighwaterError('LOG_FENCED', what, {
       remedy:
         'Give both publishers the same app id (HIGHWATER_APP_ID), or topics of their own (HIGHWATER_TOPIC_PREFIX).',
-    },
-  );
+    });
+  }
 }
 
 async function recordsSince(

@@ -1,11 +1,10 @@
+import type { TopicPartition } from 'kafkajs';
 import type { Gathered, ProducerRecord } from '../../commit-log';
 import { partitionOf } from '../../partitioner';
 import { type EncodedRecords, RecordsEncoder } from '../protocol/record-format';
 
 /** What one partition gets of a transaction: one request after the other. */
-export interface PartitionSends {
-  readonly topic: string;
-  readonly partition: number;
+export interface PartitionSends extends TopicPartition {
   readonly sends: readonly EncodedRecords[];
 }
 

@@ -1,13 +1,8 @@
-import { type CompressionTypes, KafkaJSError } from 'kafkajs';
+import { type CompressionTypes, KafkaJSError, type TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import type { Cluster, ProducerIdentity } from '../connection/cluster';
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
-
-export interface TopicPartition {
-  readonly topic: string;
-  readonly partition: number;
-}
 
 /** What is to be written to one partition by one request. */
 export interface PartitionRecords extends TopicPartition {
@@ -26,26 +21,22 @@ export interface Produced {
   readonly heldBackMs: number;
 }
 
-/** The numbers by which brokers know a record of a producer again: of each partition without a gap. */
-export interface SequenceNumbers {
-  next(place: TopicPartition): number;
-  /** These were taken. */
-  move(taken: PartitionRecords): void;
-}
-
-export function sequenceNumbers(): SequenceNumbers {
+/** The numbers by which brokers recognise a record of a producer that is sent again: in each partition without a gap. */
+export class SequenceNumbers {
   /** By topic, then partition. */
-  const numbers = new Map<string, Map<number, number>>();
-  const next = ({ topic, partition }: TopicPartition): number => numbers.get(topic)?.get(partition) ?? 0;
-  return {
-    next,
-    move({ topic, partition, records }) {
-      const own = numbers.get(topic) ?? new Map<number, number>();
-      numbers.set(topic, own);
-      // 32 bits, and none for the sign.
-      own.set(partition, (next({ topic, partition }) + records.count) % 2 ** 31);
-    },
-  };
+  private readonly numbers = new Map<string, Map<number, number>>();
+
+  next({ topic, partition }: TopicPartition): number {
+    return this.numbers.get(topic)?.get(partition) ?? 0;
+  }
+
+  /** These records were taken. */
+  move({ topic, partition, records }: PartitionRecords): void {
+    const own = this.numbers.get(topic) ?? new Map<number, number>();
+    this.numbers.set(topic, own);
+    // 32 bits, and none for the sign.
+    own.set(partition, (this.next({ topic, partition }) + records.count) % 2 ** 31);
+  }
 }
 
 /** As requests name partitions: each topic once. */

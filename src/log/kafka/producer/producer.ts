@@ -1,4 +1,4 @@
-import type { CompressionTypes, Kafka } from 'kafkajs';
+import type { CompressionTypes, Kafka, TopicPartition } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
@@ -10,10 +10,9 @@ import {
   byTopic,
   type PartitionRecords,
   produceTo,
-  sequenceNumbers,
-  type TopicPartition,
+  SequenceNumbers,
 } from './produce';
-import { isNotCoordinator, transactionCoordinator } from './transaction-coordinator';
+import { isNotCoordinator, TransactionCoordinator } from './transaction-coordinator';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */
 export const transactionTimeout = 10_000;
@@ -90,8 +89,8 @@ export async function producerOver(
 ): Promise<TransactionalProducer> {
   const closing = new AbortController();
   const ending = joinSignals([signal, closing.signal]);
-  const { ask } = transactionCoordinator(cluster, transactionalId);
-  const sequences = sequenceNumbers();
+  const coordinator = new TransactionCoordinator(cluster, transactionalId);
+  const sequences = new SequenceNumbers();
   /** Until then a quota of the brokers holds back what is written. By the own clock, in ms. */
   let heldBackUntil = 0;
   let openUntil = 0;
@@ -113,7 +112,10 @@ export async function producerOver(
 
   async function initProducerId(): Promise<ProducerIdentity> {
     const given = await retried(
-      () => ask((broker) => broker.initProducerId({ transactionalId, transactionTimeout: timeoutMs })),
+      () =>
+        coordinator.ask((broker) =>
+          broker.initProducerId({ transactionalId, transactionTimeout: timeoutMs }),
+        ),
       isOfCoordinator,
     );
     return { ...given, transactionalId };
@@ -138,7 +140,7 @@ export async function producerOver(
   const add = (places: readonly TopicPartition[], isWorthIt = mayPass) =>
     retried(
       () =>
-        ask((broker) =>
+        coordinator.ask((broker) =>
           broker.addPartitionsToTxn({ ...identity, topics: byTopic(places, ({ partition }) => partition) }),
         ),
       isWorthIt,
@@ -147,7 +149,10 @@ export async function producerOver(
   async function end(transactionResult: boolean): Promise<void> {
     // Where one that is not the coordinator any more has begun to end it all the same, the same request does no harm: it is answered
     // as done, or as being done, and then it is looked up. Any other error leaves it open what was done.
-    await retried(() => ask((broker) => broker.endTxn({ ...identity, transactionResult })), isNotCoordinator);
+    await retried(
+      () => coordinator.ask((broker) => broker.endTxn({ ...identity, transactionResult })),
+      isNotCoordinator,
+    );
   }
 
   return {

@@ -2,47 +2,44 @@ import { KafkaJSGroupCoordinatorNotFound } from 'kafkajs';
 import type { Broker, Cluster } from '../connection/cluster';
 import { isForbidden, protocolType } from '../connection/kafka-failure';
 
-/** The broker that keeps the transactions of an id. Remembered until it says that it is not it, or cannot be reached. */
-export interface TransactionCoordinator {
+/** The broker that keeps the transactions of an id. Remembered until it says that it does not, or cannot be reached. */
+export class TransactionCoordinator {
+  private known: string | null = null;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly transactionalId: string,
+  ) {}
+
   /** @throws what kafkajs throws; what the question throws */
-  ask<T>(question: (coordinator: Broker) => Promise<T>): Promise<T>;
-}
-
-export function transactionCoordinator(cluster: Cluster, transactionalId: string): TransactionCoordinator {
-  let known: string | null = null;
-
-  async function find(): Promise<Broker> {
-    // Where that one cannot be reached, another one has its place, or is going to.
-    const broker = known === null ? null : await cluster.findBroker({ nodeId: known }).catch(() => null);
-    return broker ?? findUnknown();
+  async ask<T>(question: (coordinator: Broker) => Promise<T>): Promise<T> {
+    try {
+      const coordinator = await this.find();
+      this.known = coordinator.nodeId;
+      return await question(coordinator);
+    } catch (error) {
+      // Any other answer is that of the coordinator.
+      if (protocolType(error) === null || isNotCoordinator(error)) this.known = null;
+      throw error;
+    }
   }
 
-  async function findUnknown(): Promise<Broker> {
-    const wanted = { groupId: transactionalId, coordinatorType: 1 } as const;
+  private async find(): Promise<Broker> {
+    const { cluster, known } = this;
+    // If that broker cannot be reached, another broker has its place, or is going to.
+    const broker = known === null ? null : await cluster.findBroker({ nodeId: known }).catch(() => null);
+    if (broker !== null) return broker;
+    const wanted = { groupId: this.transactionalId, coordinatorType: 1 } as const;
     try {
       return await cluster.findGroupCoordinator(wanted);
     } catch (error) {
       if (!(error instanceof KafkaJSGroupCoordinatorNotFound)) throw error;
       // kafkajs drops what the brokers say when they refuse to name a coordinator.
       const asked = cluster.brokerPool.findConnectedBroker();
-      const refusal = await asked.then((broker) => broker.findGroupCoordinator(wanted)).catch((one) => one);
+      const refusal = await asked.then((one) => one.findGroupCoordinator(wanted)).catch((one) => one);
       throw isForbidden(refusal) ? refusal : error;
     }
   }
-
-  return {
-    async ask(question) {
-      try {
-        const coordinator = await find();
-        known = coordinator.nodeId;
-        return await question(coordinator);
-      } catch (error) {
-        // Any other answer is that of the coordinator.
-        if (protocolType(error) === null || isNotCoordinator(error)) known = null;
-        throw error;
-      }
-    },
-  };
 }
 
 /** Another broker is to be asked. Only what does no harm twice: one of these answers also stands for an append that came too late. */

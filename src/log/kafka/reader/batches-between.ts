@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../../errors';
 import type { Cluster } from '../connection/cluster';
-import { type RecordBatch, recordsOf } from '../protocol/record-batch';
+import type { RecordBatch } from '../protocol/record-batch';
 import { nextOffset } from './committed';
 import {
   BYTES_PER_PARTITION,
@@ -50,26 +50,4 @@ export async function* batchesBetween(
       throw new HighwaterError('LOG_FAILED', what);
     }
   }
-}
-
-/**
- * Offsets of records of any program in partition 0 of a topic, of open and aborted transactions too, without markers.
- * @param from inclusive
- * @param to exclusive
- */
-export async function dataBetween(
-  cluster: Cluster,
-  topic: string,
-  from: bigint,
-  to: bigint,
-): Promise<readonly bigint[]> {
-  const found: bigint[] = [];
-  for await (const batch of batchesBetween(cluster, { topic, partition: 0 }, from, to)) {
-    if (batch.isControl) continue;
-    for (const { logOffset } of recordsOf(topic, 0, batch)) {
-      const offset = BigInt(logOffset);
-      if (offset >= from && offset < to) found.push(offset);
-    }
-  }
-  return found;
 }

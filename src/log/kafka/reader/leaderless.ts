@@ -1,3 +1,4 @@
+import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Cluster } from '../connection/cluster';
@@ -8,11 +9,6 @@ import { isUnreachable } from '../connection/kafka-failure';
  * A partition is leaderless if it has no leader, or if its leader cannot be reached from here. Clusters that accept such partitions
  * read the others meanwhile (`acceptLeaderless`).
  */
-
-export interface Partition {
-  readonly topic: string;
-  readonly partition: number;
-}
 
 /** Kafka's node id for "no leader". */
 export const NO_LEADER = '-1';
@@ -29,19 +25,19 @@ const TRY_AGAIN_MS = 1_000;
 const unreachable = new WeakMap<Cluster, Map<string, number>>();
 
 /** The broker that leads a partition. @throws HighwaterError LOG_FAILED */
-export function leaderOf(cluster: Cluster, place: Partition): string {
+export function leaderOf(cluster: Cluster, place: TopicPartition): string {
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(place.topic, [place.partition]));
   if (nodeId === undefined || nodeId === NO_LEADER) throw missingPartition(place);
   return nodeId;
 }
 
 /** By what the cluster heard last. False for a partition that does not exist. */
-export function isLeaderless(cluster: Cluster, { topic, partition }: Partition): boolean {
+export function isLeaderless(cluster: Cluster, { topic, partition }: TopicPartition): boolean {
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
   return nodeId !== undefined && (nodeId === NO_LEADER || unreachable.get(cluster)?.has(nodeId) === true);
 }
 
-export function missingPartition({ topic, partition }: Partition): HighwaterError {
+export function missingPartition({ topic, partition }: TopicPartition): HighwaterError {
   const what = `partition ${partition} of topic ${topic} has no leader that can be reached, or does not exist any more`;
   return new HighwaterError('LOG_FAILED', what, {
     remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
@@ -49,13 +45,13 @@ export function missingPartition({ topic, partition }: Partition): HighwaterErro
 }
 
 /** The partitions of topics, by what the cluster heard last. */
-export function partitionsOf(cluster: Cluster, topics: readonly string[]): Partition[] {
+export function partitionsOf(cluster: Cluster, topics: readonly string[]): TopicPartition[] {
   return topics.flatMap((topic) =>
     cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ topic, partition: partitionId })),
   );
 }
 
-export function leaderlessOf(cluster: Cluster, topics: readonly string[]): Partition[] {
+export function leaderlessOf(cluster: Cluster, topics: readonly string[]): TopicPartition[] {
   return partitionsOf(cluster, topics).filter((partition) => isLeaderless(cluster, partition));
 }
 
@@ -114,42 +110,38 @@ export function tryUnreachable(cluster: Cluster): void {
 }
 
 /** Warns once of each partition that is not read because it is leaderless. */
-export interface LeaderlessNotes {
+export class LeaderlessNotes {
+  private readonly noted = new Map<string, { readonly sinceMs: number; isTold: boolean }>();
+
+  constructor(private readonly logger: Logger) {}
+
   /**
    * Says so when a partition has been leaderless for some time, and when it has a leader again.
    * @param isAtOnce whether a moment without a leader counts
    * @returns whether it is leaderless and a warning said so
    */
-  note(cluster: Cluster, partition: Partition, isAtOnce?: boolean): boolean;
-  /** The same for all partitions of topics. */
-  look(cluster: Cluster, topics: readonly string[], isAtOnce?: boolean): void;
-}
+  note(cluster: Cluster, { topic, partition }: TopicPartition, isAtOnce = false): boolean {
+    const name = `${topic} ${partition}`;
+    const note = this.noted.get(name) ?? { sinceMs: performance.now(), isTold: false };
+    if (!isLeaderless(cluster, { topic, partition })) {
+      this.noted.delete(name);
+      if (note.isTold)
+        this.logger.info(`Partition ${partition} of topic ${topic} has a leader again and is read on.`);
+      return false;
+    }
+    this.noted.set(name, note);
+    const hasLeader = !(NO_LEADER in cluster.findLeaderForPartitions(topic, [partition]));
+    const momentMs = isAtOnce ? 0 : hasLeader ? UNREACHABLE_MS : MOMENT_MS;
+    if (note.isTold || performance.now() - note.sinceMs < momentMs) return note.isTold;
+    note.isTold = true;
+    this.logger.warn(
+      `Partition ${partition} of topic ${topic} has no leader that can be reached. The other partitions are read on; it is read again once it has one. If that takes long, check whether a broker is down, or cannot be reached from here.`,
+    );
+    return true;
+  }
 
-export function leaderlessNotes(logger: Logger): LeaderlessNotes {
-  const noted = new Map<string, { readonly sinceMs: number; isTold: boolean }>();
-  const notes: LeaderlessNotes = {
-    note(cluster, { topic, partition }, isAtOnce = false) {
-      const name = `${topic} ${partition}`;
-      const note = noted.get(name) ?? { sinceMs: performance.now(), isTold: false };
-      if (!isLeaderless(cluster, { topic, partition })) {
-        noted.delete(name);
-        if (note.isTold)
-          logger.info(`Partition ${partition} of topic ${topic} has a leader again and is read on.`);
-        return false;
-      }
-      noted.set(name, note);
-      const hasLeader = !(NO_LEADER in cluster.findLeaderForPartitions(topic, [partition]));
-      const momentMs = isAtOnce ? 0 : hasLeader ? UNREACHABLE_MS : MOMENT_MS;
-      if (note.isTold || performance.now() - note.sinceMs < momentMs) return note.isTold;
-      note.isTold = true;
-      logger.warn(
-        `Partition ${partition} of topic ${topic} has no leader that can be reached. The other partitions are read on; it is read again once it has one. If that takes long, check whether a broker is down, or cannot be reached from here.`,
-      );
-      return true;
-    },
-    look(cluster, topics, isAtOnce) {
-      for (const partition of partitionsOf(cluster, topics)) notes.note(cluster, partition, isAtOnce);
-    },
-  };
-  return notes;
+  /** The same for all partitions of topics. */
+  look(cluster: Cluster, topics: readonly string[], isAtOnce = false): void {
+    for (const partition of partitionsOf(cluster, topics)) this.note(cluster, partition, isAtOnce);
+  }
 }

@@ -1,7 +1,8 @@
+import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import type { Cluster } from '../connection/cluster';
 import { READ_COMMITTED, READ_UNCOMMITTED } from './fetch-partitions';
-import { askLeaders, isLeaderless, type Partition, partitionsOf, tryUnreachable } from './leaderless';
+import { askLeaders, isLeaderless, partitionsOf, tryUnreachable } from './leaderless';
 import type { PartitionPosition } from './partition-reader';
 
 /** Of Kafka's protocol: stand for a time. */
@@ -64,12 +65,12 @@ export async function offsetsSince(
   });
 }
 
-export function isSamePartition(one: Partition, other: Partition): boolean {
+export function isSamePartition(one: TopicPartition, other: TopicPartition): boolean {
   return one.topic === other.topic && one.partition === other.partition;
 }
 
 /** What a partition holds: from the first retained record up to an end, which is exclusive. */
-export interface OffsetRange extends Partition {
+export interface OffsetRange extends TopicPartition {
   readonly first: bigint;
   readonly end: bigint;
 }
@@ -110,6 +111,6 @@ export function positionLost({ topic, partition, first, end, position }: Stray):
   return new HighwaterError('LOG_POSITION_LOST', what);
 }
 
-export function topicsOf(partitions: readonly Partition[]): string[] {
+export function topicsOf(partitions: readonly TopicPartition[]): string[] {
   return [...new Set(partitions.map(({ topic }) => topic))];
 }

@@ -1,5 +1,6 @@
 import { pause } from '../../../async/wait';
 import type { LogRecord } from '../../commit-log';
+import type { Cluster } from '../connection/cluster';
 import { type Persistence, persistently } from '../connection/persistently';
 import { fetchRound, type PartitionPosition } from './partition-reader';
 
@@ -8,6 +9,7 @@ const LOOK_INTERVAL_MS = 1_000;
 
 /** Its signal ends reading, its `forMs` is the longest time without an answer. */
 export interface Reading extends Persistence {
+  readonly cluster: Cluster;
   /** How long a broker holds a request when nothing is new, in ms. */
   readonly maxWaitMs: number;
   /** The partitions to read now. */

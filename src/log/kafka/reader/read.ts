@@ -3,7 +3,7 @@ import { retrying } from '../../../async/retrying';
 import { joinSignals, unlessAborted } from '../../../async/wait';
 import type { Logger } from '../../../logging/logger';
 import type { LogRecord, ReadOptions } from '../../commit-log';
-import { readingCluster } from '../connection/cluster';
+import { readingCluster, withCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { kafkaFailure, passesByItself, protocolType } from '../connection/kafka-failure';
 import { isFence } from './fence';
@@ -22,15 +22,13 @@ const MAX_WAIT_MS = 250;
 
 /** Names of all topics of the cluster, sorted, Kafka's own left out. */
 export async function topicNames(kafka: Kafka): Promise<string[]> {
-  const cluster = readingCluster(kafka);
-  try {
+  const ask = withCluster(kafka, async (cluster) => {
     await cluster.connect();
-    return await namesOf(cluster);
-  } catch (error) {
+    return namesOf(cluster);
+  });
+  return ask.catch((error: unknown) => {
     throw kafkaFailure(error, 'listing the topics');
-  } finally {
-    cluster.disconnect().catch(() => undefined);
-  }
+  });
 }
 
 /**
@@ -110,24 +108,12 @@ export function read(
 
 /** Merges the records of several partitions by their time. The records of one partition keep their order, whatever their times. */
 function inTime(records: readonly LogRecord[]): LogRecord[] {
-  const partitions = new Map<string, LogRecord[]>();
-  for (const record of records) {
-    const place = `${record.topic} ${record.partition}`;
-    const own = partitions.get(place);
-    if (own === undefined) partitions.set(place, [record]);
-    else own.push(record);
-  }
-  if (partitions.size < 2) return [...records];
-  const heads = [...partitions.values()].map((own) => ({ own, i: 0 }));
-  const merged: LogRecord[] = [];
-  while (merged.length < records.length) {
-    let earliest: (typeof heads)[number] | null = null;
-    for (const head of heads) {
-      const record = head.own[head.i];
-      if (record === undefined) continue;
-      if (earliest === null || record.timestamp < earliest.own[earliest.i]!.timestamp) earliest = head;
-    }
-    merged.push(earliest!.own[earliest!.i++]!);
-  }
-  return merged;
+  const latest = new Map<string, number>();
+  const timed = records.map((record) => {
+    const partition = `${record.topic} ${record.partition}`;
+    const time = Math.max(record.timestamp, latest.get(partition) ?? record.timestamp);
+    latest.set(partition, time);
+    return { record, time };
+  });
+  return timed.sort((a, b) => a.time - b.time).map(({ record }) => record);
 }

@@ -1,9 +1,10 @@
+import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { ReadOptions } from '../../commit-log';
 import type { Cluster } from '../connection/cluster';
 import { protocolType } from '../connection/kafka-failure';
-import { type LeaderlessNotes, leaderlessSince, type Partition, partitionsOf } from './leaderless';
+import { type LeaderlessNotes, leaderlessSince, partitionsOf } from './leaderless';
 import { isSamePartition, offsetsSince, partitionOffsets, strays, topicsOf } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
 
@@ -22,7 +23,7 @@ export interface TopicPositionsDeps {
 export class TopicPositions {
   private all: PartitionPosition[] = [];
   /** Partitions that were there at the call, and whose end could not be asked for then: not all that they hold is to be read. */
-  private late: Partition[] = [];
+  private late: TopicPartition[] = [];
   /** Topics that were read and do not exist now, and in how many looks in a row they were missing. */
   private readonly missed = new Map<string, number>();
   private readonly calledAt = Date.now();
@@ -111,40 +112,36 @@ export class TopicPositions {
     const added = known.filter((one) => !includes(this.all, one));
     const late = added.filter((one) => includes(this.late, one));
     const others = added.filter((one) => !late.includes(one));
-    this.all.push(...(isBeginning ? await this.leap(others) : others), ...(await this.leapLate(late)));
+    const leapt = await this.leap(late, true);
+    this.all.push(...(isBeginning ? await this.leap(others, false) : others), ...leapt);
+    this.late = this.late.filter((one) => !includes(leapt, one));
   }
 
-  /** Moves positions on to where the reader begins. @returns the positions for which a leader could be asked */
-  private async leap(positions: readonly PartitionPosition[]): Promise<PartitionPosition[]> {
+  /**
+   * Moves positions on to where the reader begins.
+   * @param isLate their end was not known at the call: they move no further than what was written since the call
+   * @returns the positions for which a leader could be asked
+   */
+  private async leap(positions: readonly PartitionPosition[], isLate: boolean): Promise<PartitionPosition[]> {
     const { fromBeginning, notBefore } = this.options;
     const startAt = fromBeginning ? notBefore : { positionsToEnd: 0 };
     if (startAt === undefined || positions.length === 0) return [...positions];
     const { cluster } = this.deps;
     const topics = topicsOf(positions);
-    const found =
+    const starts =
       'sinceMs' in startAt
         ? await offsetsSince(cluster, topics, startAt.sinceMs)
         : await partitionOffsets(cluster, topics, 'end');
+    const written = isLate ? await offsetsSince(cluster, topics, leaderlessSince(this.calledAt)) : starts;
     const back = 'positionsToEnd' in startAt ? BigInt(startAt.positionsToEnd) : 0n;
     return positions.filter((position) => {
-      const end = found.find((one) => isSamePartition(one, position));
-      if (end !== undefined && end.next - back > position.next) position.next = end.next - back;
-      return end !== undefined;
+      const start = starts.find((one) => isSamePartition(one, position));
+      const latest = written.find((one) => isSamePartition(one, position));
+      if (start === undefined || latest === undefined) return false;
+      const next = start.next - back < latest.next ? start.next - back : latest.next;
+      if (next > position.next) position.next = next;
+      return true;
     });
-  }
-
-  /** The same for partitions whose end was not known at the call, but no further than what was written since the call. */
-  private async leapLate(positions: readonly PartitionPosition[]): Promise<PartitionPosition[]> {
-    if (positions.length === 0) return [];
-    const leapt = await this.leap(positions);
-    const since = await offsetsSince(this.deps.cluster, topicsOf(positions), leaderlessSince(this.calledAt));
-    const found = leapt.filter((position) => {
-      const written = since.find((one) => isSamePartition(one, position));
-      if (written !== undefined && written.next < position.next) position.next = written.next;
-      return written !== undefined;
-    });
-    this.late = this.late.filter((one) => !includes(found, one));
-    return found;
   }
 
   /**
@@ -184,6 +181,6 @@ export async function namesOf(cluster: Cluster): Promise<string[]> {
     .sort();
 }
 
-function includes(partitions: readonly Partition[], wanted: Partition): boolean {
+function includes(partitions: readonly TopicPartition[], wanted: TopicPartition): boolean {
   return partitions.some((one) => isSamePartition(one, wanted));
 }

@@ -1,3 +1,4 @@
+import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../../errors';
 import type { Logger } from '../../../../logging/logger';
 import type { LogRecord } from '../../../commit-log';
@@ -198,7 +199,7 @@ function placeText(one: OwnTransaction): string {
   return `${nameOf(one)} from offset ${one.firstOffset} to ${one.lastOffset}`;
 }
 
-function nameOf({ topic, partition }: { readonly topic: string; readonly partition: number }): string {
+function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
 

@@ -1,3 +1,4 @@
+import type { TopicPartition } from 'kafkajs';
 import type { LogRecord } from '../../../commit-log';
 import type { Cluster } from '../../connection/cluster';
 import { recordsOf } from '../../protocol/record-batch';
@@ -5,9 +6,7 @@ import { batchesBetween } from '../../reader/batches-between';
 import { isFence } from '../../reader/fence';
 
 /** What one transaction of a producer id wrote to one partition. */
-export interface OwnTransaction {
-  readonly topic: string;
-  readonly partition: number;
+export interface OwnTransaction extends TopicPartition {
   readonly firstOffset: bigint;
   readonly lastOffset: bigint;
   /** Without fences. */
@@ -17,9 +16,7 @@ export interface OwnTransaction {
 }
 
 /** A part of a partition; `to` is exclusive. */
-export interface Tail {
-  readonly topic: string;
-  readonly partition: number;
+export interface Tail extends TopicPartition {
   readonly from: bigint;
   readonly to: bigint;
 }

@@ -1,3 +1,4 @@
+import type { TopicPartition } from 'kafkajs';
 import { unlessAborted } from '../../../../async/wait';
 import type { Broker, Cluster, ProducerIdentity } from '../../connection/cluster';
 import { isRefusedProducer } from '../../connection/kafka-failure';
@@ -35,7 +36,7 @@ export async function takeIdentity(deps: Coordinated): Promise<ProducerIdentity>
 export async function writeMarkers(
   deps: Coordinated,
   identity: ProducerIdentity,
-  places: readonly { readonly topic: string; readonly partition: number }[],
+  places: readonly TopicPartition[],
   transactionResult: boolean,
 ): Promise<void> {
   if (places.length === 0) return;

@@ -1,7 +1,7 @@
 import type { Cluster } from '../../../../../src/log/kafka/connection/cluster';
 import type { ReadingDeps } from '../../../../../src/log/kafka/consumer/reading';
 import { sharedFetch } from '../../../../../src/log/kafka/consumer/shared-fetch';
-import { leaderlessNotes } from '../../../../../src/log/kafka/reader/leaderless';
+import { LeaderlessNotes } from '../../../../../src/log/kafka/reader/leaderless';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../../support/fetched';
 import { quietLogger } from '../../../../support/source';
 
@@ -30,7 +30,7 @@ it('never takes what was fetched and not handed over yet for done, at no moment 
     signal: over.signal,
     topicIds: new Map(),
     recreated: () => undefined,
-    notes: leaderlessNotes(quietLogger()),
+    notes: new LeaderlessNotes(quietLogger()),
   });
   const records = fetching.records('t', 0, 0)[Symbol.asyncIterator]();
   const first = records.next();
@@ -81,7 +81,7 @@ it('a partition that cannot be decoded is named, and costs the others nothing', 
     signal: over.signal,
     topicIds: new Map(),
     recreated: () => undefined,
-    notes: leaderlessNotes(quietLogger()),
+    notes: new LeaderlessNotes(quietLogger()),
   });
   const [whole, damaged] = [0, 1].map((partition) =>
     fetching.records('t', partition, 0)[Symbol.asyncIterator](),
