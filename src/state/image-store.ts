@@ -1,6 +1,8 @@
+import { idIndex } from './id-index';
+
 /**
- * The image of each record of a feed, by id. Images lie side by side in slabs, outside of the heap: a buffer of its own for each
- * takes twice the memory, and the collector has to look at them all. In the heap an image is its id and one number.
+ * The image of each record of a feed, by id. Ids and images lie side by side in slabs, outside of the heap: a buffer and a text of
+ * its own for each take twice the memory, and the collector has to look at them all.
  */
 export interface ImageStore {
   readonly size: number;
@@ -21,16 +23,15 @@ export interface ImageStore {
   see(id: string, updated: number): void;
   /** Unix seconds; null when it is not known. */
   seenAt(id: string): number | null;
+  /** Records may come and go meanwhile: an id that is there from beginning to end comes once. */
   ids(): IterableIterator<string>;
   values(): IterableIterator<Buffer>;
-  /** What the slabs take: a third more than the images at most, and a slab or two. */
+  /** What the slabs take: a third more than ids and images at most, and a slab or two. */
   readonly slabBytes: number;
 }
 
 interface Slab {
   readonly memory: Buffer;
-  /** Of all images that were put there, those that are elsewhere or gone by now among them. */
-  readonly ids: string[];
   used: number;
   live: number;
 }
@@ -40,18 +41,27 @@ const SLAB_BYTES = 2 ** 20;
 const LEAST_LIVE = 0.75;
 /** An image above this part of a slab gets one of its own. */
 const LARGE = 4;
-/** Before each image: its length, its seq, and the second at which the API last showed the record: doubles, NaN where it is not known. */
-const SEQ_AT = 4;
-const SEEN_AT = 12;
-const HEADER_BYTES = 20;
-/** Images begin at multiples of it. So the place of an image is a small integer, which takes no object, up to 8 GB. */
+/**
+ * An entry has, one after the other: length of the image, number of the id, length and width of the id, seq, the second at which
+ * the API last showed the record (doubles; NaN if it is not known), the id, the image.
+ */
+const NUMBER_AT = 4;
+const ID_LENGTH_AT = 8;
+const SEQ_AT = 12;
+const SEEN_AT = 20;
+const HEADER_BYTES = 28;
+/** Images begin at multiples of it. So a place is a number of 32 bits, up to 16 GB. */
 const ALIGNMENT = 4;
 /** So many slabs of a store, the first ones that it makes, are memory that V8 does not count. */
 const UNCOUNTED_SLABS = 64;
 const PLACES_PER_SLAB = SLAB_BYTES / ALIGNMENT;
+/** No slab has so high a number. */
+const NOWHERE = 2 ** 32 - 1;
 
 export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
-  const places = new Map<string, number>();
+  const index = idIndex(hasId);
+  /** Number of an id → place of its entry. */
+  let places: Uint32Array = new Uint32Array(1024);
   const slabs: (Slab | undefined)[] = [];
   const vacant: number[] = [];
   /** Slabs of which something is gone. */
@@ -61,19 +71,47 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   let allSlabBytes = 0;
   let uncounted = 0;
 
-  function put(id: string, image: Buffer, seq: number, seen: number): void {
-    const needed = aligned(HEADER_BYTES + image.length);
-    const index = slabFor(needed);
-    const slab = slabs[index]!;
+  function hasId(number: number, id: string): boolean {
+    const place = places[number]!;
+    const { memory } = slabs[slabOf(place)]!;
+    const at = offsetOf(place);
+    const code = memory.readUInt32LE(at + ID_LENGTH_AT);
+    if (lengthIn(code) !== id.length) return false;
+    const begin = at + HEADER_BYTES;
+    if (isWideIn(code)) return memory.toString('utf16le', begin, begin + bytesIn(code)) === id;
+    for (let i = 0; i < id.length; i++) if (memory[begin + i] !== id.charCodeAt(i)) return false;
+    return true;
+  }
+
+  function idAt(place: number): string {
+    const { memory } = slabs[slabOf(place)]!;
+    const at = offsetOf(place);
+    const code = memory.readUInt32LE(at + ID_LENGTH_AT);
+    const begin = at + HEADER_BYTES;
+    return memory.toString(isWideIn(code) ? 'utf16le' : 'latin1', begin, begin + bytesIn(code));
+  }
+
+  function put(number: number, id: string, image: Buffer, seq: number): void {
+    const code = codeOf(id);
+    const { memory, at } = room(aligned(HEADER_BYTES + bytesIn(code) + image.length), number);
+    memory.writeUInt32LE(image.length, at);
+    memory.writeUInt32LE(number, at + NUMBER_AT);
+    memory.writeUInt32LE(code, at + ID_LENGTH_AT);
+    memory.writeDoubleLE(seq, at + SEQ_AT);
+    memory.writeDoubleLE(Number.NaN, at + SEEN_AT);
+    memory.write(id, at + HEADER_BYTES, isWideIn(code) ? 'utf16le' : 'latin1');
+    image.copy(memory, at + HEADER_BYTES + bytesIn(code));
+  }
+
+  /** Where the entry of an id goes, from now on. */
+  function room(needed: number, number: number): { readonly memory: Buffer; readonly at: number } {
+    const slabIndex = slabFor(needed);
+    const slab = slabs[slabIndex]!;
     const at = slab.used;
-    slab.memory.writeUInt32LE(image.length, at);
-    slab.memory.writeDoubleLE(seq, at + SEQ_AT);
-    slab.memory.writeDoubleLE(seen, at + SEEN_AT);
-    image.copy(slab.memory, at + HEADER_BYTES);
-    slab.ids.push(id);
     slab.used += needed;
     slab.live += needed;
-    places.set(id, index * PLACES_PER_SLAB + at / ALIGNMENT);
+    places[number] = slabIndex * PLACES_PER_SLAB + at / ALIGNMENT;
+    return { memory: slab.memory, at };
   }
 
   function slabFor(needed: number): number {
@@ -86,10 +124,10 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   }
 
   function openSlab(size: number): number {
-    const index = vacant.pop() ?? slabs.length;
-    slabs[index] = { memory: slabMemory(size), ids: [], used: 0, live: 0 };
+    const slabIndex = vacant.pop() ?? slabs.length;
+    slabs[slabIndex] = { memory: slabMemory(size), used: 0, live: 0 };
     allSlabBytes += size;
-    return index;
+    return slabIndex;
   }
 
   /**
@@ -111,48 +149,53 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   function view(place: number): Buffer {
     const { memory } = slabs[slabOf(place)]!;
     const at = offsetOf(place);
-    const begin = at + HEADER_BYTES;
+    const begin = at + HEADER_BYTES + bytesIn(memory.readUInt32LE(at + ID_LENGTH_AT));
     return memory.subarray(begin, begin + memory.readUInt32LE(at));
   }
 
   /** Nothing points there any more. */
   function release(place: number): void {
     const slab = slabs[slabOf(place)]!;
-    const length = slab.memory.readUInt32LE(offsetOf(place));
-    slab.live -= aligned(HEADER_BYTES + length);
-    bytes -= length;
+    slab.live -= entryBytes(slab.memory, offsetOf(place));
+    bytes -= slab.memory.readUInt32LE(offsetOf(place));
     suspects.push(slabOf(place));
   }
 
   /** Only when all places are as they should be: it moves images. */
   function tidyAll(): void {
-    for (let index = suspects.pop(); index !== undefined; index = suspects.pop()) tidy(index);
+    for (let slab = suspects.pop(); slab !== undefined; slab = suspects.pop()) tidy(slab);
   }
 
   /**
    * A slab of which too much is gone is given up, and what it holds goes elsewhere. Memory is not written over: what was handed out may
    * still be in use.
    */
-  function tidy(index: number): void {
-    const slab = slabs[index];
-    if (slab === undefined || index === current || slab.live >= slab.used * LEAST_LIVE) return;
-    slabs[index] = undefined;
+  function tidy(slabIndex: number): void {
+    const slab = slabs[slabIndex];
+    if (slab === undefined || slabIndex === current || slab.live >= slab.used * LEAST_LIVE) return;
+    slabs[slabIndex] = undefined;
     allSlabBytes -= slab.memory.length;
-    for (const id of slab.ids) {
-      const place = places.get(id);
-      if (place === undefined || slabOf(place) !== index) continue;
-      const at = offsetOf(place);
-      const begin = at + HEADER_BYTES;
-      const image = slab.memory.subarray(begin, begin + slab.memory.readUInt32LE(at));
-      put(id, image, slab.memory.readDoubleLE(at + SEQ_AT), slab.memory.readDoubleLE(at + SEEN_AT));
+    for (let at = 0; at < slab.used; ) {
+      const length = entryBytes(slab.memory, at);
+      const number = slab.memory.readUInt32LE(at + NUMBER_AT);
+      if (places[number] === slabIndex * PLACES_PER_SLAB + at / ALIGNMENT) {
+        const to = room(length, number);
+        slab.memory.copy(to.memory, to.at, at, at + length);
+      }
+      at += length;
     }
     // Not before: what lies in a new slab under its number would pass for what is yet to be moved.
-    vacant.push(index);
+    vacant.push(slabIndex);
+  }
+
+  function placeOf(id: string): number | null {
+    const number = index.find(id);
+    return number === -1 ? null : places[number]!;
   }
 
   return {
     get size() {
-      return places.size;
+      return index.size;
     },
     get bytes() {
       return bytes;
@@ -160,46 +203,73 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     get slabBytes() {
       return allSlabBytes;
     },
-    has: (id) => places.has(id),
+    has: (id) => index.find(id) !== -1,
     get(id) {
-      const place = places.get(id);
-      return place === undefined ? undefined : view(place);
+      const place = placeOf(id);
+      return place === null ? undefined : view(place);
     },
     set(id, image, seq) {
-      const before = places.get(id);
-      put(id, image, seq, Number.NaN);
+      const known = index.find(id);
+      const number = known === -1 ? index.add(id) : known;
+      if (number === places.length) places = enlarged(places);
+      const before = places[number]!;
+      put(number, id, image, seq);
       bytes += image.length;
-      if (before !== undefined) release(before);
+      if (known !== -1) release(before);
       tidyAll();
     },
     delete(id) {
-      const place = places.get(id);
-      if (place === undefined) return;
-      places.delete(id);
+      const number = index.find(id);
+      if (number === -1) return;
+      index.remove(id);
+      const place = places[number]!;
+      places[number] = NOWHERE;
       release(place);
       tidyAll();
     },
     seqOf(id) {
-      const place = places.get(id);
-      return place === undefined ? Number.POSITIVE_INFINITY : numberAt(place, SEQ_AT);
+      const place = placeOf(id);
+      return place === null ? Number.POSITIVE_INFINITY : numberAt(place, SEQ_AT);
     },
     see(id, updated) {
-      const place = places.get(id);
-      if (place === undefined) return;
+      const place = placeOf(id);
+      if (place === null) return;
       const seen = updated < numberAt(place, SEEN_AT) ? Number.NaN : updated;
       slabs[slabOf(place)]!.memory.writeDoubleLE(seen, offsetOf(place) + SEEN_AT);
     },
     seenAt(id) {
-      const place = places.get(id);
-      if (place === undefined) return null;
+      const place = placeOf(id);
+      if (place === null) return null;
       const seen = numberAt(place, SEEN_AT);
       return Number.isNaN(seen) ? null : seen;
     },
-    ids: () => places.keys(),
+    *ids() {
+      for (const number of index.numbers()) yield idAt(places[number]!);
+    },
     *values() {
-      for (const place of places.values()) yield view(place);
+      for (const number of index.numbers()) yield view(places[number]!);
     },
   };
+}
+
+/** Of an entry, with the bytes to where the next one begins. */
+function entryBytes(memory: Buffer, at: number): number {
+  return aligned(HEADER_BYTES + bytesIn(memory.readUInt32LE(at + ID_LENGTH_AT)) + memory.readUInt32LE(at));
+}
+
+/** Length of an id in UTF-16 units, times two; plus one if it is kept as UTF-16, since one of them does not fit into a byte. */
+function codeOf(id: string): number {
+  for (let i = 0; i < id.length; i++) if (id.charCodeAt(i) > 0xff) return id.length * 2 + 1;
+  return id.length * 2;
+}
+const lengthIn = (code: number): number => code >>> 1;
+const isWideIn = (code: number): boolean => (code & 1) === 1;
+const bytesIn = (code: number): number => (isWideIn(code) ? code - 1 : code >>> 1);
+
+function enlarged(before: Uint32Array): Uint32Array {
+  const after = new Uint32Array(before.length * 2);
+  after.set(before);
+  return after;
 }
 
 const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
