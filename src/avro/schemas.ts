@@ -53,6 +53,13 @@ export function fullName({ name, namespace }: Pick<RecordSchema, 'name' | 'names
   return namespace === undefined || name.includes('.') ? name : `${namespace}.${name}`;
 }
 
+/** Avro full name, or the type of a schema without a name. */
+export function typeName(schema: AvroSchema): string {
+  if (typeof schema === 'string') return schema;
+  const named = schema as Partial<RecordSchema>;
+  return named.name === undefined ? String(named.type) : fullName(named as RecordSchema);
+}
+
 /** The envelope template with the feed's namespace, and its record in place of `Record`. */
 export function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
   const template = readSchema('envelope.avsc');

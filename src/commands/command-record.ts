@@ -1,8 +1,7 @@
-import { typeName } from '../avro/codec/foreign-value';
 import { readSchemaId } from '../avro/codec/wire';
 import { type WireType, wireType } from '../avro/codec/wire-type';
 import type { SchemaRegistry } from '../avro/registry/registry';
-import { fullName, readSchema } from '../avro/schemas';
+import { fullName, readSchema, typeName } from '../avro/schemas';
 import { HighwaterError } from '../errors';
 import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 

@@ -1,7 +1,7 @@
-import { decodingOf, typeName, writerIdOf } from '../avro/codec/foreign-value';
+import { decodingOf, writerIdOf } from '../avro/codec/record-decoder';
 import { type WireType, wireType } from '../avro/codec/wire-type';
 import type { SchemaRegistry } from '../avro/registry/registry';
-import { feedSchemas, fullName, type RecordSchema, readSchema } from '../avro/schemas';
+import { feedSchemas, fullName, type RecordSchema, readSchema, typeName } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
 import type { LogRecord } from '../log/commit-log';
 

@@ -1,38 +1,37 @@
 import { inSlices } from '../async/slices';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
 import type { VendorRecord } from '../types';
-import { groupIndex, moveRecord } from './group-index';
+import { GroupIndex, moveRecord } from './group-index';
 import type { ImageStore } from './image-store';
-import { type ImageDecoder, type PendingBase, type PendingState, pendingOver } from './pending-state';
+import {
+  type ImageDecoder,
+  type PendingBase,
+  type PendingState,
+  pendingOver,
+  type StateView,
+} from './pending-state';
 import type { SourceOffset } from './source-offset';
 
 /**
- * What the owner of a feed knows: the committed image of each record, the dead letters already kept, and the source
- * offset. It moves only when a batch has been committed (`PendingState.settle`); until then changes live in the pending
- * state, and are dropped with it when the commit fails.
+ * The state of an owned feed: the committed image of each record, the hashes of the dead letters, and the source offset. It moves only
+ * when a batch has been committed (`PendingState.settle`). Until then changes live in the pending state, and are dropped with it
+ * if the commit fails.
  */
-export interface FeedState {
-  readonly offset: SourceOffset;
+export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt' | 'hasDeadLetter'> {
   /** The offset as the log has it; `offset` may be ahead by polls without news. */
   readonly storedOffset: SourceOffset;
   readonly recordCount: number;
   /** Of all images, as the log holds them. */
   readonly imageBytes: number;
-  /** Live images in each partition of the current topic. */
-  readonly partitionCounts: readonly number[];
-  image(id: string): Buffer | undefined;
-  /** The second at which the API last showed the record to this owner; null when that is not known. */
-  seenAt(id: string): number | null;
-  ids(): IterableIterator<string>;
-  hasDeadLetter(sha256: string): boolean;
   /** Rows that are kept because they could not be published. */
   readonly deadLetterCount: number;
-  /** The record has not been shown since what is asked of the API last changed: nothing says that it still would be. */
+  ids(): IterableIterator<string>;
+  /** The API has not shown the record since the feed's scope changed, and may never show it again. */
   isOutOfScope(id: string): boolean;
   begin(): PendingState;
 }
 
-/** What restore has read of the log. */
+/** The state as the log has it. */
 export interface RestoredState {
   readonly offset: SourceOffset;
   readonly images: ImageStore;
@@ -57,7 +56,7 @@ export async function feedState(
   };
   const groups = feed.transitions
     .filter((transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group')
-    .map(groupIndex);
+    .map((transition) => new GroupIndex(transition));
   if (groups.length > 0) {
     await inSlices(images.ids(), (id) => {
       const record = lookup(id);
@@ -65,17 +64,31 @@ export async function feedState(
     });
   }
 
-  const base: PendingBase = {
+  const state: FeedState & PendingBase = {
     get offset() {
       return offset;
     },
+    get storedOffset() {
+      return storedOffset;
+    },
+    get recordCount() {
+      return images.size;
+    },
+    get imageBytes() {
+      return images.bytes;
+    },
+    get deadLetterCount() {
+      return deadLetters.size;
+    },
     groups,
+    ids: images.ids,
     image: images.get,
     hasImage: images.has,
     seenAt: images.seenAt,
     see: images.see,
     hasDeadLetter: (sha256) => deadLetters.has(sha256),
     isUnshown: (id) => images.seqOf(id) <= offset.snapshot_seq,
+    isOutOfScope: (id) => images.seqOf(id) <= offset.scope_seq,
     counts: () => ({ recordCount: images.size, partitionCounts: counts }),
     take(changes) {
       const seq = changes.offset.seq ?? offset.seq;
@@ -90,36 +103,11 @@ export async function feedState(
         else deadLetters.delete(sha256);
       }
       offset = { ...offset, ...changes.offset };
-      // Its number moves with each transaction, and only then.
+      // Only a transaction changes its number or the incarnation.
       const { commit, incarnation } = storedOffset;
       if (offset.commit !== commit || offset.incarnation !== incarnation) storedOffset = offset;
     },
+    begin: () => pendingOver(state, decoder),
   };
-
-  return {
-    get offset() {
-      return offset;
-    },
-    get storedOffset() {
-      return storedOffset;
-    },
-    get recordCount() {
-      return images.size;
-    },
-    get imageBytes() {
-      return images.bytes;
-    },
-    get partitionCounts() {
-      return counts;
-    },
-    image: base.image,
-    seenAt: images.seenAt,
-    ids: images.ids,
-    hasDeadLetter: base.hasDeadLetter,
-    get deadLetterCount() {
-      return deadLetters.size;
-    },
-    isOutOfScope: (id) => images.seqOf(id) <= offset.scope_seq,
-    begin: () => pendingOver(base, decoder),
-  };
+  return state;
 }

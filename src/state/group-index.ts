@@ -3,63 +3,57 @@ import type { LatestInGroupTransition } from '../feeds/definition';
 import type { VendorRecord } from '../types';
 
 /**
- * The members of each group of a latest-in-group transition, by record id, the newest first. Derived from the images
- * alone, so that it is the same after a restart; it holds ids only, and looks the images up when it has to rank them.
+ * The members of each group of a latest-in-group transition, by record id, the newest first. It is derived from the images only,
+ * so it is the same after a restart. It holds ids, and looks the images up when it has to rank them.
  */
-export interface GroupIndex {
-  readonly transition: LatestInGroupTransition;
+export class GroupIndex {
+  private readonly groups = new Map<string, readonly string[]>();
+
+  /** @param base the index below, if this one holds the changes to it that are not committed yet */
+  constructor(
+    readonly transition: LatestInGroupTransition,
+    private readonly base: GroupIndex | null = null,
+  ) {}
+
   /** Ids of a group, the newest first, the rest in no order; empty for an unknown group. */
-  members(group: string): readonly string[];
-  set(group: string, members: readonly string[]): void;
+  members(group: string): readonly string[] {
+    return this.groups.get(group) ?? this.base?.members(group) ?? [];
+  }
+
+  set(group: string, members: readonly string[]): void {
+    if (members.length === 0 && this.base === null) this.groups.delete(group);
+    else this.groups.set(group, members);
+  }
+
+  /** Moves the changes to the index below. */
+  settle(): void {
+    for (const [group, members] of this.groups) this.base!.set(group, members);
+    this.groups.clear();
+  }
 }
 
-export function groupIndex(transition: LatestInGroupTransition): GroupIndex {
-  const groups = new Map<string, readonly string[]>();
-  return {
-    transition,
-    members: (group) => groups.get(group) ?? [],
-    set(group, members) {
-      if (members.length === 0) groups.delete(group);
-      else groups.set(group, members);
-    },
-  };
-}
-
-/** Changes that are not committed yet, over an index that is. */
-export function pendingGroupIndex(base: GroupIndex): GroupIndex & { apply(): void } {
-  const changed = new Map<string, readonly string[]>();
-  return {
-    transition: base.transition,
-    members: (group) => changed.get(group) ?? base.members(group),
-    set: (group, members) => changed.set(group, members),
-    apply() {
-      for (const [group, members] of changed) base.set(group, members);
-      changed.clear();
-    },
-  };
-}
-
-/** `AAPL|57f8…`; null when a part is missing, for then the record belongs to no group. */
+/** `AAPL|57f8…`; null if a part is missing, since the record then belongs to no group. */
 export function groupOf(transition: LatestInGroupTransition, record: VendorRecord | null): string | null {
   const parts = transition.group.map((path) => valueAt(record?.values ?? null, path));
   return parts.every((part) => part !== null && part !== '') ? parts.join('|') : null;
 }
 
-type ImageLookup = (id: string) => VendorRecord | null;
-
-/** Moves one record within the index: `before` out of its group, `after` into its own. Images are those after the move. */
+/**
+ * Moves a record out of the group of `before` and into the group of `after`.
+ * @param lookup gives the images as they are after the move
+ */
 export function moveRecord(
   index: GroupIndex,
   before: VendorRecord | null,
   after: VendorRecord | null,
-  lookup: ImageLookup,
+  lookup: (id: string) => VendorRecord | null,
 ): void {
   const { transition } = index;
   const from = groupOf(transition, before);
   const to = groupOf(transition, after);
   const keepsRank =
     before !== null && after !== null && from === to && compareRank(transition, after, before) >= 0;
-  // The newest that only became newer stays the newest; any other place has no order.
+  // A newest record that only became newer stays the newest. The other places have no order.
   if (keepsRank && from !== null && index.members(from)[0] === after.id) return;
 
   if (from !== null && before !== null) {
@@ -78,7 +72,7 @@ export function moveRecord(
 function newestFirst(
   transition: LatestInGroupTransition,
   ids: readonly string[],
-  lookup: ImageLookup,
+  lookup: (id: string) => VendorRecord | null,
 ): readonly string[] {
   let newest: VendorRecord | null = null;
   for (const id of ids) {

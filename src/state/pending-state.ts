@@ -1,15 +1,15 @@
 import { partitionOf } from '../log/partitioner';
 import type { Change, VendorRecord } from '../types';
-import { type GroupIndex, moveRecord, pendingGroupIndex } from './group-index';
+import { GroupIndex, moveRecord } from './group-index';
 import type { SourceOffset } from './source-offset';
 
-/** What a feed looks like: as it is committed, or as it will be. */
+/** The state of a feed: as it is committed, or as pending changes will make it. */
 export interface StateView {
   readonly offset: SourceOffset;
   readonly groups: readonly GroupIndex[];
   image(id: string): Buffer | undefined;
   hasImage(id: string): boolean;
-  /** The second at which the API last showed a record that has an image; null when that is not known. See `see`. */
+  /** The second at which the API last showed a record that has an image; null if unknown. See `see`. */
   seenAt(id: string): number | null;
   hasDeadLetter(sha256: string): boolean;
   /** The record has an image from before the latest snapshot began, and has not been shown since. */
@@ -24,43 +24,43 @@ export interface ImageCounts {
 }
 
 /**
- * Changes that are not committed yet, over a state that is, or over pending changes of earlier pages. Dropped when
- * something fails: what lies below never knew of them.
+ * Changes that are not committed yet, in a layer over the committed state or over the pending changes of earlier pages. If something
+ * fails, the layer is dropped: the layers below do not know of it.
  */
 export interface PendingState extends StateView {
   record(id: string): VendorRecord | null;
   /**
-   * The API shows a record that has an image at this second. A touch moves no image, so where a record is to be looked for is
-   * known from this alone. It is true whether or not anything is committed, and counts at once.
+   * The API shows a record that has an image at this second. A touch moves no image, so only this tells where to look for a record.
+   * It counts at once, because it is true whether or not the changes are committed.
    */
   see(id: string, updated: number): void;
-  /** Takes a change up; order matters: later records of the same page are compared with what earlier ones became. */
+  /** The order of calls matters: later records of a page are compared with the images of earlier records. */
   apply(change: Change): void;
   addDeadLetter(sha256: string): void;
-  /** It is kept no more: the same content, met again, is kept again. */
+  /** From now on the same content is kept again if it comes again. */
   removeDeadLetter(sha256: string): void;
-  /** What is not named stays as it is below. */
+  /** Other fields stay as they are in the layer below. */
   moveOffset(fields: Partial<SourceOffset>): void;
-  /** A layer of its own over this one. */
+  /** A new layer over this one. */
   begin(): PendingState;
-  /** What lies below becomes this, and nothing is pending here any more. */
+  /** Moves all changes to the layer below. */
   settle(): void;
 }
 
-/** What is taken over when a layer settles. Groups are not among it: they have layers of their own. */
+/** The changes that a layer moves down when it settles. Groups have layers of their own. */
 export interface PendingChanges {
-  /** Null: removed. The base's to keep. */
+  /** Null: removed. From now on the map belongs to the base. */
   readonly images: Map<string, Buffer | null>;
-  /** `updated` of those that are not removed. */
+  /** `updated` of the images that are not removed. */
   readonly seen: Map<string, number>;
   /** False: removed. */
   readonly deadLetters: ReadonlyMap<string, boolean>;
   readonly offset: Partial<SourceOffset>;
-  /** By how many there are more images in each partition. */
+  /** By how many the images of each partition grow. */
   readonly growth: readonly number[];
 }
 
-/** What a layer can lie over. */
+/** A layer that another layer can lie over. */
 export interface PendingBase extends StateView {
   see(id: string, updated: number): void;
   take(changes: PendingChanges): void;
@@ -75,7 +75,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
   let images = new Map<string, Buffer | null>();
   let seen = new Map<string, number>();
   const deadLetters = new Map<string, boolean>();
-  const groups = base.groups.map(pendingGroupIndex);
+  const groups = base.groups.map((group) => new GroupIndex(group.transition, group));
   let moved: Partial<SourceOffset> = {};
   const growth = base.counts().partitionCounts.map(() => 0);
 
@@ -102,7 +102,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       return wire === undefined ? null : decoder.decode(wire);
     },
     hasDeadLetter: (sha256) => deadLetters.get(sha256) ?? base.hasDeadLetter(sha256),
-    // What is published is shown.
+    // A record that is published is shown.
     isUnshown: (id) => !images.has(id) && base.isUnshown(id),
     counts() {
       const below = base.counts();
@@ -116,7 +116,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       const more = (after === null ? 0 : 1) - (layer.hasImage(id) ? 1 : 0);
       if (more !== 0) growth[partitionOf(id, growth.length)]! += more;
       const { afterRecord } = change;
-      // A read of a record that has an image already comes without what was before.
+      // A read of a record that already has an image comes without the record before it.
       const before = change.beforeRecord ?? (groups.length === 0 ? null : layer.record(id));
       images.set(id, after);
       if (afterRecord === null) seen.delete(id);
@@ -133,7 +133,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       moved = { ...moved, ...fields };
     },
     take(changes) {
-      // The same map where it can be: most layers are settled over nothing, and have thousands of images.
+      // Takes over the map if possible: most layers settle over an empty layer and have thousands of images.
       if (images.size === 0) images = changes.images;
       else for (const [id, wire] of changes.images) images.set(id, wire);
       if (seen.size === 0) seen = changes.seen;
@@ -145,8 +145,8 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     begin: () => pendingOver(layer, decoder),
     settle() {
       base.take({ images, seen, deadLetters, offset: moved, growth });
-      for (const group of groups) group.apply();
-      images = new Map(); // what was there is the base's now
+      for (const group of groups) group.settle();
+      images = new Map(); // the old map belongs to the base now
       seen = new Map();
       deadLetters.clear();
       growth.fill(0);

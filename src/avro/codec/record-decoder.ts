@@ -1,6 +1,8 @@
+import { type ErrorCode, HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
 import type { SchemaRegistry } from '../registry/registry';
-import { decodingOf, typeName, writerIdOf } from './foreign-value';
+import { typeName } from '../schemas';
+import { readSchemaId } from './wire';
 import { type WireType, wireType } from './wire-type';
 
 /** A record of the log with its value decoded by the schema that it was written with. */
@@ -28,3 +30,46 @@ export function recordDecoder(registry: SchemaRegistry): (record: LogRecord) => 
     });
   };
 }
+
+/** Id of the schema that a record's value was written with. @throws HighwaterError VALUE_FOREIGN */
+export function writerIdOf(record: LogRecord): number {
+  try {
+    return readSchemaId(record.value!);
+  } catch (cause) {
+    throw foreignAt(record, 'the value is not Avro in the Confluent wire format', cause);
+  }
+}
+
+function foreignAt(
+  { topic, partition, logOffset, key }: LogRecord,
+  why: string,
+  cause: unknown,
+): HighwaterError {
+  const what = `partition ${partition} of topic ${topic}, offset ${logOffset}, key ${key}: ${why}`;
+  return new HighwaterError('VALUE_FOREIGN', what, { cause });
+}
+
+/** Runs a step of decoding a record. @throws HighwaterError VALUE_FOREIGN with the place of the record; other errors as they are */
+export function decodingOf<T>(record: LogRecord, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    const isForeign = error instanceof HighwaterError && error.code === 'VALUE_FOREIGN';
+    throw isForeign ? foreignAt(record, error.message, error) : error;
+  }
+}
+
+/**
+ * Whether an error says that a value cannot be read and that another try would not help: another program wrote the value, or the
+ * registry does not give out its schema.
+ */
+export function isUnreadable(error: unknown): error is HighwaterError {
+  return error instanceof HighwaterError && UNREADABLE.has(error.code);
+}
+
+const UNREADABLE: ReadonlySet<ErrorCode> = new Set([
+  'VALUE_FOREIGN',
+  'SCHEMA_UNKNOWN',
+  'REGISTRY_REFUSED',
+  'REGISTRY_UNAUTHORIZED',
+]);

@@ -2,8 +2,8 @@ import { Type, types } from 'avsc';
 import { arena } from '../../bytes/arena';
 import { HighwaterError } from '../../errors';
 import type { AvroSchema } from '../registry/registry';
+import { typeName } from '../schemas';
 import { type CompiledReader, compileReader } from './compiled-reader';
-import { typeName } from './foreign-value';
 import { compileCheck, type ValueCheck } from './value-check';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 

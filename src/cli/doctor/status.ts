@@ -1,6 +1,5 @@
 import { unlessAborted } from '../../async/wait';
-import { isUnreadable } from '../../avro/codec/foreign-value';
-import { recordDecoder } from '../../avro/codec/record-decoder';
+import { isUnreadable, recordDecoder } from '../../avro/codec/record-decoder';
 import type { Config } from '../../config/load-config';
 import { errorKinds, type HighwaterError } from '../../errors';
 import { feedTopics } from '../../log/topics';

@@ -1,5 +1,4 @@
-import { isUnreadable } from '../../avro/codec/foreign-value';
-import { type DecodedRecord, recordDecoder } from '../../avro/codec/record-decoder';
+import { type DecodedRecord, isUnreadable, recordDecoder } from '../../avro/codec/record-decoder';
 import { WIRE_HEADER_BYTES } from '../../avro/codec/wire';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import { HighwaterError } from '../../errors';

@@ -1,5 +1,5 @@
 import type { DeadLetterValue, FeedCodec } from '../../avro/codec/feed-codec';
-import { isUnreadable, writerIdOf } from '../../avro/codec/foreign-value';
+import { isUnreadable, writerIdOf } from '../../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import { parseRow } from '../../json/answer-scan';
 import type { LogRecord, ProducerRecord } from '../../log/commit-log';
