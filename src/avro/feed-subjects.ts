@@ -2,7 +2,7 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics } from '../log/commit-log';
 import { type FeedSchemas, fullName, type RecordSchema, readSchema } from './schemas';
 
-/** What the values of one topic, or those of one type in it, are written with. */
+/** The schema of the values of one topic, or of one type in it. */
 export interface Subject {
   /** Its name in the registry: `ipos-value`. */
   readonly subject: string;
@@ -20,8 +20,8 @@ export interface FeedSubjects {
 }
 
 /**
- * Each schema under the subject of its topic (TopicNameStrategy, `ipos-value`); where transitions share the topic of the
- * changes, that topic's under one for each type (TopicRecordNameStrategy, `ipos-marketdata.ipos.Envelope`).
+ * Each schema has the subject of its topic (TopicNameStrategy, `ipos-value`). If transitions share the topic of the changes, each type in
+ * that topic has its own subject (TopicRecordNameStrategy, `ipos-marketdata.ipos.Envelope`).
  * @param topics of this feed, with the prefix
  */
 export function feedSubjects(feed: FeedDefinition, topics: FeedTopics, schemas: FeedSchemas): FeedSubjects {

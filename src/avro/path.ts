@@ -1,4 +1,4 @@
-/** Value at a dotted path of a decoded record (`security.symbol`); null when any part of the way is. */
+/** Value at a dotted path of a decoded record (`security.symbol`); null if any part of the path is null. */
 export function valueAt(record: Readonly<Record<string, unknown>> | null, path: string): unknown {
   let value: unknown = record;
   for (const name of path.split('.')) {

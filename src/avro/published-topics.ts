@@ -36,7 +36,7 @@ export function topicsOf(feed: FeedDefinition): PublishedTopic[] {
   ];
 }
 
-/** Whether a record without a value takes its key away: the image of a deleted record, a dead letter that was published. */
+/** Whether the topic has tombstones: for deleted records, or for dead letters that were published. */
 export function hasTombstones({ kind }: PublishedTopic): boolean {
   return kind === 'current' || kind === 'dead-letters';
 }

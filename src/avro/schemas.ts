@@ -15,7 +15,7 @@ export interface RecordSchema {
 export interface FieldSchema {
   readonly name: string;
   readonly type: AvroSchema;
-  /** The vendor's name where Avro cannot hold it: `1m_average_return` for `_1m_average_return`. */
+  /** The vendor's name, if Avro does not allow it: `1m_average_return` for `_1m_average_return`. */
   readonly vendorName?: string;
   /** Text that holds a decimal number: kept character by character, compared as a number. */
   readonly decimalText?: boolean;

@@ -1,6 +1,6 @@
 /**
- * What highwater has to know about one vendor collection. Pure data: a definition may come from a source file beside this
- * one or, field by field, from `highwater.yaml`. A new endpoint is one definition and one Avro schema.
+ * Declares one vendor collection. It is pure data: a definition comes from a source file beside this one or, field by field, from
+ * `highwater.yaml`. A new endpoint needs one definition and one Avro schema.
  */
 export interface FeedDefinition {
   /** Short name, used in topics, metrics and commands: `ipos`. */
@@ -9,15 +9,15 @@ export interface FeedDefinition {
   readonly apiUrl: string | null;
   /** How requests carry the token; null: as the general API's, in the query as `token`. */
   readonly auth: Auth | null;
-  /** Sent with every request, beside those that highwater sets itself. */
+  /** Sent with every request, in addition to highwater's own headers. */
   readonly headers: Readonly<Record<string, string>>;
   /** Path of the GET endpoint below the API's base address. */
   readonly path: string;
   /** Where the response holds the array of records: `ipos`, or dotted such as `data.orders`; empty when it is the array. */
   readonly responseKey: string;
-  /** The vendor's name of the member that names a record: text or an integer. */
+  /** The vendor's name of the member that is the record's id: text or an integer. */
   readonly idField: string;
-  /** The vendor's name of the member that says when a record was last updated. */
+  /** The vendor's name of the member that is the time of the last update. */
   readonly updatedField: string;
   readonly updatedFormat: TimeFormat;
   /** File below `schemas/` with the Avro schema of one record. */
@@ -53,17 +53,17 @@ export interface Display {
   readonly changes?: readonly string[] | undefined;
 }
 
-/** How a transition stands out. */
+/** How a transition is shown to people. */
 export interface TransitionDisplay {
-  /** For a value that has no badge of its own. Default: the name of the field that moved. */
+  /** For a value without a badge. Default: the name of the field that moved. */
   readonly badge?: Badge | undefined;
   /** Event field → value as text → badge. The first field whose value has a badge decides. */
   readonly badges?: Readonly<Record<string, Readonly<Record<string, Badge>>>> | undefined;
 }
 
-/** Members left out: the mark and the tone of the transition's usual badge, and the value in capitals. */
+/** Defaults: the mark and the tone of the transition's usual badge, and the value in capitals. */
 export interface Badge {
-  /** A shape, because colour alone does not reach everybody. */
+  /** A shape, because not everybody sees the colours. */
   readonly mark?: string | undefined;
   readonly word?: string | undefined;
   readonly tone?: BadgeTone | undefined;
@@ -95,14 +95,14 @@ export type TimeFormat = 'seconds' | 'milliseconds' | 'iso8601';
 
 /** How the rows behind the first page are asked for. */
 export type PagingStyle =
-  /** By a number, of which it is learned whether it counts pages or records, and from where. */
+  /** By a number. Whether it counts pages or records, and from 0 or 1, is learned. */
   | { readonly style: 'page' }
-  /** By the number of records to leave out. */
+  /** By the number of records to skip. */
   | { readonly style: 'offset' }
   | CursorPaging
   /** By an address: that of `rel="next"` in the `Link` header, or what the response holds at the dotted path `from`. */
   | { readonly style: 'link'; readonly from: string | null }
-  /** Not at all: one response holds all rows that were asked for. */
+  /** Not at all: one response holds all rows. */
   | { readonly style: 'none' };
 
 /** By a text that is sent as the query parameter `parameter`. The declaration has either `from` or `lastRow`. */
@@ -125,8 +125,8 @@ export interface QueryParameters {
   /** Inclusive, in the feed's time format. Null: the endpoint has no such filter, and each poll reads everything. */
   readonly updatedSince: string | null;
   /**
-   * First and last calendar date of the records, both included: a backfill reads by windows of them. Without them, or with
-   * null, it reads by `updated`. Only for an endpoint whose records all have a whole date.
+   * First and last calendar date of the records, both included. A backfill reads by windows of dates, or by `updated` if these are
+   * missing or null. Only for an endpoint whose records all have a full date.
    */
   readonly dateFrom?: string | null;
   readonly dateTo?: string | null;
@@ -137,11 +137,11 @@ export interface UnknownValues {
   readonly emptyText: boolean;
   /** Dotted vendor paths where 0 cannot be a value. */
   readonly zero: readonly string[];
-  /** Field → companion: 0 is unknown where the companion is unknown (`last_yr_income` without its year). */
+  /** Field → companion: 0 is unknown if the companion is unknown (`last_yr_income` without its year). */
   readonly zeroWithout: Readonly<Record<string, string>>;
 }
 
-/** A declared move that is an event of its own. `fields` maps event field → where its value comes from. */
+/** A declared move that is published as its own event. */
 export type TransitionDefinition = FieldTransition | LatestInGroupTransition;
 
 interface TransitionBase {
@@ -179,7 +179,7 @@ export interface LatestInGroupTransition extends TransitionBase {
   readonly same: Readonly<Record<string, string>>;
 }
 
-/** The shape of the mission's API, which a definition may differ from. */
+/** The shape of the built-in feeds' API. A definition may differ from it. */
 export const usualShape = {
   apiUrl: null,
   auth: null,

@@ -2,17 +2,15 @@ import { type FeedDefinition, usualShape } from './definition';
 import { readSeconds, timeReader } from './time-format';
 
 /**
- * The two members that every record needs, read from a row before anything else is known about it. The scan steers by
- * them; the decoder rejects rows that lack one.
+ * The two members that every record needs. The scan decides by them where to continue, and the decoder rejects rows that lack one.
  */
 export interface RowKeys {
-  /** The record's id as text; null when there is none that could be a key. */
+  /** The record's id as text; null if it has no usable id. */
   id(row: unknown): string | null;
-  /** Unix seconds, with a fraction if the feed's time format has one; null when the row has no usable time stamp. */
+  /** Unix seconds, with a fraction if the feed's time format has one; null if the row has no usable time stamp. */
   updated(row: unknown): number | null;
 }
 
-/** The members of a definition by which records are told apart and dated. */
 export type KeyFields = Pick<FeedDefinition, 'idField' | 'updatedField' | 'updatedFormat'>;
 
 export function rowKeys(feed: KeyFields): RowKeys {
@@ -25,7 +23,7 @@ export function rowKeys(feed: KeyFields): RowKeys {
   };
 }
 
-/** As the built-in feeds have them. */
+/** Whether the feed has the id and time fields of the built-in feeds. */
 export function hasUsualKeys({ idField, updatedField, updatedFormat }: KeyFields): boolean {
   return (
     idField === usualShape.idField &&
@@ -34,7 +32,7 @@ export function hasUsualKeys({ idField, updatedField, updatedFormat }: KeyFields
   );
 }
 
-/** Names that are in the program are read several times as fast. Rows that are encoded already have these members, too. */
+/** Names that are in the program are read several times as fast. Encoded rows have these members too. */
 const usualKeys: RowKeys = {
   id: (row) => asId(isObject(row) ? row.id : undefined),
   updated: (row) => readSeconds(isObject(row) ? row.updated : undefined),
@@ -46,7 +44,7 @@ function asId(id: unknown): string | null {
 }
 
 function memberOf(row: unknown, name: string): unknown {
-  // Not what every object has: the vendor's name may be `constructor`.
+  // The vendor's name may be that of an inherited property: `constructor`.
   return isObject(row) && Object.hasOwn(row, name) ? row[name] : undefined;
 }
 

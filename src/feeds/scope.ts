@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import type { FeedDefinition } from './definition';
 
 /**
- * Names what part of the vendor's data a feed watches: address, filters, headers and response key. When it changes, records may
- * vanish from the feed's sight without being deleted. How it is read (page size, intervals, parameter names) is no part
- * of it.
+ * Identifies the part of the vendor's data that a feed watches: address, filters, headers and response key. If it changes, the feed may
+ * no longer see records that are not deleted. How the data is read (page size, intervals, parameter names) does not matter.
  * @returns sha256 in hex
  */
 export function scopeFingerprint(feed: FeedDefinition, baseUrl: string): string {

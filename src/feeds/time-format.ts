@@ -24,7 +24,7 @@ export function timeReader(format: TimeFormat): TimeReader {
 
 /** Above this a time stamp is in milliseconds: as seconds it would lie in the year 5138. */
 const GREATEST_SECONDS = 1e11;
-/** Later ones do not fit into an Avro long as milliseconds (`coerce.ts`): no time stamp means the year 142,000. */
+/** A later time in milliseconds does not fit into an Avro long (`coerce.ts`). It is about the year 142,000. */
 const LAST_SECOND = Math.floor(2 ** 52 / 1000);
 
 /** Whole seconds. APIs that write them differ in details, so text, fractions and milliseconds are taken as well. */
@@ -44,7 +44,7 @@ function readMilliseconds(raw: unknown): number | null {
 const ISO_8601 =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)? ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
 
-/** A date alone is its midnight; without an offset the time is UTC. The numbers of a time before 1970 would be negative: null. */
+/** A date without a time is its midnight, and a time without an offset is UTC. Null before 1970, whose seconds would be negative. */
 function readIso8601(raw: unknown): number | null {
   const parts = typeof raw === 'string' ? ISO_8601.exec(raw) : null;
   if (parts === null) return null;
@@ -55,7 +55,7 @@ function readIso8601(raw: unknown): number | null {
   const [offsetHours, offsetMinutes] = [Number(parts[10] ?? 0), Number(parts[11] ?? 0)];
   // A leap second counts as the second after it, as in Unix time.
   if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
-  // Date.UTC takes the years 0 to 99 for those of the last century.
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
   if (year < 1969 || !isDay(year, month, day)) return null;
   const offset = (parts[9] === '-' ? -1 : 1) * (offsetHours * 3600 + offsetMinutes * 60);
   const whole = Date.UTC(year, month - 1, day, hour, minute, second) / 1000 - offset;

@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { type AnswerLimits, MOST_ROW_VALUES } from './limits';
 import { UnreadableRow } from './unreadable-row';
 
-/** Why an answer was not read. `beside`: its members other than the rows are too large. */
+/** Why an answer was not read. `beside`: the members other than the rows are too large. */
 export type Unread = 'truncated' | 'damaged' | 'rows' | 'nodes' | 'beside';
 
 export type ScannedAnswer =
@@ -13,7 +13,7 @@ export type ScannedAnswer =
 export interface AnswerScanOptions {
   /** Dotted path of the member that holds the rows, when the answer is an object. */
   readonly key: string;
-  /** Names of the members that identify and date a row: the row may be too large to parse. */
+  /** Names of the members that identify and date a row, for a row that is too large to parse. */
   readonly idField: string;
   readonly updatedField: string;
   readonly limits: AnswerLimits;
@@ -37,7 +37,7 @@ export function* scanAnswer(bytes: Buffer, options: AnswerScanOptions): Generato
   }
 }
 
-/** A row by itself, as in an answer; undefined where it is no JSON. */
+/** Parses one row by the limits of an answer; undefined if it is not JSON. */
 export function parseRow(text: string): unknown {
   const limits = { rows: 1, nodes: MOST_ROW_VALUES };
   const options = { key: '', idField: 'id', updatedField: 'updated', limits, clean: (part: string) => part };
@@ -48,7 +48,7 @@ export function parseRow(text: string): unknown {
   }
 }
 
-/** Whether an answer is one for `scanAnswer`, as far as its first byte tells. */
+/** Whether `scanAnswer` can read an answer, as far as its first byte tells. */
 export function isListOrObject(bytes: Buffer): boolean {
   const first = bytes[endOfSpace(bytes, beginOf(bytes))];
   return first === OPEN_LIST || first === OPEN_OBJECT;
@@ -74,9 +74,9 @@ const STEP_BYTES = 64 * 1024;
 /** A member other than the rows that is longer is replaced by an empty value of its kind. */
 const MOST_MEMBER_BYTES = 64 * 1024;
 const MOST_BESIDE = 1024 * 1024;
-/** How much of an unreadable row is kept. */
+/** Of an unreadable row. */
 const KEPT_BYTES = 64 * 1024;
-/** Longer ones are no ids. */
+/** A longer value is not an id. */
 const MOST_ID_BYTES = 64 * 1024;
 /** One escaped character of a name: `\u0069`. */
 const ESCAPE_BYTES = 6;
@@ -91,7 +91,7 @@ class AnswerScan {
   private nodes = 0;
   private commas = 0;
   private nodesOfRows = 0;
-  /** Length of what is kept of the members beside the rows. */
+  /** Length of the kept text of the members other than the rows. */
   private besides = 0;
 
   constructor(
@@ -274,7 +274,7 @@ class AnswerScan {
   }
 }
 
-/** Finds the end of one value, in as many steps as one likes. */
+/** Finds the end of one value, in several steps. */
 class ValueWalk {
   nodes = 0;
   commas = 0;

@@ -1,12 +1,12 @@
 import { stringify } from 'safe-stable-stringify';
 import { isTooDeep } from './limits';
 
-/** What the vendor sent, as JSON text: the same for the same content, in whatever order the members of objects came. */
+/** A vendor's value as JSON text, with the members of objects in a fixed order. */
 export function jsonText(value: unknown): string {
   return isTooDeep(value) ? deepText(value) : (stringify(value) ?? 'null');
 }
 
-/** As `jsonText`, of parsed JSON of any depth: what is left to write stands in a list, and no call lies within another. */
+/** Like `jsonText`, for any depth: it keeps the parts that are left to write in a list and does not call itself. */
 function deepText(value: unknown): string {
   let text = '';
   const left: (string | { readonly value: unknown })[] = [{ value }];

@@ -21,17 +21,14 @@ export const MOST_ROW_VALUES = 1_000_000;
 /** A smaller answer is parsed as one: that takes some ms and, at worst, some ten megabytes. It has no row of too many values. */
 export const SMALL_ANSWER_BYTES = 2 ** 20;
 
-/** How much one answer may hold. A few bytes of text are an object in memory, so a limit of its bytes alone bounds nothing. */
+/** Limits of one answer. A few bytes of text can become an object in memory, so a limit of the bytes is not enough. */
 export interface AnswerLimits {
   readonly rows: number;
   /** Lists and objects in all rows, these included. */
   readonly nodes: number;
 }
 
-/**
- * A server that ignores paging may legally send everything in one answer. So the limits are far above a page, and in proportion
- * to the limit of bytes.
- */
+/** A server that ignores paging may send everything in one answer. So the limits are far above a page, in proportion to the bytes. */
 export function answerLimits(bodyLimitBytes: number): AnswerLimits {
   return {
     rows: Math.max(100_000, Math.floor(bodyLimitBytes / 256)),

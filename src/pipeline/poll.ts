@@ -15,11 +15,11 @@ import type { Round } from './round';
 import { type BatchPage, openBatch, rehearsedBatch } from './transaction/batch';
 import type { Encoder } from './transaction/encode';
 
-/** A feed that this process owns, with everything that is made of it once. */
+/** A feed that this process owns, with the parts that are made once for it. */
 export interface PollDeps {
   readonly feed: Feed;
   readonly source: Source;
-  /** For work that takes long: its requests let those of polls go first. */
+  /** For long work: requests of polls go before its requests. */
   readonly patientSource: Source;
   readonly session: FeedSession;
   readonly state: FeedState;
@@ -36,15 +36,15 @@ export interface PollDeps {
   readonly instance: string;
   /** Called after each page: progress for people. */
   readonly onPage?: (page: PageReport) => void;
-  /** Called with changes that are committed outside of pages: the deletes of a reconcile, dead letters that are records now. */
+  /** Called with changes that belong to no page: the deletes of a reconcile, and dead letters that are records now. */
   readonly onOtherChanges?: (changes: PublishedChanges, observedAtMs: number) => void;
-  /** Called for each record that came with nothing new but its `updated`. */
+  /** Called for each record of which only `updated` is new. */
   readonly onTouch?: () => void;
   /** Called with the rows of every page of every round. */
   readonly witnesses: Set<(rows: readonly unknown[]) => void>;
 }
 
-/** What became of one page, once it is committed. */
+/** A page that is committed. */
 export interface PageReport extends BatchPage {
   readonly feed: Feed;
   readonly state: FeedState;
@@ -121,7 +121,7 @@ function count(page: BatchPage, result: { -readonly [field in keyof PollResult]:
 
 /**
  * A record that is older than its image may come from a replica that lags, or the vendor may really have gone back. The
- * page is read once more: records on which both answers agree are taken, the rest is left to a later poll.
+ * page is read once more. Records on which both answers agree are published, the others are left to a later poll.
  */
 async function confirmed(
   doubtful: readonly VendorRecord[],
@@ -135,7 +135,7 @@ async function confirmed(
   return doubtful.filter((record) => again.get(record.id)?.equals(image.encode(record)));
 }
 
-/** Counts what readers can see by now of unknown members, and warns of changes that were too large for the log. */
+/** Counts the unknown members that are published now, and warns of changes that were too large for the log. */
 export function noteCommitted(
   { changes, letters }: Pick<BatchPage, 'changes' | 'letters'>,
   { feed, drift, codec, logger }: PollDeps,

@@ -3,7 +3,7 @@ import type { SourceOffset } from '../state/source-offset';
 import type { Paging, ScanProgress } from '../types';
 import { declaredPaging, unknownPaging } from './scan/paging';
 
-/** What a page moves of the position; what belongs to its transaction (number, counts, time) is added when that is made. */
+/** The fields of the position that a page moves. The transaction adds its own fields (number, counts, time). */
 export function advance(
   offset: SourceOffset,
   progress: ScanProgress,
@@ -24,7 +24,7 @@ export function advance(
   };
 }
 
-/** What is kept of the server's paging, whatever scan has learned it. */
+/** The fields that keep what a scan has learned of the server's paging. */
 export function pagingFields(paging: Paging): Partial<SourceOffset> {
   return {
     page_offset_unit: paging.unit,
@@ -34,7 +34,7 @@ export function pagingFields(paging: Paging): Partial<SourceOffset> {
   };
 }
 
-/** What was declared and learned of the server's paging, for a feed as it is declared now. */
+/** The stored paging, as far as the feed's present declaration allows. */
 export function learnedPaging(offset: SourceOffset, feed: FeedDefinition): Paging {
   return declaredPaging(feed, storedPaging(offset, feed.pageSize));
 }
@@ -43,7 +43,7 @@ function storedPaging(offset: SourceOffset, pageSize: number): Paging {
   const { page_offset_unit: unit, first_page, page_size, longest_page } = offset;
   if (page_size === null) return unknownPaging(pageSize);
   const known = { unit, firstPage: first_page ?? 0, ordered: offset.ordered };
-  // A smaller page than was asked for was learned (a cap, a size limit); a larger one belongs to an older setting.
+  // A smaller page size was learned (a cap, a size limit). A larger page size belongs to an older setting.
   if (page_size > pageSize) return { ...known, pageSize, longestPage: null };
   return { ...known, pageSize: page_size, longestPage: longest_page };
 }

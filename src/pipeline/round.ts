@@ -25,11 +25,11 @@ export interface Round {
   origin(page: ScanPage): Origin;
   /** How a page moves the feed's position. */
   position(offset: SourceOffset, page: ScanPage, decoded: Decoded): Partial<SourceOffset>;
-  /** After each page, when everything that was read is committed: a long round lets others have their turn. */
+  /** Called after each page, when everything that was read is committed: a long round lets others have their turn. */
   between?(): Promise<void>;
-  /** For a dry run: nothing is published or kept, and this is called for each page with what would be. */
+  /** For a dry run: called for each page with the changes that would be published. Nothing is published or kept. */
   readonly onRehearsed?: ((page: BatchPage) => void) | undefined;
-  /** When everything that was read is committed. @throws HighwaterError if it is not worth anything */
+  /** Called when all pages are committed. @throws HighwaterError if the round has read no usable row */
   end?(): void;
 }
 
@@ -72,7 +72,7 @@ class SnapshotCheck {
   private rows = 0;
   private first: Rejected | null = null;
 
-  /** @param begin the mark only moves once a record was read: a snapshot that continues has read some */
+  /** @param begin above 0 if the snapshot continues and has read a record before */
   constructor(
     private readonly feed: Feed,
     private readonly begin: number,
@@ -80,7 +80,7 @@ class SnapshotCheck {
     this.hasRecords = begin > 0;
   }
 
-  /** The progress that a page may make: none while there were rows but no record, so that another try reads them all again. */
+  /** The progress that a page may make. None while there were rows but no record, so that another try reads all rows again. */
   progressOf(progress: ScanProgress, { records, rejected }: Decoded): ScanProgress {
     this.hasRecords ||= records.length > 0;
     this.rows += rejected.length;
@@ -90,7 +90,7 @@ class SnapshotCheck {
     return { ...progress, highWaterMark: this.begin, complete: false };
   }
 
-  /** @throws HighwaterError SNAPSHOT_UNREADABLE when the snapshot has ended, and every row of it is a dead letter */
+  /** @throws HighwaterError SNAPSHOT_UNREADABLE if the snapshot has ended and every row of it is a dead letter */
   end(): void {
     if (!this.isUnreadable) return;
     const { name, idField, updatedField, updatedFormat } = this.feed;

@@ -1,6 +1,6 @@
 /**
- * The body of an answer in the pieces in which it came. A page is megabytes, read once: joined in a buffer of its own each would cost
- * more by what the collector does about such an amount of memory than by the copying.
+ * The body of an answer in the pieces in which it came. A page has megabytes and is read once. If each page had its own joined buffer,
+ * the garbage collector would take more time than the copying.
  */
 export class Body {
   readonly length: number;
@@ -14,7 +14,7 @@ export class Body {
     for (const piece of this.pieces) at += piece.copy(target, at);
   }
 
-  /** All of it, in memory that the next body, whoever's, is written to. */
+  /** The whole body, in memory that the next body overwrites. */
   shared(): Buffer {
     if (this.pieces.length === 1) return this.pieces[0]!;
     if (this.length > MOST_JOINED_BYTES) return Buffer.concat(this.pieces);
@@ -24,7 +24,7 @@ export class Body {
     return joined.subarray(0, this.length);
   }
 
-  /** All of it, for as long as anybody has it. */
+  /** The whole body, in memory of its own. */
   kept(): Buffer {
     const whole = this.pieces.length === 1 ? this.pieces[0]! : Buffer.concat(this.pieces);
     this.pieces = [whole];
@@ -32,8 +32,8 @@ export class Body {
   }
 }
 
-/** Memory for larger ones is given back. */
+/** The memory of a larger body is given back. */
 const MOST_JOINED_BYTES = 16 * 1024 * 1024;
 
-/** Whoever reads a body awaits nothing before the end of it. */
+/** Shared by all bodies: the reader of a body must not await before its end. */
 let joined = Buffer.alloc(0);

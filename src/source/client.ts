@@ -60,7 +60,7 @@ export interface ClosableSource extends Source {
 export function createSource(options: SourceOptions): ClosableSource {
   const { baseUrl, token, limits, logger, auth = usualAuth } = options;
   const access = { baseUrl, token, auth };
-  // Errors are kept in the log and shown by programs that know no secrets: what a proxy answers is in them, too.
+  // Errors are kept in the log and shown by programs that do not know the secrets. They may hold the answer of a proxy.
   const redact = createRedactor([...secretsOf(access), ...proxyPasswords(process.env)], tokenParameter(auth));
   const echoed = echoedToken(token);
   requireUsableBase(baseUrl, redact);
@@ -90,7 +90,7 @@ export function createSource(options: SourceOptions): ClosableSource {
       };
       let last: SourceFailure | null = null;
       const ask = async () => {
-        // A retry waits for its turn, too, which may come when there is no time left for an answer.
+        // A retry also waits for its turn. Then there may be no time left for an answer.
         if (last !== null && deadline.remainingMs() < 1) return last;
         const deps = { ...options, access, agents, redact, echoed, deadline, signal: joint.signal };
         const outcome = await askOnce(feed, page, deps);
@@ -139,13 +139,11 @@ async function askOnce(
   const url = endpointUrl(access.baseUrl, feed.path);
   const request = `GET ${redact(url)}`;
   const asked = { paging: feed.paging, auth: access.auth, url, request, redact };
-  // One that was kept may be of another address.
+  // A stored link may lead to another address.
   const foreign = feed.paging.style === 'link' ? ownLink(page.continuation ?? null, asked) : null;
   if (foreign?.kind === 'failure') return foreign;
   const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, Math.ceil(deadline.remainingMs())));
   const began = performance.now();
-  const answered = (status: number | null) =>
-    deps.tell?.({ kind: 'requested', feed: feed.name, status, seconds: (performance.now() - began) / 1_000 });
   const result = await httpGet({
     url: pageUrl(feed, page, access),
     headers: { ...feed.headers, ...authHeaders(access) },
@@ -155,7 +153,8 @@ async function askOnce(
     redact,
     signal,
   });
-  answered(result.kind === 'failure' ? null : result.response.status);
+  const status = result.kind === 'failure' ? null : result.response.status;
+  deps.tell?.({ kind: 'requested', feed: feed.name, status, seconds: (performance.now() - began) / 1_000 });
   if (result.kind === 'failure') return result;
   const { response } = result;
   const receivedAtMs = now();
@@ -177,12 +176,12 @@ async function askOnce(
       page: { rows, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs },
     };
   }
-  // The vendor counts by token: whoever uses it has to wait.
+  // The vendor counts by token, so all feeds with the token have to wait.
   if (read.code === 'SOURCE_RATE_LIMITED') deps.budget.holdFor(read.retryAfterMs ?? 0);
   return read;
 }
 
-/** Made once, since reading all the public certificates takes a while. */
+/** Called once, since reading all public certificates takes a while. */
 function trusting(ca: string | null) {
   return ca === null ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
 }

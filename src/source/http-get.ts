@@ -98,7 +98,7 @@ function send(get: HttpGet, signal: AbortSignal) {
       Accept: 'application/json',
       ...get.headers,
       'Accept-Encoding': 'gzip, deflate',
-      // A page from some cache in between would hide records behind a Date of its own.
+      // A cached page would hide new records, and its Date would be old.
       'Cache-Control': 'no-cache',
       'User-Agent': `highwater/${version}`,
     },
@@ -106,8 +106,8 @@ function send(get: HttpGet, signal: AbortSignal) {
 }
 
 /**
- * Null when a page is longer than the limit; what was not read yet is thrown away with its connection. Of an error answer
- * the beginning is enough, and what breaks off is no reason to forget its status.
+ * Null if a page is longer than the limit; the rest is thrown away with the connection. For an error answer the beginning is enough, and
+ * its status counts even if the body breaks off.
  */
 async function readBody(
   answer: AxiosResponse<Readable>,

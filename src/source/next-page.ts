@@ -5,7 +5,7 @@ import type { Redact } from '../secrets/redaction';
 import { tokenParameter } from './api-access';
 import { failure, type SourceFailure } from './source';
 
-/** What it takes to find out how the page behind an answer is asked for. */
+/** The facts needed to find out how the next page is asked for. */
 export interface NextPageContext {
   readonly paging: PagingStyle;
   readonly auth: AuthScheme;
@@ -20,7 +20,7 @@ export type NextPage = { readonly kind: 'next'; readonly next: string | null } |
 
 const none: NextPage = { kind: 'next', next: null };
 
-/** Whether the body of an answer has to be parsed for it. */
+/** Whether the body of an answer has to be parsed to find the next page. */
 export function isNextInBody(paging: PagingStyle): boolean {
   return paging.style === 'cursor' || (paging.style === 'link' && paging.from !== null);
 }
@@ -64,10 +64,10 @@ function behindLastRow(
 
 function textAt(holder: unknown, path: string, { request }: NextPageContext): NextPage {
   const value = valueAtPath(holder, path) ?? '';
-  // Some APIs say so at the end.
+  // Some APIs give these values on the last page.
   if (value === '' || value === false) return none;
   if (typeof value === 'string') return { kind: 'next', next: value };
-  // A number that JavaScript has rounded would be another page's.
+  // A number that JavaScript has rounded would lead to another page.
   const isExact = typeof value === 'number' && (Number.isSafeInteger(value) || !Number.isInteger(value));
   if (isExact) return { kind: 'next', next: String(value) };
   return failure(
@@ -83,7 +83,7 @@ function kindOf(value: unknown): string {
 
 /**
  * A link to the API itself, complete and without the token that the API may have repeated in it.
- * @returns a failure when it leads elsewhere: no token is sent there
+ * @returns a failure if it leads elsewhere, because no token must be sent there
  */
 export function ownLink(link: string | null, context: NextPageContext): NextPage {
   if (link === null || link === '') return none;
@@ -100,11 +100,11 @@ export function ownLink(link: string | null, context: NextPageContext): NextPage
   return failure('SOURCE_LINK_ELSEWHERE', `${request} answered with a link to the next page at ${where}`);
 }
 
-/** What stands between a link's angle brackets, and the parameters behind it. */
+/** A link's address between angle brackets, and the parameters behind it. */
 const linkPattern = /<([^<>]*)>((?:\s*;\s*[^\s"=;,<>]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s",;<>]*))?)*)/g;
 const parameterPattern = /;\s*([^\s"=;,<>]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;<>]*)))?/g;
 
-/** The target of `rel="next"` in a `Link` header (RFC 8288), as it is written there; null when there is none. */
+/** The target of `rel="next"` in a `Link` header (RFC 8288), as it is written there; null if there is none. */
 export function nextLink(header: string | undefined): string | null {
   for (const [, target = '', parameters = ''] of (header ?? '').matchAll(linkPattern)) {
     // Only the first rel of a link counts.

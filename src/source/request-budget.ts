@@ -26,9 +26,9 @@ export interface RequestBudget {
    * @throws HighwaterError SOURCE_RATE_LIMITED when a hold lasts longer than `maxHoldMs`; SOURCE_CLOSED after `close`
    */
   run<T>(request: () => Promise<T>, use: RequestBudgetUse): Promise<T>;
-  /** Lets nothing start for so long, whatever the feed. A hold is only ever made longer. */
+  /** For so long, no request of any feed starts. A hold is never shortened. */
   holdFor(ms: number): void;
-  /** Ends every wait. Requests under way are their callers' to end; nothing else keeps the process alive afterwards. */
+  /** Ends every wait. Callers have to end their requests under way; nothing else keeps the process alive afterwards. */
   close(): void;
 }
 
@@ -42,9 +42,9 @@ interface Waiter {
 const priorities: Readonly<Record<RequestPriority, number>> = { live: 1, backfill: 0 };
 
 /**
- * p-queue keeps the order, and stands still until the next request may start. A request whose turn it is starts at once, and its
- * answer is handed on at once: Bottleneck waits for a timer three times before a request and once behind it, 1 ms each at best,
- * and p-queue's own intervals let two requests come close together at a seam.
+ * p-queue keeps the order, and is paused until the next request may start. A request starts at once when its turn comes, and its answer
+ * is passed on at once. Bottleneck waits for a timer three times before a request and once after it, at least 1 ms each. p-queue's
+ * own intervals let two requests come close together at the edge of two intervals.
  */
 export function createRequestBudget(options: RequestBudgetOptions): RequestBudget {
   const queue = new PQueue({ concurrency: options.maxConcurrent });
@@ -65,7 +65,7 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
       if (performance.now() < nextStart) startNoneBefore(nextStart);
       else queue.start();
     };
-    // Time has gone on since it was looked at; of a timer that is set into the past Node warns.
+    // Time has passed since `moment` was computed, and Node warns about negative timeouts.
     resume = setTimeout(goOn, Math.max(nextStart - performance.now(), 0));
     if (waiters.size === 0) resume.unref();
   };
@@ -73,7 +73,7 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
   const takeTurn = <T>(request: () => Promise<T>, waiter: Waiter): Promise<T> =>
     queue.add(
       async () => {
-        // It has had its answer already; this one goes to nobody.
+        // Its caller has left.
         if (waiter.gone) throw closedError();
         waiters.delete(waiter);
         startNoneBefore(performance.now() + spacingMs);

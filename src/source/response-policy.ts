@@ -24,7 +24,7 @@ export interface RawResponse {
 export interface ReadRows {
   readonly kind: 'page';
   readonly rows: readonly unknown[];
-  /** By which the next page is asked for; null: there is none, or the feed's paging does not go by it. */
+  /** The place of the next page; null: there is none, or the feed's paging does not use it. */
   readonly next: string | null;
 }
 
@@ -32,7 +32,6 @@ export interface PolicyContext extends NextPageContext {
   readonly responseKey: string;
   readonly idField: string;
   readonly updatedField: string;
-  /** For a whole page, of which records are published. */
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
   readonly limits: AnswerLimits;
@@ -41,12 +40,12 @@ export interface PolicyContext extends NextPageContext {
   readonly nowMs: number;
 }
 
-/** Of a large body, enough to say what it is. */
+/** Enough of a large body to describe it in an error. */
 const HEAD_BYTES = 256 * 1024;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What an answer means: a page (perhaps an empty one) or a named failure. Whatever is not known to be a page is none. */
+/** Interprets an answer as a page, which may be empty, or as a named failure. An unknown answer is a failure. */
 export async function interpretResponse(
   response: RawResponse,
   context: PolicyContext,
@@ -57,7 +56,7 @@ export async function interpretResponse(
     if (rows !== null) return page(rows, undefined, response, context);
   }
   const isSmall = body.length <= SMALL_ANSWER_BYTES;
-  // Other bodies are read in the pauses that a large one has.
+  // A large body is read with pauses, in which other bodies are read.
   const bytes = isSmall ? body.shared() : body.kept();
   const text = new TextDecoder().decode(isSmall ? bytes : bytes.subarray(0, HEAD_BYTES));
   if (status === 404 && saysNoData(text)) return { kind: 'page', rows: [], next: null };
@@ -116,14 +115,14 @@ function rowsOf(value: unknown, status: number, text: string, context: PolicyCon
   }
   if (value.ok === false || (Array.isArray(value.errors) && value.errors.length > 0)) return reported();
   const { responseKey } = context;
-  // An object under no key is none that holds rows.
+  // Without a key, an object holds no rows.
   const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
   if (found !== undefined) return rowsUnderKey(found, status, message, context) ?? reported();
   if (responseKey !== '' && Object.keys(value).length === 0) return [];
   return message === null ? wrongKey(value, status, context) : reported();
 }
 
-/** Null when `null` stands under the key together with a message: that is an error, not an empty page. */
+/** Null if the value under the key is `null` and there is a message: that is an error, not an empty page. */
 function rowsUnderKey(
   rows: unknown,
   status: number,
@@ -187,7 +186,7 @@ function codeOfStatus(status: number): ErrorCode {
   if (status === 402 || status === 403) return 'SOURCE_FORBIDDEN';
   if (status === 404) return 'SOURCE_NOT_FOUND';
   if (status === 429) return 'SOURCE_RATE_LIMITED';
-  // The vendor sends 424 and 499 for faults of its own; 408 and 425 ask for the same request again by definition.
+  // The vendor sends 424 and 499 for its own faults. 408 and 425 mean by definition that the request may be repeated.
   if (status >= 500 || [408, 424, 425, 499].includes(status)) return 'SOURCE_UNAVAILABLE';
   if (status >= 400) return 'SOURCE_REQUEST_REFUSED';
   if (status === 204 || status === 205) return 'SOURCE_BODY_EMPTY';
@@ -195,7 +194,7 @@ function codeOfStatus(status: number): ErrorCode {
   return 'SOURCE_UNEXPECTED_STATUS';
 }
 
-/** Of a list or an object. */
+/** For an answer that is a list or an object. */
 function failureOfAnswer(
   why: Unread,
   response: RawResponse,
@@ -245,7 +244,7 @@ function describeBody(text: string, contentType: string | undefined, redact: Red
   return `${type}: ${excerpt(text, redact)}`;
 }
 
-/** Where a redirect leads, without query: vendors put the token of the refused request there. */
+/** The target of a redirect, without query, because vendors put the token of the refused request there. */
 function target(location: string | undefined, context: PolicyContext): string {
   if (location === undefined) return 'nowhere (no Location)';
   const base = context.request.slice(context.request.indexOf('http'));

@@ -24,7 +24,7 @@ export interface RetryOptions {
   readonly onRetry: (failure: SourceFailure, attempt: number, pauseMs: number) => void;
 }
 
-/** Time left for a page. It starts with the first request, not while that one waits for its turn. */
+/** Time left for a page. It starts with the first request, not while that request waits for its turn. */
 export interface PageDeadline {
   start(): void;
   remainingMs(): number;
@@ -41,7 +41,7 @@ export function createPageDeadline(totalMs: number): PageDeadline {
 }
 
 /**
- * Tries again while it is worth it, there are attempts left, and the pause ends before the deadline.
+ * Tries again as long as the failure is retriable, attempts are left, and the pause ends before the deadline.
  * @returns the last outcome
  * @throws the signal's reason when aborted in a pause
  */
@@ -61,7 +61,7 @@ export async function withRetry<T extends { readonly kind: string }>(
     pauseMs = backoffMs(outcome, attempts, limits, random);
     return pauseMs < deadline.remainingMs();
   };
-  // cockatiel's own pause cannot be aborted and keeps the process alive meanwhile, so it is zero and ours comes first.
+  // cockatiel's own pause cannot be aborted and keeps the process alive. So it is zero, and our pause comes first.
   const policy = retry(handleWhenResult(worthAnotherTry), {
     maxAttempts: limits.attempts - 1,
     backoff: new ConstantBackoff(0),
@@ -76,7 +76,7 @@ export async function withRetry<T extends { readonly kind: string }>(
   }, signal);
 }
 
-/** Full jitter: anything from nothing to the greatest pause, so that many clients never come back together. */
+/** Full jitter: any pause up to the greatest one, so that many clients do not come back together. */
 export function backoffMs(
   failure: SourceFailure,
   attempts: number,
@@ -94,9 +94,9 @@ function isFailure(outcome: { readonly kind: string }): outcome is SourceFailure
 const longestMs = 3_600_000;
 
 /**
- * How long the API asks to wait, ms: at least 0, at most an hour. Null when it does not say, or unreadably.
- * @param retryAfter seconds or an HTTP date, held against the answer's own `Date` when there is one, so that clocks that
- * differ do no harm
+ * How long the API asks to wait, ms: at least 0, at most an hour. Null if it does not say, or if it cannot be read.
+ * @param retryAfter seconds or an HTTP date, compared with the answer's own `Date` if there is one, so that different clocks do no
+ * harm
  */
 export function retryAfterMs(
   retryAfter: string | undefined,
@@ -106,7 +106,7 @@ export function retryAfterMs(
   if (retryAfter === undefined) return null;
   const text = retryAfter.trim();
   if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Number(text) * 1000, longestMs);
-  // Date.parse takes almost anything that holds a number; an HTTP date begins with the day's name.
+  // Date.parse accepts almost any text with a number, but an HTTP date begins with the day's name.
   const until = /^[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(until)) return null;
   return Math.min(Math.max(until - (serverDateMs(date) ?? nowMs), 0), longestMs);

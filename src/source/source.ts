@@ -21,14 +21,14 @@ export interface PageRequest {
   readonly pageSize: number;
   /** Calendar dates (2026-01-31), both included, in the place of those that the feed's query may name. */
   readonly dates?: DateRange;
-  /** Asked first for the rows of a body; without it, and where it knows none, the body is parsed as JSON. */
+  /** Reads the rows of a body. Without it, or if it returns null, the body is parsed as JSON. */
   readonly readRows?: RowReader;
 }
 
 /**
- * The rows of an answer's body in the server's order, in whatever form the decoder takes them; null for a body that it cannot read.
- * @param mayRead is asked first, about the body as one: where it says no, the answer is null
- * @param mostRows a body of more is left to others
+ * The rows of an answer's body in the server's order, in a form that the decoder takes; null for a body that it cannot read.
+ * @param mayRead called first with the whole body; if it returns false, the result is null
+ * @param mostRows for a body with more rows, the result is null
  */
 export type RowReader = (
   body: Body,
@@ -36,7 +36,7 @@ export type RowReader = (
   mostRows: number,
 ) => readonly unknown[] | null;
 
-/** The same source, whose pages are read so. */
+/** The same source, with a reader of rows. */
 export function sourceReading(source: Source, readRows: RowReader | null): Source {
   if (readRows === null) return source;
   return { fetchPage: (feed, request, signal) => source.fetchPage(feed, { ...request, readRows }, signal) };
@@ -48,22 +48,22 @@ export interface DateRange {
 }
 
 export interface SourcePage {
-  /** The records as parsed JSON, or as `readRows` has read them, in the server's order, not yet looked at. */
+  /** The rows as parsed JSON, or as `readRows` returned them, in the server's order. */
   readonly rows: readonly unknown[];
-  /** The cursor or the address by which the answer says that the next page is asked for; null: none. */
+  /** The cursor or the address of the next page, from the answer; null: none. */
   readonly next: string | null;
-  /** The answer's `Date` header in ms; null when absent or unreadable. */
+  /** The answer's `Date` header in ms; null if absent or unreadable. */
   readonly serverDateMs: number | null;
   /** Own clock when the answer had arrived, ms. */
   readonly receivedAtMs: number;
 }
 
-/** What the client of the API tells of its requests. */
+/** Reports of the API's client about its requests. */
 export type SourceEvent =
   | {
       readonly kind: 'requested';
       readonly feed: string;
-      /** Of the answer; null: there was none. */
+      /** Status of the answer; null: there was no answer. */
       readonly status: number | null;
       readonly seconds: number;
     }
@@ -73,9 +73,9 @@ export type SourceEvent =
 export interface SourceFailure {
   readonly kind: 'failure';
   readonly code: ErrorCode;
-  /** What happened, with the values, secrets already removed. */
+  /** What happened, with the values, without secrets. */
   readonly what: string;
-  /** How long the API asks to wait, ms; absent when it does not say. */
+  /** How long the API asks to wait, ms; absent if it does not say. */
   readonly retryAfterMs?: number;
 }
 

@@ -1,13 +1,13 @@
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 
-/** The message in any of the shapes in which the vendor reports an error; null when there is none. */
+/** The message of an error report, in any of the vendor's shapes; null if there is none. */
 export function vendorMessage(value: unknown, redact: Redact): string | null {
   const message = messageOf(value);
   return message === null || message.trim() === '' ? null : excerpt(message, redact);
 }
 
-/** Levels in which a message may lie: the stack must not follow from an answer. */
+/** Nesting of a message. An answer must not decide the depth of the stack. */
 const MOST_LEVELS = 20;
 
 function messageOf(value: unknown, levels = MOST_LEVELS): string | null {

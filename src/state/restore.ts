@@ -17,33 +17,33 @@ export interface RestoreDeps {
   readonly topics: FeedTopics;
   readonly codec: FeedCodec;
   readonly registry: SchemaRegistry;
-  /** Fingerprint of what is asked of the API now. */
+  /** Fingerprint of the feed's present scope. */
   readonly scope: string;
-  /** Called now and then while the images are read, and at their end. */
+  /** Called now and then while the images are read, and at the end. */
   readonly onRestore?: (feed: string, progress: RestoreProgress) => void;
 }
 
-/** How far the images are read back. */
+/** How many images have been read back. */
 export interface RestoreProgress {
-  /** Records that have one by now. */
+  /** Records that have an image by now. */
   readonly images: number;
-  /** Records that will have one, as the source offset counts them. */
+  /** Records that will have an image, as the source offset counts them. */
   readonly of: number;
   /** Records of the log that were read: a key may have had several. */
   readonly records: number;
   readonly isDone: boolean;
 }
 
-/** Images are read by the hundred thousand a second: nobody needs to hear of each. */
+/** A hundred thousand images are read in a second, so only some are reported. */
 const TELL_EVERY = 1_000;
 
 /**
- * Reads a feed's state back from the log: source offset, images, dead letters. The codec learns every schema that wrote an
- * image. A feed that has no state begins a new incarnation. When the scope has changed, all is read again: what it shows
- * comes as `r` or `u`, and what it does not show any more stays, for nothing says that it is gone. (A feed that begins
- * without a snapshot goes on from where it was.)
+ * Reads a feed's state back from the log: source offset, images, dead letters. The codec learns every schema that wrote an image. A feed
+ * without state begins a new incarnation. If the scope has changed, all records are read again. Records in the new scope come as `r`
+ * or `u`. Other records stay, because nothing proves that they are gone. (A feed that began without a snapshot continues from
+ * where it was.)
  *
- * @throws HighwaterError STATE_DAMAGED when the images are not those that the source offset speaks of
+ * @throws HighwaterError STATE_DAMAGED if the images do not match the source offset
  */
 export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal): Promise<RestoredState> {
   const { session, topics, codec } = deps;
@@ -70,14 +70,14 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
       continue;
     }
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
-    // Asked before the await: nearly all are known, and each await would cost a promise for every record.
+    // Checked before the await, because nearly all writers are known and each await would cost a promise.
     if (!codec.image.knowsWriter(readSchemaId(value))) await learnWriter(codec.image, record, deps);
     images.set(key, value, Number(record.headers.seq));
     if (breather.isDue()) await breather.breathe();
   }
   tell(true);
   for (const record of foreign.values()) throw foreignImage(feed, record, offset);
-  // A topic that was lost, cut or partitioned otherwise: what is missing would be published as created, or out of order.
+  // If the topic was lost, cut or repartitioned, missing records would be published as created, or out of order.
   if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts])) {
     throw otherImages(topics.current.name, counts, offset);
   }
@@ -111,8 +111,8 @@ async function restoreOffset(
 }
 
 /**
- * What a feed without state begins with: a new incarnation, and its snapshot. Without one it begins at this second, by the
- * own clock: its mark is set by the first answer, which tells the server's (`pipeline/scan/beginning.ts`).
+ * The first offset of a feed without state: a new incarnation with a snapshot to read. A feed without a snapshot begins at this second
+ * of the own clock. The first answer tells the server's clock and sets the mark (`pipeline/scan/beginning.ts`).
  */
 export function newOffset(feed: Feed, scope: string, nowMs: number): SourceOffset {
   const offset = firstSourceOffset(feed.name, newIncarnation(), scope);
@@ -129,12 +129,12 @@ function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset 
   const anew = { ...firstSourceOffset(feed.name, incarnation, scope), ...kept, ...since };
   const { snapshot, snapshot_completed_ms, high_water_mark } = offset;
   if (feed.snapshotMode === 'initial' || snapshot !== 'complete') return anew;
-  // What the new scope holds from before the mark is as unknown as all was when the feed began.
+  // Records of the new scope from before the mark are unknown, like all records when the feed began.
   const begins_at = Math.max(offset.begins_at, high_water_mark);
   return { ...anew, snapshot, snapshot_completed_ms, high_water_mark, begins_at };
 }
 
-/** A record of another version of the project needs the schema that wrote it. */
+/** Another version of the project may have written the record by another schema. */
 async function learnWriter<T>(type: WireType<T>, record: LogRecord, deps: RestoreDeps): Promise<void> {
   const id = readSchemaId(record.value!);
   type.addWriter(id, await deps.registry.schemaById(id));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Stored position of a feed; names and meanings as in `schemas/source-offset.avsc`. */
+/** Stored position of a feed. `schemas/source-offset.avsc` describes the fields. */
 export interface SourceOffset {
   readonly feed: string;
   readonly high_water_mark: number;

@@ -13,17 +13,16 @@ import {
 /** Rows that were read together. */
 export interface EncodedRows {
   readonly feed: EncodedFeed;
-  /** The answer, and where in the module's memory it was. */
+  /** The answer, and the address that it had in the module's memory. */
   readonly body: Body;
   readonly bodyAt: number;
-  /** Of all these rows, in wire format, and where they were. */
+  /** The images of all these rows in wire format, and the address that they had. */
   readonly images: Buffer;
   readonly imagesAt: number;
-  /** As the module has left it: `assembly/layout.ts`. */
+  /** The module's table of these rows: `assembly/layout.ts`. */
   readonly table: Int32Array;
 }
 
-/** What is known of all records of a feed. */
 export interface EncodedFeed {
   decode(image: Buffer): VendorRecord;
   /** Whether the table has the place of the symbol. */
@@ -37,8 +36,8 @@ function numberOf({ table }: EncodedRows, row: number, field: number): number {
 }
 
 /**
- * A row that is the Avro bytes of its record. It becomes an object only when its values are asked for, which happens to few rows. It has
- * `id` and `updated` both as a row and as a record.
+ * A row that is already the Avro bytes of its record. Its values are decoded only when they are needed, which is rare. Its `id` and
+ * `updated` serve both as members of a row and as those of a record.
  */
 export class EncodedRecord implements VendorRecord {
   readonly #rows: EncodedRows;
@@ -56,7 +55,7 @@ export class EncodedRecord implements VendorRecord {
     this.#row = row;
   }
 
-  /** Its `extra` is always empty: a row with more than the schema says is not read this way. */
+  /** `extra` is always empty, because a row with unknown members is not read this way. */
   get values(): RecordValues {
     this.#values ??= this.#rows.feed.decode(this.image).values;
     return this.#values;
@@ -79,7 +78,7 @@ export class EncodedRecord implements VendorRecord {
     return rows.images.toString('utf8', from - rows.imagesAt, to - rows.imagesAt);
   }
 
-  /** What the vendor sent. */
+  /** The row as the vendor sent it. */
   toJSON(): unknown {
     const rows = this.#rows;
     const from = numberOf(rows, this.#row, ROW_START) - rows.bodyAt;

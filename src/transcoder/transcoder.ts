@@ -21,9 +21,9 @@ import { type EncodedFeed, EncodedRecord, type EncodedRows } from './encoded-rec
 import { createPlan, type Plan } from './plan';
 
 /**
- * A reader of rows for one feed: `EncodedRecord` for those that are plain, parsed JSON for all others. Null where the feed's schema,
- * or this machine, is not one for it.
- * @param schema of the feed's records; `image` is its type
+ * A reader of rows for one feed. It gives an `EncodedRecord` for a plain row and parsed JSON for any other row. Null if the feed's schema
+ * or this machine does not support it.
+ * @param schema of the feed's records, of the type `image`
  */
 export function createRowReader(
   feed: FeedDefinition,
@@ -40,10 +40,10 @@ export function createRowReader(
   return (body, mayRead, mostRows) => readRows(transcoder, reading, body, mayRead, mostRows);
 }
 
-/** One for all feeds: it works while nobody waits. */
+/** One for all feeds, since each call ends before another can begin. */
 let shared: Transcoder | 'not-here' | undefined;
 
-/** What `assembly/index.ts` exports: its comments say what it does. Addresses are bytes of `memory`. */
+/** The exports of `assembly/index.ts`, which documents them. Addresses are bytes of `memory`. */
 interface TranscoderModule {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   firstFreeByte(): number;
@@ -62,21 +62,21 @@ interface TranscoderModule {
   nextRow(): number;
 }
 
-/** Where memory is used for what. Text is behind all else, for it is what grows. */
+/** The layout of the module's memory. The text comes last, because only it grows. */
 interface Transcoder {
   readonly module: TranscoderModule;
   readonly planAt: number;
   readonly tableAt: number;
   readonly imagesAt: number;
   readonly textAt: number;
-  /** Whose plan lies there. */
+  /** The plan that is in memory now. */
   loaded: Plan | null;
 }
 
 const MOST_PLAN_BYTES = 256 * 1024;
 const ROWS_AT_ONCE = 1_000;
 const IMAGES_BYTES = 1024 * 1024;
-/** Larger answers are left to whoever parses JSON: the memory is never given back. */
+/** Larger answers are parsed as JSON, because the module's memory is never given back. */
 const MOST_BODY_BYTES = 16 * 1024 * 1024;
 const PAGE_BYTES = 64 * 1024;
 
@@ -91,7 +91,7 @@ function startTranscoder(): Transcoder | 'not-here' {
   return { module, planAt, tableAt, imagesAt, textAt, loaded: null };
 }
 
-/** Part of the language's host, and of no library that is compiled against here. */
+/** None of the type libraries in use declares it. */
 declare const WebAssembly:
   | {
       readonly Module: new (bytes: Uint8Array) => object;
@@ -99,7 +99,7 @@ declare const WebAssembly:
     }
   | undefined;
 
-/** Null where there is no WebAssembly, or none that can run this. */
+/** Null if there is no WebAssembly, or if it cannot run the module. */
 function instantiate(): TranscoderModule | null {
   if (typeof WebAssembly === 'undefined') return null;
   try {
@@ -117,7 +117,7 @@ const aligned = (address: number): number => Math.ceil(address / 16) * 16;
 interface Reading {
   readonly plan: Plan;
   readonly feed: EncodedFeed;
-  /** Id of the schema, as the header of the wire format has it. */
+  /** Id of the schema, in the byte order of the wire format. */
   readonly headerId: number;
 }
 
@@ -140,7 +140,7 @@ function readRows(
   }
   body.copyTo(memory, textAt);
   const text = memory.subarray(textAt, end);
-  // What is no UTF-8 has replacements in it by the time it is text.
+  // JSON.parse would see replacement characters in a text that is not UTF-8.
   if (!isUtf8(text) || !mayRead(text)) return null;
   memory.fill(0, end, end + SLACK);
 
@@ -160,8 +160,8 @@ function readRows(
 }
 
 /**
- * Copies what the next rows are going to be written over.
- * @returns false where a row is no JSON after all, or none of them is plain: then parsing the answer as a whole takes less time
+ * Copies the rows out of the memory that the next rows overwrite.
+ * @returns false if a row is not JSON, or no row is plain: then it takes less time to parse the answer as a whole
  */
 function takeRows(
   rows: unknown[],
@@ -193,7 +193,7 @@ function takeRows(
 
 const INTS_OF_ROW = ROW_BYTES / 4;
 
-/** Images follow each other in the order of their rows. */
+/** Images lie in the order of their rows. */
 function endOfImages(table: Int32Array, imagesAt: number): number {
   for (let ints = table.length - INTS_OF_ROW; ints >= 0; ints -= INTS_OF_ROW) {
     if (table[ints + ROW_IS_ENCODED / 4] !== 0) return table[ints + ROW_IMAGE_END / 4]!;
@@ -201,7 +201,7 @@ function endOfImages(table: Int32Array, imagesAt: number): number {
   return imagesAt;
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined if the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -210,7 +210,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The memory may be another one after it has grown. Null where there is no more of it. */
+/** Growing replaces the buffer of the memory. Null if the machine has no more memory. */
 function memoryUpTo({ memory }: TranscoderModule, bytes: number): Buffer | null {
   const missing = bytes - memory.buffer.byteLength;
   try {
@@ -221,7 +221,7 @@ function memoryUpTo({ memory }: TranscoderModule, bytes: number): Buffer | null 
   return Buffer.from(memory.buffer);
 }
 
-/** As the module writes numbers: the wire format has them the other way round. */
+/** The module writes numbers with the least byte first, and the wire format has the greatest byte first. */
 function leastByteFirst(schemaId: number): number {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(schemaId);

@@ -2,12 +2,12 @@ import { type Type, types } from 'avsc';
 import { MOST_DEPTH, mayBeEmpty } from './value-check';
 import { WIRE_HEADER_BYTES } from './wire';
 
-/** Makes a value of bytes in the wire format. Undefined where avsc is to say what they are, or what is wrong with them. */
+/** Reads a value in the wire format. Undefined if avsc has to read it, or to say what is wrong with it. */
 export type CompiledReader = (value: Buffer) => unknown;
 
 /**
- * A reader of what was written by the same schema, as one generated function: the same objects as `type.fromBuffer` makes, in
- * less than half the time. Null for a type that it does not cover, such as one with enumerations or logical types.
+ * Generates one function that reads values written by the same schema. It makes the same objects as `type.fromBuffer`, in less than half
+ * the time. Null for a type that it does not cover, such as a type with enums or logical types.
  */
 export function compileReader(type: Type): CompiledReader | null {
   const code = createCode();
@@ -22,18 +22,18 @@ function giveUp(): never {
 }
 
 /**
- * V8 copies what is cut out of a string up to this length; longer parts keep the whole string alive. Without it, each short
- * text is a call into C++, which costs more than all the rest of a record.
+ * V8 copies a substring up to this length, and a longer substring keeps the whole string alive. Without substrings, each short text is a
+ * call into C++, which costs more than the rest of a record.
  */
 const LONGEST_COPY = 12;
 
-/** What toString calls, without what it looks at first: a tenth of the time. */
+/** `toString` calls these after its checks of the arguments. Called directly, they take a tenth of the time. */
 const [utf8, latin1] =
   'utf8Slice' in Buffer.prototype
     ? ['utf8Slice(', 'latin1Slice(']
     : ["toString('utf8', ", "toString('latin1', "];
 
-/** Past the end a byte is undefined, which counts as 0 here: the place is looked at when all is read. */
+/** A byte past the end is undefined, which counts as 0 here. The position is checked when everything is read. */
 const STATE = `'use strict';
 let bytes, characters, at, depth;
 function long() {
@@ -122,7 +122,7 @@ function counted(made: string): string {
   return made;`;
 }
 
-/** Nothing of a schema but its structure goes into the code: constructors are handed over. */
+/** Only the structure and the field names of a schema go into the code. Constructors are passed to it. */
 function createCode() {
   const functions: string[] = [];
   const records: unknown[] = [];
@@ -130,7 +130,7 @@ function createCode() {
   /** Records that are being compiled. A record that comes up while it is here holds itself. */
   const open = new Set<Type>();
   let isRecursive = false;
-  /** By what they choose from: most fields are null or a string. */
+  /** Code of the cases → function: most fields are null or a string. */
   const unions = new Map<string, string>();
 
   function declare(body: string): string {

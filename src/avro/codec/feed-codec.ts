@@ -13,7 +13,7 @@ import { plainWriter } from './plain-writer';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 import { encodeBehind, forSchema, type WireType, wireType } from './wire-type';
 
-/** Everything of one feed that becomes Avro bytes, with the ids under which its schemas are registered. */
+/** Encoders and decoders of one feed's values, with the ids under which its schemas are registered. */
 export interface FeedCodec {
   readonly schemas: FeedSchemas;
   /** Values of `<feed>.current`; their bytes are also the `before` and `after` of events. */
@@ -22,7 +22,7 @@ export interface FeedCodec {
   readonly deadLetter: WireType<DeadLetterValue>;
   /** By type name. */
   readonly transitions: ReadonlyMap<string, WireType<Readonly<Record<string, unknown>>>>;
-  /** The change event, its images taken over as bytes: into the memory of `WireType.encodeShared`. */
+  /** The change event, with its images copied as bytes. It is in the same memory as `WireType.encodeShared`. */
   encodeEnvelope(change: Pick<Change, 'before' | 'after'>, tail: EventTail): Buffer;
 }
 
@@ -37,7 +37,7 @@ export interface DeadLetterValue {
 
 /**
  * Registers the feed's schemas, or looks them up, before anything is published.
- * @param record schema to write records by; that of the feed's definition when left out
+ * @param record the schema by which records are written; by default the schema of the feed's definition
  * @throws HighwaterError SCHEMA_INCOMPATIBLE, SCHEMA_UNREGISTERED, REGISTRY_*
  */
 export async function createFeedCodec(
@@ -65,7 +65,7 @@ export async function createFeedCodec(
   };
 }
 
-/** A record that was encoded when its row was read has its image already. */
+/** A record that was encoded when its row was read already has its image. */
 function imageType(
   wire: WireType<RecordValues>,
   feed: FeedDefinition,
@@ -80,7 +80,7 @@ function imageType(
     decode: (image) => asRecord(wire.decode(image)),
     encode(record) {
       const image = madeOf(record);
-      // A copy: it would hold those of all rows around it, of which little else may be kept.
+      // A copy, because the image is part of a buffer with the images of all rows around it.
       return image === null ? wire.encode(record.values) : Buffer.from(image);
     },
     encodeShared(record) {
@@ -91,23 +91,23 @@ function imageType(
   };
 }
 
-/** Makes a record of its decoded fields, which include the id and the time stamp. */
+/** Makes a record of its decoded fields. */
 function recordOfValues(feed: FeedDefinition, schema: RecordSchema): (values: RecordValues) => VendorRecord {
   if (hasUsualKeys(feed))
     return (values) => ({ id: values.id as string, updated: values.updated as number, values });
   const idName = fieldNamed(recordShape(schema), feed.idField)!.name;
   const updatedName = fieldNamed(recordShape(schema), feed.updatedField)!.name;
   const readTime = timeReader(feed.updatedFormat);
-  // An image from a time when the definition named another format may have none: then any version is newer.
+  // If the definition named another format then, an image may have no readable time. Then any version is newer.
   return (values) => ({ id: String(values[idName]), updated: readTime(values[updatedName]) ?? 0, values });
 }
 
-/** Of a union with null: which branch follows. */
+/** The bytes before a value of a union with null: which branch follows. */
 const [NULL_BRANCH, RECORD_BRANCH] = [0, 2] as const;
 
 /**
- * An Avro record is its fields one after the other, so an event is two unions around bytes that exist already, and the
- * rest. A test holds this equal to encoding the whole envelope.
+ * An Avro record is its fields one after the other. So an event is two unions around bytes that already exist, and the other fields.
+ * A test compares this with encoding the whole envelope.
  */
 function envelopeEncoder(
   envelope: RecordSchema,
@@ -129,7 +129,7 @@ function envelopeEncoder(
     const plainEnd = writeTail?.(tail, arena.piece, arena.at + bytes) ?? -1;
     const end = plainEnd < 0 ? encodeBehind(tailType, tail, bytes) : plainEnd;
     const { piece, at } = arena;
-    // From the last to the first: each is copied with its own header, which what stands before it is written over.
+    // Last image first: each image is copied with its wire header, which the bytes before the image then overwrite.
     writeUnion(piece, at + WIRE_HEADER_BYTES + unionBytes(before), after);
     writeUnion(piece, at + WIRE_HEADER_BYTES, before);
     writeWireHeader(piece, at, schemaId);
@@ -138,8 +138,8 @@ function envelopeEncoder(
 }
 
 /**
- * An image of another version of the schema is brought to the one that the envelope embeds by Avro's rules alone: what
- * readers see is what they saw when it was published (I3).
+ * Converts an image of another version of the schema to the version in the envelope, by Avro's rules only. So readers see what they saw
+ * when the image was published (I3).
  */
 function inOwnSchema(wire: Buffer | null, image: WireType<VendorRecord>): Buffer | null {
   return wire === null || wire.readUInt32BE(1) === image.schemaId ? wire : image.encode(image.decode(wire));
@@ -149,7 +149,7 @@ function unionBytes(wire: Buffer | null): number {
   return wire === null ? 1 : 1 + wire.length - WIRE_HEADER_BYTES;
 }
 
-/** Writes over up to four bytes before it, too: to copy a part of a buffer, Node makes another one of that part. */
+/** Overwrites up to four bytes before `at` too. To copy a part of a buffer, Node would first make a buffer of that part. */
 function writeUnion(target: Buffer, at: number, wire: Buffer | null): void {
   wire?.copy(target, at + 1 - WIRE_HEADER_BYTES);
   target[at] = wire === null ? NULL_BRANCH : RECORD_BRANCH;

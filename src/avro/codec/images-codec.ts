@@ -10,12 +10,11 @@ import { createFeedCodec, type FeedCodec } from './feed-codec';
 import { readSchemaId } from './wire';
 
 /**
- * The codec by which a feed with images goes on: its own, or that of a schema that wrote some of them and has fields beside
- * all of the own one's. So a publisher of an older version keeps to what a newer one has begun, and readers of either
- * schema see each `before` as the `after` that it was (`docs/decisions/0010`).
+ * The codec by which a feed with images continues: its own, or the codec of a schema that wrote some of the images and has more fields
+ * than its own schema. So a publisher of an older version continues by the schema of a newer version, and readers of both schemas see
+ * each `before` as the `after` that it was (`docs/decisions/0010`).
  *
  * @param own knows all writers of the images
- * @param images those that the feed has now
  * @throws HighwaterError REGISTRY_*
  */
 export async function codecForImages(
@@ -48,7 +47,7 @@ export async function codecForImages(
   } catch (error) {
     if (!(error instanceof HighwaterError) || !/^SCHEMA_(UNREGISTERED|INCOMPATIBLE)$/.test(error.code))
       throw error;
-    // This version's envelope around that record is new to the registry, and may not be registered.
+    // An envelope of this version around a record of that schema may be new to the registry, which may refuse it.
     logger.warn(
       `Feed ${feed.name} goes on by this version's schema, which has fewer fields than its images'.`,
       {

@@ -7,30 +7,30 @@ import { type CompiledReader, compileReader } from './compiled-reader';
 import { compileCheck, type ValueCheck } from './value-check';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 
-/** One Avro type with its registered id: values to and from the wire format. */
+/** Encodes and decodes values of one Avro type, with its registered id, in the wire format. */
 export interface WireType<T> {
   readonly schemaId: number;
   encode(value: T): Buffer;
-  /** Into memory that the next value of any type is written to, unless it is kept: for comparing. */
+  /** For comparing: the next encoded value of any type overwrites the bytes, unless `keep` is called. */
   encodeShared(value: T): Buffer;
-  /** The bytes of the latest `encodeShared`, for good. @throws RangeError when another value was written since */
+  /** Keeps the bytes of the latest `encodeShared`. @throws RangeError if another value was written since */
   keep(shared: Buffer): Buffer;
   /**
-   * Reads what any registered writer wrote, by Avro's schema resolution. Time and memory follow from the number of bytes.
-   * @throws HighwaterError VALUE_FOREIGN when the bytes are not a value of the writer's schema
+   * Reads a value of any known writer by Avro's schema resolution. Time and memory depend only on the number of bytes.
+   * @throws HighwaterError VALUE_FOREIGN if the bytes are not a value of the writer's schema
    */
   decode(value: Buffer): T;
-  /** What the writer wrote, in the shape of its own schema. @throws as decode */
+  /** The value in the writer's own schema. @throws as `decode` */
   decodeAsWritten(value: Buffer): Readonly<Record<string, unknown>>;
   /**
-   * Makes values of another writer schema readable; call it before `decode` meets them.
-   * @throws HighwaterError VALUE_FOREIGN when that is not an Avro schema, or not a schema that this type can read
+   * Makes values of another writer schema readable. Call it before `decode`.
+   * @throws HighwaterError VALUE_FOREIGN if it is not an Avro schema, or this type cannot read its values
    */
   addWriter(schemaId: number, schema: AvroSchema): void;
   knowsWriter(schemaId: number): boolean;
-  /** Undefined when it is not known. */
+  /** Undefined if the writer is unknown. */
   writerSchema(schemaId: number): AvroSchema | undefined;
-  /** Ids of all that are known, the own among them. */
+  /** Ids of all known writers, including the own schema. */
   writers(): readonly number[];
 }
 
@@ -83,7 +83,7 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
 interface Writer {
   readonly schema: AvroSchema;
   readonly type: Type;
-  /** Undefined for the own schema, and one that reads the same. */
+  /** Undefined for the own schema and an equal one. */
   readonly resolver: ReturnType<Type['createResolver']> | undefined;
   /** Compiled when it is first needed, like the check. */
   reader: CompiledReader | undefined;
@@ -94,7 +94,7 @@ function writerWith(schema: AvroSchema, type: Type, resolver?: Writer['resolver'
   return { schema, type, resolver, reader: undefined, check: undefined };
 }
 
-/** Runs what avsc does with the schema of a writer. @throws HighwaterError VALUE_FOREIGN */
+/** Compiles the schema of a writer. @throws HighwaterError VALUE_FOREIGN */
 function usable<T>(schema: AvroSchema, id: number, use: () => T): T {
   try {
     return use();
@@ -128,8 +128,8 @@ function check(value: Buffer, writer: Writer): void {
 }
 
 /**
- * Writes a value into the arena, behind so many bytes, which are left to whoever calls.
- * @returns where it ends
+ * Writes a value into the arena, behind so many bytes that the caller fills.
+ * @returns the end of the value
  */
 export function encodeBehind(type: Type, value: unknown, bytes: number): number {
   arena.reserve(bytes);

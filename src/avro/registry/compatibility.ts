@@ -26,7 +26,7 @@ export function assertCompatible(
   if (reason !== null) throw incompatible(subject, reason);
 }
 
-/** How a schema stands to all versions of a subject, in ascending order. */
+/** Compares a schema with all versions of a subject, in ascending order. */
 export function schemaStanding(schema: AvroSchema, versions: readonly RegisteredVersion[]): SchemaStanding {
   const latest = versions.at(-1);
   if (latest === undefined) {
@@ -41,12 +41,12 @@ export function schemaStanding(schema: AvroSchema, versions: readonly Registered
     : { state: 'incompatible', reason };
 }
 
-/** The order of attributes says nothing in JSON, so it makes no other schema. */
+/** The order of attributes has no meaning in JSON. */
 export function isSameSchema(a: AvroSchema, b: AvroSchema): boolean {
   return isDeepStrictEqual(a, b);
 }
 
-/** Why a schema cannot follow these versions; null when it can. */
+/** Why a schema cannot be the next version; null if it can. */
 export function incompatibility(
   schema: AvroSchema,
   earlier: readonly SchemaVersion[],
@@ -79,7 +79,7 @@ export function incompatible(subject: string, { field, problem }: Incompatibilit
   return new HighwaterError('SCHEMA_INCOMPATIBLE', `new schema for ${subject}: ${problem}`, details);
 }
 
-/** What is wrong with it, when it is no schema. */
+/** The type, or what is wrong with the schema. */
 function parse(schema: AvroSchema): Type | string {
   try {
     // A registry of names of its own: by default avsc would let one schema refer to another's types.
@@ -97,17 +97,17 @@ interface Misread {
 
 interface SchemaPath {
   readonly field: string;
-  /** The records around it, so that a recursive type is gone through once. */
+  /** The records around it, so that a recursive type is walked once. */
   readonly within: readonly Type[];
 }
 
-/** Why `reader` cannot resolve `writer`, at the innermost field; null when it can. */
+/** Why `reader` cannot resolve `writer`, at the innermost field; null if it can. */
 function misread(reader: Type, writer: Type, at: SchemaPath = { field: '', within: [] }): Misread | null {
   const reason = refusal(reader, writer);
   return reason === null ? null : (innerMisread(reader, writer, at) ?? { field: at.field, reason });
 }
 
-/** Goes down wherever both schemas go the same way. avsc names the types that clash, but not the field they stand in. */
+/** Descends as long as both schemas have the same structure. avsc names the types that clash, but not their field. */
 function innerMisread(reader: Type, writer: Type, at: SchemaPath): Misread | null {
   if (reader instanceof types.RecordType && writer instanceof types.RecordType) {
     return reader.name === writer.name && !at.within.includes(reader)
@@ -141,7 +141,7 @@ function fieldMisread(reader: types.RecordType, writer: types.RecordType, at: Sc
   return null;
 }
 
-/** What avsc says; null when it can resolve. */
+/** The error of avsc; null if it can resolve. */
 function refusal(reader: Type, writer: Type): string | null {
   try {
     reader.createResolver(writer);

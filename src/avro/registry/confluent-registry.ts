@@ -25,8 +25,8 @@ export interface ConfluentRegistryOptions {
   /** Ends calls under way. */
   readonly signal?: AbortSignal;
   /**
-   * What to do with a subject that is there already and held to less than FULL_TRANSITIVE: the publisher warns, since
-   * somebody may have lowered it on purpose; who registers by command means to raise it. Highwater's own check is the same.
+   * For an existing subject with a lower level than FULL_TRANSITIVE. The publisher warns, since somebody may have lowered it on purpose.
+   * A command that registers raises it. Highwater's own check is the same for both.
    */
   readonly weakerLevel?: 'warn' | 'raise';
   /** For one call of the server with all its tries, ms. */
@@ -37,8 +37,8 @@ export interface ConfluentRegistryOptions {
 const triesOfRegistration = 5;
 
 /**
- * A Confluent-compatible server. Whether a schema may follow is decided here, against all versions of the subject, and
- * then once more by the server. Ids come from the server's answers alone.
+ * A Confluent-compatible server. Compatibility is checked here, against all versions of the subject, and then again by the server. Ids
+ * come only from the server's answers.
  */
 export function confluentRegistry(
   config: SchemaRegistryConfig,
@@ -49,11 +49,11 @@ export function confluentRegistry(
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();
-  /** Subjects met without a version and not registered yet: their level is ours to set, also when a failure came between. */
+  /** Subjects that had no version and are not registered yet. Their level is ours to set, even after a failure. */
   const begun = new Set<string>();
 
   async function standing(subject: string, schema: AvroSchema): Promise<SchemaStanding> {
-    // First, since the server knows a schema again also where it stores it in another form.
+    // First, because the server recognizes a schema even if it stores it in another form.
     const found = await api.lookUp(subject, schema);
     if (found !== null) return { state: 'registered', ...found };
     return schemaStanding(schema, await api.versions(subject));
@@ -92,7 +92,7 @@ export function confluentRegistry(
     throw new HighwaterError('SCHEMA_UNREGISTERED', `${what}${why}`);
   }
 
-  /** Before the first version, so that none is ever taken on a lower level; some servers refuse it until there is one. */
+  /** Sets the level before the first version, so that no version is accepted on a lower level. Some servers refuse it until then. */
   async function begin(subject: string): Promise<string> {
     begun.add(subject);
     await api.setLevel(subject, FULL_TRANSITIVE);
@@ -133,7 +133,7 @@ export function confluentRegistry(
     schemaById(id) {
       const fetched = known.get(id) ?? fetchSchema(id);
       known.set(id, fetched);
-      // What failed is asked for again.
+      // A failed request is made again the next time.
       fetched.catch(() => known.delete(id));
       return fetched;
     },
@@ -142,13 +142,13 @@ export function confluentRegistry(
 
 type Register = (subject: string, schema: AvroSchema) => Promise<number>;
 
-/** Having given no answer once, the registry is not asked for that long about what it has told already: many subjects are asked for one by one. */
+/** After no answer, the registry is not asked again for ids that it gave before: many subjects are looked up one by one. */
 const NOT_ASKED_MS = 30_000;
 
 /**
- * A feed is acquired again now and then, such as when another instance could not go on with it. A registry that is away then
- * must not stop it, as it does not stop a feed at work: what it has told this process still holds, for ids never change
- * their meaning. What it never told, it has to be asked for.
+ * A feed is acquired again now and then, for example if another instance could not continue it. A registry that is down then must not
+ * stop it, just as it does not stop a running feed. The ids that it gave this process are still valid, since ids never change their
+ * meaning. Only unknown ids need the registry.
  */
 function rememberIds(register: Register, logger: Logger): Register {
   const told = new Map<string, number>();

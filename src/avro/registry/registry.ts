@@ -1,12 +1,11 @@
 /** Where schemas get their ids. Adapters: the embedded log's own table, and a Confluent-compatible server. */
 export interface SchemaRegistry {
-  /** It lies in the log itself, so that only the log's owner may register. Else any instance may ask it at any time. */
+  /** Whether it is part of the log. Then only the log's owner may register. Otherwise any instance may call it at any time. */
   readonly isPartOfLog: boolean;
   /**
-   * The id of a schema under a subject, registering it when it is new there. The same schema has the same id everywhere.
-   * @throws HighwaterError SCHEMA_INCOMPATIBLE when an earlier version of the subject could not be read, or could not
-   * read it (FULL_TRANSITIVE); SCHEMA_UNREGISTERED when it is new and nothing is to be registered; REGISTRY_* when a server
-   * gives no answer to go by
+   * The id of a schema under a subject. Registers the schema if it is new there. The same schema has the same id everywhere.
+   * @throws HighwaterError SCHEMA_INCOMPATIBLE if an earlier version of the subject and the schema cannot read each other's values
+   * (FULL_TRANSITIVE); SCHEMA_UNREGISTERED if it is new and must not be registered; REGISTRY_* if a server gives no usable answer
    */
   register(subject: string, schema: AvroSchema): Promise<number>;
   /**
@@ -22,7 +21,7 @@ export interface SchemaRegistry {
 export type AvroSchema = string | { readonly [attribute: string]: unknown } | readonly AvroSchema[];
 
 export type SchemaStatus = SchemaStanding & {
-  /** What the registry itself holds new versions to: `FULL_TRANSITIVE`, `NONE`; null while there is no such subject. */
+  /** The compatibility that the registry itself demands: `FULL_TRANSITIVE`, `NONE`; null while there is no such subject. */
   readonly level: string | null;
 };
 
@@ -36,13 +35,13 @@ export type SchemaStanding =
 
 /** Why a schema cannot become a version of its subject. */
 export interface Incompatibility {
-  /** The earlier version that it breaks with; null when it is no schema at all. */
+  /** The earlier version that it is incompatible with; null if it is not a schema. */
   readonly version: number | null;
   /** Dotted path of the field; empty for the whole schema. */
   readonly field: string;
-  /** Naming version and field, without subject. */
+  /** Names version and field, but not the subject. */
   readonly problem: string;
 }
 
-/** What every subject of highwater is held to: each version can read, and can be read by, all others. */
+/** The compatibility of every subject of highwater: all versions can read each other's values. */
 export const FULL_TRANSITIVE = 'FULL_TRANSITIVE';

@@ -10,13 +10,13 @@ import type { AvroSchema, Incompatibility } from './registry';
 /** The versions of the schemas that come with highwater, `<subject>/<version>.avsc`. What changed: `CHANGELOG.md` beside it. */
 export const historyFolder = path.join(schemaFolder, 'history');
 
-/** How a schema stands to the versions that are kept of it, all of which must be able to read and be read by it. */
+/** How a schema relates to its kept versions. It must be compatible with all of them. */
 export type HistoryStanding =
   /** It is the latest version, and the changelog has a line for it. */
   | { readonly state: 'kept'; readonly version: number }
-  /** It may follow them, and is not among them yet. @property latest null: none is kept */
+  /** It may be the next version. @property latest null: no version is kept */
   | { readonly state: 'changed'; readonly latest: number | null }
-  /** It is the latest version, of which the changelog says nothing. */
+  /** It is the latest version, but the changelog has no line for it. */
   | { readonly state: 'unexplained'; readonly version: number; readonly changelog: string }
   | { readonly state: 'incompatible'; readonly reason: Incompatibility };
 
@@ -36,7 +36,7 @@ export function historyStanding({ subject, schema }: Subject, folder = historyFo
   if (!isSameSchema(schema, latest.schema)) return { state: 'changed', latest: version };
   const changelog = changelogOf(place);
   const type = fullName(schema);
-  // What is highwater's own in a folder of yours (dividends.source-offset-value) is told of in its own changelog.
+  // Highwater's own types in a user's folder (dividends.source-offset-value) are described in highwater's changelog.
   const isOwed = place === historyFolder || !type.startsWith('highwater.');
   const isExplained = !isOwed || !existsSync(changelog) || explainedVersions(changelog, type).has(version);
   return isExplained ? { state: 'kept', version } : { state: 'unexplained', version, changelog };
@@ -61,7 +61,7 @@ export function changelogOf(folder: string): string {
   return path.join(folder, '..', 'CHANGELOG.md');
 }
 
-/** Those of which the section of a type has a line: `- 2 – what changed`. */
+/** The versions that have a line in the section of a type: `- 2 – what changed`. */
 function explainedVersions(changelog: string, type: string): Set<number> {
   const sections = textOf(changelog).split(/^## /m);
   const section = sections.find((text) => text.split('\n')[0]!.trim() === type) ?? '';

@@ -6,12 +6,12 @@ import type { PendingState } from '../../state/pending-state';
 import type { DeadLetter, Rejected, TooLarge, Unfit, VendorRecord } from '../../types';
 import type { Decoded } from '../records/decode';
 
-/** How much of a row that is too large to publish is kept, in bytes of UTF-8. */
+/** Kept bytes of UTF-8 of a row that is too large to publish. */
 const KEPT_BYTES = 64 * 1024;
 /** Size of a dead letter without its texts: key, hash, numbers. */
 const OWN_BYTES = 512;
 
-/** Records of a page that were decoded and are not published. */
+/** Records of a page that were decoded, but are not published. */
 export interface RefusedRecords {
   /** The largest record that the log takes. */
   readonly maxBytes: number;
@@ -19,7 +19,7 @@ export interface RefusedRecords {
   readonly unfit: readonly Unfit[];
 }
 
-/** A page's rows that are not published, unless their content is kept already: every poll that reads a row would keep it again. */
+/** Makes dead letters of a page's rows that are not published. Content that is kept already is left out, since every poll reads it again. */
 export function newDeadLetters(
   decoded: Decoded,
   { maxBytes, tooLarge, unfit }: RefusedRecords,
@@ -58,7 +58,7 @@ function rejected(record: VendorRecord, reason: string, { records, rows }: Decod
 
 /** The beginning of a text, at most so many bytes of UTF-8, without half a character. */
 function truncated(text: string, maxBytes: number): string {
-  // A character has at least as many bytes as units: later units cannot be needed.
+  // A character has at least as many bytes as UTF-16 units, so later units cannot be needed.
   const bytes = Buffer.from(text.slice(0, maxBytes));
   return new StringDecoder('utf8').write(bytes.subarray(0, maxBytes));
 }

@@ -21,7 +21,7 @@ import { newDeadLetters } from './dead-letters';
 import type { ImageComparison, Images } from './images';
 import { type TransitionOrigin, transitionEvents, transitionOrigins } from './transitions';
 
-/** What the changes of every page of a feed are made with. */
+/** The parts of an owned feed that make the changes of its pages. */
 export interface ChangeDeps {
   readonly feed: Feed;
   /** Name of the installation. */
@@ -36,31 +36,30 @@ export interface ChangeDeps {
 }
 
 /**
- * What is counted about changes once they are committed. Until then a page waits with this alone: its records would survive
- * many collections of garbage for the sake of a few numbers.
+ * The facts about changes that are counted once they are committed. A page that waits for its commit keeps only these: its records would
+ * survive many garbage collections for a few numbers.
  */
 export interface PublishedChanges {
   readonly count: number;
   readonly ops: Readonly<Record<Op, number>>;
-  /** How many of each, by the index of the feed's declared transition. */
+  /** Count of each transition, by its index in the feed's definition. */
   readonly transitions: readonly number[];
-  /** `updated` of those that a poll found, Unix seconds: how long it took to see them. */
+  /** `updated` of the changes that a poll found, Unix seconds. Tells how long it took to see them. */
   readonly polledUpdated: readonly number[];
-  /** `extra` of those records, as they are now, that have something in it: what the schema does not say. */
+  /** The `extra` of the changed records, if it is not empty. */
   readonly extras: readonly RecordValues['extra'][];
 }
 
-/** What will be published about a page. */
+/** The events and dead letters of a page, which will be published. */
 export interface PageNews {
   readonly events: readonly ChangeEvents[];
-  /** What the events come to. */
   readonly changes: PublishedChanges;
   readonly letters: readonly DeadLetter[];
 }
 
 /**
- * Finds out what a page changes. Each change is numbered and applied to the pending state before the next record is compared: a
- * record that comes twice in a page is compared with what the first one made of it.
+ * Finds the changes of a page. Each change is numbered and applied to the pending state before the next record is compared, so a record
+ * that comes twice in a page is compared with its own first version.
  */
 export class PageChanges {
   /** Records that are older than their image: they need a second, agreeing read. */
@@ -84,7 +83,7 @@ export class PageChanges {
     private readonly observedAtMs: number,
     private readonly origin: Origin,
   ) {
-    // Nobody knows since when a record has existed that a snapshot or a backfill sees for the first time.
+    // A record that a snapshot or a backfill sees for the first time may have existed for long.
     this.firstSight = origin === 'snapshot' || origin === 'backfill' ? 'r' : 'c';
     const { incarnation, seq, begins_at } = pending.offset;
     this.incarnation = incarnation;
@@ -96,8 +95,8 @@ export class PageChanges {
   /**
    * Compares records with their last published images, in the order in which they were observed.
    *
-   * A record that equals its image, or differs in nothing that a reader would notice, changes nothing, and its image stays as
-   * published: the next change's `before` is what was last read as `after` (I3, I6).
+   * A record that equals its image, or differs in nothing that a reader would notice, is no change. Its image stays as published, so
+   * that the next change's `before` is the last published `after` (I3, I6).
    * @param isConfirmed false: a record that is older than its image is doubtful
    */
   compare(records: Iterable<VendorRecord>, isConfirmed: boolean): void {
@@ -131,7 +130,7 @@ export class PageChanges {
     const { pending } = this;
     const { image } = this.deps.codec;
     const before = pending.image(record.id);
-    // Nearly all records of a poll are as they were: comparing bytes settles them without an object.
+    // Nearly all records of a poll are unchanged. Comparing bytes shows that without making an object.
     let encoded: Buffer;
     try {
       encoded = image.encodeShared(record);

@@ -23,16 +23,15 @@ export interface BackfillRequest {
 }
 
 /**
- * Reads an older part of a feed again: by the records' own dates where the endpoint can be asked for them, else by
- * `updated`. What is unknown comes as `r`, what differs as `u`; the high-water mark stays where it is.
+ * Reads an older part of a feed again: by the records' own dates if the endpoint can filter by them, else by `updated`. Unknown
+ * records are published as `r`, records that differ as `u`. The high-water mark does not move.
  *
- * Rows that the feed's next poll reads anyway are left to it, so that a record which is new while a backfill runs comes as
- * the creation that it is.
+ * Rows that the next poll reads anyway are left to it, so that a record that is created during a backfill is published as created.
  *
- * It goes on where a backfill of the same dates stopped, if `offset` tells of one. Its progress is in the offset of every
- * page, the first one before anything is read; the last page ends it.
+ * It continues where a backfill of the same dates stopped, if `offset` has one. Every page stores the progress in the offset, the
+ * first page before anything is read. The last page ends the backfill.
  *
- * @throws RangeError when one of the two is no calendar date
+ * @throws RangeError if one of the dates is not a calendar date
  */
 export function backfillRound(deps: RoundDeps, request: BackfillRequest): Round {
   const { feed } = deps;
@@ -40,7 +39,7 @@ export function backfillRound(deps: RoundDeps, request: BackfillRequest): Round 
   const begun = goesOn(feed, offset, request) ?? newBackfill(feed, request);
   const paging = learnedPaging(offset, feed);
   const mark = offset.high_water_mark;
-  /** What each page makes of the progress; null: the backfill is at its end. */
+  /** The progress once a page is committed; null: the backfill has ended. */
   const progressAfter = new WeakMap<ScanPage, BackfillProgress | null>();
 
   function leadingTo(progress: BackfillProgress | null, page: ScanPage): ScanPage {
@@ -75,15 +74,15 @@ export function backfillRound(deps: RoundDeps, request: BackfillRequest): Round 
   };
 }
 
-/** How far a backfill is; null when none runs. */
+/** How far a backfill has come. */
 export interface BackfillStatus {
   /** 0 to 1. */
   readonly done: number;
-  /** Of the pages that are committed, repeats among them; without those that are left to polls. */
+  /** Rows of the committed pages, including repeats, without the rows that are left to polls. */
   readonly rows: number;
-  /** The calendar date up to which all is read. */
+  /** The calendar date up to which everything has been read. */
   readonly reached: string;
-  /** Null while nothing tells. */
+  /** Null while it is unknown. */
   readonly secondsLeft: number | null;
 }
 
@@ -91,7 +90,7 @@ export function describeProgress(offset: SourceOffset, nowMs: number): BackfillS
   const { backfill } = offset;
   if (backfill === null) return null;
   const first = firstSecondOf(dayOf(backfill.from));
-  // Nothing much is dated ahead: what is left after today costs next to nothing.
+  // Few records are dated ahead, so the days after today cost next to nothing.
   const end = Math.max(first + 1, Math.min(lastSecondOf(dayOf(backfill.to)) + 1, Math.floor(nowMs / 1000)));
   const reached =
     backfill.next_date !== null ? firstSecondOf(dayOf(backfill.next_date)) : (backfill.next_second ?? first);
@@ -121,7 +120,7 @@ function newBackfill(feed: Feed, { from, to }: BackfillRequest): BackfillProgres
   return { from, to, ...next, asked_ms: Date.now(), spent_ms: 0, pages: 0, rows: 0 };
 }
 
-/** The stored progress, when it is that of the same dates, read in the way in which the feed is read now. */
+/** The stored progress, if it is of the same dates and of the way in which the feed is read now. */
 function goesOn(feed: Feed, offset: SourceOffset, request: BackfillRequest): BackfillProgress | null {
   const { backfill: stored } = offset;
   if (stored === null || unfinishedOther(offset, request) !== null) return null;
@@ -130,9 +129,9 @@ function goesOn(feed: Feed, offset: SourceOffset, request: BackfillRequest): Bac
 
 interface BackfillPage {
   readonly page: ScanPage;
-  /** What is done once the page is committed. */
+  /** The progress that the page makes once it is committed. */
   readonly moved: Partial<BackfillProgress>;
-  /** False when something of it may be missing. */
+  /** False if rows may be missing. */
   readonly isSettled: boolean;
 }
 
@@ -161,11 +160,10 @@ async function* byDate(
   }
 }
 
-/** A feed that is narrowed to some dates by its query shows nothing else, to a backfill either. */
+/** If the feed's query names dates, a backfill stays within them. */
 function withinQuery({ parameters, query }: Feed, days: Days): Days {
   for (const name of [parameters.dateFrom, parameters.dateTo]) {
     const bound = query[name ?? ''];
-    // What lies outside the query is outside the feed.
     if (bound !== undefined && !isDate(bound))
       throw new HighwaterError(
         'COMMAND_REFUSED',
@@ -191,7 +189,7 @@ async function* byUpdated(
   const lastSecond = lastSecondOf(dayOf(to));
   const keys = rowKeys(feed);
 
-  /** @returns false when the server turned out to give no order: a second that was reached then proves nothing */
+  /** @returns false if the server turned out to give no order. Then the second that was reached proves nothing */
   async function* readFrom(highWaterMark: number, paging: Paging): AsyncGenerator<BackfillPage, boolean> {
     const start = { highWaterMark, snapshot: false, wide: true, overlapSeconds: 0, paging };
     for await (const page of scan(feed, start, deps, signal)) {
@@ -221,10 +219,10 @@ async function* byUpdated(
   }
 }
 
-/** What every poll of the feed reads from its mark on is the poll's to publish. */
+/** Polls publish the rows from the mark on. */
 function withoutRowsOfPolls(page: ScanPage, feed: Feed, offset: SourceOffset): ScanPage {
   const { high_water_mark, begins_at } = offset;
-  // Before its beginning, a feed without a snapshot publishes nothing by itself.
+  // Polls of a feed without a snapshot publish nothing from before its beginning.
   const readByPolls = Math.max(high_water_mark - feed.overlapSeconds, begins_at);
   const keys = rowKeys(feed);
   const rows = page.rows.filter((row) => {
@@ -248,7 +246,7 @@ function pageWithoutRows(
   };
 }
 
-/** What cannot be read back concerns the backfill, not the polls. */
+/** If old rows cannot be read, only the backfill ends, not the polls. */
 function endOfBackfill(error: unknown): unknown {
   if (!(error instanceof HighwaterError) || !error.code.startsWith('SCAN_')) return error;
   return new HighwaterError(error.code, error.message, {

@@ -8,8 +8,8 @@ export interface Sight {
   /** `updated` of each row that has an id, Unix seconds; null if it cannot be read. */
   readonly rows: ReadonlyMap<string, number | null>;
   /**
-   * Everything up to and including this second was shown, and a row at it or behind it: a server that lags has none there. -Infinity
-   * when rows kept changing while they were read, and when there were none.
+   * Everything up to and including this second was shown, and also a row at it or behind it: a server that lags has none there.
+   * -Infinity if rows kept changing while they were read, or if there were none.
    */
   readonly through: number;
   readonly isInOrder: boolean;

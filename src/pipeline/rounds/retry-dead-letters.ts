@@ -10,22 +10,22 @@ import { noteCommitted, type PollDeps } from '../poll';
 import { transact } from '../transaction/transact';
 import { lookAt } from './look';
 
-/** What became of a feed's dead letters. `retried` and `still` together are all that there were. */
+/** The outcome for a feed's dead letters. `retried` and `still` together are all letters. */
 export interface RetryResult {
   /** Letters that are removed: a record is decoded from them now. */
   readonly retried: number;
-  /** Changes published from those. The rest is no news: the feed has that version of the record, or a later one. */
+  /** Changes published from these letters. The others are not news: the feed has that version of the record, or a later one. */
   readonly published: number;
   /** Letters that stay: no record, too large for the log, only their beginning is kept, `tooOld` or `superseded`. */
   readonly still: number;
   /**
-   * Records of those that stay which the feed does not publish: from before the beginning of a feed without a snapshot, and
-   * unknown. Removed, the only copy would be gone, and nobody would have been told.
+   * Letters that stay because their records are unknown and from before the beginning of a feed without a snapshot, so they are not
+   * published. Without the letter, the only copy would be gone unnoticed.
    */
   readonly tooOld: number;
   /**
-   * Those of them that may be older than what readers have. A touch moves no image, so an image does not tell that the API has
-   * shown a later version; an owner that has not seen the record since asks the API, and the API does not show the letter's version.
+   * Letters that stay because readers may have a later version. A touch moves no image, so an image does not tell whether the API has
+   * shown a later version. An owner that has not seen the record asks the API, and the API does not show the letter's version.
    */
   readonly superseded: number;
 }
@@ -34,11 +34,11 @@ export interface RetryResult {
 const LETTERS = 500;
 
 /**
- * Decodes a feed's dead letters by the code and the schemas of today. What is a record now, and newer than its image, is
- * published as a poll would have, and its letter removed in the same transaction. Several versions of one record come in
- * the order of their `updated`.
+ * Decodes a feed's dead letters by the code and the schemas of today. A letter that is a record now, and newer than its image, is
+ * published as a poll would publish it, and removed in the same transaction. Several versions of one record are published in the
+ * order of their `updated`.
  *
- * @throws HighwaterError LOG_*, KAFKA_*, REGISTRY_UNREACHABLE, SOURCE_*, SCAN_*; the signal's reason. What is committed by then stays
+ * @throws HighwaterError LOG_*, KAFKA_*, REGISTRY_UNREACHABLE, SOURCE_*, SCAN_*; the signal's reason. Transactions that were committed before stay
  */
 export async function retryDeadLetters(
   deps: PollDeps,
@@ -106,7 +106,7 @@ async function publish(
   result.tooOld += fitting.length - settled.length;
 }
 
-/** Asked for one by one: a record's image may be that of an earlier letter. */
+/** Lazy, because a record's image may come from an earlier letter. */
 function* newerThanImages(revived: readonly Revived[], pending: PendingState): Generator<VendorRecord> {
   for (const { record } of revived) {
     const image = pending.record(record.id);
@@ -116,8 +116,8 @@ function* newerThanImages(revived: readonly Revived[], pending: PendingState): G
 }
 
 /**
- * Versions that are newer than their images, and that nothing proves to be newer than what the API has shown since. Versions before
- * the one that the API shows are none of them: they are published before it.
+ * Versions that are newer than their images, but may be older than a version that the API has shown since. If the API shows the last
+ * version, the earlier versions are published before it.
  * @param revived by `updated`
  */
 async function supersededOf(
@@ -161,7 +161,7 @@ async function readLetters(
   return { letters, unread };
 }
 
-/** Null for a record of another program: it must not keep the letters beside it from being retried. */
+/** Null for a record of another program, which must not stop the retry of other letters. */
 async function letterIn(
   record: LogRecord,
   deadLetter: FeedCodec['deadLetter'],
@@ -177,9 +177,9 @@ async function letterIn(
   }
 }
 
-/** The record that a letter's row is today; null when it is none, when only its beginning is kept, or another scope showed it. */
+/** The record that a letter's row is today; null if it is not a record, if only its beginning is kept, or if it is from another scope. */
 function recordIn({ raw, bytes, ts_ms }: DeadLetterValue, { decode, state }: PollDeps): VendorRecord | null {
-  // Nothing says that the feed would show it, now that something else is asked for: published, it would pass for deleted.
+  // The feed may not show it in the new scope. Then it would later be deleted.
   if (ts_ms < state.offset.scope_since_ms) return null;
   if (Buffer.byteLength(raw) < bytes) return null;
   const row = parseRow(raw);

@@ -4,19 +4,19 @@ import type { ScanPage } from '../../types';
 import { pageReader } from './page-reader';
 import { type ScanDeps, type ScanStart, scan } from './scan';
 
-/** The feed is to begin without a snapshot, and no answer has come since. */
+/** Whether the feed begins without a snapshot and has had no answer yet. */
 export function isYetToBegin(offset: SourceOffset): boolean {
   return offset.begins_at > 0 && offset.high_water_mark === 0 && offset.snapshot === 'complete';
 }
 
-/** Clocks differ by less, also where somebody mistook a time zone. */
+/** Clocks differ by less, even if somebody mistook a time zone. */
 const MOST_SKEW_SECONDS = 86_400;
 
 /**
- * The first scan of a feed that begins without a snapshot. What was the present when the feed began is known by the own
- * clock alone, and rows are dated by the server's: where the own one is ahead, rows that are written from then on would lie
- * before the mark and be missed. So the first answer, be it an hour late, tells by how much they differ. It comes later than
- * its `Date`, so the mark may be that much too early, never too late.
+ * The first scan of a feed that begins without a snapshot. Only the own clock knows when the feed began, but the server's clock dates
+ * the rows. If the own clock were ahead, new rows would lie before the mark and be missed. So the first answer tells by how much the
+ * clocks differ, even if it comes an hour late. It arrives later than its `Date`, so the mark may be a little too early, but never
+ * too late.
  *
  * @param beginsAt when the feed began, Unix seconds by the own clock
  */

@@ -1,11 +1,11 @@
 import { HighwaterError } from '../../errors';
 import { type FetchedPage, pageBehind } from './page-facts';
 
-/** Pages of which each one is asked for as the page before it says. */
+/** Pages whose answers say how the next page is asked for. */
 export interface ContinuedPages {
   /**
-   * Page n (from 0) of the rows from a second on. Page 0 begins a new walk; a later one is reached from the last page that the walk
-   * has read. A page without rows that names a next one is not the end: the page behind it stands in its place.
+   * Page n (from 0) of the rows from a second on. Page 0 begins a new walk; a later page is reached from the last page that the walk
+   * has read. If a page has no rows but names a next page, the page behind it takes its place.
    *
    * @returns null when a body was too large: the walk is over then
    * @throws HighwaterError SCAN_CURSOR_REPEATED, SCAN_PAGING_IGNORED
@@ -23,9 +23,9 @@ export function continuedPages(
   fetch: (from: number, continuation: string | undefined) => Promise<FetchedPage | null>,
 ): ContinuedPages {
   let from = Number.NaN;
-  /** What each page of the walk is asked for by: nothing for page 0, null behind the last page. */
+  /** The place of each page of the walk: undefined for page 0, null behind the last page. */
   let places: (string | null | undefined)[] = [undefined];
-  /** The page that each place was asked for as. */
+  /** Place → the number of the page that was asked for there. */
   let pages = new Map<string, number>();
   let latest: FetchedPage | null = null;
   let full = 0;
@@ -37,7 +37,7 @@ export function continuedPages(
     pages = new Map();
   }
 
-  /** What was said behind page n is forgotten, since the page is read again. */
+  /** Forgets the places behind page n, since that page is read again. */
   function goBackTo(n: number): void {
     places.length = n + 1;
     for (const [place, page] of pages) if (page >= n) pages.delete(place);
@@ -58,14 +58,14 @@ export function continuedPages(
       const page = await fetch(from, place);
       if (page === null) return null;
       first ??= page;
-      // Some APIs name a place behind their last page, too: where new rows will be. Nothing is there, and it leads to itself.
+      // Some APIs name a place for future rows behind their last page. It has no rows, and names itself as the next place.
       const isLast = page.next === null || (page.facts.length === 0 && page.next === place);
       if (page.facts.length > 0 || isLast) {
         full++;
         places[n] = place;
         places[n + 1] = isLast ? null : page.next;
         const { serverSecond, ownSecond, knownSecond } = first;
-        // What has become visible since the first of these answers may be on none of them.
+        // A row that became visible after the first of these answers may be on none of them.
         latest = first === page ? page : { ...page, serverSecond, ownSecond, knownSecond };
         return latest;
       }

@@ -21,15 +21,15 @@ export type WindowPage =
   | { readonly kind: 'read'; readonly nextDay: number; readonly settled: boolean; readonly paging: Paging };
 
 const FIRST_DAYS = 32;
-/** Pages of the feed's size. More days than fill them are rather read in parts: what a crash or restless rows repeat is a window. */
+/** In pages of the feed's size. Larger windows are split, because a crash or restless rows repeat a whole window. */
 const MOST_PAGES = 20;
-/** A window of fewer was narrower than it had to be. */
+/** A window with fewer pages was too narrow. */
 const FEW_PAGES = MOST_PAGES / 4;
 
 /**
- * Reads the records of some calendar days, window by window. A window that holds more than a walk should, or paging could,
- * reach is halved, down to one day. Within a window, all pages are walked as where no order is given (`page-walk.ts`):
- * whatever the server orders by, and whichever rows move meanwhile, none is skipped.
+ * Reads the records of some calendar days, window by window. A window that holds more rows than a walk should read, or than paging
+ * reaches, is halved, down to one day. The pages of a window are walked as rows without order (`page-walk.ts`), so no row is
+ * skipped, whatever the server orders by and whichever rows move meanwhile.
  *
  * `updated since` stays in the query, with 0: the specification says that it forces the order, and a request without it
  * would be the only one of its kind.
@@ -77,7 +77,7 @@ export async function* readDays(
   }
 }
 
-/** What paging counts shows in the whole feed; a window may be too small to tell. */
+/** Learns the paging from the whole feed, because a window may be too small. */
 async function pagingOf(feed: Feed, known: Paging, source: Source, signal: AbortSignal): Promise<Paging> {
   if (known.unit !== null || feed.paging.style !== 'page') return known;
   const reader = pageReader(feed, source, known, signal);
@@ -116,7 +116,7 @@ function warnOfRestlessDay(feed: Feed, date: string, { logger }: ScanDeps): void
 /** Calendar dates (2026-01-31) as whole days since 1970, and the seconds of a day in UTC. */
 const DAY_SECONDS = 86_400;
 
-/** Of 9999-12-31: what follows has no name of this form. */
+/** 9999-12-31: later days cannot be written in this form. */
 const LAST_DAY = 2_932_896;
 
 /** @throws RangeError when the text is no date of the calendar */
@@ -130,10 +130,10 @@ export function dateOf(day: number): string {
 }
 
 export function isDate(text: string): boolean {
-  // The name of a year before 0 is longer, and a month of it as long as a date.
+  // A month of a year before 0 is as long as a date.
   if (!/^\d{4}-/.test(text)) return false;
   const ms = Date.parse(text);
-  // February has no 30th, though some parsers take it for the 2nd of March.
+  // Date.parse may take 30 February for 2 March.
   return !Number.isNaN(ms) && dateOf(ms / (DAY_SECONDS * 1000)) === text;
 }
 

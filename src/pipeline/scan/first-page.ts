@@ -5,12 +5,12 @@ import { type FetchedPage, type PageFacts, pageBehind, repeats } from './page-fa
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';
 
-/** The empty page that proves the end, or what the caller has to do: `more` means to walk the pages. */
+/** The empty page that proves the end, or the caller's next step: `more` means to walk the pages. */
 type Behind = FetchedPage | 'more' | 'begin-again' | 'page-size-changed';
 
 /**
- * Finds out whether the rows from an anchor go on behind the first page, which was not enough to tell. Where an answer says
- * itself how the next page is asked for, no request is needed.
+ * Finds out whether there are rows behind the first page from an anchor, if the page itself does not tell. If the answer says how the
+ * next page is asked for, no request is needed.
  *
  * @throws HighwaterError SCAN_PAGING_IGNORED when all pages are the same and may not hold everything, SCAN_BEYOND_REACH when the
  *   only page may be cut
@@ -26,7 +26,7 @@ export async function behindFirstPage(
   return page.next === null ? pageBehind(page) : 'more';
 }
 
-/** Without paging, a page that is exactly as long as what was asked for may not be all there is. */
+/** Without paging, there may be more rows than a page that is exactly as long as was asked for. */
 export function mayBeCut({ parameters, pageSize }: Feed, { facts }: FetchedPage): boolean {
   return parameters.pageSize !== null && facts.length === pageSize;
 }
@@ -44,9 +44,9 @@ function onlyPageFull({ name, parameters }: Feed, from: number, { facts }: Fetch
 }
 
 /**
- * A first page that is shorter than what was asked for may be all there is, or the server's cap. Then the next page is
- * asked for in the length that came: a server that counts positions in the size asked for would otherwise answer from
- * behind the end.
+ * A first page that is shorter than was asked for may hold all rows, or the server may cap its pages. Then the next page is asked for
+ * with the length that came, because a server that counts positions in the requested size would otherwise answer from behind
+ * the end.
  */
 async function behindByNumber(
   feed: Feed,
@@ -56,7 +56,7 @@ async function behindByNumber(
   odd = false,
 ): Promise<Behind> {
   const { unit, pageSize } = reader.paging();
-  // A page of few rows may be a small feed, which never tells. Most often nothing is behind it, and nothing has to be known.
+  // A page of few rows may be a small feed, whose paging cannot be learned. Most often nothing is behind it.
   const isSmall = page.length < Math.min(LEAST_EVIDENCE, pageSize);
   if (odd || (unit === null && page.length > 1 && !isSmall)) await reader.learnPaging();
   const asked = reader.paging();
@@ -66,7 +66,7 @@ async function behindByNumber(
   if (mayBeCap) reader.setPaging(withPageSize(asked, page.length));
 
   let successor = await reader.read(anchor, 1, page.length);
-  // The end hangs on this answer: an empty one has to come twice.
+  // The end depends on this answer, so an empty answer has to come twice.
   if (successor !== 'page-size-changed' && successor.facts.length === 0)
     successor = await reader.read(anchor, 1, page.length);
   if (successor === 'page-size-changed') return successor;
@@ -79,12 +79,12 @@ async function behindByNumber(
     return mayBeCap ? capOrNews(reader, anchor, page, asked) : 'more';
   if (!repeated) {
     reader.setPaging(asked);
-    // Nothing behind a full page: by chance, or the server pages in another way by now.
+    // Nothing is behind a full page: by chance, or because the server has changed its paging.
     if (!isShort && !odd) return behindByNumber(feed, reader, anchor, page, true);
     return successor;
   }
   if (asked.unit !== null && !odd) {
-    // It was learned otherwise once: look again.
+    // This contradicts what was learned, so it is learned again.
     reader.setPaging({ ...asked, unit: null, firstPage: 0 });
     return behindByNumber(feed, reader, anchor, page, true);
   }
@@ -94,7 +94,7 @@ async function behindByNumber(
   if (third === 'page-size-changed') return third;
   const ignored = repeats(third.facts, page);
   if (!ignored && third.facts.length > 0) return mayBeCap ? capOrNews(reader, anchor, page, asked) : 'more';
-  // Where the server decides how long a page is, no length says that it holds everything.
+  // If the server decides how long a page is, no length shows that it holds everything.
   const isFull = !isShort || asked.pageSize < feed.pageSize || feed.parameters.pageSize === null;
   if (ignored && isFull) {
     throw new HighwaterError(
@@ -108,9 +108,9 @@ async function behindByNumber(
 }
 
 /**
- * There are rows behind a short page: the server cuts pages at the length that came, or the rows came between the two
- * requests. A page of the size first asked for tells: rows never leave a window, so without a cap it is longer now. Taken
- * for a cap by mistake, a quiet moment's length would be asked for ever after.
+ * There are rows behind a short page: the server caps pages at the length that came, or the rows came between the two requests.
+ * A page of the first size tells: rows never leave a window, so without a cap it is longer now. By mistake, the length of a quiet
+ * moment would be taken for a cap and asked for from then on.
  */
 async function capOrNews(
   reader: PageReader,

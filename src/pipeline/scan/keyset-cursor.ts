@@ -8,7 +8,7 @@ export interface KeysetCursor {
   readonly anchor: number;
   /** Rows have been seen at or after the anchor: an empty answer is odd and asked for again. */
   readonly expectsRows: boolean;
-  /** Set once the scan has passed its pin and looks for rows dated ahead only; counts the leaps over what moves on. */
+  /** Counts the leaps over moving rows. Above 0, the scan has passed its pin and only looks for rows dated ahead. */
   readonly leaps: number;
 }
 
@@ -37,17 +37,17 @@ export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageCon
   const last = page.last ?? cursor.anchor;
   const { pin, now } = context;
   if (last > pin && last <= now) {
-    // What the server held at the pin has been read. Rows that moved meanwhile are left to the next poll, which starts
-    // below them; but rows dated ahead would stay behind the moving ones for ever.
+    // All rows that the server held at the pin have been read. Rows that moved meanwhile are left to the next poll, which starts
+    // below them. But rows dated ahead would stay behind the moving rows for ever.
     if (cursor.leaps >= MOST_LEAPS) return { kind: 'end' };
-    // Each leap goes further, for where rows move in every second the next page is full of them again. What is dated in
-    // between comes with the polls that follow.
+    // Each leap goes further: if rows move in every second, the next page is full of them again. Rows dated in between come
+    // with later polls.
     return {
       kind: 'anchor',
       cursor: { anchor: now + 10 ** cursor.leaps, expectsRows: false, leaps: cursor.leaps + 1 },
     };
   }
-  // A page of one second shows no order. Newest first, re-anchoring at it would leave everything older behind.
+  // A page of one second shows no order. If rows came newest first, re-anchoring at it would skip all older rows.
   if (page.least === last || page.last === null) return { kind: 'wide-second', second: last };
   return { kind: 'anchor', cursor: { ...cursor, anchor: last, expectsRows: true } };
 }

@@ -3,12 +3,12 @@ import { type RowKeys, rowKeys } from '../../feeds/row-keys';
 import { jsonText } from '../../json/json-text';
 import type { SourcePage } from '../../source/source';
 
-/** What the scan has to know about a page's rows to decide where to go on. Times are whole Unix seconds. */
+/** The facts about a page's rows by which the scan decides where to continue. Times are whole Unix seconds. */
 export interface PageFacts {
   readonly length: number;
-  /** By position; null where a row has none. */
+  /** By position; null if a row has none. */
   readonly ids: readonly (string | null)[];
-  /** The id, or the row's content where it has none: what tells it from another row. */
+  /** The id, or the content of a row without an id. Tells rows apart. */
   readonly keys: readonly string[];
   readonly updated: readonly (number | null)[];
   /** Least, greatest and last time stamp on the page; null when no row has one. */
@@ -42,7 +42,7 @@ function secondOf(updated: number | null): number | null {
   return updated === null ? null : Math.floor(updated);
 }
 
-/** No row of `page` is new to someone who knows `earlier`. */
+/** Whether all rows of `page` are on `earlier` too. */
 export function bringsNothingNew(page: PageFacts, earlier: PageFacts): boolean {
   const known = new Set(earlier.keys);
   return page.keys.every((key) => known.has(key));
@@ -95,7 +95,7 @@ export function fetchedPage(page: SourcePage, keys: RowKeys, reread: FetchedPage
 
 const noRows = pageFacts([], rowKeys(usualShape));
 
-/** The empty page behind the last one. It needs no request where the last page says that it is the last. */
+/** The empty page behind the last page, for a last page that says so itself. */
 export function pageBehind(last: FetchedPage): FetchedPage {
   return { ...last, rows: [], facts: noRows, next: null, reread: async () => [] };
 }

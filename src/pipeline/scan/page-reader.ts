@@ -21,22 +21,21 @@ export interface PageReader {
   readonly kind: PagingKind;
   paging(): Paging;
   /**
-   * Page n (from 0) of the rows with `updated >= from`. When its body is too large, fewer records are asked for from then on:
-   * that moves every position, so the caller has to begin again.
+   * Page n (from 0) of the rows with `updated >= from`. If its body is too large, fewer records are asked for from then on. That
+   * moves every position, so the caller has to begin again.
    *
    * @param before rows that came on the pages before it
    */
   read(from: number, n: number, before: number): Promise<FetchedPage | 'page-size-changed'>;
-  /** Page 0 of them. */
   readFirst(from: number): Promise<FetchedPage>;
   /**
-   * Positions are counted in pages of the size asked for, so another size begins every walk again. A size that has been too
-   * large before is not taken up again: pages only get smaller, and so walks are not begun again without end.
+   * Positions are counted in pages of the requested size, so every walk begins again with another size. A size that was too large is
+   * not set again: pages only get smaller, so the new beginnings end.
    */
   setPaging(paging: Paging): void;
-  /** What is worth keeping for later scans. */
+  /** The paging to keep for later scans. */
   learned(): Paging;
-  /** Looks at the first pages of the whole feed for what the paging parameter counts, and for their order. */
+  /** Learns from the first pages of the whole feed what the paging parameter counts, and whether they are in order. */
   learnPaging(): Promise<void>;
 }
 
@@ -48,7 +47,7 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
   const keys = rowKeys(feed);
   const kind = pagingKind(feed);
   let paging = declaredPaging(feed, learned);
-  /** What the paging parameter counts. */
+  /** Whether it has to be learned what the paging parameter counts. */
   const isLearned = feed.paging.style === 'page';
   const mayShrink = feed.parameters.pageSize !== null && kind !== 'single';
   /** Above it, a body was too large. */
@@ -105,7 +104,7 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
     }
   }
 
-  /** The first pages of the whole feed; paging values that are to be learned are meant literally. */
+  /** The first pages of the whole feed. If the paging is to be learned, the values 0, 1 and 2 are sent literally. */
   async function probe(): Promise<readonly PageFacts[] | null> {
     const pages: PageFacts[] = [];
     let before = 0;
@@ -155,13 +154,13 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
       const { pageSize, longestPage } = paging;
       setPaging(withPageSize(paging, feed.pageSize));
       await learn();
-      // Where even less than before was what fits, that stays.
+      // If even fewer records than before fit, that size stays.
       if (paging.pageSize >= pageSize) paging = { ...paging, pageSize, longestPage };
     },
   };
 }
 
-/** A refusal of what an earlier answer named concerns the place, not the endpoint. */
+/** If a place that an earlier answer named is refused, the place is at fault, not the endpoint. */
 function throwAnswer(error: unknown, feed: Feed, { updatedSince, continuation }: PageRequest): never {
   const isRefused = error instanceof HighwaterError && REFUSALS.includes(error.code);
   if (continuation === undefined || !isRefused) throw error;

@@ -35,13 +35,13 @@ export function pagingReach(feed: FeedDefinition): number {
   return pagingKind(feed) === 'numbered' ? feed.pagingLimit : Number.POSITIVE_INFINITY;
 }
 
-/** The paging as far as the feed's declaration says what it is; the rest is learned. */
+/** The learned paging, corrected by the feed's declaration. */
 export function declaredPaging({ paging: { style }, parameters }: FeedDefinition, paging: Paging): Paging {
   const known =
     style === 'page'
       ? paging
       : { ...paging, unit: style === 'offset' ? ('record' as const) : null, firstPage: 0 };
-  // Without the filter no request begins at a second, so no order helps.
+  // Without the filter no request begins at a second, so an order is of no use.
   return parameters.updatedSince === null && known.ordered ? { ...known, ordered: false } : known;
 }
 
@@ -59,7 +59,7 @@ export function withPageSize(paging: Paging, pageSize: number): Paging {
   return { ...paging, pageSize, longestPage: null };
 }
 
-/** Fewer rows tell nothing: those that move between two requests must not look like a page. */
+/** Fewer rows prove nothing: a few rows that move between two requests must not look like a page. */
 export const LEAST_EVIDENCE = 20;
 
 /**

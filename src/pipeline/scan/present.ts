@@ -1,6 +1,6 @@
 import type { FetchedPage, PageFacts } from './page-facts';
 
-/** What a scan takes for its end and for the present. Unix seconds. */
+/** The seconds that a scan takes for its end and for the present. Unix seconds. */
 export interface Present {
   /** The end that it wants to reach; Infinity while there is none. */
   readonly pin: number;
@@ -8,32 +8,30 @@ export interface Present {
 }
 
 export interface Clocks {
-  /** To be asked about each first page from an anchor on. @param isShort it has fewer rows than others */
+  /** Call it for each first page from an anchor. @param isShort it has fewer rows than others */
   presentAt(page: FetchedPage, isShort: boolean): Present;
-  /** To be told of the pages behind those: where replicas differ, rows may be seen to move there alone. */
+  /** Call it for all other pages: if replicas differ, rows may be seen to move only there. */
   saw(page: FetchedPage): void;
 }
 
 /** Clocks that differ by more are not both right. */
 const ODD_SECONDS = 60;
 
-/** Pages with rows that were seen to move on, until their seconds are taken for the vendor's present. */
+/** After so many pages with moving rows, their seconds are taken for the vendor's present. */
 const MOVING_PAGES = 5;
 
 /**
- * Follows the clocks of a scan's answers. A poll is pinned at its first answer, a snapshot at the first that comes close to
- * the moment of its own. The server's clock is believed, but
+ * Follows the clocks of a scan's answers. A poll is pinned at its first answer, a snapshot at the first answer whose rows come close to
+ * the present. The server's clock is believed, with three exceptions:
  *
- * - servers behind one address may differ: when a later answer tells that an earlier one was behind, the pin moves up by as
- *   much, or rows that were there before would be taken for rows that move on;
- * - where it is far from the own one, a row between the own clock's pin and the own present is taken for one that moves on,
- *   too: by a `Date` that is wrong the scan would follow those without end. When it is the own clock that is wrong, the
- *   few seconds in which rows are taken so wrongly are read by the next poll: the mark is no later than either clock;
- * - where rows are seen to move on, again and again, it is by the clock by which they are dated, and no answer may tell it. That
- *   clock is taken for the present when it is ahead of both, when pages are short, which hold everything from their second on, or
- *   when pages hold nothing but rows that moved. Else a scan that follows rows dated behind both clocks would go on for as long
- *   as these are behind.
- *
+ * - Servers behind one address may differ. If a later answer shows that an earlier clock was behind, the pin moves up by as much.
+ *   Otherwise rows that were there before would be taken for moving rows.
+ * - If the server's clock is far from the own clock, a row between the own clock's pin and the own present is taken for a moving row
+ *   too. With a wrong `Date`, the scan would follow such rows without end. If the own clock is wrong, the next poll reads those few
+ *   seconds again, because the mark is no later than either clock.
+ * - If rows are seen to move again and again, the clock that dates them may be in no answer. It is taken for the present if it is ahead
+ *   of both clocks, if pages are short (a short page holds everything from its second on), or if pages hold only rows that moved.
+ *   Otherwise a scan would follow rows dated behind both clocks for as long as they are behind.
  */
 export function followClocks(snapshot: boolean, overlapSeconds: number): Clocks {
   let elapsedMs = 0;
@@ -48,10 +46,10 @@ export function followClocks(snapshot: boolean, overlapSeconds: number): Clocks 
   let movingPages = 0;
   /** The last second of the first page on which rows had moved. */
   let edge = Number.POSITIVE_INFINITY;
-  /** The last second of any such page. */
+  /** The greatest last second of such pages. */
   let latest = Number.NEGATIVE_INFINITY;
 
-  /** @returns whether the page lies where rows may be taken for ones that move */
+  /** @returns whether rows of the page may be taken for moving rows */
   function watchMoves({ facts, serverSecond, ownSecond }: FetchedPage, isShort: boolean): boolean {
     const [last, present] = [facts.last ?? 0, Math.max(serverSecond, ownSecond)];
     const { moved, nothingElse } = movesOn(facts, isShort ? -1 : present, seen);
@@ -60,7 +58,7 @@ export function followClocks(snapshot: boolean, overlapSeconds: number): Clocks 
       edge = Math.min(edge, last);
       latest = Math.max(latest, last);
     }
-    // A page without any time stamp lies wherever the scan has come to.
+    // The position of a page without time stamps is unknown.
     return isShort || nothingElse || last > present || facts.last === null;
   }
 
@@ -97,10 +95,11 @@ export function followClocks(snapshot: boolean, overlapSeconds: number): Clocks 
 const MOST_SEEN = 10_000;
 
 /**
- * @param seen is brought up to date
- * @returns `moved`: one of the page's rows after a second was seen earlier with an earlier one. `nothingElse`: all with a time
- * stamp were. The scan asks again from the last second that it saw, so a single row that rests there says that it does not only
- * follow rows that move. Rows without an id count as one row that moves: they cannot be told apart, and as dead letters they can wait
+ * Rows without an id count as one moving row: they cannot be told apart, and as dead letters they can wait.
+ * @param seen is updated
+ * @returns `moved`: a row that is now later than `after` was seen before at an earlier second. `nothingElse`: that holds for all rows with
+ * a time stamp. The scan asks again from the last second that it saw, so a single row that rests there shows that the scan does not only
+ * follow moving rows
  */
 function movesOn(
   { ids, updated }: PageFacts,

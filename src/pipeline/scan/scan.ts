@@ -17,12 +17,12 @@ export interface ScanStart {
   readonly highWaterMark: number;
   /** The first snapshot is not complete yet. */
   readonly snapshot: boolean;
-  /** Reads from further back, and takes nothing but an empty page for the end. */
+  /** Reads from further back, and only an empty page is the end. */
   readonly wide: boolean;
-  /** How far before the mark it begins, where not as the feed says. */
+  /** How far before the mark it begins, if not as the feed says. */
   readonly overlapSeconds?: number;
   readonly paging: Paging;
-  /** Everything is read, not for a first snapshot: what pages are counted in is looked at, where it is not known. */
+  /** Everything is read, though not for a first snapshot. Unknown paging is learned first. */
   readonly whole?: boolean;
 }
 
@@ -44,22 +44,22 @@ export async function* scan(
   deps: ScanDeps,
   signal: AbortSignal,
 ): AsyncGenerator<ScanPage> {
-  // A smaller page size may have been a passing need: a wide poll tries the full one again.
+  // A smaller page size may have been needed only for a while, so a wide poll tries the full size again.
   const paging =
     start.wide && start.paging.pageSize < feed.pageSize
       ? withPageSize(start.paging, feed.pageSize)
       : start.paging;
   const reader = pageReader(feed, deps.source, paging, signal);
-  // Only the whole feed shows it: its seconds differ.
+  // Only a scan of the whole feed can learn the paging, because its rows have different seconds.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   if (isWhole && (reader.paging().unit === null || feed.paging.style !== 'page')) await reader.learnPaging();
   const overlap = start.overlapSeconds ?? (start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds);
   const from = Math.max(0, start.highWaterMark - overlap);
-  // A mark may lie ahead of the present. A second that somebody names is meant.
+  // A mark may lie ahead of the present. A second that the caller names is kept.
   const mayRewind = start.overlapSeconds === undefined;
 
   const position = new ScanPosition(feed, reader, deps.logger, start.snapshot, start.highWaterMark, from);
-  // Marks that were set while an order was believed in prove nothing: without it, a snapshot begins again.
+  // Marks that relied on a wrong order prove nothing, so a snapshot begins again.
   const restart = start.snapshot
     ? { from: 0, highWaterMark: 0 }
     : { from, highWaterMark: start.highWaterMark };
@@ -70,7 +70,7 @@ export async function* scan(
     reader.setPaging({ ...reader.paging(), ordered: false });
     position.highWaterMark = restart.highWaterMark;
     position.shownBelow = 0;
-    // They go back before anything else can fail.
+    // The marks go back before anything else can fail.
     yield { ...position.page(outOfOrder), rows: [] };
     return false;
   }
@@ -120,7 +120,7 @@ class OrderedScan {
       const page = await believed(reader, this.cursor.anchor, this.cursor.expectsRows || start.snapshot);
       if (this.rewinds(page)) continue;
       const { facts } = page;
-      // With fewer records asked for (a body was too large), nothing is known of the pages' length.
+      // If fewer records are asked for now (a body was too large), the pages' length is unknown.
       const known = reader.paging().pageSize === before.pageSize ? before.longestPage : null;
       if (facts.length === 0) {
         yield position.lastPage(page);
@@ -134,7 +134,7 @@ class OrderedScan {
       const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known);
       const step = nextStep(this.cursor, facts, { fullPage, ...this.clocks.presentAt(page, isShort) });
       const mark = this.markAt(page);
-      // A page of one second says nothing about the order: the mark waits for the pages behind it.
+      // A page of one second does not show the order, so the mark waits for the pages behind it.
       if (step.kind !== 'wide-second')
         this.moveMark(mark, (facts.last ?? this.cursor.anchor) + (isEverything ? 1 : 0));
       yield position.page(page, step.kind === 'end');
@@ -228,7 +228,7 @@ function isOutOfOrder({ ascending, least }: PageFacts, anchor: number): boolean 
   return !ascending || (least !== null && least < anchor);
 }
 
-/** The first page from an anchor on. What is odd about an answer is believed when a second one has it, too. */
+/** The first page from an anchor on. An odd answer is believed if a second answer is odd in the same way. */
 async function believed(reader: PageReader, anchor: number, expectsRows: boolean): Promise<FetchedPage> {
   const met = new Set<string>();
   for (;;) {

@@ -9,24 +9,24 @@ import { type TransactionDeps, transactGathered } from './transact';
 
 /** More pages gain nothing: by then the cost of a transaction is a small part of the cost of its pages. */
 const MOST_PAGES = 5;
-/** Of encoded values. Bounds what is held in memory, and for how long a transaction is open. */
+/** Of encoded values. Bounds the memory, and the time for which a transaction is open. */
 const MOST_BYTES = 8 * 2 ** 20;
 
 /**
- * Pages that are committed together, in one transaction, while a scan catches up. Each page is compared with the state that the pages
- * before it leave. A page waits only as long as there is something to gain: see `isDue`.
+ * Pages that are committed together in one transaction, while a scan catches up. Each page is compared with the state after the pages
+ * before it. A page waits only as long as waiting helps: see `isDue`.
  */
 export interface Batch {
-  /** A layer for the next page, over the state that the pages so far leave. Dropped unless that page is added. */
+  /** A layer for the next page over the state after all pages so far. Dropped unless the page is added. */
   begin(): PendingState;
-  /** Takes a page in; `pending` is its layer. */
+  /** Adds a page; `pending` is its layer. */
   add(page: ScanPage, news: PageNews, pending: PendingState): void;
-  /** Nothing is gained by waiting for another page. */
+  /** Waiting for another page does not help. */
   isDue(): boolean;
   /**
-   * Begins to commit all pages or none, as soon as the pages before them are committed, and does not wait for the end: pages that are
-   * added meanwhile are compared with the state that these leave, and dropped with them when the commit fails.
-   * @throws the error of the commit before; the batch cannot be used after it
+   * Begins to commit all pages, as soon as the previous commit has ended, and does not wait for the end. Pages that are added meanwhile are
+   * compared with the state after these pages, and dropped with them if the commit fails.
+   * @throws the error of the previous commit; the batch cannot be used after it
    */
   flush(): Promise<void>;
   /** Waits until all pages are committed. @throws as `flush`, the error of any commit */
@@ -34,13 +34,12 @@ export interface Batch {
 }
 
 /**
- * A page that waits to be committed: without its rows, its events and its records, which would be thousands of objects that the
- * collector copies again and again. The records wait in the form in which the log writes them.
+ * A page that waits for its commit, without its rows, events and records: the garbage collector would copy thousands of objects again
+ * and again. The records wait in the form in which the log writes them.
  */
 export interface BatchPage
   extends Pick<PageNews, 'changes' | 'letters'>,
     Pick<ScanPage, 'progress' | 'observedAtMs'> {
-  /** How many rows it had. */
   readonly rows: number;
 }
 
@@ -52,7 +51,7 @@ export interface BatchDeps extends TransactionDeps {
 /** @param onCommitted called for each page once it is committed, in order */
 export function openBatch(deps: BatchDeps, onCommitted: (page: BatchPage) => void): Batch {
   const { feed, state, session, encoder } = deps;
-  /** The pages under commit, over the committed state, and the pages that gather meanwhile, over both. */
+  /** A layer for the pages under commit, and above it a layer for the pages that gather meanwhile. */
   const committing = state.begin();
   const gathering = committing.begin();
   let pages: BatchPage[] = [];
@@ -63,7 +62,7 @@ export function openBatch(deps: BatchDeps, onCommitted: (page: BatchPage) => voi
   function startCommit(): void {
     if (pages.length === 0) return;
     underWay = commitPages(pages, records);
-    // A caller that waits for it gets the error; until then it is not an unhandled rejection.
+    // The next caller gets the error. Until then it must not be an unhandled rejection.
     underWay.catch(() => undefined);
     pages = [];
     records = session.gather();
@@ -88,10 +87,10 @@ export function openBatch(deps: BatchDeps, onCommitted: (page: BatchPage) => voi
     begin: () => gathering.begin(),
     add(page, news, layer) {
       const { high_water_mark: before } = gathering.offset;
-      // First: if it fails, the state must not have the page.
+      // First, because the state must not have the page if it fails.
       records.add(encoder.encode(news.events, news.letters, page.observedAtMs));
       layer.settle();
-      // The scan believed in an order that does not exist: that must not be lost.
+      // The mark goes back if the rows had no order after all. That must not be lost.
       marksBack ||= gathering.offset.high_water_mark < before;
       pages.push(batchPage(page, news));
     },
@@ -146,9 +145,9 @@ function newsOf(pages: readonly BatchPage[]): number {
 }
 
 /**
- * Whether pages without news need a transaction. Usually they do not: reading them again costs nothing but the reading. Their
- * position is written now and then, so that a restart does not begin far back and `status` sees that scans complete. It is written at
- * once when the poll interval has changed, by which `status` says whether the feed is behind.
+ * Whether pages without news need a transaction. Usually they do not, since they can be read again. Their position is written now and
+ * then, so that a restart does not begin far back and `status` sees that scans complete. It is written at once if the poll interval
+ * has changed, because `status` uses the interval to say whether the feed is behind.
  * @param page the last one
  * @param before the stored offset
  * @param after the offset that would be stored

@@ -19,7 +19,6 @@ export interface TransactionDeps {
   readonly topics: FeedTopics;
   readonly codec: FeedCodec;
   readonly drift: Pick<Drift, 'first'>;
-  /** Name of this instance, for people. */
   readonly instance: string;
 }
 
