@@ -67,12 +67,12 @@ export async function interpretResponse(
     const rows = rowsOf(parsed.value, status, text, context);
     const isTooMuch = Array.isArray(rows) && rows.length > context.limits.rows;
     if (isTooMuch) return failureOfAnswer('rows', response, text, context);
-    return pageOf(rows, parsed.value, response, context);
+    return page(rows, parsed.value, response, context);
   }
   if (!isListOrObject(bytes)) return failureOfText('SOURCE_NOT_JSON', '', response, text, context);
   const scanned = await scan(bytes, isSmall, context);
   if (scanned.kind === 'unread') return failureOfAnswer(scanned.why, response, text, context);
-  return pageOf(rowsOf(scanned.value, status, text, context), scanned.value, response, context);
+  return page(rowsOf(scanned.value, status, text, context), scanned.value, response, context);
 }
 
 async function scan(
@@ -276,21 +276,13 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function pageOf(
-  rows: Rows | SourceFailure,
-  answer: unknown,
-  response: RawResponse,
-  context: PolicyContext,
-): ReadRows | SourceFailure {
-  return 'kind' in rows ? rows : page(rows, answer, response, context);
-}
-
 function page(
-  rows: Rows,
+  rows: Rows | SourceFailure,
   answer: unknown,
   { headers }: RawResponse,
   context: PolicyContext,
 ): ReadRows | SourceFailure {
+  if ('kind' in rows) return rows;
   const next = nextPage(rows, answer, headers.link, context);
   return next.kind === 'failure' ? next : { kind: 'page', rows, next: next.next };
 }

@@ -1,14 +1,6 @@
 import type { Body } from '../source/body';
 import type { RecordValues, VendorRecord } from '../types';
-import {
-  ROW_BYTES,
-  ROW_END,
-  ROW_IMAGE,
-  ROW_IMAGE_END,
-  ROW_START,
-  ROW_SYMBOL,
-  ROW_SYMBOL_END,
-} from './assembly/layout';
+import * as layout from './assembly/layout';
 
 /** Rows that were read together. */
 export interface EncodedRows {
@@ -32,7 +24,7 @@ export interface EncodedFeed {
 const INT_BYTES = 4;
 
 function numberOf({ table }: EncodedRows, row: number, field: number): number {
-  return table[(row * ROW_BYTES + field) / INT_BYTES]!;
+  return table[(row * layout.ROW_BYTES + field) / INT_BYTES]!;
 }
 
 /**
@@ -63,8 +55,8 @@ export class EncodedRecord implements VendorRecord {
 
   get image(): Buffer {
     const rows = this.#rows;
-    const from = numberOf(rows, this.#row, ROW_IMAGE) - rows.imagesAt;
-    const to = numberOf(rows, this.#row, ROW_IMAGE_END) - rows.imagesAt;
+    const from = numberOf(rows, this.#row, layout.ROW_IMAGE) - rows.imagesAt;
+    const to = numberOf(rows, this.#row, layout.ROW_IMAGE_END) - rows.imagesAt;
     this.#image ??= rows.images.subarray(from, to);
     return this.#image;
   }
@@ -72,17 +64,17 @@ export class EncodedRecord implements VendorRecord {
   get symbol(): string | null | undefined {
     const rows = this.#rows;
     if (!rows.feed.knowsSymbol) return undefined;
-    const from = numberOf(rows, this.#row, ROW_SYMBOL);
+    const from = numberOf(rows, this.#row, layout.ROW_SYMBOL);
     if (from === 0) return null;
-    const to = numberOf(rows, this.#row, ROW_SYMBOL_END);
+    const to = numberOf(rows, this.#row, layout.ROW_SYMBOL_END);
     return rows.images.toString('utf8', from - rows.imagesAt, to - rows.imagesAt);
   }
 
   /** The row as the vendor sent it. */
   toJSON(): unknown {
     const rows = this.#rows;
-    const from = numberOf(rows, this.#row, ROW_START) - rows.bodyAt;
-    const to = numberOf(rows, this.#row, ROW_END) - rows.bodyAt;
+    const from = numberOf(rows, this.#row, layout.ROW_START) - rows.bodyAt;
+    const to = numberOf(rows, this.#row, layout.ROW_END) - rows.bodyAt;
     return JSON.parse(rows.body.kept().toString('utf8', from, to));
   }
 }

@@ -3,39 +3,7 @@ import { type FieldShape, isListOfTexts, recordShape, type Shape, shapeOf } from
 import type { RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
 import { hasUsualKeys } from '../feeds/row-keys';
-import {
-  EMPTY_IS_UNKNOWN,
-  IS_SYMBOL,
-  MEMBER_BYTES,
-  MEMBER_NAME,
-  MEMBER_NAME_BYTES,
-  MEMBER_NEEDS,
-  MEMBER_NULL_BRANCH,
-  MEMBER_RULES,
-  MEMBER_TYPE,
-  MEMBER_VALUE_BRANCH,
-  MEMBER_WITHIN,
-  MOST_MEMBER_BYTES,
-  ORDER_LENGTH,
-  PLAN_BYTES,
-  PLAN_COUNT,
-  PLAN_MEMBERS,
-  PLAN_ORDER,
-  PLAN_SLOTS,
-  SLACK,
-  SLOT_BYTES,
-  TYPE_BOOLEAN,
-  TYPE_DOUBLE,
-  TYPE_EXTRA,
-  TYPE_ID,
-  TYPE_INT,
-  TYPE_LONG,
-  TYPE_RECORD,
-  TYPE_TEXT,
-  TYPE_TEXTS,
-  TYPE_UPDATED,
-  ZERO_IS_UNKNOWN,
-} from './assembly/layout';
+import * as layout from './assembly/layout';
 
 /** The instructions by which the module reads rows of one feed. */
 export interface Plan {
@@ -77,17 +45,17 @@ function isAnswerPlain({ responseKey, paging }: FeedDefinition): boolean {
 
 const ALIGNMENT = 16;
 const PRIMITIVES = new Map([
-  ['string', TYPE_TEXT],
-  ['long', TYPE_LONG],
-  ['int', TYPE_INT],
-  ['double', TYPE_DOUBLE],
-  ['boolean', TYPE_BOOLEAN],
+  ['string', layout.TYPE_TEXT],
+  ['long', layout.TYPE_LONG],
+  ['int', layout.TYPE_INT],
+  ['double', layout.TYPE_DOUBLE],
+  ['boolean', layout.TYPE_BOOLEAN],
 ]);
 /** Fields that the decoder fills by name, with the only shapes that they can have. */
 const OWN = new Map<string, readonly [shape: Shape, number]>([
-  ['id', [shapeOf('string'), TYPE_ID]],
-  ['updated', [shapeOf('long'), TYPE_UPDATED]],
-  ['extra', [shapeOf({ type: 'map', values: 'string' }), TYPE_EXTRA]],
+  ['id', [shapeOf('string'), layout.TYPE_ID]],
+  ['updated', [shapeOf('long'), layout.TYPE_UPDATED]],
+  ['extra', [shapeOf({ type: 'map', values: 'string' }), layout.TYPE_EXTRA]],
 ]);
 const NO_RULE = -1;
 
@@ -109,7 +77,7 @@ function planWriter(feed: FeedDefinition, base: number) {
 
   function text(bytes: Buffer): number {
     // The module compares names in steps of sixteen bytes.
-    const at = reserve(bytes.length + SLACK);
+    const at = reserve(bytes.length + layout.SLACK);
     bytes.copy(memory, at);
     return base + at;
   }
@@ -117,18 +85,18 @@ function planWriter(feed: FeedDefinition, base: number) {
   /** @param vendorPrefix dotted path of the object with a dot behind it; @param avroPrefix the same in Avro's names */
   function record(fields: readonly FieldShape[], vendorPrefix: string, avroPrefix: string): number | null {
     if (!namesAreDistinct(fields, vendorPrefix === '') || chainsUnknowns(fields, vendorPrefix)) return null;
-    const plan = reserve(PLAN_BYTES);
-    const table = reserve(fields.length * MEMBER_BYTES);
-    const order = reserve(ORDER_LENGTH * 2);
-    memory.fill(0xff, order, order + ORDER_LENGTH * 2);
-    const slots = reserve(fields.length * SLOT_BYTES);
-    memory.writeInt32LE(base + table, plan + PLAN_MEMBERS);
-    memory.writeInt32LE(fields.length, plan + PLAN_COUNT);
-    memory.writeInt32LE(base + order, plan + PLAN_ORDER);
-    memory.writeInt32LE(base + slots, plan + PLAN_SLOTS);
+    const plan = reserve(layout.PLAN_BYTES);
+    const table = reserve(fields.length * layout.MEMBER_BYTES);
+    const order = reserve(layout.ORDER_LENGTH * 2);
+    memory.fill(0xff, order, order + layout.ORDER_LENGTH * 2);
+    const slots = reserve(fields.length * layout.SLOT_BYTES);
+    memory.writeInt32LE(base + table, plan + layout.PLAN_MEMBERS);
+    memory.writeInt32LE(fields.length, plan + layout.PLAN_COUNT);
+    memory.writeInt32LE(base + order, plan + layout.PLAN_ORDER);
+    memory.writeInt32LE(base + slots, plan + layout.PLAN_SLOTS);
     members += fields.length;
     for (const [index, field] of fields.entries()) {
-      if (!member(table + index * MEMBER_BYTES, field, fields, vendorPrefix, avroPrefix)) return null;
+      if (!member(table + index * layout.MEMBER_BYTES, field, fields, vendorPrefix, avroPrefix)) return null;
     }
     return base + plan;
   }
@@ -144,40 +112,40 @@ function planWriter(feed: FeedDefinition, base: number) {
     const { vendorName, value } = field;
     if (typeof vendorName !== 'string' || !vendorName.isWellFormed()) return false;
     const own = vendorPrefix === '' ? OWN.get(field.name) : undefined;
-    memory.writeInt32LE(NO_RULE, entry + MEMBER_NEEDS);
+    memory.writeInt32LE(NO_RULE, entry + layout.MEMBER_NEEDS);
     if (own !== undefined) {
       const [shape, code] = own;
-      memory.writeInt32LE(code, entry + MEMBER_TYPE);
-      name(entry, code === TYPE_EXTRA ? null : vendorName);
+      memory.writeInt32LE(code, entry + layout.MEMBER_TYPE);
+      name(entry, code === layout.TYPE_EXTRA ? null : vendorName);
       return vendorName === field.name && isDeepStrictEqual(value, shape);
     }
 
     const { nullBranch } = value;
     const code = codeOf(value);
     if (nullBranch === null || code === undefined) return false;
-    memory.writeInt32LE(code, entry + MEMBER_TYPE);
-    memory[entry + MEMBER_NULL_BRANCH] = zigzag(nullBranch);
-    memory[entry + MEMBER_VALUE_BRANCH] = zigzag(1 - nullBranch);
+    memory.writeInt32LE(code, entry + layout.MEMBER_TYPE);
+    memory[entry + layout.MEMBER_NULL_BRANCH] = zigzag(nullBranch);
+    memory[entry + layout.MEMBER_VALUE_BRANCH] = zigzag(1 - nullBranch);
     name(entry, vendorName);
 
     const path = vendorPrefix + vendorName;
     // In a field of another type, 0 is not a value or it is text.
-    const isNumber = code === TYPE_LONG || code === TYPE_INT || code === TYPE_DOUBLE;
-    const isSymbol = code === TYPE_TEXT && avroPrefix + field.name === feed.symbolField;
+    const isNumber = code === layout.TYPE_LONG || code === layout.TYPE_INT || code === layout.TYPE_DOUBLE;
+    const isSymbol = code === layout.TYPE_TEXT && avroPrefix + field.name === feed.symbolField;
     knowsSymbol ||= isSymbol;
     const rules =
-      (isNumber && unknowns.zero.includes(path) ? ZERO_IS_UNKNOWN : 0) |
-      (unknowns.emptyText ? EMPTY_IS_UNKNOWN : 0) |
-      (isSymbol ? IS_SYMBOL : 0);
-    memory.writeInt32LE(rules, entry + MEMBER_RULES);
+      (isNumber && unknowns.zero.includes(path) ? layout.ZERO_IS_UNKNOWN : 0) |
+      (unknowns.emptyText ? layout.EMPTY_IS_UNKNOWN : 0) |
+      (isSymbol ? layout.IS_SYMBOL : 0);
+    memory.writeInt32LE(rules, entry + layout.MEMBER_RULES);
     const needs = isNumber ? companions.get(path) : undefined;
     memory.writeInt32LE(
       fields.findIndex((other) => other.name === needs),
-      entry + MEMBER_NEEDS,
+      entry + layout.MEMBER_NEEDS,
     );
     if (value.kind !== 'record') return true;
     const plan = record(value.fields, `${path}.`, `${avroPrefix}${field.name}.`);
-    memory.writeInt32LE(plan ?? 0, entry + MEMBER_WITHIN);
+    memory.writeInt32LE(plan ?? 0, entry + layout.MEMBER_WITHIN);
     return plan !== null;
   }
 
@@ -186,8 +154,8 @@ function planWriter(feed: FeedDefinition, base: number) {
     const bytes = Buffer.from(vendorName ?? '');
     // It may replace `memory`, so it comes before the writes.
     const address = text(bytes);
-    memory.writeInt32LE(address, entry + MEMBER_NAME);
-    memory.writeInt32LE(vendorName === null ? NO_RULE : bytes.length, entry + MEMBER_NAME_BYTES);
+    memory.writeInt32LE(address, entry + layout.MEMBER_NAME);
+    memory.writeInt32LE(vendorName === null ? NO_RULE : bytes.length, entry + layout.MEMBER_NAME_BYTES);
   }
 
   /** The decoder fills two fields with the same vendor name; the module could not. */
@@ -210,7 +178,7 @@ function planWriter(feed: FeedDefinition, base: number) {
     record,
     text,
     bytes: () => memory.subarray(0, used),
-    found: () => ({ fixedBytes: members * MOST_MEMBER_BYTES + SLACK, knowsSymbol }),
+    found: () => ({ fixedBytes: members * layout.MOST_MEMBER_BYTES + layout.SLACK, knowsSymbol }),
   };
 }
 
@@ -218,7 +186,7 @@ const zigzag = (branch: number): number => 2 * branch;
 
 /** Undefined for a shape that the module cannot write. */
 function codeOf(shape: Shape): number | undefined {
-  if (shape.kind === 'record') return TYPE_RECORD;
-  if (isListOfTexts(shape)) return TYPE_TEXTS;
+  if (shape.kind === 'record') return layout.TYPE_RECORD;
+  if (isListOfTexts(shape)) return layout.TYPE_TEXTS;
   return shape.kind === 'plain' ? PRIMITIVES.get(shape.type) : undefined;
 }

@@ -5,17 +5,7 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { Body } from '../source/body';
 import type { RowReader } from '../source/source';
 import type { VendorRecord } from '../types';
-import {
-  ROW_BYTES,
-  ROW_END,
-  ROW_ID,
-  ROW_ID_END,
-  ROW_IMAGE_END,
-  ROW_IS_ENCODED,
-  ROW_START,
-  ROW_UPDATED,
-  SLACK,
-} from './assembly/layout';
+import * as layout from './assembly/layout';
 import { COMPILED } from './compiled';
 import { type EncodedFeed, EncodedRecord, type EncodedRows } from './encoded-record';
 import { createPlan, type Plan } from './plan';
@@ -86,8 +76,8 @@ function startTranscoder(): Transcoder | 'not-here' {
   if (module === null) return 'not-here';
   const planAt = aligned(module.firstFreeByte());
   const tableAt = planAt + MOST_PLAN_BYTES;
-  const imagesAt = aligned(tableAt + ROWS_AT_ONCE * ROW_BYTES);
-  const textAt = aligned(imagesAt + IMAGES_BYTES + SLACK);
+  const imagesAt = aligned(tableAt + ROWS_AT_ONCE * layout.ROW_BYTES);
+  const textAt = aligned(imagesAt + IMAGES_BYTES + layout.SLACK);
   return { module, planAt, tableAt, imagesAt, textAt, loaded: null };
 }
 
@@ -132,7 +122,7 @@ function readRows(
   const { module, planAt, tableAt, imagesAt, textAt } = transcoder;
   const { plan, headerId } = reading;
   const end = textAt + body.length;
-  const memory = memoryUpTo(module, end + SLACK);
+  const memory = memoryUpTo(module, end + layout.SLACK);
   if (memory === null) return null;
   if (transcoder.loaded !== plan) {
     plan.bytes.copy(memory, planAt);
@@ -142,7 +132,7 @@ function readRows(
   const text = memory.subarray(textAt, end);
   // JSON.parse would see replacement characters in a text that is not UTF-8.
   if (!isUtf8(text) || !mayRead(text)) return null;
-  memory.fill(0, end, end + SLACK);
+  memory.fill(0, end, end + layout.SLACK);
 
   const rows: unknown[] = [];
   let from = module.beginRows(textAt, end, plan.key, plan.keyBytes);
@@ -178,25 +168,33 @@ function takeRows(
   const encoded: EncodedRows = { feed, body, bodyAt: textAt, images, imagesAt, table };
   for (let row = 0; row < count; row++) {
     const ints = row * INTS_OF_ROW;
-    if (table[ints + ROW_IS_ENCODED / 4] === 0) {
-      const text = memory.toString('utf8', table[ints + ROW_START / 4], table[ints + ROW_END / 4]);
+    if (table[ints + layout.ROW_IS_ENCODED / 4] === 0) {
+      const text = memory.toString(
+        'utf8',
+        table[ints + layout.ROW_START / 4],
+        table[ints + layout.ROW_END / 4],
+      );
       const parsed = parse(text);
       if (parsed === undefined) return false;
       rows.push(parsed);
     } else {
-      const id = memory.toString('utf8', table[ints + ROW_ID / 4], table[ints + ROW_ID_END / 4]);
-      rows.push(new EncodedRecord(id, table[ints + ROW_UPDATED / 4]! >>> 0, encoded, row));
+      const id = memory.toString(
+        'utf8',
+        table[ints + layout.ROW_ID / 4],
+        table[ints + layout.ROW_ID_END / 4],
+      );
+      rows.push(new EncodedRecord(id, table[ints + layout.ROW_UPDATED / 4]! >>> 0, encoded, row));
     }
   }
   return true;
 }
 
-const INTS_OF_ROW = ROW_BYTES / 4;
+const INTS_OF_ROW = layout.ROW_BYTES / 4;
 
 /** Images lie in the order of their rows. */
 function endOfImages(table: Int32Array, imagesAt: number): number {
   for (let ints = table.length - INTS_OF_ROW; ints >= 0; ints -= INTS_OF_ROW) {
-    if (table[ints + ROW_IS_ENCODED / 4] !== 0) return table[ints + ROW_IMAGE_END / 4]!;
+    if (table[ints + layout.ROW_IS_ENCODED / 4] !== 0) return table[ints + layout.ROW_IMAGE_END / 4]!;
   }
   return imagesAt;
 }

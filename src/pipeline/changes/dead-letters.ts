@@ -11,18 +11,12 @@ const KEPT_BYTES = 64 * 1024;
 /** Size of a dead letter without its texts: key, hash, numbers. */
 const OWN_BYTES = 512;
 
-/** Records of a page that were decoded, but are not published. */
-export interface RefusedRecords {
-  /** The largest record that the log takes. */
-  readonly maxBytes: number;
-  readonly tooLarge: readonly TooLarge[];
-  readonly unfit: readonly Unfit[];
-}
-
 /** Makes dead letters of a page's rows that are not published. Content that is kept already is left out, since every poll reads it again. */
 export function newDeadLetters(
   decoded: Decoded,
-  { maxBytes, tooLarge, unfit }: RefusedRecords,
+  tooLarge: readonly TooLarge[],
+  unfit: readonly Unfit[],
+  maxBytes: number,
   pending: PendingState,
 ): DeadLetter[] {
   const letters: DeadLetter[] = [];

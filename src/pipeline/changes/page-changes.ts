@@ -121,8 +121,8 @@ export class PageChanges {
     const { events, tooLarge, unfit, pending } = this;
     const { feed, session } = this.deps;
     pending.moveOffset({ seq: this.seq + events.length });
-    const refused = { maxBytes: session.maxRecordBytes, tooLarge, unfit };
-    const letters = decoded === null ? [] : newDeadLetters(decoded, refused, pending);
+    const { maxRecordBytes } = session;
+    const letters = decoded === null ? [] : newDeadLetters(decoded, tooLarge, unfit, maxRecordBytes, pending);
     return { events, changes: publishedChanges(feed, events), letters };
   }
 
