@@ -1,32 +1,32 @@
 import { idIndex } from './id-index';
 
 /**
- * The image of each record of a feed, by id. Ids and images lie side by side in slabs, outside of the heap: a buffer and a text of
- * its own for each take twice the memory, and the collector has to look at them all.
+ * The image of each record of a feed, by id. Ids and images lie side by side in slabs outside the heap. A text and a buffer for each
+ * record would take twice the memory, and the garbage collector would have to visit them all.
  */
 export interface ImageStore {
   readonly size: number;
   /** Of all images. */
   readonly bytes: number;
   has(id: string): boolean;
-  /** Its bytes never change, whatever becomes of the image. Holding them holds their slab. */
+  /** The bytes never change, even if the image does. They keep their slab in memory. */
   get(id: string): Buffer | undefined;
   /**
-   * Copies it. Where the API shows the record is not known from then on.
+   * Copies the image. From then on `seenAt` of the record is unknown.
    * @param seq of the change that wrote it, or a later one of the same transaction
    */
   set(id: string, image: Buffer, seq: number): void;
   delete(id: string): void;
-  /** Infinity when there is no image. */
+  /** Infinity if there is no image. */
   seqOf(id: string): number;
-  /** The API shows the record at this second. When it has shown it at a later one, two answers disagree, and neither is believed. */
+  /** The API shows the record at this second. If it was shown at a later second before, neither answer is believed. */
   see(id: string, updated: number): void;
-  /** Unix seconds; null when it is not known. */
+  /** Unix seconds; null if unknown. */
   seenAt(id: string): number | null;
   /** Records may come and go meanwhile: an id that is there from beginning to end comes once. */
   ids(): IterableIterator<string>;
   values(): IterableIterator<Buffer>;
-  /** What the slabs take: a third more than ids and images at most, and a slab or two. */
+  /** Size of all slabs: at most a third more than ids and images, and a slab or two. */
   readonly slabBytes: number;
 }
 
@@ -37,9 +37,9 @@ interface Slab {
 }
 
 const SLAB_BYTES = 2 ** 20;
-/** A slab of which less is in use is given up: memory stays within a third of the images, and a change moves three others at most. */
+/** A slab with a smaller live part is given up. So memory stays within a third of the images, and a change moves at most three others. */
 const LEAST_LIVE = 0.75;
-/** An image above this part of a slab gets one of its own. */
+/** An image above this part of a slab gets its own slab. */
 const LARGE = 4;
 /**
  * An entry has, one after the other: length of the image, number of the id, length and width of the id, seq, the second at which
@@ -52,7 +52,7 @@ const SEEN_AT = 20;
 const HEADER_BYTES = 28;
 /** Images begin at multiples of it. So a place is a number of 32 bits, up to 16 GB. */
 const ALIGNMENT = 4;
-/** So many slabs of a store, the first ones that it makes, are memory that V8 does not count. */
+/** V8 does not count the memory of the first slabs of a store. See `slabMemory`. */
 const UNCOUNTED_SLABS = 64;
 const PLACES_PER_SLAB = SLAB_BYTES / ALIGNMENT;
 /** No slab has so high a number. */
@@ -64,7 +64,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   let places: Uint32Array = new Uint32Array(1024);
   const slabs: (Slab | undefined)[] = [];
   const vacant: number[] = [];
-  /** Slabs of which something is gone. */
+  /** Slabs from which an image was removed. */
   const suspects: number[] = [];
   let current = -1;
   let bytes = 0;
@@ -131,10 +131,10 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   }
 
   /**
-   * V8 looks through its whole heap whenever buffers outside it have grown by 64 MB, to see whether some can be given back: slabs
-   * cannot, while a state grows. It does not count memory that threads could share, though here none do. Later ones are counted:
-   * they take the place of some that were given up, or are of a single image that changes, and with many slabs V8's looks
-   * give back early what answers leave in between (a million records: 992 instead of 1,078 MiB).
+   * Whenever buffers outside the heap have grown by 64 MB, V8 searches the whole heap for buffers that it can free. While a state grows,
+   * it can free no slab. V8 does not count memory that threads could share, so the first slabs are shared memory, though no thread
+   * shares them. Later slabs are counted: they replace slabs that were given up, or hold one large image, and with many slabs V8's
+   * searches free the buffers of answers earlier (a million records: 992 instead of 1,078 MiB).
    */
   function slabMemory(size: number): Buffer {
     if (size !== slabBytes || uncounted === UNCOUNTED_SLABS) return Buffer.allocUnsafeSlow(size);
