@@ -148,7 +148,7 @@ export async function eventually<Answer>(
     const what = `${failure} within ${turnUpWithinMs / 1000} s: ${(error as NotYet).message}`;
     throw new HighwaterError('LOG_FAILED', what, {
       now: 'The feed is not started; that is tried again.',
-      remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+      remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
     });
   }
 }

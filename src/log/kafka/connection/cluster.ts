@@ -1,4 +1,4 @@
-import type { CompressionTypes, Kafka, PartitionMetadata } from 'kafkajs';
+import type { CompressionTypes, Kafka, PartitionMetadata, TopicPartition } from 'kafkajs';
 import { clientRetry } from './client';
 import { disconnectForGood } from './guards/final-disconnect';
 
@@ -159,6 +159,16 @@ export interface ProducerIdentity {
   /** The same for many owners in a row. */
   readonly producerId: string;
   readonly producerEpoch: number;
+}
+
+/** As requests name partitions: each topic once. */
+export function byTopic<P extends TopicPartition, T>(
+  places: readonly P[],
+  shape: (place: P) => T,
+): { topic: string; partitions: T[] }[] {
+  const topics = new Map<string, T[]>();
+  for (const place of places) topics.set(place.topic, [...(topics.get(place.topic) ?? []), shape(place)]);
+  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }
 
 /**

@@ -62,7 +62,7 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${closed.broker} closed the connection`, {
       cause: error,
       remedy:
-        'Nothing, when it passes. Else the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
+        'Nothing, if it passes. Otherwise the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
     });
   }
   if (chain.some(isOfConnection)) {
@@ -70,7 +70,7 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
   }
   return new HighwaterError('LOG_FAILED', `${doing}: ${type === null ? '' : `${type}: `}${says}`, {
     cause: error,
-    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+    remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
   });
 }
 

@@ -64,7 +64,7 @@ const ofBrokers: Readonly<Record<string, TlsFailure>> = {
     code: 'KAFKA_UNREACHABLE',
     says: () => 'the broker closed the connection in place of a TLS handshake',
     remedy:
-      'Nothing, when it passes. Else the port takes connections without TLS alone: name that of a listener with TLS (KAFKA_BROKERS), or leave out KAFKA_SSL and KAFKA_SSL_*.',
+      'Nothing, if it passes. Otherwise the port takes only connections without TLS: name the port of a listener with TLS (KAFKA_BROKERS), or leave out KAFKA_SSL and KAFKA_SSL_*.',
   },
   [TLS_EXPECTED]: {
     code: 'KAFKA_UNREACHABLE',

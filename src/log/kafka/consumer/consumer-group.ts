@@ -3,12 +3,13 @@ import type { GroupMember, GroupOptions } from '../../consumer-log';
 import { kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { Contact } from '../group/contact';
 import { joinGroup } from '../group/member';
+import { decodeAssignment } from '../group/member-data';
 import { type Remedies, refusalOf } from '../group/refusals';
 import { LeaderlessNotes } from '../reader/leaderless';
-import { groupOffsets } from './group-offsets';
+import { GroupOffsets } from './group-offsets';
 import { type Placement, type PlacementDeps, takeUp } from './placement';
 import { type ReadingDeps, readFailure } from './reading';
-import { decodePartitions, subscription } from './subscription';
+import { subscription } from './subscription';
 import { TopicWatch } from './topic-watch';
 
 /** How often the leader looks for topics and partitions that were added, in ms. */
@@ -16,13 +17,12 @@ const LOOK_INTERVAL_MS = 3_000;
 /** After this long without an answer people are told, in ms. */
 const TELL_MS = 10_000;
 
-const remedies: Remedies = {
+const remediesOf = (groupId: string): Remedies => ({
   sessionTimeout:
     'Choose one (sessionTimeoutMs) between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
-  foreign: (groupId) =>
-    `Choose another name for the group, or end the other consumers that use ${groupId}: they can go on with it one after the other, not at once.`,
+  foreign: `Choose another name for the group, or end the other consumers that use ${groupId}: they can go on with it one after the other, not at once.`,
   crowded: 'Run fewer members, or raise it.',
-};
+});
 
 /** As `ConsumerLog.joinGroup`, by the group coordinator of the brokers. */
 export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): GroupMember {
@@ -63,7 +63,7 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
     protocol: {
       ...protocol,
       placed(place) {
-        const partitions = decodePartitions(place.assignment);
+        const partitions = decodeAssignment(place.assignment)?.partitions ?? {};
         logger.debug('the group has settled', { groupId, generation: place.generation, partitions });
         placement = takeUp(place, partitions, placing);
       },
@@ -81,7 +81,7 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
   const placing: PlacementDeps = {
     ...deps,
     groupId,
-    offsets: groupOffsets(groupId, member, { target, patienceMs: sessionTimeoutMs }),
+    offsets: new GroupOffsets(groupId, member, { target, patienceMs: sessionTimeoutMs }),
     work: options.work,
     working: new Map(),
     notes: new LeaderlessNotes(logger),
@@ -119,7 +119,7 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
 
   function failed(error: unknown): boolean {
     const doing = `joining the group ${groupId}`;
-    const refusal = refusalOf(error, doing, groupId, sessionTimeoutMs, remedies);
+    const refusal = refusalOf(error, doing, groupId, sessionTimeoutMs, remediesOf(groupId));
     const asked = { operation: 'READ', topics: [], groupId, cluster: target } as const;
     const failure = refusal ?? kafkaFailure(error, doing, asked);
     if (refusal !== null || !passesByItself(failure)) {

@@ -11,18 +11,10 @@ import type { TopicPartitions } from '../group/member-data';
 const AGAIN_MS = 100;
 const ANSWER_MS = 10_000;
 
-/** In whose name offsets are committed. */
+/** The member for which offsets are committed. */
 export interface Holder {
   readonly memberId: string;
   readonly generation: number;
-}
-
-/** How far a group is, asked of its coordinator over the connection on which the member gives its signs of life. */
-export interface GroupOffsets {
-  /** By `topic partition`; not there where the group never committed. @throws HighwaterError KAFKA_*, LOG_*; the signal's reason */
-  fetch(partitions: TopicPartitions, signal: AbortSignal): Promise<ReadonlyMap<string, CommittedOffset>>;
-  /** @throws HighwaterError GROUP_LOST, KAFKA_*, LOG_*; the signal's reason */
-  commit(holder: Holder, place: CommittedOffset & TopicPartition, signal: AbortSignal): Promise<void>;
 }
 
 export interface CommittedOffset {
@@ -34,21 +26,72 @@ export interface CommittedOffset {
 
 /**
  * The id stands in the metadata of the offset, which is text that other programs show, or ignore. Brokers remove offsets with
- * their topic, but not one that was committed when the topic was gone already, and a coordinator that moves just then keeps them.
+ * their topic, but they keep an offset that was committed when the topic was gone already, or while the coordinator moved.
  */
 const METADATA = /^topic-id=([\w-]{22})$/;
 
-/** @param patienceMs how long a commit may take while the coordinator is away; where a group is, is asked as long as it takes */
-export function groupOffsets(
-  groupId: string,
-  member: Pick<GroupMember, 'coordinator' | 'ask'>,
-  { target, patienceMs }: { readonly target: CommandTarget; readonly patienceMs: number },
-): GroupOffsets {
-  function askGroup<T>(
+/** The offsets of a group, asked of its coordinator over the connection on which the member gives its signs of life. */
+export class GroupOffsets {
+  /** @param limits `patienceMs`: how long a commit may take while the coordinator is away. A fetch may take any time */
+  constructor(
+    private readonly groupId: string,
+    private readonly member: Pick<GroupMember, 'coordinator' | 'ask'>,
+    private readonly limits: { readonly target: CommandTarget; readonly patienceMs: number },
+  ) {}
+
+  /**
+   * @returns by `topic partition`, without partitions for which the group never committed
+   * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
+   */
+  async fetch(
+    partitions: TopicPartitions,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, CommittedOffset>> {
+    const { groupId } = this;
+    const topics = Object.entries(partitions).map(([topic, numbers]) => ({
+      topic,
+      partitions: numbers.map((partition) => ({ partition })),
+    }));
+    const { responses } = await this.ask(
+      (coordinator) => coordinator.offsetFetch({ groupId, topics }),
+      {
+        doing: `asking where the group ${groupId} stands`,
+        topics: Object.keys(partitions),
+        forMs: Number.POSITIVE_INFINITY,
+      },
+      signal,
+    );
+    const found = responses.flatMap(({ topic, partitions: own }) =>
+      own.map(({ partition, offset, metadata }) => {
+        const topicId = METADATA.exec(metadata ?? '')?.[1] ?? null;
+        return [`${topic} ${partition}`, { next: Number(offset), topicId }] as const;
+      }),
+    );
+    return new Map(found.filter(([, { next }]) => next >= 0));
+  }
+
+  /** @throws HighwaterError GROUP_LOST, KAFKA_*, LOG_*; the signal's reason */
+  async commit(
+    { memberId, generation }: Holder,
+    { topic, topicId, partition, next }: CommittedOffset & TopicPartition,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { groupId } = this;
+    const metadata = topicId === null ? null : `topic-id=${topicId}`;
+    const topics = [{ topic, partitions: [{ partition, offset: String(next), metadata }] }];
+    await this.ask(
+      (coordinator) => coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
+      { doing: `committing for the group ${groupId}`, topics: [topic], forMs: this.limits.patienceMs },
+      signal,
+    );
+  }
+
+  private ask<T>(
     work: (coordinator: Coordinator) => Promise<T>,
     { doing, topics, forMs }: { doing: string; topics: readonly string[]; forMs: number },
     signal: AbortSignal,
   ): Promise<T> {
+    const { groupId, member } = this;
     const away = () => new Error(`Connection timeout: the coordinator of group ${groupId} is away`);
     const tried = async () => {
       signal.throwIfAborted();
@@ -61,47 +104,12 @@ export function groupOffsets(
         if (lost.has(protocolType(error) ?? '')) throw groupLost(groupId, error);
         // A sign of life finds out that another broker keeps the group by now.
         member.ask();
-        throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: target });
+        throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: this.limits.target });
       }
     };
     const isWorthIt = (failure: unknown) => passesByItself(failure) && failure.code !== 'GROUP_LOST';
     return retrying(tried, { signal, isWorthIt, pauseMs: AGAIN_MS, forMs });
   }
-
-  return {
-    async fetch(partitions, signal) {
-      const topics = Object.entries(partitions).map(([topic, numbers]) => ({
-        topic,
-        partitions: numbers.map((partition) => ({ partition })),
-      }));
-      const { responses } = await askGroup(
-        (coordinator) => coordinator.offsetFetch({ groupId, topics }),
-        {
-          doing: `asking where the group ${groupId} stands`,
-          topics: Object.keys(partitions),
-          forMs: Number.POSITIVE_INFINITY,
-        },
-        signal,
-      );
-      const found = responses.flatMap(({ topic, partitions: own }) =>
-        own.map(({ partition, offset, metadata }) => {
-          const topicId = METADATA.exec(metadata ?? '')?.[1] ?? null;
-          return [`${topic} ${partition}`, { next: Number(offset), topicId }] as const;
-        }),
-      );
-      return new Map(found.filter(([, { next }]) => next >= 0));
-    },
-    async commit({ memberId, generation }, { topic, topicId, partition, next }, signal) {
-      const metadata = topicId === null ? null : `topic-id=${topicId}`;
-      const topics = [{ topic, partitions: [{ partition, offset: String(next), metadata }] }];
-      await askGroup(
-        (coordinator) =>
-          coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
-        { doing: `committing for the group ${groupId}`, topics: [topic], forMs: patienceMs },
-        signal,
-      );
-    },
-  };
 }
 
 export function groupLost(groupId: string, cause?: unknown): HighwaterError {

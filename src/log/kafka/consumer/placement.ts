@@ -23,25 +23,25 @@ export interface PlacementDeps extends ReadingDeps {
   readonly work: GroupOptions['work'];
   /** `topic partition` → its work, also of earlier placements. A partition is worked on once at a time. */
   readonly working: Map<string, Promise<void>>;
-  /** Tells people of partitions that have no leader. */
+  /** Warns of partitions that have no leader. */
   readonly notes: LeaderlessNotes;
   /** When the member joined, in ms since 1970. */
   readonly joinedAt: number;
-  /** A topic was deleted and created again under its name: the partitions are to be given anew. */
+  /** A topic was deleted and created again under its name: its partitions must be assigned again. */
   recreated(topic: string): void;
   /** The partitions cannot be read at all. */
   failed(error: unknown): void;
 }
 
-/** What a member has from one generation of the group to the next. */
+/** The partitions of a member from one generation of the group to the next. */
 export interface Placement {
   readonly generation: number;
   readonly partitions: TopicPartitions;
-  /** Whether it is worked on. */
+  /** Whether the partitions are worked on. */
   isHeld(): boolean;
   /** Begins nothing new. Resolves when the work in hand is done. May be called again. */
   finish(): Promise<void>;
-  /** Anything that is committed from now on does not count. */
+  /** A commit fails from now on. */
   lost(): void;
 }
 
@@ -120,9 +120,9 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   ): Promise<void> {
     const name = nameOf({ topic, partition });
     const topicId = ids.get(topic) ?? null;
-    // What the group did in an earlier topic of the name says nothing about this topic.
+    // An offset in an earlier topic of the name says nothing about this topic.
     const isRecreated = topicId !== null && topicId !== (committed?.topicId ?? topicId);
-    /** Commits go one after the other: of two that cross, the earlier one could count. */
+    /** Commits go one after the other: if two crossed, the earlier one could count. */
     let committing: Promise<void> = Promise.resolve();
     const assigned: AssignedPartition = {
       topic,
@@ -141,7 +141,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       },
     };
     const work = async () => {
-      // What an earlier placement was in the middle of and did not finish in time.
+      // An earlier placement may not have finished its work in time.
       await working.get(name);
       if (!signal.aborted) await deps.work(assigned);
     };
@@ -196,7 +196,7 @@ async function rangesOf(
   const isKnown = (one: TopicPartition) => ranges.some((range) => isSamePartition(range, one));
   const missing = partitions.filter((one) => !isLeaderless(cluster, one) && !isKnown(one));
   if (missing.length > 0) {
-    // Its leader heard of it from a broker that knew it earlier. If it were left out, nobody would have it.
+    // The leader of the group heard of it from a broker that knew it earlier. If it were left out, no member would have it.
     const what = `no partition ${missing.map(nameOf).join(', ')} is known to the broker asked`;
     throw new HighwaterError('LOG_FAILED', what);
   }

@@ -21,8 +21,8 @@ export interface SharedFetch {
   /** As `AssignedPartition.records`. */
   records(topic: string, partition: number, from: number): AsyncIterable<readonly LogRecord[]>;
   /**
-   * The latest offset that means the same as `next`, because readers are shown no record in between. The last record of a
-   * transaction is followed by its marker, which tools would count as a record that nobody has read.
+   * The latest offset that means the same as `next`, because readers are shown no record in between. A marker follows the last
+   * record of a transaction, and tools would count it as a record that nobody has read.
    */
   settled(topic: string, partition: number, next: number): number;
 }
@@ -30,11 +30,11 @@ export interface SharedFetch {
 export interface SharedFetchDeps extends Pick<ReadingDeps, 'target' | 'logger'> {
   /** Ends all reading. */
   readonly signal: AbortSignal;
-  /** Tells people of partitions that have no leader. */
+  /** Warns of partitions that have no leader. */
   readonly notes: LeaderlessNotes;
-  /** By topic: only the topic with this id is read, not another one that was created under its name. */
+  /** By topic: only the topic with this id is read, not another topic that was created under its name. */
   readonly topicIds: ReadonlyMap<string, string>;
-  /** Another topic has the name of one that is read. */
+  /** The topic was deleted and created again under its name. */
   recreated(topic: string): void;
 }
 
@@ -46,7 +46,7 @@ interface Reader {
   behindLast: number | null;
   reached: bigint;
   state: ReaderState;
-  /** How the partition is asked for. `alone`: if brokers refuse several at once, they do not say which one they refuse. */
+  /** How the partition is asked for. `alone`: brokers that refuse several partitions at once do not say which one they refuse. */
   asking: 'together' | 'alone';
   /** In how many answers in a row its topic was not there. */
   missed: number;
@@ -62,9 +62,8 @@ type ReaderState =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * One request at a time to each broker, for all partitions of which no records wait to be worked on: a broker answers the
- * requests of a connection one after the other, so with one request for each partition those without news would hold up
- * the others.
+ * Sends one request at a time to each broker, for all partitions without fetched records that wait. A broker answers the requests of a
+ * connection one after the other, so with a request for each partition, partitions without news would hold up the others.
  * @param cluster that knows the topics
  */
 export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetch {

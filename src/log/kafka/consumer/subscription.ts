@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Logger } from '../../../logging/logger';
 import type { GroupProtocol } from '../group/group-protocol';
 import {
-  decodeAssignment,
   decodeMetadata,
   encodeAssignment,
   encodeMetadata,
@@ -70,9 +69,4 @@ export function subscription(deps: SubscriptionDeps): Omit<GroupProtocol, 'place
     },
     isPassing: () => false,
   };
-}
-
-/** @returns no partitions if the leader gave none */
-export function decodePartitions(assignment: Buffer): TopicPartitions {
-  return decodeAssignment(assignment)?.partitions ?? {};
 }

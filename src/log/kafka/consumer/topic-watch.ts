@@ -8,7 +8,7 @@ import { knowTopic } from './reading';
 export class TopicWatch {
   private cluster: Cluster | null = null;
   private watched: TopicPartitions | null = null;
-  /** A missing topic may also be hidden from a client without permission. Brokers say so only if the topic is asked for by name. */
+  /** A missing topic may be hidden from this user. Brokers say so only if the topic is asked for by name. */
   private readonly askedByName = new Set<string>();
 
   /**

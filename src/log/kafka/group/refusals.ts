@@ -1,69 +1,50 @@
-import { type ErrorCode, HighwaterError } from '../../../errors';
+import { HighwaterError } from '../../../errors';
 import { protocolType } from '../connection/kafka-failure';
 
 /** What to do about a refusal. */
 export interface Remedies {
   readonly sessionTimeout: string;
   /** About members of another program. */
-  foreign(groupId: string): string;
+  readonly foreign: string;
   readonly crowded: string;
 }
 
-const ofOwners: Remedies = {
+const ofOwners = (groupId: string): Remedies => ({
   sessionTimeout:
-    'Set KAFKA_SESSION_TIMEOUT to what lies between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
-  foreign: endForeign,
+    'Set KAFKA_SESSION_TIMEOUT to a value between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
+  foreign: endForeign(groupId),
   crowded: 'Run fewer instances, or raise it.',
-};
+});
 
 /**
- * What the coordinator says no to, and goes on to, as a person meets it.
+ * A refusal of the coordinator that another try does not change, in words for people.
  * @param doing `joining the group highwater:owners`
- * @returns null: it is no such answer
+ * @returns null: the error is not such a refusal
  */
 export function refusalOf(
   error: unknown,
   doing: string,
   groupId: string,
   sessionTimeoutMs: number,
-  remedies = ofOwners,
+  remedies = ofOwners(groupId),
 ): HighwaterError | null {
-  const type = protocolType(error);
-  if (type === null || !Object.hasOwn(refusals, type)) return null;
-  const [code, what, remedyOf] = refusals[type]!;
-  return new HighwaterError(code, `${doing}: ${what(sessionTimeoutMs)}`, {
-    cause: error,
-    remedy: remedyOf(remedies, groupId),
-  });
+  switch (protocolType(error)) {
+    case 'INVALID_SESSION_TIMEOUT': {
+      const what = `${doing}: the brokers do not allow a session timeout of ${sessionTimeoutMs / 1000} s`;
+      return new HighwaterError('CONFIG_INVALID', what, { cause: error, remedy: remedies.sessionTimeout });
+    }
+    case 'INCONSISTENT_GROUP_PROTOCOL': {
+      const what = `${doing}: its members do not speak the protocol of highwater`;
+      return new HighwaterError('LOG_FAILED', what, { cause: error, remedy: remedies.foreign });
+    }
+    case 'GROUP_MAX_SIZE_REACHED': {
+      const what = `${doing}: the brokers allow no more members (group.max.size)`;
+      return new HighwaterError('LOG_FAILED', what, { cause: error, remedy: remedies.crowded });
+    }
+    default:
+      return null;
+  }
 }
-
-/** By Kafka's name of the answer: code, what, remedy. */
-const refusals: Readonly<
-  Record<
-    string,
-    readonly [
-      ErrorCode,
-      (sessionTimeoutMs: number) => string,
-      (remedies: Remedies, groupId: string) => string,
-    ]
-  >
-> = {
-  INVALID_SESSION_TIMEOUT: [
-    'CONFIG_INVALID',
-    (ms) => `the brokers do not allow a session timeout of ${ms / 1000} s`,
-    ({ sessionTimeout }) => sessionTimeout,
-  ],
-  INCONSISTENT_GROUP_PROTOCOL: [
-    'LOG_FAILED',
-    () => 'its members do not speak the protocol of highwater',
-    ({ foreign }, groupId) => foreign(groupId),
-  ],
-  GROUP_MAX_SIZE_REACHED: [
-    'LOG_FAILED',
-    () => 'the brokers allow no more members (group.max.size)',
-    ({ crowded }) => crowded,
-  ],
-};
 
 /** What to do about members of another program. */
 export function endForeign(groupId: string): string {

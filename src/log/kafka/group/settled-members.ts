@@ -2,7 +2,7 @@ import type { Kafka, MemberDescription } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, unlessAborted } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { kafkaFailure, protocolType } from '../connection/kafka-failure';
+import { isUnreachable, protocolType } from '../connection/kafka-failure';
 import { connectGroup } from './coordinator';
 
 /** How long a group may take to settle, and its coordinator to be found, in ms. */
@@ -58,9 +58,7 @@ export function isElsewhere(error: unknown): boolean {
 const elsewhere = new Set(['NOT_COORDINATOR_FOR_GROUP', 'GROUP_COORDINATOR_NOT_AVAILABLE']);
 
 function passes(error: unknown): boolean {
-  if (isElsewhere(error) || protocolType(error) === 'GROUP_LOAD_IN_PROGRESS') return true;
-  const failure = kafkaFailure(error, '');
-  return failure instanceof HighwaterError && failure.code === 'KAFKA_UNREACHABLE';
+  return isElsewhere(error) || protocolType(error) === 'GROUP_LOAD_IN_PROGRESS' || isUnreachable(error);
 }
 
 function unsettled(groupId: string, state: string): HighwaterError {

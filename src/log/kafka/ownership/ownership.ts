@@ -1,6 +1,6 @@
 import { CompressionTypes, type Kafka } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
-import { type BatchPosition, FENCE_KEY, type LogRecord, positionHeaders } from '../../commit-log';
+import { type BatchPosition, FENCE_KEY, positionHeaders } from '../../commit-log';
 import { persistently } from '../connection/persistently';
 import { PartitionedRecords } from '../producer/partitioned-records';
 import { connectProducer, type TransactionalProducer } from '../producer/producer';
@@ -14,7 +14,7 @@ import { committedRecords } from '../reader/restore';
 import type { CommitMark } from './commit-mark';
 import { connectToWholeLog, type HangingDeps } from './hanging-transactions/hanging-transactions';
 
-/** What one ownership of a feed is made of, on the side of the brokers. */
+/** One ownership of a feed, as the brokers see it. */
 export interface OwnershipDeps extends HangingDeps {
   readonly kafka: Kafka;
   readonly ownerEpoch: string;
@@ -23,13 +23,13 @@ export interface OwnershipDeps extends HangingDeps {
 }
 
 /**
- * Becomes the one producer of the feed, ends what hangs of its predecessors, and writes a fence to each partition named: steps
- * whose order must not change, since a fence that another producer could still write behind would prove nothing, and its
- * marker would decide on what hangs.
- * @param written takes the offsets of the fences, and those of later records of the same topics
+ * Becomes the only producer of the feed, ends the hanging transactions of its predecessors, and writes a fence to each partition. This
+ * order must not change: a fence proves nothing if another producer can still write behind it, and its marker would decide on
+ * transactions that hang.
+ * @param written takes the offsets of the fences and of later records of the same topics
  * @param acknowledged the last transaction that this ownership knows to be committed
- * @param timeoutMs for so long a transaction of the producer may be open
- * @throws HighwaterError LOG_TOPIC_LOST where a topic is not what it was; KAFKA_*, LOG_FAILED; what kafkajs throws
+ * @param timeoutMs how long a transaction of the producer may be open
+ * @throws HighwaterError LOG_TOPIC_LOST if a topic was made anew or lost records; KAFKA_*, LOG_FAILED; what kafkajs throws
  */
 export async function takeOver(
   deps: OwnershipDeps,
@@ -62,9 +62,9 @@ export async function takeOver(
 }
 
 /**
- * Whether a batch is the last one committed. To be asked behind a fence of this ownership, when nothing of it can come any more.
+ * Whether a batch is the last one that was committed. Only a fence of this ownership rules out that it is still to come.
  * @param from offset in the source offset topic, behind the last record that this ownership knows of there
- * @param through the offset of the fence; null: as far as is committed by now
+ * @param through the offset of the fence; null: the end of what is committed by now
  * @throws HighwaterError LOG_FENCED when another ownership has written there since
  */
 export async function isCommitted(
@@ -73,10 +73,16 @@ export async function isCommitted(
   from: bigint,
   through: bigint | null,
 ): Promise<boolean> {
-  const { feed, ownerEpoch } = deps;
+  const { cluster, feed, ownerEpoch, sourceOffsetTopic: topic, signal } = deps;
   const wanted = JSON.stringify(positionHeaders(position));
+  const once = { cluster, doing: `reading ${topic}`, forMs: 0, signal };
+  const records = await persistently(async () => {
+    const [last] = await partitionOffsets(cluster, [topic], 'end');
+    const end = through === null ? (last?.next ?? 0n) : through + 1n;
+    return committedRecords(cluster, { topic, partition: 0, next: from, end }, signal);
+  }, once);
   let found = false;
-  for (const record of await recordsSince(deps, from, through)) {
+  for (const record of records) {
     const { headers } = record;
     if (headers[OWNER_EPOCH] !== ownerEpoch) {
       throw new HighwaterError('LOG_FENCED', `another publisher has taken over feed ${feed}`);
@@ -89,17 +95,17 @@ export async function isCommitted(
 }
 
 /**
- * That nobody else has written to the source offset topic since this owner last did. A publisher under another
- * transactional id (another app id on the same topics) is not refused by the brokers. Each of two such transactions looks
- * before it commits, and the later one in the partition sees the earlier one, committed or not: so it is that one which ends; its remains
- * tell the other one.
+ * Asserts that no other publisher has written to the source offset topic since this owner last did. The brokers do not refuse a
+ * publisher under another transactional id (another app id on the same topics). Each of two such publishers looks before it commits.
+ * The one whose record comes later in the partition sees the other's record, committed or not, and ends. Its own records, left
+ * behind, tell the other publisher.
  * @param from offset behind the last record of this owner, where the marker of its transaction lies
  * @param to offset of the record that is about to be committed
  * @throws HighwaterError LOG_FENCED; what kafkajs throws
  */
 export async function assertAlone(deps: OwnershipDeps, from: bigint, to: bigint): Promise<void> {
   const { cluster, sourceOffsetTopic: topic, feed } = deps;
-  // Nothing but one marker in between: nearly always.
+  // Nearly always only one marker lies in between.
   if (to <= from + 1n) return;
   for await (const batch of batchesBetween(cluster, { topic, partition: 0 }, from, to)) {
     if (batch.isControl) continue;
@@ -113,17 +119,4 @@ export async function assertAlone(deps: OwnershipDeps, from: bigint, to: bigint)
         'Give both publishers the same app id (HIGHWATER_APP_ID), or topics of their own (HIGHWATER_TOPIC_PREFIX).',
     });
   }
-}
-
-async function recordsSince(
-  { cluster, sourceOffsetTopic: topic, signal }: OwnershipDeps,
-  from: bigint,
-  through: bigint | null,
-): Promise<LogRecord[]> {
-  const persistence = { cluster, doing: `reading ${topic}`, forMs: 0, signal };
-  return persistently(async () => {
-    const [last] = await partitionOffsets(cluster, [topic], 'end');
-    const end = through === null ? (last?.next ?? 0n) : through + 1n;
-    return committedRecords(cluster, { topic, partition: 0, next: from, end }, signal);
-  }, persistence);
 }

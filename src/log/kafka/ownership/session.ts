@@ -18,10 +18,10 @@ import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './owners
 
 export interface SessionDeps extends OwnershipDeps {
   readonly topics: FeedTopics;
-  /** By topic, of those that are compacted: how many partitions it has. */
+  /** The compacted topics, and how many partitions each has. */
   readonly compacted: ReadonlyMap<string, number>;
   readonly limits: SessionLimits;
-  /** Asks the other instances; left out where there are none. @throws the signal's reason */
+  /** Asks the other instances; left out if there are none. @throws the signal's reason */
   isStillOwned?(signal: AbortSignal): Promise<boolean>;
   /** The session holds nothing any more. */
   released(session: FeedSession): void;
@@ -34,10 +34,10 @@ export interface SessionLimits {
   readonly stallMs: number;
 }
 
-/** How long an acquisition waits for the other instances' word, in ms. */
+/** How long an acquisition waits for the answer of the other instances, in ms. */
 const CONFIRM_MS = 20_000;
 
-/** A batch that the brokers refuse is written so many times before the poll fails. */
+/** How often a batch that the brokers refuse is written before the poll fails. */
 const ATTEMPTS = 3;
 
 /**
@@ -48,7 +48,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   const { topics, partitions, compacted, ownerEpoch, logger, limits } = deps;
   const { feed } = topics;
   const written: WrittenOffsets = new Map();
-  // As late as can be: whoever was away meanwhile does not know it yet.
+  // As late as possible: an instance that was away does not know yet that it lost the feed.
   await assertStillOwned(deps, CONFIRM_MS);
   let producer: TransactionalProducer | null = await takeOver(deps, compacted, written);
   /** Why the session is over, once it is. */
@@ -81,7 +81,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   }
 
   /**
-   * @returns null when it is committed, else what went wrong before it was
+   * @returns null when it is committed, otherwise the error that came first
    * @throws HighwaterError LOG_FENCED, LOG_TOPIC_LOST, LOG_OUTCOME_UNKNOWN: the session is over
    */
   async function write(prepared: readonly PartitionSends[], position: BatchPosition): Promise<unknown> {
@@ -100,8 +100,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   }
 
   /**
-   * After an error nobody knows whether the commit came through. A new producer ends the old one's transaction for good;
-   * then the log itself tells.
+   * After an error nobody knows whether the commit succeeded. A new producer ends the old one's transaction for good; then the log
+   * itself shows the outcome.
    * @returns whether the batch is committed
    * @throws HighwaterError LOG_FENCED, LOG_OUTCOME_UNKNOWN
    */
@@ -110,8 +110,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     let last = error;
     const lookUp = async () => {
       letGo();
-      // A producer that was fenced learns it by an error that can also mean something else, or by none. To take the feed
-      // back unasked would fence a rightful successor, so the others are asked, and its fence is looked for first.
+      // The error of a producer that was fenced can also mean something else. To take the feed back at once would fence a rightful
+      // successor, so first the other instances are asked, and the log is searched for the successor's fence.
       if (isRefusedProducer(error) || isRefusedProducer(last))
         await assertStillOwned(deps, giveUpAt - performance.now());
       await isCommitted(deps, position, known, null);
@@ -128,8 +128,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         forMs: limits.outcomeMs,
         pauseMs: 50,
         longestPauseMs: 2_000,
-        // In a topic that was made anew there is no answer, and fences would bring its offsets up to where the old one stood.
-        // Acquiring names what is forbidden.
+        // A topic that was made anew has no answer, and fences would bring its offsets up to where the old topic stood. Acquiring names
+        // the permission that is missing.
         isWorthIt: (failure) =>
           over === null &&
           !isForbidden(failure) &&
@@ -181,7 +181,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
           `the batch of ${feed} was made under the ownership ${position.ownerEpoch}, which has ended`,
         );
       }
-      // All of it before the transaction begins.
+      // Everything is encoded before the transaction begins.
       const gathered = gatheredOf(batch);
       const prepared = gathered.sends();
       for (let attempt = 1; ; attempt++) {
@@ -197,7 +197,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       }
       gathered.release();
       known = behindLast();
-      // It ends with its source offset.
+      // A batch ends with its source offset.
       if (gathered.last?.topic === topics.sourceOffset.name) acknowledged = markOf(gathered.last);
     },
     async release() {
@@ -225,7 +225,7 @@ async function assertStillOwned({ feed, signal, isStillOwned }: SessionDeps, for
     waiting.abort();
     return new HighwaterError(
       'KAFKA_UNREACHABLE',
-      `the other instances were not heard of within ${Math.round(forMs / 1_000)} s`,
+      `the other instances did not answer within ${Math.round(forMs / 1_000)} s`,
     );
   };
   const isMine = await unlessLate(isStillOwned(waiting.signal), Math.max(0, forMs), signal, late);

@@ -1,6 +1,6 @@
 import { type CompressionTypes, KafkaJSError, type TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
-import type { Cluster, ProducerIdentity } from '../connection/cluster';
+import { byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
 
@@ -37,16 +37,6 @@ export class SequenceNumbers {
     // 32 bits, and none for the sign.
     own.set(partition, (this.next({ topic, partition }) + records.count) % 2 ** 31);
   }
-}
-
-/** As requests name partitions: each topic once. */
-export function byTopic<P extends TopicPartition, T>(
-  places: readonly P[],
-  shape: (place: P) => T,
-): { topic: string; partitions: T[] }[] {
-  const topics = new Map<string, T[]>();
-  for (const place of places) topics.set(place.topic, [...(topics.get(place.topic) ?? []), shape(place)]);
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }
 
 /** By node id. @throws KafkaJSError for a partition without a leader: that passes */
@@ -120,6 +110,6 @@ function baseOffsetOf(
   throw new HighwaterError(
     'LOG_FAILED',
     `${records.count} records were sent to ${topic}/${partition}, and the answer was ${answer.join(', ') || 'empty'}`,
-    { remedy: 'Nothing, when it passes. Else look into the log of the brokers.' },
+    { remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.' },
   );
 }

@@ -2,16 +2,9 @@ import type { CompressionTypes, Kafka, TopicPartition } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { type Cluster, type ProducerIdentity, readingCluster } from '../connection/cluster';
+import { byTopic, type Cluster, type ProducerIdentity, readingCluster } from '../connection/cluster';
 import { mayPass, protocolType } from '../connection/kafka-failure';
-import {
-  type Appended,
-  byLeader,
-  byTopic,
-  type PartitionRecords,
-  produceTo,
-  SequenceNumbers,
-} from './produce';
+import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
 import { isNotCoordinator, TransactionCoordinator } from './transaction-coordinator';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */

@@ -1,7 +1,7 @@
 import type { ApiCall, Broker } from '../connection/cluster';
 import { fetchRequests } from '../connection/kafkajs-internals';
 import { AnswerReader } from './answer-reader';
-import { flexibleBody, sendFlexible, speaks } from './flexible-requests';
+import { flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray, writeId } from './flexible-requests';
 import { type RecordBatch, readBatches } from './record-batch';
 
 const FETCH = 1;
@@ -76,27 +76,25 @@ function requestById({
   topics,
 }: FetchRequest): ApiCall['request'] {
   const [consumer, noSession, noEpoch, unknownOffset] = [-1, 0, -1, '-1'];
+  const [forgotten, anyRack] = [[], ''];
   return {
     apiKey: FETCH,
     apiName: 'Fetch',
     apiVersion: BY_ID,
     encode: async () => {
       const body = flexibleBody();
-      body.int32(consumer).int32(maxWaitTime).int32(minBytes).int32(maxBytes).int8(isolationLevel);
-      body.int32(noSession).int32(noEpoch);
-      body.array(topics, ({ topicId, partitions }) => {
-        body.id(topicId!).array(partitions, (one) => {
-          body.int32(one.partition).int32(noEpoch).int64(one.fetchOffset).int32(noEpoch);
-          body.int64(unknownOffset).int32(one.maxBytes).tags();
+      body.writeInt32(consumer).writeInt32(maxWaitTime).writeInt32(minBytes).writeInt32(maxBytes);
+      body.writeInt8(isolationLevel).writeInt32(noSession).writeInt32(noEpoch);
+      writeArray(body, topics, ({ topicId, partitions }) => {
+        writeId(body, topicId!);
+        writeArray(body, partitions, (one) => {
+          body.writeInt32(one.partition).writeInt32(noEpoch).writeInt64(one.fetchOffset);
+          body.writeInt32(noEpoch).writeInt64(unknownOffset).writeInt32(one.maxBytes).writeUVarInt(NO_TAGS);
         });
-        body.tags();
+        body.writeUVarInt(NO_TAGS);
       });
-      const [forgotten, anyRack] = [[], ''];
-      return body
-        .array(forgotten, () => undefined)
-        .text(anyRack)
-        .tags()
-        .encoded();
+      writeArray(body, forgotten, () => undefined);
+      return body.writeUVarIntString(anyRack).writeUVarInt(NO_TAGS);
     },
   };
 }

@@ -1,68 +1,26 @@
 import type { ApiCall, Broker } from '../connection/cluster';
-import { newEncoder } from '../connection/kafkajs-internals';
+import { type Encoder, newEncoder } from '../connection/kafkajs-internals';
 
 /**
  * Requests in "flexible" versions of the protocol (KIP-482), which kafkajs does not speak: lengths are variable-length integers, and
  * every structure ends with tagged fields. Only these versions have topic ids (KIP-516).
  */
 
-/** No tagged fields. */
-const NONE = 0;
+export const NO_TAGS = 0;
 
 /** The header of a flexible request ends with tagged fields. kafkajs writes headers without them, so they begin the body. */
-export function flexibleBody(): FlexibleWriter {
-  return new FlexibleWriter().tags();
+export function flexibleBody(): Encoder {
+  return newEncoder().writeUVarInt(NO_TAGS);
 }
 
-export class FlexibleWriter {
-  private readonly encoder = newEncoder();
+export function writeArray<T>(body: Encoder, values: readonly T[], write: (value: T) => void): void {
+  body.writeUVarInt(values.length + 1);
+  for (const value of values) write(value);
+}
 
-  int8(value: number): this {
-    this.encoder.writeInt8(value);
-    return this;
-  }
-
-  int32(value: number): this {
-    this.encoder.writeInt32(value);
-    return this;
-  }
-
-  int64(value: string): this {
-    this.encoder.writeInt64(value);
-    return this;
-  }
-
-  boolean(value: boolean): this {
-    this.encoder.writeBoolean(value);
-    return this;
-  }
-
-  text(value: string | null): this {
-    this.encoder.writeUVarIntString(value);
-    return this;
-  }
-
-  /** @param id as `FlexibleReader.id` returns it */
-  id(id: string): this {
-    this.encoder.writeBufferInternal(Buffer.from(id, 'base64url'));
-    return this;
-  }
-
-  array<T>(values: readonly T[], write: (value: T) => void): this {
-    this.encoder.writeUVarInt(values.length + 1);
-    for (const value of values) write(value);
-    return this;
-  }
-
-  tags(): this {
-    this.encoder.writeUVarInt(NONE);
-    return this;
-  }
-
-  /** The form that kafkajs expects. */
-  encoded(): object {
-    return this.encoder;
-  }
+/** @param id as `AnswerReader.id` returns it */
+export function writeId(body: Encoder, id: string): void {
+  body.writeBufferInternal(Buffer.from(id, 'base64url'));
 }
 
 /** Whether the broker speaks this version of a request. */

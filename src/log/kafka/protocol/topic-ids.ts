@@ -1,6 +1,6 @@
 import type { ApiCall, Cluster } from '../connection/cluster';
 import { AnswerReader } from './answer-reader';
-import { flexibleBody, sendFlexible, speaks } from './flexible-requests';
+import { flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray, writeId } from './flexible-requests';
 
 /** https://kafka.apache.org/protocol#The_Messages_Metadata: the first version with topic ids, of Kafka 2.8. */
 const [METADATA, VERSION] = [3, 10];
@@ -29,10 +29,13 @@ function metadataCall(topics: readonly string[]): ApiCall<Map<string, string>> {
       apiVersion: VERSION,
       encode: async () => {
         const body = flexibleBody();
-        body.array(topics, (topic) => body.id(NO_ID).text(topic).tags());
+        writeArray(body, topics, (topic) => {
+          writeId(body, NO_ID);
+          body.writeUVarIntString(topic).writeUVarInt(NO_TAGS);
+        });
         const [createsTopics, tellsClusterOperations, tellsTopicOperations] = [false, false, false];
-        body.boolean(createsTopics).boolean(tellsClusterOperations).boolean(tellsTopicOperations);
-        return body.tags().encoded();
+        body.writeBoolean(createsTopics).writeBoolean(tellsClusterOperations);
+        return body.writeBoolean(tellsTopicOperations).writeUVarInt(NO_TAGS);
       },
     },
     response: {

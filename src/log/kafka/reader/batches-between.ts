@@ -11,14 +11,14 @@ import {
 } from './fetch-partitions';
 import { leaderOf } from './leaderless';
 
-/** How long a broker may have nothing of what is there: one that asks too much has to wait, and a new leader does not know yet. */
+/** How long a broker may send nothing of what is there, in ms: a quota holds it back, or a new leader does not know yet. */
 const PATIENCE_MS = 10_000;
 const MAX_WAIT_MS = 100;
 
 /**
- * All that is written in a partition, of open and aborted transactions too, and their markers.
+ * All batches that are written in a partition, also of open and aborted transactions, and their markers.
  * @param from inclusive; the first batch may begin before it
- * @param to exclusive, and no more than there is; the last batch may end behind it
+ * @param to exclusive, at most the end of the partition; the last batch may end behind it
  * @throws HighwaterError LOG_FAILED, LOG_UNREADABLE; errors of kafkajs
  */
 export async function* batchesBetween(
@@ -42,7 +42,7 @@ export async function* batchesBetween(
       continue;
     }
     if (answer !== undefined && answer.recordBytes > 0) throw notWhole(place, answer);
-    // Compacted away, all of it.
+    // Compaction has removed the rest.
     if (answer !== undefined && answer.highWatermark >= to) return;
     emptySince ??= performance.now();
     if (performance.now() - emptySince > PATIENCE_MS) {

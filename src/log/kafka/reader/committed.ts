@@ -2,22 +2,22 @@ import type { FetchedPartition } from '../protocol/fetch';
 import type { RecordBatch } from '../protocol/record-batch';
 
 /**
- * The committed batches of a fetched partition, in order: without markers, and without those of aborted transactions. Their
- * producers are told apart by id alone: of one producer no transaction begins before the last one has ended.
+ * The committed batches of a fetched partition, in order: without markers, and without batches of aborted transactions. The id of a
+ * producer is enough to tell transactions apart: a producer begins none before its last one has ended.
  */
 export function committedBatches({ batches, abortedTransactions }: FetchedPartition): RecordBatch[] {
   const aborted = [...abortedTransactions].sort((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1));
   const open = new Set<bigint>();
   return batches.filter(({ producerId, lastOffset, isControl, inTransaction }) => {
     while (aborted.length > 0 && aborted[0]!.firstOffset <= lastOffset) open.add(aborted.shift()!.producerId);
-    // Of whatever kind, it ends the producer's transaction; one that was committed is not in the list.
+    // A marker of either kind ends the producer's transaction. Committed transactions are not in the list.
     if (isControl) open.delete(producerId);
     return !isControl && !(inTransaction && open.has(producerId));
   });
 }
 
 /**
- * Where to fetch from next. The end of a batch counts, not its last record: compaction takes records and leaves the range.
+ * Where to fetch from next. The end of a batch counts, not its last record: compaction removes records and keeps the range.
  * @returns the same offset when nothing was fetched
  */
 export function nextOffset({ batches }: Pick<FetchedPartition, 'batches'>, from: bigint): bigint {

@@ -29,7 +29,7 @@ export async function fetchPartitions(
   { isolationLevel, maxWaitMs, maxBytes }: Wanted,
 ): Promise<Map<string, FetchedPartition>> {
   const broker = await cluster.findBroker({ nodeId });
-  // Who comes first is served first, and the last ones may be left out.
+  // Brokers serve partitions in the order of the request and may leave out the last ones.
   const first = turns++ % positions.length;
   const request = {
     isolationLevel,
@@ -59,14 +59,14 @@ export async function fetchPartitions(
 }
 
 /**
- * By a quota: the answer has no partition then, whatever there is to read. Callers would take that for the end of the records.
- * The connection keeps the next request until the broker reads again.
+ * Whether a quota holds the answer back: it then has no partition at all, which callers would take for the end of the records. The
+ * connection keeps the next request until the broker reads again.
  */
 function isHeldBack({ responses, clientSideThrottleTime = 0 }: FetchAnswer): boolean {
   return clientSideThrottleTime > 0 && responses.length === 0;
 }
 
-/** A quota that allows any of it at all allows it within seconds. */
+/** A quota that allows any records at all allows them within seconds. In ms. */
 const HELD_BACK_MS = 60_000;
 
 function heldBack(positions: readonly FetchPosition[]): HighwaterError {
@@ -82,19 +82,19 @@ function heldBack(positions: readonly FetchPosition[]): HighwaterError {
 interface Wanted {
   /** Of Kafka's protocol. */
   readonly isolationLevel: 0 | 1;
-  /** How long the broker waits for records where there are none; 0: not at all. */
+  /** How long the broker waits for records if there are none, in ms. */
   readonly maxWaitMs: number;
-  /** Of each partition. */
+  /** For each partition. */
   readonly maxBytes: number;
 }
 
 let turns = 0;
 
-/** Brokers send the first batch whole, however large: what is taken for its length is not. To step on would lose its records. */
+/** Brokers send the first batch whole, however large, so its length must be damaged. A reader that stepped over it would lose records. */
 export function notWhole(
   { topic, partition, next }: FetchPosition,
   { recordBytes }: FetchedPartition,
 ): HighwaterError {
-  const what = `of ${topic}/${partition} from offset ${next} on came ${recordBytes} bytes, which are no whole batch`;
+  const what = `a broker sent ${recordBytes} bytes of ${topic}/${partition} from offset ${next} on, which are not a whole batch`;
   return new HighwaterError('LOG_UNREADABLE', what);
 }

@@ -37,10 +37,23 @@ export function isLeaderless(cluster: Cluster, { topic, partition }: TopicPartit
   return nodeId !== undefined && (nodeId === NO_LEADER || unreachable.get(cluster)?.has(nodeId) === true);
 }
 
+/** By the node id of their leader, without leaderless partitions. @throws HighwaterError LOG_FAILED */
+export function byLeader<Place extends TopicPartition>(
+  cluster: Cluster,
+  places: readonly Place[],
+): Map<string, Place[]> {
+  const groups = new Map<string, Place[]>();
+  for (const place of places.filter((one) => !isLeaderless(cluster, one))) {
+    const leader = leaderOf(cluster, place);
+    groups.set(leader, [...(groups.get(leader) ?? []), place]);
+  }
+  return groups;
+}
+
 export function missingPartition({ topic, partition }: TopicPartition): HighwaterError {
   const what = `partition ${partition} of topic ${topic} has no leader that can be reached, or does not exist any more`;
   return new HighwaterError('LOG_FAILED', what, {
-    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+    remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
   });
 }
 

@@ -1,8 +1,8 @@
 import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
-import type { Cluster } from '../connection/cluster';
+import { byTopic, type Cluster } from '../connection/cluster';
 import { READ_COMMITTED, READ_UNCOMMITTED } from './fetch-partitions';
-import { askLeaders, isLeaderless, partitionsOf, tryUnreachable } from './leaderless';
+import { askLeaders, byLeader, partitionsOf, tryUnreachable } from './leaderless';
 import type { PartitionPosition } from './partition-reader';
 
 /** Of Kafka's protocol: stand for a time. */
@@ -20,25 +20,12 @@ export async function partitionOffsets(
   at: 'beginning' | 'end' | 'written' | { readonly sinceMs: number },
 ): Promise<PartitionPosition[]> {
   tryUnreachable(cluster);
-  const byLeader = new Map<
-    string,
-    { topic: string; partitions: { partition: number; timestamp: number }[] }[]
-  >();
   const timestamp = typeof at === 'object' ? at.sinceMs : at === 'beginning' ? FIRST_RETAINED : LAST;
-  for (const topic of topics) {
-    const all = partitionsOf(cluster, [topic]).filter((place) => !isLeaderless(cluster, place));
-    const led = cluster.findLeaderForPartitions(
-      topic,
-      all.map(({ partition }) => partition),
-    );
-    for (const [leader, own] of Object.entries(led)) {
-      const asked = { topic, partitions: own.map((partition) => ({ partition, timestamp })) };
-      byLeader.set(leader, [...(byLeader.get(leader) ?? []), asked]);
-    }
-  }
   const isolationLevel = at === 'written' ? READ_UNCOMMITTED : READ_COMMITTED;
-  const answers = await askLeaders(cluster, byLeader, async (nodeId, asked) => {
+  const led = byLeader(cluster, partitionsOf(cluster, topics));
+  const answers = await askLeaders(cluster, led, async (nodeId, places) => {
     const broker = await cluster.findBroker({ nodeId });
+    const asked = byTopic(places, ({ partition }) => ({ partition, timestamp }));
     const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
     return responses;
   });

@@ -12,7 +12,7 @@ import {
   READ_COMMITTED,
   READ_UNCOMMITTED,
 } from './fetch-partitions';
-import { askLeaders, isLeaderless, leaderOf, missingPartition, tryUnreachable } from './leaderless';
+import { askLeaders, byLeader, missingPartition, tryUnreachable } from './leaderless';
 
 /** One partition that is being read, and how far it has been. */
 export interface PartitionPosition extends FetchPosition {
@@ -44,21 +44,13 @@ export async function fetchRound(
   maxBytes = BYTES_PER_PARTITION,
 ): Promise<Iterable<LogRecord>> {
   tryUnreachable(cluster);
-  const byLeader = new Map<string, PartitionPosition[]>();
-  let leaderless: PartitionPosition | null = null;
-  for (const position of positions) {
-    if (isAtEnd(position)) continue;
-    // Until an answer says otherwise: its leader may turn out to be unreachable.
-    position.isHeldBack = true;
-    leaderless ??= position;
-    if (isLeaderless(cluster, position)) continue;
-    const leader = leaderOf(cluster, position);
-    byLeader.set(leader, [...(byLeader.get(leader) ?? []), position]);
-  }
-  const rounds = await askLeaders(cluster, byLeader, (nodeId, own) =>
+  const left = positions.filter((position) => !isAtEnd(position));
+  // Until an answer says otherwise: its leader may turn out to be unreachable.
+  for (const position of left) position.isHeldBack = true;
+  const rounds = await askLeaders(cluster, byLeader(cluster, left), (nodeId, own) =>
     fetchFrom(cluster, nodeId, own, maxWaitMs, maxBytes),
   );
-  if (leaderless !== null && rounds.length === 0) throw missingPartition(leaderless);
+  if (left[0] !== undefined && rounds.length === 0) throw missingPartition(left[0]);
   for (const [position, next] of rounds.flatMap(({ moved }) => [...moved])) {
     position.next = next;
     position.isUnread = false;
@@ -109,7 +101,7 @@ async function fetchFrom(
     const { topic, partition, next } = position;
     let answer = fetched.get(`${topic} ${partition}`);
     if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
-      // Left out of a full answer: asked for alone, it cannot be.
+      // It may be left out of a full answer, but not if it is asked for alone.
       const alone = await fetchPartitions(cluster, nodeId, [position], wanted);
       answer = alone.get(`${topic} ${partition}`);
     }
@@ -125,16 +117,16 @@ async function fetchFrom(
   return { records, moved };
 }
 
-/** Something stable is there, and none of it came. */
+/** Whether the partition has stable records and none of them came. */
 function isBehind({ lastStableOffset, batches }: FetchedPartition, next: bigint): boolean {
   return batches.length === 0 && lastStableOffset > next;
 }
 
 /**
- * Where to go on when an answer for this partition alone had nothing, though there ought to be something. Compaction may have
- * taken all up to an open transaction, of which the first batch is seen then by who asks for any. But a broker that gets
- * remote storage answers like that too while the storage is slow: whoever stepped on would lose them. Compacted topics are never
- * kept in remote storage (KIP-405), so an empty answer is believed for those alone.
+ * Where to go on if an answer for only this partition was empty, although the partition has stable records. Compaction may have
+ * removed all records up to an open transaction, whose first batch an uncommitted fetch shows. But a broker answers like that, too,
+ * while its remote storage is slow: a reader that stepped on would lose records. Compacted topics are never kept in remote storage
+ * (KIP-405), so an empty answer is believed only for them.
  */
 async function behindGap(
   cluster: Cluster,
@@ -149,7 +141,7 @@ async function behindGap(
   const any = await fetchPartitions(cluster, nodeId, [position], wanted);
   const first = any.get(`${topic} ${partition}`)?.batches[0];
   if (first === undefined) {
-    // What is to come leads over the gap; without it, a reader that has an end would never come to it.
+    // Later records lead over the gap. Without any, a reader that has an end would never come to it.
     if (end === null) return next;
     position.isCompacted ??= await isCompacted(cluster, nodeId, topic);
     return position.isCompacted ? next + 1n : next;
@@ -159,7 +151,7 @@ async function behindGap(
   return first.baseOffset;
 }
 
-/** False as well where this user may not see the settings: then the reader waits rather than lose records. @throws errors of kafkajs */
+/** Also false if this user may not see the settings: the reader waits rather than lose records. @throws errors of kafkajs */
 async function isCompacted(cluster: Cluster, nodeId: string, topic: string): Promise<boolean> {
   const broker = await cluster.findBroker({ nodeId });
   try {
@@ -175,7 +167,7 @@ async function isCompacted(cluster: Cluster, nodeId: string, topic: string): Pro
   }
 }
 
-/** Of Kafka's protocol: the kind of thing whose settings are asked for. */
+/** Of Kafka's protocol: a kind of resource that has settings. */
 const TOPIC = 2;
 const CLEANUP_POLICY = 'cleanup.policy';
 

@@ -50,7 +50,7 @@ export function read(
   const { signal, leave } = joinSignals([options.signal, closing]);
   const isPartial = follow || options.canBePartial === true;
   const cluster = isPartial ? acceptLeaderless(readingCluster(kafka)) : readingCluster(kafka);
-  const positions = new TopicPositions(names, options, { cluster, logger, notes });
+  const positions = new TopicPositions(names, options, cluster, notes, logger);
   const began = isPartial ? beginPersistently() : positions.begin();
   // The reader of the records gets its failure.
   began.catch(() => undefined);
@@ -67,7 +67,7 @@ export function read(
       async recover(error) {
         logger.debug('reading is begun again', { topics: names, error });
         await cluster.refreshMetadata().catch(() => undefined);
-        positions.isLate();
+        positions.noteDelay();
       },
     });
   }

@@ -13,12 +13,6 @@ export const GIVE_UP_MS = 30_000;
 /** It waits for this long for transactions that are neither committed nor aborted, in which nothing comes, in ms. */
 const SETTLE_MS = 2_000;
 
-export interface TopicPositionsDeps {
-  readonly cluster: Cluster;
-  readonly logger: Logger;
-  readonly notes: LeaderlessNotes;
-}
-
 /** The partitions of the topics of one `read`, and how far it is in each. */
 export class TopicPositions {
   private all: PartitionPosition[] = [];
@@ -31,37 +25,37 @@ export class TopicPositions {
   constructor(
     private readonly names: readonly string[],
     private readonly options: ReadOptions,
-    private readonly deps: TopicPositionsDeps,
+    private readonly cluster: Cluster,
+    private readonly notes: LeaderlessNotes,
+    private readonly logger: Logger,
   ) {}
 
   /** Finds the partitions, where to begin, and without `follow` where to end. May be called again after an error. */
   async begin(): Promise<void> {
-    const { cluster, notes } = this.deps;
-    await cluster.connect();
+    await this.cluster.connect();
     await this.addPartitions(true);
-    this.late = partitionsOf(cluster, this.names).filter((one) => !includes(this.all, one));
+    this.late = partitionsOf(this.cluster, this.names).filter((one) => !includes(this.all, one));
     if (this.options.follow) return;
     // Up to where the topics end now, so that a busy publisher cannot keep a reader for ever. Open transactions count too, since a
     // commit is answered before its markers are written.
-    for (const end of await partitionOffsets(cluster, topicsOf(this.all), 'written')) {
+    for (const end of await partitionOffsets(this.cluster, topicsOf(this.all), 'written')) {
       const position = this.all.find((one) => isSamePartition(one, end));
       if (position !== undefined) position.end = end.next;
     }
     this.all = this.all.filter(({ end }) => end !== null);
-    notes.look(cluster, this.names, true);
+    this.notes.look(this.cluster, this.names, true);
   }
 
   /** From now on an end that is asked for is no longer the one at the call. */
-  isLate(): void {
-    this.late = partitionsOf(this.deps.cluster, this.names);
+  noteDelay(): void {
+    this.late = partitionsOf(this.cluster, this.names);
   }
 
   /** Finds partitions that were added, or ends reading partitions that stay leaderless. */
   async look(): Promise<void> {
-    const { cluster, notes } = this.deps;
     if (this.options.follow) return this.addPartitions();
-    await cluster.refreshMetadata();
-    this.all = this.all.filter((position) => !notes.note(cluster, position));
+    await this.cluster.refreshMetadata();
+    this.all = this.all.filter((position) => !this.notes.note(this.cluster, position));
   }
 
   /** The positions that can be asked for now. */
@@ -82,33 +76,31 @@ export class TopicPositions {
     throw new HighwaterError('LOG_RESTORE_STALLED', what, {
       now: 'Reading ends here. What was read before is complete.',
       remedy:
-        'Nothing, if it passes. Otherwise look into the log of the brokers, and of their remote storage.',
+        'Nothing, if it passes. Otherwise look into the logs of the brokers and of their remote storage.',
     });
   }
 
   /** After a round that failed: a topic was deleted or made anew, or retention took what was to be read next. */
   async recover(failure: unknown): Promise<void> {
-    const { cluster } = this.deps;
     const type = protocolType(failure);
     if (type === 'UNKNOWN_TOPIC_OR_PARTITION') {
-      this.leaveOutDeleted(await namesOf(cluster));
-      await cluster.refreshMetadata();
+      this.leaveOutDeleted(await namesOf(this.cluster));
+      await this.cluster.refreshMetadata();
     }
     if (type === 'OFFSET_OUT_OF_RANGE') {
-      for (const { position, first } of await strays(cluster, this.all)) position.next = first;
+      for (const { position, first } of await strays(this.cluster, this.all)) position.next = first;
     }
   }
 
   /** Takes up partitions that are there and not read yet. */
   private async addPartitions(isBeginning = false): Promise<void> {
-    const { cluster, notes } = this.deps;
     const isWhole = this.missed.size === 0 && this.names.every((name) => topicsOf(this.all).includes(name));
-    const found = isWhole ? this.names : this.leaveOutDeleted(await namesOf(cluster));
+    const found = isWhole ? this.names : this.leaveOutDeleted(await namesOf(this.cluster));
     if (found.length === 0) return;
-    await cluster.addMultipleTargetTopics(found);
-    await cluster.refreshMetadata();
-    const known = await partitionOffsets(cluster, found, 'beginning');
-    if (this.options.follow) notes.look(cluster, found);
+    await this.cluster.addMultipleTargetTopics(found);
+    await this.cluster.refreshMetadata();
+    const known = await partitionOffsets(this.cluster, found, 'beginning');
+    if (this.options.follow) this.notes.look(this.cluster, found);
     const added = known.filter((one) => !includes(this.all, one));
     const late = added.filter((one) => includes(this.late, one));
     const others = added.filter((one) => !late.includes(one));
@@ -126,13 +118,14 @@ export class TopicPositions {
     const { fromBeginning, notBefore } = this.options;
     const startAt = fromBeginning ? notBefore : { positionsToEnd: 0 };
     if (startAt === undefined || positions.length === 0) return [...positions];
-    const { cluster } = this.deps;
     const topics = topicsOf(positions);
     const starts =
       'sinceMs' in startAt
-        ? await offsetsSince(cluster, topics, startAt.sinceMs)
-        : await partitionOffsets(cluster, topics, 'end');
-    const written = isLate ? await offsetsSince(cluster, topics, leaderlessSince(this.calledAt)) : starts;
+        ? await offsetsSince(this.cluster, topics, startAt.sinceMs)
+        : await partitionOffsets(this.cluster, topics, 'end');
+    const written = isLate
+      ? await offsetsSince(this.cluster, topics, leaderlessSince(this.calledAt))
+      : starts;
     const back = 'positionsToEnd' in startAt ? BigInt(startAt.positionsToEnd) : 0n;
     return positions.filter((position) => {
       const start = starts.find((one) => isSamePartition(one, position));
@@ -150,8 +143,7 @@ export class TopicPositions {
    * @returns the names that are there
    */
   private leaveOutDeleted(existing: readonly string[]): string[] {
-    const { cluster, logger } = this.deps;
-    for (const name of this.names) if (!existing.includes(name)) cluster.targetTopics.delete(name);
+    for (const name of this.names) if (!existing.includes(name)) this.cluster.targetTopics.delete(name);
     for (const name of topicsOf(this.all)) {
       if (existing.includes(name)) {
         this.missed.delete(name);
@@ -162,7 +154,7 @@ export class TopicPositions {
       if (times < 2) continue;
       this.all = this.all.filter(({ topic }) => topic !== name);
       this.missed.delete(name);
-      logger.warn(
+      this.logger.warn(
         `The topic ${name} was deleted. The others are read on; it is read again once it is there.`,
       );
     }

@@ -107,7 +107,7 @@ describe('a failure of Kafka', () => {
       expect.stringContaining('KAFKA_BROKERS'),
       expect.stringContaining('ssl.keystore.location'),
       expect.stringContaining('KAFKA_SASL_USERNAME'),
-      expect.stringContaining('log of the brokers'),
+      expect.stringContaining('logs of the brokers'),
     ]);
   });
 

@@ -165,7 +165,7 @@ describe('where nothing comes though something stable ought to be there', () => 
     const part = fetchedPartition([], { recordBytes: 70 });
     await expect(fetchRound(single({ 1: part, 0: part }), [position], 0)).rejects.toMatchObject({
       code: 'LOG_UNREADABLE',
-      message: 'of t/0 from offset 5 on came 70 bytes, which are no whole batch',
+      message: 'a broker sent 70 bytes of t/0 from offset 5 on, which are not a whole batch',
     });
     expect(position.next).toBe(5n);
   });

@@ -16,15 +16,15 @@ export interface CommittedDeps {
 }
 
 /**
- * How far a feed is committed, where markers may be missing in any of its partitions, in the source offset topic too. It is
- * said by
- * - the last source offset that readers are shown, or the transaction that this process knows to be committed,
- * - records that readers are shown in another topic, of a transaction whose source offset hangs, or was aborted with the next
- *   one; dead letters do not say of which transaction they are.
+ * How far a feed is committed, although markers may be missing in any of its partitions, also in the source offset topic. The
+ * evidence is
+ * - the last source offset that readers are shown, or the last transaction that this process knows to be committed,
+ * - records that readers are shown in another topic, if the source offset of their transaction hangs or was aborted with the next
+ *   transaction. Dead letters are no evidence: they do not name their transaction.
  *
- * Where no reader was shown anything of the last transaction, it is not committed: it may have been aborted, and it may not be whole.
+ * If readers were shown no record of the last transaction, it counts as not committed: it may have been aborted or be incomplete.
  * @param unsettled transactions that are open or were ended just now
- * @returns null: nothing is
+ * @returns null: nothing is committed
  */
 export async function committedThrough(
   deps: CommittedDeps,
@@ -50,7 +50,7 @@ export async function committedThrough(
   const lasts = await Promise.all(
     others.map((place) => lastShown(cluster, place, (record) => changeOf(record) !== null, signal)),
   );
-  // Behind a foreign transaction that is open nothing is shown, and yet it is committed.
+  // Behind an open transaction of another program readers are shown nothing, although it may be committed.
   const settled = unsettled.flatMap(({ marker, records }) => (marker?.commits ? records : []));
   const changes = [...lasts, ...settled].flatMap((record) =>
     record === null ? [] : (changeOf(record) ?? []),
@@ -65,7 +65,7 @@ export async function committedThrough(
   return mark;
 }
 
-/** The last record of its kind that readers are shown, looked for from the end on. */
+/** The last wanted record that readers are shown. Searches backwards from the end. */
 async function lastShown(
   cluster: Cluster,
   { topic, partition, first, end }: OffsetRange,

@@ -26,17 +26,17 @@ export interface HangingDeps extends Coordinated {
 
 export interface WholeLog {
   readonly producer: TransactionalProducer;
-  /** Of a committed transaction, and aborted where its marker was missing: to be written again before anything else. */
+  /** Records of a committed transaction that were aborted where its marker was missing. They must be written before anything else. */
   readonly lost: readonly LogRecord[];
 }
 
 /**
- * Connects the producer of a feed, and sees to it that no transaction of its predecessors is left open in a partition. Brokers
- * can complete a transaction and leave out its marker where a partition has no leader at that moment (KAFKA-20734). It then
- * hangs there, and the next marker of the same producer id would decide on it, whatever was decided before. Two requests a
- * broker, before and behind InitProducerId, tell that there is none: nearly always. `docs/decisions/0011`.
- * @param connect InitProducerId: what it resolves with is the latest producer of the id
- * @param acknowledged the last transaction of which this process knows that it is committed; null: of none
+ * Connects the producer of a feed and leaves no transaction of its predecessors open in a partition. Brokers can complete a
+ * transaction and leave out its marker in a partition that has no leader at that moment (KAFKA-20734). The transaction then hangs
+ * there, and the next marker of the same producer id would decide on it, whatever was decided before. Two requests a broker, before
+ * and after InitProducerId, nearly always show that none hangs. `docs/decisions/0011`.
+ * @param connect InitProducerId: resolves with the latest producer of the id
+ * @param acknowledged the last transaction that this process knows to be committed; null: it knows none
  * @throws HighwaterError KAFKA_*, LOG_*; what kafkajs throws; the signal's reason
  */
 export async function connectToWholeLog(
@@ -58,9 +58,9 @@ export async function connectToWholeLog(
   }
 }
 
-/** Which partitions have an open transaction, of whatever program, and where they end. By `topic/partition`. */
+/** The partitions with an open transaction of any program, and the ends of all partitions. By `topic/partition`. */
 interface Look {
-  /** From the first record that readers are not shown. */
+  /** Begins at the first record that readers are not shown. */
   readonly open: ReadonlyMap<string, Tail>;
   readonly ends: ReadonlyMap<string, bigint>;
 }
@@ -83,7 +83,7 @@ async function look(deps: HangingDeps, forMs: number): Promise<Look> {
   return { open, ends };
 }
 
-/** @returns what was committed and is lost */
+/** @returns records that were committed and are lost */
 async function endHanging(
   deps: HangingDeps,
   before: Look,
@@ -93,7 +93,7 @@ async function endHanging(
   const noted = new Map(before.open);
   let mark: CommitMark | null | undefined;
   for (let tries = 0; ; tries++) {
-    // When it is answered, nothing of the id is under way any more: what is open now stays open.
+    // After its answer the brokers end nothing of this id any more: a transaction that is open now stays open.
     const identity = await takeIdentity(deps);
     const now = await look(deps, END_MS);
     if (tries === 0) await warnOfOthers(deps, now, identity);
@@ -101,13 +101,13 @@ async function endHanging(
     const unsettled = await lookFor(deps, async () => {
       const reading = [...noted].map(([name, tail]) => {
         const whole = { ...tail, to: now.ends.get(name) ?? tail.to };
-        // What was ended before the first look is an old story.
+        // Transactions that ended before the first look do not matter.
         return ownTransactions(cluster, whole, identity.producerId, before.ends.get(name) ?? tail.to);
       });
       return (await Promise.all(reading)).flat();
     });
     if (!unsettled.some(({ marker }) => marker?.commits !== true)) return [];
-    // Settled once: what is done below must not change it.
+    // Settled once: the markers that are written below must not change it.
     mark ??= await lookFor(deps, () => committedThrough(deps, unsettled, acknowledged));
     const through = mark;
     const isCommitted = (record: LogRecord) => isWithin(record, through, record.topic === sourceOffsetTopic);
@@ -117,7 +117,7 @@ async function endHanging(
       const lost = unsettled
         .filter(({ marker }) => marker?.commits === false)
         .flatMap(({ records }) => records.filter(isCommitted));
-      // A guess by time is enough to end what must be ended, and not to write something again.
+      // A guess by time is good enough to end a transaction that must be ended, but not to write records again.
       const isKnown = lost.some(
         (record) =>
           record.topic === sourceOffsetTopic || changeOf(record)?.incarnation === through?.incarnation,
@@ -127,7 +127,7 @@ async function endHanging(
       return lost;
     }
     if (tries >= TRIES) throw stillOpen(open);
-    // Where a committed one ran into the next, which is not, it is aborted; the committed part is written again.
+    // If a committed transaction and the next one, which is not committed, hang together, both are aborted. The committed part is written again.
     const committed = open.filter(({ records }) => records.length > 0 && records.every(isCommitted));
     const aborted = open.filter((one) => !committed.includes(one));
     warnOfHanging(deps, committed, aborted);
@@ -136,7 +136,7 @@ async function endHanging(
   }
 }
 
-/** Whether an owner wrote on between the first look and the end of its ownership: then it was it which aborted, and knew why. */
+/** Whether an owner wrote on between the first look and the end of its ownership. Then that owner aborted, and knew why. */
 async function wentOn(
   { cluster, sourceOffsetTopic, signal }: HangingDeps,
   before: Look,
@@ -171,7 +171,7 @@ function warnOfLost({ logger, feed }: HangingDeps, lost: readonly LogRecord[]): 
   );
 }
 
-/** The coordinator does not let this feed end these, so a person must. */
+/** The coordinator does not let this feed end transactions of others, so a person must. */
 async function warnOfOthers(
   deps: HangingDeps,
   { open }: Look,
@@ -191,7 +191,7 @@ async function warnOfOthers(
 function stillOpen(open: readonly OwnTransaction[]): HighwaterError {
   const where = open.map(placeText).join(', ');
   return new HighwaterError('LOG_FAILED', `transactions stay open although they were ended: ${where}`, {
-    remedy: 'Nothing, when it passes. Else look into the log of the brokers.',
+    remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
   });
 }
 
@@ -203,7 +203,7 @@ function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
 
-/** Leaders move after what makes transactions hang. */
+/** The outage that makes transactions hang also moves leaders. */
 function lookFor<T>(
   { cluster, feed, signal }: HangingDeps,
   work: () => Promise<T>,
@@ -213,9 +213,9 @@ function lookFor<T>(
   return persistently(work, { cluster, doing, forMs, signal });
 }
 
-/** Whoever asks tries again by itself. */
+/** The caller tries again by itself. In ms. */
 const LOOK_MS = 2_000;
-/** What was ended is known to this process alone, until it is written again. */
+/** Only this process knows which records it aborted, until it has written them again: so it is patient. In ms. */
 const END_MS = 15_000;
-/** Markers may be left out again. */
+/** How often markers are written, since brokers may leave them out again. */
 const TRIES = 5;

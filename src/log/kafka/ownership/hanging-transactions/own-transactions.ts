@@ -22,9 +22,9 @@ export interface Tail extends TopicPartition {
 }
 
 /**
- * The transactions of one producer id in the tail of a partition, whatever became of them. Other programs' are passed over:
- * one that is open there would hide from a committed reader what became of these.
- * @param since offset: what was ended before it is left out
+ * The transactions of one producer id in the tail of a partition: open, committed and aborted. Read uncommitted, because a committed
+ * reader is shown nothing behind an open transaction of another program.
+ * @param since offset: transactions that ended before it are left out
  */
 export async function ownTransactions(
   cluster: Cluster,
@@ -58,9 +58,9 @@ export async function ownTransactions(
 }
 
 /**
- * Where transactions of other producer ids are open in the tail of a partition. The brokers can have given such an id to the same
- * transactional id: they give a new one when the epochs of the old one are used up, after 32,767 takeovers.
- * @returns the offset of each one's first record
+ * Where transactions of other producer ids are open in the tail of a partition. Such an id may belong to the same transactional id:
+ * the brokers give it a new producer id when the epochs of the old one are used up, after 32,767 takeovers.
+ * @returns the offset of the first record of each transaction
  */
 export async function openOfOthers(cluster: Cluster, tail: Tail, producerId: string): Promise<bigint[]> {
   const open = new Map<bigint, bigint>();
@@ -72,7 +72,7 @@ export async function openOfOthers(cluster: Cluster, tail: Tail, producerId: str
   return [...open.values()];
 }
 
-/** A marker's key is its version and its type, two bytes each, of which none is beyond ASCII. */
+/** The key of a marker is its version and its type, two bytes each, all of them ASCII. */
 function isCommit({ key }: LogRecord): boolean {
   return key.charCodeAt(2) === 0 && key.charCodeAt(3) === COMMIT;
 }

@@ -1,9 +1,8 @@
 import type { TopicPartition } from 'kafkajs';
 import { unlessAborted } from '../../../../async/wait';
-import type { Broker, Cluster, ProducerIdentity } from '../../connection/cluster';
+import { type Broker, byTopic, type Cluster, type ProducerIdentity } from '../../connection/cluster';
 import { isRefusedProducer } from '../../connection/kafka-failure';
 import { persistently } from '../../connection/persistently';
-import { byTopic } from '../../producer/produce';
 import { transactionTimeout } from '../../producer/producer';
 
 /** Whose transactions, and how to reach their coordinator. */
@@ -13,11 +12,11 @@ export interface Coordinated {
   readonly signal: AbortSignal;
 }
 
-/** A coordinator that moves, loads, or still ends what was before is asked for so long, in ms. */
+/** How long a coordinator is asked that moves, loads, or still ends an earlier transaction, in ms. */
 const COORDINATOR_MS = 15_000;
 
 /**
- * A new epoch of a transactional id, which ends what an earlier one had begun and refuses that one from now on.
+ * A new epoch of a transactional id. It ends the transaction of the earlier epoch, which the brokers refuse from now on.
  * @throws HighwaterError KAFKA_*, LOG_FAILED; the signal's reason
  */
 export async function takeIdentity(deps: Coordinated): Promise<ProducerIdentity> {
@@ -29,9 +28,9 @@ export async function takeIdentity(deps: Coordinated): Promise<ProducerIdentity>
 }
 
 /**
- * Writes the marker of a commit or an abort to partitions, by a transaction without records. It ends what is open there of
- * the same producer id, of earlier epochs too.
- * @throws what refuses a producer that is not the latest, as it is; HighwaterError KAFKA_*, LOG_FAILED; the signal's reason
+ * Writes the marker of a commit or an abort to partitions, by a transaction without records. It ends every open transaction of the
+ * same producer id there, also of earlier epochs.
+ * @throws the refusal of a producer that is not the latest, as kafkajs throws it; HighwaterError KAFKA_*, LOG_FAILED; the signal's reason
  */
 export async function writeMarkers(
   deps: Coordinated,
@@ -42,7 +41,7 @@ export async function writeMarkers(
   if (places.length === 0) return;
   const topics = byTopic(places, ({ partition }) => partition);
   await askCoordinator(deps, (coordinator) => coordinator.addPartitionsToTxn({ ...identity, topics }));
-  // Asked again after a lost answer it is answered as the first time.
+  // If the answer is lost, the same request gets the same answer again.
   await askCoordinator(deps, (coordinator) => coordinator.endTxn({ ...identity, transactionResult }));
 }
 
