@@ -2,7 +2,7 @@ import { Kafka as Client, logLevel, type Producer } from 'kafkajs';
 import type { ConsumerLog } from '../../src/log/consumer-log';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { connectGroup } from '../../src/log/kafka/group/coordinator';
+import { CoordinatorLink } from '../../src/log/kafka/group/coordinator';
 import { type Broker, type Kafka, startKafka } from '../../tools/servers/kafka';
 import { createTopics } from '../support/create-topics';
 import { said, startMember, type TestMember } from '../support/group-members';
@@ -100,11 +100,11 @@ it('a broker that hangs holds up nobody who looks for another one', async () => 
   await until(() => one.held.size === PARTITIONS);
   while ((await coordinatorOf(groupId)).id === first.id) groupId += '+';
   const kafka = kafkaClient(config([second.address, third.address]), 'test', quietLogger());
-  const connection = connectGroup(kafka, groupId);
+  const connection = new CoordinatorLink(kafka, groupId);
   first.freeze();
   try {
     const began = performance.now();
-    await connection.coordinator();
+    await connection.connect();
     // Who waits for one that hangs waits 4 s at least.
     expect(performance.now() - began).toBeLessThan(3_500);
   } finally {

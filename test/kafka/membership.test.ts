@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { AssignerProtocol, type Consumer, Kafka, logLevel } from 'kafkajs';
 import type { CommitLog } from '../../src/log/commit-log';
-import { connectGroup } from '../../src/log/kafka/group/coordinator';
+import { CoordinatorLink } from '../../src/log/kafka/group/coordinator';
 import { decodeFeeds } from '../../src/log/kafka/group/owners-protocol';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import type { Grant, Membership } from '../../src/log/membership';
@@ -207,12 +207,12 @@ it('a member that cannot be understood gets nothing, and keeps nobody from what 
   const a = start('a');
   await until(() => counts(a)[0] === 3);
   const groupId = `test:${prefix}owners`;
-  const connection = connectGroup(
+  const connection = new CoordinatorLink(
     new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING }),
     groupId,
   );
   try {
-    const odd = await connection.coordinator();
+    const odd = await connection.connect();
     const userData = Buffer.from('not ours');
     const metadata = AssignerProtocol.MemberMetadata.encode({ version: 1, topics: ['ipos'], userData });
     const { memberId, generationId } = await odd.joinGroup({

@@ -4,15 +4,9 @@ import type { Feed } from '../../feeds/feed';
 import { examineBrokers, examineTransactions } from '../../log/kafka/admin/examine';
 import type { TopicDeps, TopicReport } from '../../log/kafka/admin/topic-admin';
 import { assertCreatable } from '../../log/kafka/admin/topic-creation';
-import {
-  byFinding,
-  findingText,
-  fixCommand,
-  riskCommand,
-  riskText,
-} from '../../log/kafka/admin/topic-findings';
+import { byFinding, findingText, fixCommand, riskText } from '../../log/kafka/admin/topic-findings';
 import { inspectTopics } from '../../log/kafka/admin/topic-settings';
-import { commandLines } from '../../log/kafka/connection/admin-commands';
+import { commandLines, configCommand } from '../../log/kafka/connection/admin-commands';
 import { type KafkaConfig, kafkaClient } from '../../log/kafka/connection/client';
 import { examineGroup } from '../../log/kafka/group/examine-group';
 import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/membership';
@@ -77,11 +71,11 @@ interface CheckedTopics {
   readonly madeBy: string;
 }
 
-async function checkBrokers(cluster: KafkaConfig, { kafka, signal }: TopicDeps): Promise<Check[]> {
+async function checkBrokers(cluster: KafkaConfig, deps: TopicDeps): Promise<Check[]> {
   const { brokers: addresses, sasl } = cluster;
   const login = sasl === null ? 'without a login' : `as ${sasl.username} (${sasl.mechanism})`;
   try {
-    const brokers = await examineBrokers(kafka, signal);
+    const brokers = await examineBrokers(deps);
     const away = brokers.filter(({ unreachable }) => unreachable !== null);
     if (away.length === 0) {
       const all = brokers.map(({ address }) => address).join(', ');
@@ -170,7 +164,9 @@ async function checkTopics(
     return warning(subject, `${found}; the settings of ${names} may not be seen by this user`, remedy);
   }
   if (risky.length === 0) return ok(subject, found);
-  const commands = risky.map((finding) => riskCommand(deps.cluster, finding));
+  const commands = risky.map(({ topics, setting, wanted }) =>
+    configCommand(deps.cluster, topics, setting, wanted),
+  );
   return warning(subject, `${found}; ${risky.map(riskText).join('; ')}`, commandLines(commands));
 }
 

@@ -45,7 +45,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const sessions = new Set<FeedSession>();
   const memberships = new Set<Membership>();
   /** By feed: the acquisition that began last. Never rejects. */
-  const acquiring = new Map<string, Promise<void>>();
+  const acquiring = new Map<string, Promise<unknown>>();
   /** Risky settings of topics that were reported already: a feed may be acquired often. */
   const warned = new Set<string>();
 
@@ -116,10 +116,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       const session = acquire(topics, signal, grant);
       acquiring.set(
         topics.feed,
-        session.then(
-          () => undefined,
-          () => undefined,
-        ),
+        session.catch(() => undefined),
       );
       try {
         return await unlessAborted(session, signal, (abandoned) => abandoned.release());

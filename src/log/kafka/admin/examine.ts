@@ -6,6 +6,7 @@ import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
 import { forbidden, isForbidden, isRefusedProducer, kafkaFailure } from '../connection/kafka-failure';
 import { connectProducer, drop, type TransactionalProducer } from '../producer/producer';
+import { type TopicDeps, withAdmin } from './topic-admin';
 
 export interface BrokerReport {
   readonly id: number;
@@ -16,23 +17,19 @@ export interface BrokerReport {
 }
 
 /** The brokers of the cluster. @throws HighwaterError KAFKA_UNREACHABLE, KAFKA_UNAUTHENTICATED, LOG_FAILED */
-export async function examineBrokers(kafka: Kafka, signal: AbortSignal): Promise<BrokerReport[]> {
-  const admin = kafka.admin();
-  try {
-    await admin.connect();
-    const { brokers } = await admin.describeCluster();
-    return await Promise.all(
+export function examineBrokers(deps: TopicDeps): Promise<BrokerReport[]> {
+  return withAdmin(deps, async ({ admin, signal }) => {
+    const { brokers } = await admin.describeCluster().catch((error) => {
+      throw kafkaFailure(error, 'connecting to the brokers');
+    });
+    return Promise.all(
       brokers.map(async ({ nodeId, host, port }) => ({
         id: nodeId,
         address: `${host}:${port}`,
         unreachable: await whyUnreachable(host, port, signal),
       })),
     );
-  } catch (error) {
-    throw kafkaFailure(error, 'connecting to the brokers');
-  } finally {
-    admin.disconnect().catch(() => undefined);
-  }
+  });
 }
 
 const connectMs = 5_000;

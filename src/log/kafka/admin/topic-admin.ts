@@ -29,10 +29,8 @@ export interface TopicDeps {
 export type Shape = NonNullable<TopicReport['exists']>;
 
 /** Asking the cluster by one connection. */
-export interface Asking {
+export interface Asking extends Omit<TopicDeps, 'kafka'> {
   readonly admin: Admin;
-  readonly cluster: CommandTarget;
-  readonly signal: AbortSignal;
 }
 
 export async function withAdmin<Answer>(

@@ -49,7 +49,8 @@ export function warn(
     logger.warn(message, { feed, ...facts });
   };
   for (const finding of byFinding(reports)) {
-    once(riskText(finding), { do: riskCommand(cluster, finding) });
+    const { topics, setting, wanted } = finding;
+    once(riskText(finding), { do: configCommand(cluster, topics, setting, wanted) });
   }
   const unseen = reports.filter(({ settings }) => settings === null).map(({ spec }) => spec.name);
   if (unseen.length > 0) {
@@ -65,10 +66,6 @@ export type SharedFinding = Omit<SettingFinding, 'topic'> & { readonly topics: r
 /** `retention.ms is 604800000 on ipos, recommended -1: older events disappear …` */
 export function riskText({ setting, found, wanted, consequence, topics }: SharedFinding): string {
   return `${setting} is ${found} on ${topics.join(', ')}, recommended ${wanted}: ${consequence}`;
-}
-
-export function riskCommand(cluster: CommandTarget, { setting, wanted, topics }: SharedFinding): string {
-  return configCommand(cluster, topics, setting, wanted);
 }
 
 /** What is risky, each setting once. */

@@ -1,4 +1,12 @@
-import type { CompressionTypes, Kafka, PartitionMetadata, TopicPartition } from 'kafkajs';
+import type {
+  CompressionTypes,
+  ConfigEntries,
+  Kafka,
+  PartitionMetadata,
+  PartitionOffset,
+  ResourceConfigQuery,
+  TopicPartition,
+} from 'kafkajs';
 import { clientRetry } from './client';
 import { disconnectForGood } from './guards/final-disconnect';
 
@@ -46,20 +54,11 @@ export interface Broker {
   apiVersions(): Promise<unknown>;
   listOffsets(request: {
     readonly isolationLevel: 0 | 1;
-    readonly topics: readonly {
-      readonly topic: string;
-      readonly partitions: readonly { readonly partition: number; readonly timestamp: number }[];
-    }[];
-  }): Promise<{ responses: { topic: string; partitions: { partition: number; offset: string }[] }[] }>;
-  describeConfigs(request: {
+    readonly topics: readonly OfTopic<{ readonly partition: number; readonly timestamp: number }>[];
+  }): Promise<{ readonly responses: readonly OfTopic<PartitionOffset>[] }>;
+  describeConfigs(request: { readonly resources: readonly ResourceConfigQuery[] }): Promise<{
     readonly resources: readonly {
-      readonly type: number;
-      readonly name: string;
-      readonly configNames: readonly string[];
-    }[];
-  }): Promise<{
-    readonly resources: readonly {
-      readonly configEntries: readonly { readonly configName: string; readonly configValue: string }[];
+      readonly configEntries: readonly Pick<ConfigEntries, 'configName' | 'configValue'>[];
     }[];
   }>;
   /** 0: of a group; 1: of transactions, `groupId` is then a transactional id. @throws the broker's refusal */
@@ -72,9 +71,7 @@ export interface Broker {
     readonly transactionTimeout: number;
   }): Promise<Pick<ProducerIdentity, 'producerId' | 'producerEpoch'>>;
   addPartitionsToTxn(
-    request: ProducerIdentity & {
-      readonly topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[];
-    },
+    request: ProducerIdentity & { readonly topics: readonly OfTopic<number>[] },
   ): Promise<unknown>;
   /** @param request `transactionResult`: true commits */
   endTxn(request: ProducerIdentity & { readonly transactionResult: boolean }): Promise<unknown>;
@@ -129,15 +126,12 @@ export interface ProduceRequest<T> extends ProducerIdentity {
   /** How long to wait for these replicas, in ms. */
   readonly timeout: number;
   readonly compression: CompressionTypes;
-  readonly topicData: readonly {
-    readonly topic: string;
-    readonly partitions: readonly {
-      readonly partition: number;
-      /** Number of the first record, counted without gaps from 0 for each producer and partition. */
-      readonly firstSequence: number;
-      readonly records: T;
-    }[];
-  }[];
+  readonly topicData: readonly OfTopic<{
+    readonly partition: number;
+    /** Number of the first record, counted without gaps from 0 for each producer and partition. */
+    readonly firstSequence: number;
+    readonly records: T;
+  }>[];
 }
 
 export interface ProduceAnswer {
@@ -161,11 +155,16 @@ export interface ProducerIdentity {
   readonly producerEpoch: number;
 }
 
-/** As requests name partitions: each topic once. */
+/** As requests and answers name partitions: each topic once. */
+export interface OfTopic<Partition> {
+  readonly topic: string;
+  readonly partitions: readonly Partition[];
+}
+
 export function byTopic<P extends TopicPartition, T>(
   places: readonly P[],
   shape: (place: P) => T,
-): { topic: string; partitions: T[] }[] {
+): OfTopic<T>[] {
   const topics = new Map<string, T[]>();
   for (const place of places) topics.set(place.topic, [...(topics.get(place.topic) ?? []), shape(place)]);
   return [...topics].map(([topic, partitions]) => ({ topic, partitions }));

@@ -1,5 +1,5 @@
 import type { TopicPartitions } from '../group/member-data';
-import { assign, byText, type Item } from '../group/sticky-assignor';
+import { assign, byText, type Item, idOf } from '../group/sticky-assignor';
 
 /** What a member of a consumer group tells the others when it joins. */
 export interface Subscriber {
@@ -47,8 +47,4 @@ function byTopic(items: readonly Item[]): TopicPartitions {
     found[topic].push(partition);
   }
   return found;
-}
-
-function idOf({ memberId }: Subscriber): string {
-  return memberId;
 }

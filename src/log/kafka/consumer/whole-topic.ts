@@ -4,7 +4,7 @@ import { type Cluster, readingCluster, withCluster } from '../connection/cluster
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { persistently } from '../connection/persistently';
 import { topicIds } from '../protocol/topic-ids';
-import { leaderlessOf } from '../reader/leaderless';
+import { isLeaderless, partitionsOf } from '../reader/leaderless';
 import { partitionOffsets } from '../reader/offsets';
 import type { PartitionPosition } from '../reader/partition-reader';
 import { readThrough } from '../reader/restore';
@@ -42,7 +42,8 @@ export async function endsWithId(
     const asking = { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal };
     const topicId = await persistently(askId, asking);
     const found = await endsOf(cluster, topic, 'end', signal, target);
-    const leaderless = found === null ? [] : leaderlessOf(cluster, [topic]);
+    const known = found === null ? [] : partitionsOf(cluster, [topic]);
+    const leaderless = known.filter((one) => isLeaderless(cluster, one));
     const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));
     for (const { partition, next } of found ?? []) ends.set(partition, Number(next));
     return { topicId, ends };

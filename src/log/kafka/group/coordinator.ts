@@ -1,5 +1,5 @@
-import type { GroupDescriptions, Kafka } from 'kafkajs';
-import { type Broker, readingCluster } from '../connection/cluster';
+import type { GroupDescriptions, Kafka, PartitionOffset } from 'kafkajs';
+import { type Broker, type Cluster, type OfTopic, readingCluster } from '../connection/cluster';
 import { protocolType } from '../connection/kafka-failure';
 
 /**
@@ -37,32 +37,17 @@ export interface Coordinator {
     readonly groupId: string;
     readonly groupGenerationId: number;
     readonly memberId: string;
-    readonly topics: readonly {
-      readonly topic: string;
-      readonly partitions: readonly {
-        readonly partition: number;
-        readonly offset: string;
-        readonly metadata: string | null;
-      }[];
-    }[];
+    readonly topics: readonly OfTopic<GroupOffset>[];
   }): Promise<unknown>;
   offsetFetch(request: {
     readonly groupId: string;
-    readonly topics: readonly {
-      readonly topic: string;
-      readonly partitions: readonly { readonly partition: number }[];
-    }[];
-  }): Promise<{
-    readonly responses: readonly {
-      readonly topic: string;
-      /** -1: nothing was committed. */
-      readonly partitions: readonly {
-        readonly partition: number;
-        readonly offset: string;
-        readonly metadata: string | null;
-      }[];
-    }[];
-  }>;
+    readonly topics: readonly OfTopic<{ readonly partition: number }>[];
+  }): Promise<{ readonly responses: readonly OfTopic<GroupOffset>[] }>;
+}
+
+/** `offset` -1: the group never committed. */
+interface GroupOffset extends PartitionOffset {
+  readonly metadata: string | null;
 }
 
 export interface Joined {
@@ -73,69 +58,75 @@ export interface Joined {
   readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
 }
 
-/** Connections to the brokers for one group. After a failure a new one forgets what may be wrong. */
-export interface GroupConnection {
-  /** @throws what kafkajs throws, also GROUP_AUTHORIZATION_FAILED, which its own look-up hides */
-  coordinator(): Promise<Coordinator>;
-  /** Does not wait until the connections are closed: a dead broker takes its time. */
-  drop(): void;
-}
+/** The connection of one group to its coordinator. After `drop` it connects anew, which forgets what may be wrong. */
+export class CoordinatorLink {
+  /** The broker that keeps the group; null while it is looked for. */
+  coordinator: Coordinator | null = null;
+  private cluster: Cluster | null = null;
+  private connected: Promise<void> | null = null;
+  private last: Promise<unknown> = Promise.resolve();
 
-export function connectGroup(kafka: Kafka, groupId: string): GroupConnection {
-  const cluster = readingCluster(kafka);
-  let connected: Promise<void> | null = null;
-  let last: Promise<unknown> = Promise.resolve();
+  constructor(
+    private readonly kafka: Kafka,
+    private readonly groupId: string,
+  ) {}
+
+  /** @throws what kafkajs throws, also GROUP_AUTHORIZATION_FAILED, which its own look-up hides */
+  async connect(): Promise<Coordinator> {
+    this.cluster ??= readingCluster(this.kafka);
+    const { cluster, groupId } = this;
+    this.connected ??= cluster.connect().then(() => cluster.refreshMetadata());
+    await this.connected;
+    // All at once: a broker that hangs does not hold up the others.
+    const answers = cluster.getNodeIds().map(async (nodeId) => {
+      const broker = await cluster.findBroker({ nodeId });
+      const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
+      const found = await cluster.findBroker({ nodeId: String(coordinator.nodeId) });
+      return this.asking(found as Broker & Coordinator);
+    });
+    return Promise.any(answers).catch(({ errors }: AggregateError) => {
+      // The answer of a broker says more than the failure to reach another broker.
+      throw (
+        errors.find((error) => protocolType(error) !== null) ??
+        errors[0] ??
+        new Error('the cluster names no broker')
+      );
+    });
+  }
+
+  /** Does not wait until the connections are closed: a dead broker takes its time. */
+  drop(): void {
+    this.cluster?.disconnect().catch(() => undefined);
+    this.cluster = null;
+    this.connected = null;
+    this.coordinator = null;
+    this.last = Promise.resolve();
+  }
+
+  private asking(broker: Coordinator): Coordinator {
+    return {
+      joinGroup: this.inTurn((request) => broker.joinGroup(request)),
+      syncGroup: this.inTurn((request) => broker.syncGroup(request)),
+      heartbeat: this.inTurn((request) => broker.heartbeat(request)),
+      leaveGroup: this.inTurn((request) => broker.leaveGroup(request)),
+      describeGroups: this.inTurn((request) => broker.describeGroups(request)),
+      deleteGroups: this.inTurn((groupIds) => broker.deleteGroups(groupIds)),
+      offsetCommit: this.inTurn((request) => broker.offsetCommit(request)),
+      offsetFetch: this.inTurn((request) => broker.offsetFetch(request)),
+    };
+  }
 
   /**
    * One request after the other. When a session with the brokers is to be renewed (`connections.max.reauth.ms`), kafkajs
    * logs in before the next request, and takes the answer to a request that is under way for the answer to its login.
    */
-  function inTurn<Request, Answer>(ask: (request: Request) => Promise<Answer>) {
+  private inTurn<Request, Answer>(ask: (request: Request) => Promise<Answer>) {
     return (request: Request): Promise<Answer> => {
-      const answer = last.then(() => ask(request));
-      last = answer.catch(() => undefined);
+      const answer = this.last.then(() => ask(request));
+      this.last = answer.catch(() => undefined);
       return answer;
     };
   }
-
-  function asking(broker: Coordinator): Coordinator {
-    return {
-      joinGroup: inTurn((request) => broker.joinGroup(request)),
-      syncGroup: inTurn((request) => broker.syncGroup(request)),
-      heartbeat: inTurn((request) => broker.heartbeat(request)),
-      leaveGroup: inTurn((request) => broker.leaveGroup(request)),
-      describeGroups: inTurn((request) => broker.describeGroups(request)),
-      deleteGroups: inTurn((groupIds) => broker.deleteGroups(groupIds)),
-      offsetCommit: inTurn((request) => broker.offsetCommit(request)),
-      offsetFetch: inTurn((request) => broker.offsetFetch(request)),
-    };
-  }
-
-  return {
-    async coordinator() {
-      connected ??= cluster.connect().then(() => cluster.refreshMetadata());
-      await connected;
-      // All at once: a broker that hangs does not hold up the others.
-      const answers = cluster.getNodeIds().map(async (nodeId) => {
-        const broker = await cluster.findBroker({ nodeId });
-        const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
-        return asking(
-          (await cluster.findBroker({ nodeId: String(coordinator.nodeId) })) as Broker & Coordinator,
-        );
-      });
-      return Promise.any(answers).catch(({ errors }: AggregateError) => {
-        // The answer of a broker says more than the failure to reach another broker.
-        throw (
-          errors.find((error) => protocolType(error) !== null) ??
-          errors[0] ??
-          new Error('the cluster names no broker')
-        );
-      });
-    },
-    drop() {
-      cluster.disconnect().catch(() => undefined);
-    },
-  };
 }
 
 const GROUP = 0;

@@ -62,10 +62,17 @@ async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: ExamineGroup): P
   return withCluster(kafka, async (cluster) => {
     await cluster.connect();
     await cluster.refreshMetadata();
+    const nobody = {
+      groupId,
+      memberId: NOBODY,
+      sessionTimeout: sessionTimeoutMs,
+      rebalanceTimeout: sessionTimeoutMs,
+      groupProtocols: [{ name: OWNERS_PROTOCOL, metadata: Buffer.alloc(0) }],
+    };
     // Looking for the coordinator would create the topic of the groups. Each broker knows whether it is the coordinator.
     for (const nodeId of cluster.getNodeIds()) {
       const broker = (await cluster.findBroker({ nodeId })) as Broker & Coordinator;
-      const answer = await broker.joinGroup(nobody(groupId, sessionTimeoutMs)).then(
+      const answer = await broker.joinGroup(nobody).then(
         () => new Error(`the brokers took the member ${NOBODY}, to whom they never gave an id`),
         (error: unknown) => error,
       );
@@ -77,16 +84,6 @@ async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: ExamineGroup): P
 }
 
 const NOBODY = 'highwater-doctor';
-
-function nobody(groupId: string, timeoutMs: number): Parameters<Coordinator['joinGroup']>[0] {
-  return {
-    groupId,
-    memberId: NOBODY,
-    sessionTimeout: timeoutMs,
-    rebalanceTimeout: timeoutMs,
-    groupProtocols: [{ name: OWNERS_PROTOCOL, metadata: Buffer.alloc(0) }],
-  };
-}
 
 /** @returns null if the member is of another program */
 function instanceOf(member: MemberDescription): InstanceReport | null {

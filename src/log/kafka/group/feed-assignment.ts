@@ -1,5 +1,5 @@
 import type { ProcessIdentity } from './process-identity';
-import { assign, byText } from './sticky-assignor';
+import { assign, byText, idOf } from './sticky-assignor';
 
 /** What an instance tells the others when it joins. */
 export interface Member {
@@ -65,8 +65,4 @@ function claimantsOf(feed: string, members: readonly Member[]): readonly Member[
  */
 function isValid({ claims, memberId }: Member): boolean {
   return claims.memberId === memberId;
-}
-
-function idOf({ memberId }: Member): string {
-  return memberId;
 }

@@ -1,4 +1,4 @@
-import { AssignerProtocol } from 'kafkajs';
+import { AssignerProtocol, type Assignment } from 'kafkajs';
 import { z } from 'zod';
 import type { Joined } from './coordinator';
 import { hasEnded } from './process-identity';
@@ -54,11 +54,8 @@ export function isGhost(member: JoinedMember): boolean {
 
 /** @param data left out: none */
 export function encodeAssignment(partitions: TopicPartitions, data?: object): Buffer {
-  const assignment = Object.fromEntries(
-    Object.entries(partitions).map(([topic, numbers]) => [topic, [...numbers]]),
-  );
   const userData = data === undefined ? Buffer.alloc(0) : json(data);
-  return MemberAssignment.encode({ version: VERSION, assignment, userData });
+  return MemberAssignment.encode({ version: VERSION, assignment: partitions as Assignment, userData });
 }
 
 /** @returns null if the leader gave nothing. @throws Error if the assignment is of another program */

@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs';
 import { joinSignals, pause, unlessAborted, unlessLate } from '../../../async/wait';
 import type { Logger } from '../../../logging/logger';
 import { protocolType } from '../connection/kafka-failure';
-import { type Coordinator, connectGroup, type GroupConnection, type Joined } from './coordinator';
+import { type Coordinator, CoordinatorLink, type Joined } from './coordinator';
 import type { GroupProtocol } from './group-protocol';
 import { isGhost } from './member-data';
 
@@ -268,29 +268,6 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       }
     },
   };
-}
-
-/** The connection to the group's coordinator; a new one after each `drop`. */
-class CoordinatorLink {
-  /** The broker that keeps the group; null while it is looked for. */
-  coordinator: Coordinator | null = null;
-  private connection: GroupConnection | null = null;
-
-  constructor(
-    private readonly kafka: Kafka,
-    private readonly groupId: string,
-  ) {}
-
-  connect(): Promise<Coordinator> {
-    this.connection ??= connectGroup(this.kafka, this.groupId);
-    return this.connection.coordinator();
-  }
-
-  drop(): void {
-    this.connection?.drop();
-    this.connection = null;
-    this.coordinator = null;
-  }
 }
 
 /** The questions whether the place holds, by number: how many were asked, and which one was answered last. */

@@ -3,7 +3,7 @@ import { retrying } from '../../../async/retrying';
 import { joinSignals, unlessAborted } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import { isUnreachable, protocolType } from '../connection/kafka-failure';
-import { connectGroup } from './coordinator';
+import { CoordinatorLink } from './coordinator';
 
 /** How long a group may take to settle, and its coordinator to be found, in ms. */
 const SETTLE_MS = 15_000;
@@ -19,10 +19,10 @@ export async function settledMembers(
   signal: AbortSignal,
 ): Promise<readonly MemberDescription[]> {
   const either = joinSignals([signal, AbortSignal.timeout(SETTLE_MS)]);
-  let connection = connectGroup(kafka, groupId);
+  const link = new CoordinatorLink(kafka, groupId);
   let last: unknown = unsettled(groupId, 'its coordinator does not answer');
   const ask = async () => {
-    const coordinator = await unlessAborted(connection.coordinator(), either.signal);
+    const coordinator = await unlessAborted(link.connect(), either.signal);
     const answer = await unlessAborted(coordinator.describeGroups({ groupIds: [groupId] }), either.signal);
     const { state, members } = answer.groups[0]!;
     if (members.length > 0 && state !== 'Stable') throw unsettled(groupId, state);
@@ -36,9 +36,7 @@ export async function settledMembers(
       isWorthIt: (error) => error instanceof HighwaterError || passes(error),
       recover(error) {
         last = error;
-        if (error instanceof HighwaterError) return;
-        connection.drop();
-        connection = connectGroup(kafka, groupId);
+        if (!(error instanceof HighwaterError)) link.drop();
       },
     });
   } catch (error) {
@@ -46,7 +44,7 @@ export async function settledMembers(
     throw either.signal.aborted ? last : error;
   } finally {
     either.leave();
-    connection.drop();
+    link.drop();
   }
 }
 

@@ -80,3 +80,7 @@ function byCandidates(a: Item, b: Item): number {
 export function byText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
+
+export function idOf({ memberId }: { readonly memberId: string }): string {
+  return memberId;
+}

@@ -1,4 +1,4 @@
-import type { ApiCall, Cluster } from '../connection/cluster';
+import type { Cluster } from '../connection/cluster';
 import { AnswerReader } from './answer-reader';
 import { flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray, writeId } from './flexible-requests';
 
@@ -18,11 +18,7 @@ export async function topicIds(
 ): Promise<ReadonlyMap<string, string>> {
   const broker = await cluster.brokerPool.findConnectedBroker();
   if (topics.length === 0 || !speaks(broker, METADATA, VERSION)) return new Map();
-  return sendFlexible(broker, metadataCall(topics));
-}
-
-function metadataCall(topics: readonly string[]): ApiCall<Map<string, string>> {
-  return {
+  return sendFlexible(broker, {
     request: {
       apiKey: METADATA,
       apiName: 'Metadata',
@@ -42,7 +38,7 @@ function metadataCall(topics: readonly string[]): ApiCall<Map<string, string>> {
       decode: async (payload) => decodeMetadata(payload),
       parse: async (decoded) => (decoded as ReturnType<typeof decodeMetadata>).ids,
     },
-  };
+  });
 }
 
 /** Reads no further than the last topic. */

@@ -64,10 +64,6 @@ export function partitionsOf(cluster: Cluster, topics: readonly string[]): Topic
   );
 }
 
-export function leaderlessOf(cluster: Cluster, topics: readonly string[]): TopicPartition[] {
-  return partitionsOf(cluster, topics).filter((partition) => isLeaderless(cluster, partition));
-}
-
 /**
  * The time from which to read a partition whose end could not be asked for. Some records that were written shortly before are read
  * too: a later beginning could lose records that were written while the partition had its leader back.

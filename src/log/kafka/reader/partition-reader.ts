@@ -1,3 +1,4 @@
+import { ConfigResourceTypes } from 'kafkajs';
 import type { LogRecord } from '../../commit-log';
 import type { Cluster } from '../connection/cluster';
 import { isForbidden } from '../connection/kafka-failure';
@@ -156,7 +157,7 @@ async function isCompacted(cluster: Cluster, nodeId: string, topic: string): Pro
   const broker = await cluster.findBroker({ nodeId });
   try {
     const { resources } = await broker.describeConfigs({
-      resources: [{ type: TOPIC, name: topic, configNames: [CLEANUP_POLICY] }],
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: [CLEANUP_POLICY] }],
     });
     const entries = resources.flatMap(({ configEntries }) => configEntries);
     const policy = entries.find(({ configName }) => configName === CLEANUP_POLICY)?.configValue;
@@ -167,8 +168,6 @@ async function isCompacted(cluster: Cluster, nodeId: string, topic: string): Pro
   }
 }
 
-/** Of Kafka's protocol: a kind of resource that has settings. */
-const TOPIC = 2;
 const CLEANUP_POLICY = 'cleanup.policy';
 
 /** From an offset on, which may lie within the first batch, up to the position's end. */
