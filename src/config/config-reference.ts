@@ -44,7 +44,8 @@ Flags go before environment variables, those before \`highwater.yaml\`, and that
 mistakes are reported at once, each with the place where it was made; then nothing is started, and the exit code is 2.
 
 Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64MB\`. The values of secrets are never shown; a token or password
-has at least 4 characters, since a shorter one is a part of ordinary words.
+has at least 4 characters, since a shorter one is a part of ordinary words. Files of tokens, passwords and certificates are read
+again when they change, by publishers and by \`highwater/consumer\`; everything else is read at the start.
 
 The file keeps each text as it is written: \`0012\`, \`1.10\`, \`1e3\`, \`TRUE\` and \`2026-01-31\` need no quotes. An empty value is not
 set. \`null\` and \`~\` are accepted only by settings of a feed that say so; as a text they need quotes.

@@ -1,4 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import type { Rotation } from '../secrets/rotation';
 import { readSecret } from './files/secrets';
 import type { Mistake } from './mistake';
 import type { ReadSettings } from './raw-settings';
@@ -8,7 +9,7 @@ export interface HttpConfig {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  /** Null: nobody is asked for one. */
+  /** Null: nobody is asked for one. To be read for each request, since its file may change. */
   readonly token: string | null;
 }
 
@@ -20,12 +21,20 @@ export interface ReadHttp {
 }
 
 /** What other machines can reach needs a token. */
-export function readHttp(read: ReadSettings, cwd: string): ReadHttp {
+export function readHttp(read: ReadSettings, cwd: string, rotation: Rotation): ReadHttp {
   const { httpPort: port, httpHost: host } = read.values;
-  const { token, mistakes } = readSecret(read, cwd, 'httpToken');
+  const { token, live, mistakes } = readSecret(read, cwd, 'httpToken', rotation);
   const isSet = read.origins.has('httpToken') || read.origins.has('httpTokenFile');
   if (port === null || isSet || isLoopback(host)) {
-    return { http: port === null ? null : { host, port, token }, token, mistakes };
+    if (port === null) return { http: null, token, mistakes };
+    const http = {
+      host,
+      port,
+      get token() {
+        return live?.value ?? token;
+      },
+    };
+    return { http, token, mistakes };
   }
   const expected = 'a token in HIGHWATER_HTTP_TOKEN, or a file of it in HIGHWATER_HTTP_TOKEN_FILE';
   const problem = `is not set, expected ${expected}, since other machines can reach ${host}`;

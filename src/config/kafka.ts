@@ -1,6 +1,7 @@
 import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
 import type { KafkaConfig } from '../log/kafka/connection/client';
-import { readPem } from './files/pem-file';
+import type { Rotation, Secret } from '../secrets/rotation';
+import { liveFiles, readPem } from './files/pem-file';
 import { type TlsTexts, tlsProblem } from './files/tls-files';
 import { type Mistake, shown } from './mistake';
 import type { ReadSettings } from './raw-settings';
@@ -27,8 +28,17 @@ const tlsSettings = {
   passphrase: 'kafkaSslKeyPassword',
 } as const;
 
-/** Brokers, how to log in to them, and the registry that belongs to them. */
-export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
+/**
+ * Brokers, how to log in to them, and the registry that belongs to them. Certificates and passwords are those of now whenever they
+ * are looked at.
+ * @param live passwords that come from files
+ */
+export function readKafka(
+  read: ReadSettings,
+  live: ReadonlyMap<SettingKey, Secret>,
+  cwd: string,
+  rotation: Rotation,
+): ReadKafka {
   const { values, origins } = read;
   const mistakes: Mistake[] = [];
   const missing = (key: SettingKey, since: SettingKey): void => {
@@ -36,8 +46,6 @@ export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
     const problem = `is not set, expected ${env}, since ${settings[since].env} is set`;
     mistakes.push({ key, where: null, problem });
   };
-  const pem = (key: 'kafkaSslCaFile' | 'kafkaSslCertFile' | 'kafkaSslKeyFile') =>
-    readPem(read, cwd, key, mistakes);
   const both = (a: SettingKey, b: SettingKey): void => {
     if (origins.has(a) && !origins.has(b)) missing(b, a);
     if (origins.has(b) && !origins.has(a)) missing(a, b);
@@ -49,43 +57,62 @@ export function readKafka(read: ReadSettings, cwd: string): ReadKafka {
   both('kafkaSslCertFile', 'kafkaSslKeyFile');
   both('schemaRegistryUsername', 'schemaRegistryPassword');
 
-  const tls: TlsTexts = {
-    ca: pem('kafkaSslCaFile'),
-    cert: pem('kafkaSslCertFile'),
-    key: pem('kafkaSslKeyFile'),
-    passphrase: values.kafkaSslKeyPassword,
-  };
-  const unusable = tlsProblem(tls);
-  if (unusable !== null) {
+  const readTls = (found: Mistake[]): TlsTexts => {
+    const tls: TlsTexts = {
+      ca: readPem(read, cwd, 'kafkaSslCaFile', found),
+      cert: readPem(read, cwd, 'kafkaSslCertFile', found),
+      key: readPem(read, cwd, 'kafkaSslKeyFile', found),
+      passphrase: live.get('kafkaSslKeyPassword')?.value ?? values.kafkaSslKeyPassword,
+    };
+    const unusable = tlsProblem(tls);
+    if (unusable === null) return tls;
     const key = tlsSettings[unusable.of];
     const file = key === 'kafkaSslKeyPassword' ? '' : `the file ${shown(values[key])} `;
-    mistakes.push({
-      key,
-      where: origins.get(key)?.where ?? null,
-      problem: `${file}${unusable.problem}`,
-    });
-  }
+    found.push({ key, where: origins.get(key)?.where ?? null, problem: `${file}${unusable.problem}` });
+    return tls;
+  };
+  const first = readTls(mistakes);
+  const { kafkaSslCaFile, kafkaSslCertFile, kafkaSslKeyFile, kafkaSslKeyPasswordFile } = values;
+  const files = [kafkaSslCaFile, kafkaSslCertFile, kafkaSslKeyFile, kafkaSslKeyPasswordFile];
+  const tls = liveFiles('kafkaSsl', files, first, readTls, { cwd, rotation });
+  const isEncrypted = values.kafkaSsl || first.ca !== null || first.cert !== null;
   const { kafkaSaslUsername: username, kafkaSaslPassword: password } = values;
   const brokers = values.kafkaBrokers;
   const kafka: KafkaConfig | null = brokers && {
     brokers,
-    ssl: values.kafkaSsl || tls.ca !== null || tls.cert !== null ? tls : null,
+    get ssl() {
+      return isEncrypted ? tls.value : null;
+    },
     sasl:
       username === null || password === null
         ? null
-        : { mechanism: values.kafkaSaslMechanism, username, password },
+        : Object.assign(login(username, password, live.get('kafkaSaslPassword')), {
+            mechanism: values.kafkaSaslMechanism,
+          }),
     compression: values.compression,
     sessionTimeoutMs: values.kafkaSessionTimeout,
   };
-  return { kafka, schemaRegistry: schemaRegistry(read), mistakes };
+  return { kafka, schemaRegistry: schemaRegistry(read, live), mistakes };
 }
 
-function schemaRegistry({ values }: ReadSettings): SchemaRegistryConfig | null {
+function schemaRegistry(
+  { values }: ReadSettings,
+  live: ReadonlyMap<SettingKey, Secret>,
+): SchemaRegistryConfig | null {
   const { schemaRegistryUrl: url, schemaRegistryUsername, schemaRegistryPassword } = values;
   if (url === null) return null;
   const auth =
     schemaRegistryUsername === null || schemaRegistryPassword === null
       ? null
-      : { username: schemaRegistryUsername, password: schemaRegistryPassword };
+      : login(schemaRegistryUsername, schemaRegistryPassword, live.get('schemaRegistryPassword'));
   return { url, auth, registration: values.schemaRegistration };
+}
+
+function login(username: string, password: string, live: Secret | undefined) {
+  return {
+    username,
+    get password() {
+      return live?.value ?? password;
+    },
+  };
 }

@@ -7,6 +7,7 @@ import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { RetentionLimits } from '../log/local/retention';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor } from '../secrets/redaction';
+import { type Live, Rotation } from '../secrets/rotation';
 import { type ApiAccess, secretsOf } from '../source/api-access';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
@@ -28,7 +29,7 @@ export interface ApiConfig {
   readonly access: ReadonlyMap<string, ApiAccess>;
   /** What the other feeds lack, by name. */
   readonly lacking: ReadonlyMap<string, string>;
-  /** Certificates (PEM) of authorities to trust besides the public ones. */
+  /** Certificates (PEM) of authorities to trust besides the public ones, as they are now. */
   readonly ca: string | null;
   readonly budget: RequestBudgetOptions;
   readonly limits: SourceLimits;
@@ -52,8 +53,10 @@ export interface Config {
   readonly topicPrefix: string;
   readonly appId: string;
   readonly log: { readonly level: 'error' | 'warn' | 'info' | 'debug'; readonly format: 'pretty' | 'json' };
-  /** Never to be seen: for the logger. */
+  /** Never to be seen: for the logger. The list changes when secrets are replaced. */
   readonly secrets: readonly string[];
+  /** Reads secrets and certificates again. */
+  readonly rotation: Rotation;
   /** Null when no port is set. */
   readonly http: HttpConfig | null;
   /** Base address of the feeds without one of their own; null when it is not set. */
@@ -72,6 +75,8 @@ export interface LoadConfigInput {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly definitions?: readonly FeedDefinition[];
+  /** Of a configuration that was loaded before: what hides its secrets hides those of this one, too. */
+  readonly rotation?: Rotation;
 }
 
 type Needs = 'api' | 'feeds' | 'whatever is set' | 'nothing';
@@ -79,10 +84,11 @@ type Needs = 'api' | 'feeds' | 'whatever is set' | 'nothing';
 /** What a command that only reads the log depends on. */
 const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'logLevel', 'logFormat'];
 
+const apiTokenSettings = ['apiToken', 'apiTokenFile', 'apiTokenCommand'] as const;
+
 /** Files that may be where the publisher runs alone: its token, its way to the brokers. */
 const usedByPublishers: readonly SettingKey[] = [
-  'apiToken',
-  'apiTokenFile',
+  ...apiTokenSettings,
   'apiCaFile',
   'httpPort',
   'httpHost',
@@ -103,15 +109,17 @@ const usedByPublishers: readonly SettingKey[] = [
 export function loadConfig(input: LoadConfigInput, needs?: 'api'): ConfigWithApi;
 export function loadConfig(input: LoadConfigInput, needs: Exclude<Needs, 'api'>): Config;
 export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config {
-  const { flags, env, cwd, definitions = feedDefinitions } = input;
+  const { flags, env, cwd, definitions = feedDefinitions, rotation = new Rotation() } = input;
+  const readsApi = needs === 'api' || needs === 'whatever is set';
   const { file, filePath } = readConfigFile(input);
   const sources = { flags, env, file };
-  const { read: settings, mistakes: passwordMistakes } = readPasswordFiles(readSettings(sources), cwd);
+  const passwordFiles = readPasswordFiles(readSettings(sources), cwd, rotation);
+  const { read: settings, live, mistakes: passwordMistakes } = passwordFiles;
   const { values, origins } = settings;
-  const token = readSecret(settings, cwd, 'apiToken');
-  const { ca, mistakes: caMistakes } = readApiCa(settings, cwd);
-  const http = readHttp(settings, cwd);
-  const kafka = readKafka(settings, cwd);
+  const token = readSecret(settings, cwd, 'apiToken', rotation, readsApi);
+  const { ca, mistakes: caMistakes } = readApiCa(settings, cwd, rotation);
+  const http = readHttp(settings, cwd, rotation);
+  const kafka = readKafka(settings, live, cwd, rotation);
   const { kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword } = values;
   const passwords = [token.token, http.token, kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword];
   const {
@@ -128,16 +136,17 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     pollIntervalMs: values.pollInterval,
   });
   const api = readAccess(feeds, {
-    general: { url: values.apiUrl, token: token.token },
+    general: { url: values.apiUrl, token: token.token, secret: token.live },
     env,
     cwd,
+    rotation,
+    runs: readsApi,
     where: (path) => file.where(path),
   });
   const tokens = [...api.access.values()].flatMap(secretsOf);
   const hidden = named.flatMap((name) => hiddenToken(env[name]));
-  const secrets = [
-    ...new Set([...passwords.filter((one) => one !== null), ...tokens, ...hidden, ...proxyPasswords(env)]),
-  ];
+  rotation.hide([...passwords.filter((one) => one !== null), ...tokens, ...hidden, ...proxyPasswords(env)]);
+  const secrets = rotation.known;
   const all = [
     ...file.mistakes,
     ...findUnknown(sources, named),
@@ -150,13 +159,13 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     ...feedMistakes,
   ];
   // Where a feed is read is of no matter to a command that does not read it.
-  if (needs === 'api' || needs === 'whatever is set') all.push(...api.mistakes);
+  if (readsApi) all.push(...api.mistakes);
   const mistakes = all.filter((mistake) => {
     if (needs === 'nothing') return concerns(mistake, usedByReaders);
     return needs !== 'feeds' || !usedByPublishers.some((key) => key === mistake.key);
   });
   if (needs === 'api') {
-    const tokenSet = origins.has('apiToken') || origins.has('apiTokenFile');
+    const tokenSet = apiTokenSettings.some((key) => origins.has(key));
     const lacksOwn = (key: string) =>
       broken.some((name) => (valueAt(file.values, ['feeds', name, key]) ?? null) === null);
     // Without any feed nothing says that another API is meant.
@@ -176,6 +185,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     appId: values.appId,
     log: { level: values.logLevel, format: values.logFormat },
     secrets,
+    rotation,
     http: http.http,
     apiUrl: values.apiUrl,
     api: apiConfig(values, api, ca),
@@ -202,7 +212,7 @@ function missingApi(hasUrl: boolean, hasToken: boolean): Mistake[] {
       : [
           missing(
             'apiToken',
-            'the access token in HIGHWATER_API_TOKEN, or a file of it in HIGHWATER_API_TOKEN_FILE',
+            'the access token in HIGHWATER_API_TOKEN, a file of it in HIGHWATER_API_TOKEN_FILE, or a command that prints it in HIGHWATER_API_TOKEN_COMMAND',
           ),
         ]),
   ];
@@ -216,14 +226,16 @@ function hiddenToken(value = ''): string[] {
 function apiConfig(
   values: SettingValues,
   { access, lacking }: ReadAccess,
-  ca: string | null,
+  ca: Live<string | null>,
 ): ApiConfig | null {
   const { requestsPerSecond, concurrentRequests, requestTimeout, idleTimeout, bodyLimit, retryTime } = values;
   if (access.size === 0 && lacking.size === 0) return null;
   return {
     access,
     lacking,
-    ca,
+    get ca() {
+      return ca.value;
+    },
     budget: { requestsPerSecond: requestsPerSecond, maxConcurrent: concurrentRequests },
     limits: {
       timeoutMs: requestTimeout,

@@ -4,6 +4,7 @@ import {
   age,
   bareUrl,
   byteSize,
+  command,
   duration,
   list,
   matching,
@@ -43,10 +44,17 @@ const table = {
   },
   apiToken: {
     schema: token(/^[^\s\p{Cc}]{4,}$/u, 'characters without blanks or control characters'),
-    doc: 'Access token of the API. This or a token file is needed. No flag, since other users of the machine could read it there.',
+    doc: 'Access token of the API. This, a token file or a token command is needed. No flag, since other users of the machine could read it there.',
     secret: true,
   },
-  apiTokenFile: file('File that holds the token and nothing else, such as a mounted secret.'),
+  apiTokenFile: file(
+    'File that holds the token and nothing else, such as a mounted secret. It is read again when it changes or the token is refused.',
+  ),
+  apiTokenCommand: {
+    schema: command(),
+    doc: 'Command that prints the token, within 10 s: in the file a list of a program and its arguments, or a line for `/bin/sh -c`. It is run at the start, and again when the token is refused. No flag, since it may hold a secret.',
+    secret: true,
+  },
   apiCaFile: file(
     'Certificates (PEM) of authorities to trust at the API, besides those that Node.js comes with.',
   ),

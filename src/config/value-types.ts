@@ -101,6 +101,13 @@ export function token(pattern: RegExp, what: string) {
   return matching(pattern, `a token of at least ${leastSecretCharacters} ${what}; ${tooShort}`);
 }
 
+/** A line for the shell, or a YAML list of a program and its arguments. */
+export function command() {
+  const error = 'a command: a line for /bin/sh, or a list of a program and its arguments';
+  const part = z.string().min(1);
+  return z.union([part, z.array(part).min(1)], { error });
+}
+
 /** `a,b` or a YAML list. */
 export function list(error: string) {
   return z

@@ -104,10 +104,10 @@ const api = {
   },
   SOURCE_UNAUTHORIZED: {
     ...parks,
-    what: 'The API refused the token. It answered 401: the token is missing, mistyped, expired or withdrawn. The token is read only at the start; a file that changes later is not read again.',
+    what: 'The API refused the token. It answered 401: the token is missing, mistyped, expired or withdrawn. A token from a file or a command was read again before this was said.',
     now: PARKED_SLOWLY,
     remedy:
-      'Set a valid token (HIGHWATER_API_TOKEN or HIGHWATER_API_TOKEN_FILE, or what auth of the feed names) and start again.',
+      'Put a valid token into the file (HIGHWATER_API_TOKEN_FILE, or tokenFile of the feed): the feed then goes on by itself. A token in a variable (HIGHWATER_API_TOKEN) takes a restart.',
     see: 'runbook/token-rotated.md',
   },
   SOURCE_FORBIDDEN: {
@@ -392,7 +392,7 @@ const kafka = {
     what: "The Kafka brokers refused the login. A broker refused the user or the client's certificate, or demands one that is not set. Brokers give the same answer for an unknown user and a wrong password.",
     now: NOTHING_PUBLISHED,
     remedy:
-      'Check user, password and mechanism (KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD, KAFKA_SASL_MECHANISM).',
+      'Check user, password and mechanism (KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD, KAFKA_SASL_MECHANISM). A password or a certificate in a file is read again by itself.',
     see: connecting,
   },
   KAFKA_FORBIDDEN: {

@@ -78,6 +78,8 @@ export type Auth = {
   readonly tokenEnv?: string | undefined;
   /** File that holds the token and nothing else. */
   readonly tokenFile?: string | undefined;
+  /** Program and arguments, or a line for the shell, that prints the token. */
+  readonly tokenCommand?: string | readonly string[] | undefined;
 } & AuthScheme;
 
 export type AuthScheme =

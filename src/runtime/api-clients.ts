@@ -27,11 +27,22 @@ export function createApiClients(api: ApiConfig, options: ClientOptions): ApiCli
   return {
     of(feed, priority = 'live') {
       const access = api.access.get(feed)!;
-      const key = JSON.stringify([access, priority]);
-      const { ca, limits } = api;
+      const { baseUrl, auth, token, secret } = access;
+      // Two files may hold the same token for now.
+      const key = JSON.stringify([baseUrl, auth, secret?.source ?? token, priority]);
+      const { limits } = api;
       const client =
         clients.get(key) ??
-        createSource({ ca, limits, ...options, ...access, priority, budget: budgetOf(access) });
+        createSource({
+          limits,
+          ...options,
+          ...access,
+          priority,
+          budget: budgetOf(access),
+          get ca() {
+            return api.ca;
+          },
+        });
       clients.set(key, client);
       return client;
     },

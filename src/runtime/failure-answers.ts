@@ -37,6 +37,17 @@ export function endsOwnership(code: ErrorCode, failures: number): boolean {
   return losesFeed.includes(code) || (code === 'LOG_FAILED' && failures >= FAILURES_KEPT);
 }
 
+/** A server refused a secret, or showed a certificate that is not trusted. */
+const refusals: readonly ErrorCode[] = [
+  ...(['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN', 'SOURCE_CERTIFICATE', 'REGISTRY_UNAUTHORIZED'] as const),
+  ...(['KAFKA_UNAUTHENTICATED', 'KAFKA_CERTIFICATE'] as const),
+];
+
+/** Whether the feed may be well as soon as a secret or a certificate is replaced. */
+export function awaitsSecret(code: ErrorCode | undefined): boolean {
+  return code !== undefined && refusals.includes(code);
+}
+
 /** Whether a feed that could not be acquired is better left to another instance: what is wrong may be wrong here alone. */
 export function isForOthers(event: 'failed' | 'parked' | 'fenced', failures: number): boolean {
   return event === 'parked' || (event === 'failed' && failures >= FAILURES_KEPT);

@@ -1,11 +1,18 @@
 import { joinSignals, pause } from '../async/wait';
-import type { Inbox } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { PollDeps } from '../pipeline/poll';
 import { movePosition } from '../pipeline/transaction/transact';
 import type { Redact } from '../secrets/redaction';
-import { endsOwnership, endsWorker, eventFor, isForOthers, pauseAfter } from './failure-answers';
+import type { Rotation } from '../secrets/rotation';
+import {
+  awaitsSecret,
+  endsOwnership,
+  endsWorker,
+  eventFor,
+  isForOthers,
+  pauseAfter,
+} from './failure-answers';
 import { type FeedTenureDeps, feedTenure } from './feed-tenure';
 
 /** How the last poll of a feed went. */
@@ -21,6 +28,8 @@ export interface FeedTaskReport {
 export interface FeedTaskDeps extends FeedTenureDeps {
   /** For what is kept in the log of an error, where whoever reads it knows no secrets. */
   readonly redact: Redact;
+  /** Looks whether secrets were replaced, for a feed that is parked since one was refused. */
+  readonly rotation: Pick<Rotation, 'changes' | 'look'>;
 }
 
 /**
@@ -38,7 +47,7 @@ export async function runFeedTask(
   once: boolean,
   signal: AbortSignal,
 ): Promise<FeedTaskReport> {
-  const { logger, inbox, membership } = deps;
+  const { logger, inbox, membership, rotation } = deps;
   const tenure = feedTenure(feed, deps, once, signal);
   let trouble = noTrouble;
 
@@ -79,8 +88,26 @@ export async function runFeedTask(
       await tenure.release();
   }
 
+  /** Waits until something is due, a command comes, or the secret that was refused is replaced. @param changes before the refusal */
+  async function idle(changes: number): Promise<void> {
+    const { held, owned } = tenure;
+    const woken = new AbortController();
+    const { signal: over, leave } = joinSignals([held?.over ?? signal, woken.signal]);
+    // A timer holds no more than 2^31 ms.
+    const due = Math.min(held?.work.untilDue() ?? ASK_AGAIN_MS, 86_400_000);
+    await Promise.race([
+      pause(due, over),
+      ...(owned === null ? [] : [inbox.filled(over)]),
+      ...(awaitsSecret(trouble.error?.code) ? [replaced(rotation, changes, over)] : []),
+    ]);
+    woken.abort();
+    leave();
+    if (awaitsSecret(trouble.error?.code) && rotation.changes !== changes) held?.work.postpone(0);
+  }
+
   try {
     while (!signal.aborted) {
+      const { changes } = rotation;
       if (tenure.isRevoked) {
         await tenure.leave();
         trouble = noTrouble;
@@ -98,8 +125,7 @@ export async function runFeedTask(
         await answer(asHighwaterError(feed, thrown));
       }
       if (once) break;
-      const { held, owned } = tenure;
-      await idle(held?.work.untilDue() ?? ASK_AGAIN_MS, owned && inbox, held?.over ?? signal);
+      await idle(changes);
     }
     return report(null);
   } finally {
@@ -108,6 +134,8 @@ export async function runFeedTask(
 }
 
 const ASK_AGAIN_MS = 1_000;
+/** How often a parked feed looks for a replaced secret. */
+const LOOK_MS = 2_000;
 
 /** What has failed since the feed was read last. */
 interface Trouble {
@@ -118,18 +146,13 @@ interface Trouble {
 
 const noTrouble: Trouble = { error: null, failures: 0 };
 
-/** Until something is due, a command comes, or the signal. */
-async function idle(ms: number, inbox: Inbox | null, signal: AbortSignal): Promise<void> {
-  const woken = new AbortController();
-  const either = joinSignals([signal, woken.signal]);
-  const over = either.signal;
-  // A timer holds no more than 2^31 ms.
-  await Promise.race([
-    pause(Math.min(ms, 86_400_000), over),
-    ...(inbox === null ? [] : [inbox.filled(over)]),
-  ]);
-  woken.abort();
-  either.leave();
+/** Resolves once a secret was replaced. The signal ends it, too. */
+async function replaced(
+  rotation: FeedTaskDeps['rotation'],
+  changes: number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && (await rotation.look()) === changes) await pause(LOOK_MS, signal);
 }
 
 /**

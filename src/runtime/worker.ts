@@ -44,8 +44,9 @@ export async function runWorker(
   once: boolean,
   signal: AbortSignal,
 ): Promise<readonly FeedTaskReport[]> {
-  const { api, appId } = config;
+  const { api, appId, rotation } = config;
   const { logger } = deps;
+  rotation.logger = logger;
   const tell = deps.tell ?? silent;
   const clients = createApiClients(api, { logger, tell });
   // What ends one task for good (the log has another owner) ends the others too.
@@ -70,6 +71,7 @@ export async function runWorker(
           ...deps,
           tell,
           redact,
+          rotation,
           onPage(report: PageReport) {
             deps.onPage?.(report);
             tell({ kind: 'page', feed: feed.name, report });

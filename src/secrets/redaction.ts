@@ -66,6 +66,7 @@ const leastBytes = 6;
  * Finds the secrets plain, percent-encoded (any mix, once or several times), escaped for JSON, JavaScript or HTML, with slashes
  * reversed, in hexadecimal, in base64 and base64url at any alignment (so also inside `user:password`), each of them also broken
  * into lines, and the value of any `token=` query parameter.
+ * @param secrets the list is followed if it changes
  * @param parameter another query parameter that carries a token
  */
 export function createRedactor(secrets: readonly string[], parameter: string | null = null): Redact {
@@ -77,18 +78,30 @@ export function createRedactor(secrets: readonly string[], parameter: string | n
 
 /** Like `createRedactor`, but leaves parameters alone that hold none of the secrets. */
 export function redactKnown(secrets: readonly string[]): Redact {
-  // One expression for each secret: with a single large one, V8 searches ten times slower.
-  const known = [...new Set(secrets)]
-    .filter((secret) => secret !== '')
-    // The longest first: a secret may be the beginning of another.
-    .sort((a, b) => b.length - a.length)
-    .map((secret) => new RegExp(patternsOf(secret).join('|'), 'g'));
+  let compiled: readonly string[] = [];
+  let known: readonly RegExp[] = [];
   return (text) => {
+    // A list that has changed holds secrets that were replaced while the program runs.
+    if (secrets.length !== compiled.length || secrets.some((secret, i) => secret !== compiled[i])) {
+      compiled = [...secrets];
+      known = patternsFor(compiled);
+    }
     const clean = known.reduce((rest, one) => rest.replace(one, mask), text);
     const joined = clean.replace(lineEnds, '');
     const broken = joined === clean ? [] : known.filter((one) => joined.search(one) >= 0);
     return broken.reduce(replaceBroken, clean);
   };
+}
+
+function patternsFor(secrets: readonly string[]): RegExp[] {
+  // One expression for each secret: with a single large one, V8 searches ten times slower.
+  return (
+    [...new Set(secrets)]
+      .filter((secret) => secret !== '')
+      // The longest first: a secret may be the beginning of another.
+      .sort((a, b) => b.length - a.length)
+      .map((secret) => new RegExp(patternsOf(secret).join('|'), 'g'))
+  );
 }
 
 function patternsOf(secret: string): string[] {

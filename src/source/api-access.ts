@@ -1,4 +1,5 @@
 import type { AuthScheme } from '../feeds/definition';
+import type { Secret } from '../secrets/rotation';
 
 /** How requests reach one API. */
 export interface ApiAccess {
@@ -7,6 +8,8 @@ export interface ApiAccess {
   /** Empty when the scheme is `none`. */
   readonly token: string;
   readonly auth: AuthScheme;
+  /** Where the token can be read again, and what it is by now. Left out: it cannot change. */
+  readonly secret?: Secret | undefined;
 }
 
 /** Of the general API, and of each feed that declares no other. */

@@ -32,7 +32,7 @@ export interface SourceLimits extends HttpLimits {
 export interface SourceOptions extends Omit<ApiAccess, 'auth'> {
   /** Without it the token is a query parameter. */
   readonly auth?: AuthScheme;
-  /** Certificates (PEM) of authorities to trust besides the public ones. */
+  /** Certificates (PEM) of authorities to trust besides the public ones, as they are now. */
   readonly ca?: string | null;
   /** Shared by all sources of the token; closed by whoever made it. */
   readonly budget: RequestBudget;
@@ -58,16 +58,11 @@ export interface ClosableSource extends Source {
  * @throws HighwaterError CONFIG_INVALID when the base address is none
  */
 export function createSource(options: SourceOptions): ClosableSource {
-  const { baseUrl, token, limits, logger, auth = usualAuth } = options;
-  const access = { baseUrl, token, auth };
-  // Errors are kept in the log and shown by programs that do not know the secrets. They may hold the answer of a proxy.
-  const redact = createRedactor([...secretsOf(access), ...proxyPasswords(process.env)], tokenParameter(auth));
-  const echoed = echoedToken(token);
+  const { baseUrl, limits, logger, secret } = options;
+  const credentials = currentCredentials(options);
+  const { redact } = credentials;
   requireUsableBase(baseUrl, redact);
-  const agents = {
-    http: new HttpAgent({ keepAlive: true }),
-    https: new HttpsAgent({ keepAlive: true, ...trusting(options.ca ?? null) }),
-  };
+  const agents = createAgents(options);
   const closing = new AbortController();
 
   return {
@@ -92,8 +87,16 @@ export function createSource(options: SourceOptions): ClosableSource {
       const ask = async () => {
         // A retry also waits for its turn. Then there may be no time left for an answer.
         if (last !== null && deadline.remainingMs() < 1) return last;
-        const deps = { ...options, access, agents, redact, echoed, deadline, signal: joint.signal };
-        const outcome = await askOnce(feed, page, deps);
+        const { signal: over } = joint;
+        const used = credentials.now();
+        const deps = { ...options, agents: agents.now(), redact, deadline, signal: over };
+        let outcome = await askOnce(feed, page, { ...deps, ...used });
+        if (secret !== undefined && isRefusal(outcome)) {
+          if (await secret.isReplaced(used.access.token))
+            outcome = await askOnce(feed, page, { ...deps, ...credentials.now() });
+          else if (secret.problem !== null)
+            outcome = { ...outcome, what: `${outcome.what}; it cannot be read again: ${secret.problem}` };
+        }
         if (outcome.kind === 'failure') last = outcome;
         return outcome;
       };
@@ -114,8 +117,7 @@ export function createSource(options: SourceOptions): ClosableSource {
     },
     close() {
       closing.abort();
-      agents.http.destroy();
-      agents.https.destroy();
+      agents.destroy();
     },
   };
 }
@@ -181,9 +183,53 @@ async function askOnce(
   return read;
 }
 
-/** Called once, since reading all public certificates takes a while. */
-function trusting(ca: string | null) {
-  return ca === null ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
+/** Old tokens that an API may still repeat. */
+const TOKENS_KEPT = 10;
+
+/** The token as it is now, with what follows from it. */
+function currentCredentials({ baseUrl, token, secret, auth = usualAuth }: SourceOptions) {
+  // Errors are kept in the log and shown by programs that do not know the secrets. They may hold the answer of a proxy.
+  const ofProxies = proxyPasswords(process.env);
+  const used: string[][] = [];
+  const hidden: string[] = [];
+  let current: { readonly access: ApiAccess; readonly echoed: EchoedToken } | null = null;
+  const now = () => {
+    const given = secret?.value ?? token;
+    if (current?.access.token === given) return current;
+    const access = { baseUrl, token: given, auth };
+    used.push(secretsOf(access));
+    used.splice(0, used.length - TOKENS_KEPT);
+    hidden.splice(0, hidden.length, ...used.flat(), ...ofProxies);
+    current = { access, echoed: echoedToken(given) };
+    return current;
+  };
+  now();
+  return { redact: createRedactor(hidden, tokenParameter(auth)), now };
+}
+
+function isRefusal(outcome: { readonly kind: 'page' } | SourceFailure): outcome is SourceFailure {
+  return outcome.kind === 'failure' && ['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN'].includes(outcome.code);
+}
+
+/** Connections that are kept. A new authority counts from the next connection on. */
+function createAgents(options: Pick<SourceOptions, 'ca'>) {
+  const http = new HttpAgent({ keepAlive: true });
+  const https = new HttpsAgent({ keepAlive: true });
+  let trusted: string | null = null;
+  return {
+    now() {
+      const { ca = null } = options;
+      // Reading all public certificates takes a while.
+      if (ca !== null && ca !== trusted)
+        https.options.secureContext = createSecureContext({ ca: [...rootCertificates, ca] });
+      trusted = ca;
+      return { http, https };
+    },
+    destroy() {
+      http.destroy();
+      https.destroy();
+    },
+  };
 }
 
 function requireUsableBase(baseUrl: string, redact: Redact): void {

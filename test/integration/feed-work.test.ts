@@ -11,6 +11,7 @@ import { feedTopics } from '../../src/log/topics';
 import { movePosition } from '../../src/pipeline/transaction/transact';
 import { type FeedTaskDeps, type FeedTaskReport, runFeedTask } from '../../src/runtime/feed-task';
 import { acquireFeed } from '../../src/runtime/owned-feed';
+import { Rotation } from '../../src/secrets/rotation';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
 import { testFeed } from '../support/feeds';
@@ -71,6 +72,7 @@ function taskDeps(feed: Feed): FeedTaskDeps {
     membership: soleMembership(),
     tell: () => {},
     redact: (text) => text,
+    rotation: new Rotation(),
   };
 }
 

@@ -3,6 +3,7 @@ import { createInbox } from '../../src/commands/inbox';
 import { soleMembership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
 import { runFeedTask } from '../../src/runtime/feed-task';
+import { Rotation } from '../../src/secrets/rotation';
 import { type ClockedFeed, type ClockedFeedOptions, clockedFeed } from '../support/clocks';
 import { until } from '../support/until';
 
@@ -278,6 +279,7 @@ it('a reconcile by schedule comes though the time of the snapshot, as it was sto
     membership: soleMembership(),
     tell: () => {},
     redact: (text: string) => text,
+    rotation: new Rotation(),
   };
   const stop = new AbortController();
   const running = runFeedTask(scheduled, deps, false, stop.signal);

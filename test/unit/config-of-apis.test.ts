@@ -112,7 +112,7 @@ it.each<[string, Section, string, object?]>([
   [
     'a token in the file',
     authOf({ scheme: 'bearer', token: 's3cret' }),
-    `${named}.token: must not stand in the file, expected tokenEnv (a variable that holds it) or tokenFile`,
+    `${named}.token: must not stand in the file, expected tokenEnv (a variable that holds it), tokenFile or tokenCommand`,
   ],
   ['a text', authOf('s3cret'), `${named}: expected a scheme: query, bearer, basic, header or none`],
   [
@@ -170,7 +170,7 @@ it.each<[string, Section, string, object?]>([
   [
     'a secret header',
     { ...orders, headers: { Authorization: 'Bearer s3cret' } },
-    'feeds.orders.headers.Authorization: carries a secret, which must not stand in the file, expected it in auth (scheme bearer, basic or header, with tokenEnv or tokenFile)',
+    'feeds.orders.headers.Authorization: carries a secret, which must not stand in the file, expected it in auth (scheme bearer, basic or header, with tokenEnv, tokenFile or tokenCommand)',
   ],
   [
     'an own header',
@@ -243,7 +243,7 @@ it.each<[string, Section, string, object?]>([
   [
     'a token among the filters',
     { ...orders, auth: { scheme: 'query', name: 'key', tokenEnv: 'SHOP_TOKEN' }, query: { key: 's3cret' } },
-    'feeds.orders.query.key: carries the token, expected it in auth (tokenEnv or tokenFile)',
+    'feeds.orders.query.key: carries the token, expected it in auth (tokenEnv, tokenFile or tokenCommand)',
   ],
 ])('%s is a mistake', (_, section, expected, given = env) => {
   expect(mistakes(section, { given })).toEqual([expected]);
@@ -253,7 +253,7 @@ it('the general token is not sent to another host', () => {
   const general = { apiUrl: 'https://api.example.com', apiToken: 'general-one' };
   const { auth: _, ...section } = orders;
   expect(mistakes(section, { general })).toEqual([
-    'feeds.orders.auth: names no token of its own, and the general token is for https://api.example.com, not for https://shop.example; expected auth with tokenEnv or tokenFile, or with scheme none',
+    'feeds.orders.auth: names no token of its own, and the general token is for https://api.example.com, not for https://shop.example; expected auth with tokenEnv, tokenFile or tokenCommand, or with scheme none',
   ]);
 });
 

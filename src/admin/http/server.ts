@@ -41,9 +41,10 @@ const open = ['/livez', '/readyz', ...pageRoutes];
  * @throws HighwaterError PORT_UNAVAILABLE
  */
 export async function startAdminServer(
-  { host, port, token }: HttpConfig,
+  http: HttpConfig,
   { board, metrics, dashboard, owners, logger }: AdminDeps,
 ): Promise<AdminServer> {
+  const { host, port } = http;
   const app = fastify({
     forceCloseConnections: true,
     // Its own answer repeats what was asked for.
@@ -52,6 +53,7 @@ export async function startAdminServer(
   const refused = wrongTokens(logger);
   await app.register(helmet, securityHeaders);
   app.addHook('onRequest', async (request, reply) => {
+    const { token } = http;
     reply.header('cache-control', 'no-store');
     if (token === null && !isOwnHost(request.headers.host, host)) {
       const error = `asked for by another name than that of this machine; open http://${place(host)}:${request.socket.localPort}/`;

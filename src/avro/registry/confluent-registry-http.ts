@@ -10,6 +10,7 @@ import { version } from '../../version';
 export interface RegistryHttpOptions {
   /** Without a closing slash. */
   readonly url: string;
+  /** The password is read for each call, since its file may change. */
   readonly auth: { readonly username: string; readonly password: string } | null;
   /** For one call with all its tries, ms. */
   readonly timeoutMs: number;
@@ -53,8 +54,8 @@ export function registryHttp(
   options: RegistryHttpOptions,
 ): (request: RegistryRequest) => Promise<RegistryReply> {
   const { url, auth, timeoutMs, signal } = options;
-  const passwords = auth === null ? addressPasswords(url) : [auth.password];
-  const redact = createRedactor([...passwords, ...proxyPasswords(process.env)]);
+  const hidden = [...addressPasswords(url), ...proxyPasswords(process.env)];
+  const redact = createRedactor(hidden);
 
   return async ({ method, path, body }) => {
     signal?.throwIfAborted();
@@ -70,6 +71,7 @@ export function registryHttp(
 
     async function send(): Promise<RegistryReply> {
       let answer: AxiosResponse<string>;
+      if (auth !== null && !hidden.includes(auth.password)) hidden.push(auth.password);
       try {
         answer = await axios.request<string>({
           url: `${url}${path}`,

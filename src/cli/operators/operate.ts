@@ -141,8 +141,9 @@ function publisherMayRun({ kafka, dataDir }: Config): boolean {
 
 async function actHere(operation: Operation): Promise<Outcome> {
   const { feed, command, flags, logger, context, report, commitLog, registry } = operation;
+  const { rotation } = operation.config;
   // Only a process that acts as a publisher needs the API.
-  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'api');
+  const config = loadConfig({ flags, env: context.env, cwd: context.cwd, rotation }, 'api');
   const { onRestore } = publisherProgress(operation.screen, logger);
   const deps = { log: commitLog, registry, logger, onRestore, instance: instanceName() };
   const outcomes: Outcome[] = [];

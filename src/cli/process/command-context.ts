@@ -35,7 +35,7 @@ export interface CommandContext extends Omit<Surroundings, 'args' | 'interruptio
   note(text: string): void;
   /** Writes an error to stderr; the command goes on. */
   report(error: HighwaterError): void;
-  /** Keeps these secrets out of the error that ends the command. */
+  /** Keeps these secrets out of the error that ends the command. The list may change later. */
   hide(secrets: readonly string[]): void;
 }
 
@@ -51,13 +51,13 @@ export type RunCommand = (action: CommandAction) => Promise<void>;
 export async function runCommand(action: CommandAction, surroundings: Surroundings): Promise<number> {
   const { env, cwd, stdin, stdout, stderr } = surroundings;
   // These are hidden until the command has read its settings, and to the end if it reads none or they are wrong.
-  const secrets = environmentSecrets(env);
+  const hidden: (readonly string[])[] = [environmentSecrets(env)];
   const stdoutClosed = new AbortController();
   stdout.on('error', () => stdoutClosed.abort());
   // If the reader of stderr (EPIPE) or its terminal has gone, publishing goes on.
   stderr.on('error', () => {});
 
-  const report = (error: unknown): number => writeError(error, surroundings, secrets);
+  const report = (error: unknown): number => writeError(error, surroundings, hidden.flat());
   const interruption = surroundings.interruption(report);
   const signal = AbortSignal.any([interruption.signal, stdoutClosed.signal]);
   try {
@@ -75,7 +75,7 @@ export async function runCommand(action: CommandAction, surroundings: Surroundin
       logging: { stream: stderr, color: wantsColor(stderr, env) },
       print: (text) => print(text, stdout, stdoutClosed.signal, signal),
       note: (text) => void stderr.write(text),
-      hide: (more) => void secrets.push(...more),
+      hide: (secrets) => void hidden.push(secrets),
     });
   } catch (error) {
     return report(error);

@@ -1,9 +1,8 @@
-import { resolve } from 'node:path';
-import { readText } from '../../bytes/read-text';
-import type { AuthScheme } from '../../feeds/definition';
+import type { Auth, AuthScheme } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
+import type { Rotation, Secret } from '../../secrets/rotation';
 import { type ApiAccess, usualAuth } from '../../source/api-access';
-import { fileCalled } from '../files/secrets';
+import { secretFrom } from '../files/secrets';
 import type { Mistake } from '../mistake';
 import { settings } from '../settings';
 
@@ -11,6 +10,8 @@ import { settings } from '../settings';
 export interface GeneralApi {
   readonly url: string | null;
   readonly token: string | null;
+  /** Left out: the token cannot change. */
+  readonly secret?: Secret | undefined;
 }
 
 export interface ReadAccess {
@@ -30,10 +31,16 @@ interface AccessInput {
   readonly general: GeneralApi;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  readonly rotation: Rotation;
+  /** Whether commands are run; else the feeds whose tokens they print lack them. */
+  readonly runs: boolean;
   readonly where: (path: readonly PropertyKey[]) => string;
 }
 
-type Found = { readonly token: string } | { readonly lacks: Mistake } | { readonly wrong: Mistake };
+type Found =
+  | { readonly token: string; readonly secret?: Secret | undefined }
+  | { readonly lacks: Mistake }
+  | { readonly wrong: Mistake };
 
 /** Reads where each feed is asked, and its token. */
 export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAccess {
@@ -54,59 +61,64 @@ export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAcce
       missing.push(found.lacks);
       lacking.set(feed.name, `${found.lacks.key} (${found.lacks.where}): ${found.lacks.problem}`);
     } else if (baseUrl !== null && (!isGeneral || found.token !== ''))
-      access.set(feed.name, { baseUrl, token: found.token, auth: schemeOf(auth) });
+      access.set(feed.name, { ...found, baseUrl, auth: schemeOf(auth) });
   }
   return { access, lacking, missing, mistakes, needsUrl, needsToken };
 }
 
-const ownToken = ({ auth }: Feed) => auth?.tokenEnv !== undefined || auth?.tokenFile !== undefined;
+const places = ['tokenEnv', 'tokenFile', 'tokenCommand'] as const;
+
+const ownToken = ({ auth }: Feed) => auth !== null && placesOf(auth).length > 0;
+
+function placesOf(auth: Auth) {
+  return auth.scheme === 'none' ? [] : places.filter((place) => auth[place] !== undefined);
+}
 
 /** The general token goes to the host it was set for. `''`: it is not set. */
 function generalToken({ name, apiUrl }: Feed, { general, where }: AccessInput): Found {
   const isElsewhere =
     apiUrl !== null && general.url !== null && new URL(apiUrl).origin !== new URL(general.url).origin;
-  if (!isElsewhere) return { token: general.token ?? '' };
-  const problem = `names no token of its own, and the general token is for ${new URL(general.url).origin}, not for ${new URL(apiUrl).origin}; expected auth with tokenEnv or tokenFile, or with scheme none`;
+  if (!isElsewhere) {
+    const { token, secret } = general;
+    return secret === undefined ? { token: token ?? '' } : { token: token ?? '', secret };
+  }
+  const problem = `names no token of its own, and the general token is for ${new URL(general.url).origin}, not for ${new URL(apiUrl).origin}; expected auth with tokenEnv, tokenFile or tokenCommand, or with scheme none`;
   return { wrong: { key: `feeds.${name}.auth`, where: where(['feeds', name, 'auth']), problem } };
 }
 
-/** As the general token is read: from a variable, or from a file below the working directory. */
-function tokenOf({ name, auth }: Feed, { env, cwd, where }: AccessInput): Found {
+/** As the general token is read: from a variable, from a file below the working directory, or from a command. */
+function tokenOf({ name, auth }: Feed, { env, cwd, rotation, runs, where }: AccessInput): Found {
   if (auth === null || auth.scheme === 'none') return { token: '' };
-  const { tokenEnv, tokenFile } = auth;
-  const mistake = (key: string, problem: string): Mistake => ({
-    key: `feeds.${name}.auth.${key}`,
-    where: where(['feeds', name, 'auth', key]),
+  const [place = 'tokenEnv', other] = placesOf(auth);
+  const mistake = (problem: string): Mistake => ({
+    key: `feeds.${name}.auth.${place}`,
+    where: where(['feeds', name, 'auth', place]),
     problem,
   });
-  if (tokenEnv !== undefined && tokenFile !== undefined)
-    return { wrong: mistake('tokenEnv', 'and tokenFile are both set, expected one of them') };
+  if (other !== undefined) return { wrong: mistake(`and ${other} are both set, expected one of them`) };
+  const { tokenEnv, tokenFile, tokenCommand } = auth;
   if (tokenEnv !== undefined) {
-    const value = env[tokenEnv] ?? '';
+    const token = env[tokenEnv] ?? '';
     const variable = variableCalled(tokenEnv);
-    if (value === '')
-      return { lacks: mistake('tokenEnv', `${variable} is not set, expected the token in it`) };
-    return checked(value, auth, (expected) =>
-      mistake('tokenEnv', `${variable} holds something else, expected ${expected}`),
-    );
+    if (token === '') return { lacks: mistake(`${variable} is not set, expected the token in it`) };
+    const expected = expectedInstead(token, auth);
+    return expected === null
+      ? { token }
+      : { wrong: mistake(`${variable} holds something else, expected ${expected}`) };
   }
-  const file = fileCalled(tokenFile!);
-  const read = readText(resolve(cwd, tokenFile!));
-  if ('failure' in read) return { wrong: mistake('tokenFile', `${file} cannot be read (${read.failure})`) };
-  const content = read.text.trim();
-  if (content === '') return { wrong: mistake('tokenFile', `${file} is empty`) };
-  return checked(content, auth, (expected) =>
-    mistake('tokenFile', `${file} holds something else, expected ${expected}`),
-  );
+  if (tokenCommand !== undefined && !runs) return { lacks: mistake('is not run by this command') };
+  const from = tokenCommand === undefined ? { file: tokenFile! } : { command: tokenCommand };
+  const expected = (content: string) => expectedInstead(content, auth);
+  const found = secretFrom(`feeds.${name}.auth.${place}`, from, expected, { cwd, rotation });
+  return 'problem' in found ? { wrong: mistake(found.problem) } : { token: found.token, secret: found.live };
 }
 
-function checked(token: string, auth: AuthScheme, wrong: (expected: string) => Mistake): Found {
+/** What a text should have been to be a token of this scheme; null: it may be one. */
+function expectedInstead(token: string, { scheme }: AuthScheme): string | null {
   const parsed = settings.apiToken.schema.safeParse(token);
-  if (!parsed.success) return { wrong: wrong(parsed.error.issues[0]?.message ?? 'a token') };
-  const isHeader = auth.scheme === 'bearer' || auth.scheme === 'header';
-  if (isHeader && /[^\x21-\x7e]/.test(token))
-    return { wrong: wrong('ASCII, since a header carries the token') };
-  return { token };
+  if (!parsed.success) return parsed.error.issues[0]?.message ?? 'a token';
+  const isHeader = scheme === 'bearer' || scheme === 'header';
+  return isHeader && /[^\x21-\x7e]/.test(token) ? 'ASCII, since a header carries the token' : null;
 }
 
 /** A long name that does not look like a variable may be the token itself, set in place of the name. */

@@ -99,7 +99,7 @@ export const feedSettings = z
     {
       apiUrl: bareUrl().describe('Base address of the API of this feed. Default: the general `apiUrl`.'),
       auth: auth.describe(
-        'How requests carry the token: `scheme` is `query` (with `name`, default `token`), `bearer`, `basic` (with `user`; without it the token is the user), `header` (with `name`) or `none`. The token stands in the variable `tokenEnv` or the file `tokenFile`, never here. Without either it is the general token, which is sent only to the host of the general `apiUrl`. Default: `{ scheme: query }`.',
+        'How requests carry the token: `scheme` is `query` (with `name`, default `token`), `bearer`, `basic` (with `user`; without it the token is the user), `header` (with `name`) or `none`. The token stands in the variable `tokenEnv` or the file `tokenFile`, or the command `tokenCommand` prints it (a list of a program and its arguments, or a line for `/bin/sh -c`); it never stands here. Without any of them it is the general token, which is sent only to the host of the general `apiUrl`. Default: `{ scheme: query }`.',
       ),
       headers: headers.describe(
         'Headers sent with every request, such as `Accept-Version: "2"`. `Accept` may be replaced; those that highwater sets itself and those that carry secrets are refused.',

@@ -141,7 +141,7 @@ function reportIssue(
     if (issue.path[0] === 'auth' && /^(api_?)?(token|key|password|secret)$/i.test(key)) {
       add(
         [...issue.path, key],
-        'must not stand in the file, expected tokenEnv (a variable that holds it) or tokenFile',
+        'must not stand in the file, expected tokenEnv (a variable that holds it), tokenFile or tokenCommand',
       );
       continue;
     }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Auth, FeedDefinition, PagingStyle } from '../../feeds/definition';
 import { tokenParameter, usualAuth } from '../../source/api-access';
-import { matching, text } from '../value-types';
+import { command, matching, text } from '../value-types';
 
 /** Tokens of HTTP: what a header may be called. */
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -15,9 +15,10 @@ export const secretNames =
 const where = {
   tokenEnv: matching(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable that holds the token').optional(),
   tokenFile: text('the path of a file that holds the token').optional(),
+  tokenCommand: command().optional(),
 };
 
-export const authMembers = ['scheme', 'name', 'user', 'tokenEnv', 'tokenFile'] as const;
+export const authMembers = ['scheme', 'name', 'user', 'tokenEnv', 'tokenFile', 'tokenCommand'] as const;
 export const pagingMembers = ['style', 'parameter', 'from', 'lastRow', 'hasMore'] as const;
 
 export const auth = z.discriminatedUnion(
@@ -94,7 +95,7 @@ export function checkRequests(feed: FeedDefinition, add: Add): void {
   if (feed.paging.style === 'cursor' && feed.paging.parameter === parameter)
     add(['paging', 'parameter'], taken);
   if (Object.hasOwn(feed.query, parameter))
-    add(['query', parameter], 'carries the token, expected it in auth (tokenEnv or tokenFile)');
+    add(['query', parameter], 'carries the token, expected it in auth (tokenEnv, tokenFile or tokenCommand)');
 }
 
 function checkHeaders({ headers, auth }: FeedDefinition, add: Add): void {
@@ -106,7 +107,7 @@ function checkHeaders({ headers, auth }: FeedDefinition, add: Add): void {
     else if (isCarrier || secretNames.test(name))
       add(
         at,
-        'carries a secret, which must not stand in the file, expected it in auth (scheme bearer, basic or header, with tokenEnv or tokenFile)',
+        'carries a secret, which must not stand in the file, expected it in auth (scheme bearer, basic or header, with tokenEnv, tokenFile or tokenCommand)',
       );
   }
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { readText } from '../../bytes/read-text';
+import type { Live, Rotation } from '../../secrets/rotation';
 import { type Mistake, shown } from '../mistake';
 import type { ReadSettings } from '../raw-settings';
 import { tlsProblem } from './tls-files';
@@ -26,13 +27,41 @@ export function readPem(
 export function readApiCa(
   read: ReadSettings,
   cwd: string,
-): { readonly ca: string | null; readonly mistakes: readonly Mistake[] } {
-  const mistakes: Mistake[] = [];
+  rotation: Rotation,
+): { readonly ca: Live<string | null>; readonly mistakes: readonly Mistake[] } {
   const key = 'apiCaFile';
-  const ca = readPem(read, cwd, key, mistakes);
-  const unusable = tlsProblem({ ca, cert: null, key: null, passphrase: null });
-  if (unusable === null) return { ca, mistakes };
-  const problem = `the file ${shown(read.values[key])} ${unusable.problem}`;
-  mistakes.push({ key, where: read.origins.get(key)?.where ?? null, problem });
-  return { ca: null, mistakes };
+  const readNow = (mistakes: Mistake[]): string | null => {
+    const ca = readPem(read, cwd, key, mistakes);
+    const unusable = tlsProblem({ ca, cert: null, key: null, passphrase: null });
+    if (unusable === null) return ca;
+    const problem = `the file ${shown(read.values[key])} ${unusable.problem}`;
+    mistakes.push({ key, where: read.origins.get(key)?.where ?? null, problem });
+    return null;
+  };
+  const mistakes: Mistake[] = [];
+  const value = readNow(mistakes);
+  const ca =
+    value === null ? { value } : liveFiles(key, [read.values[key]], value, readNow, { cwd, rotation });
+  return { ca, mistakes };
+}
+
+/**
+ * What `readNow` makes of files, as long as it finds no mistake.
+ * @param files null: not set
+ */
+export function liveFiles<T>(
+  name: string,
+  files: readonly (string | null)[],
+  first: T,
+  readNow: (mistakes: Mistake[]) => T,
+  { cwd, rotation }: { readonly cwd: string; readonly rotation: Rotation },
+): Live<T> {
+  const paths = files.flatMap((file) => (file === null ? [] : [resolve(cwd, file)]));
+  if (paths.length === 0) return { value: first };
+  return rotation.files(name, paths, first, () => {
+    const mistakes: Mistake[] = [];
+    const value = readNow(mistakes);
+    const [mistake] = mistakes;
+    return mistake === undefined ? { value } : { problem: mistake.problem };
+  });
 }

@@ -13,7 +13,7 @@ import { wholeAnswers } from './guards/whole-answers';
 export interface KafkaConfig {
   /** `host:port` */
   readonly brokers: readonly string[];
-  /** Null: connections are not encrypted. PEM texts; null where none is set. */
+  /** Null: connections are not encrypted. PEM texts; null where none is set. Read for each connection, since files may change. */
   readonly ssl: {
     readonly ca: string | null;
     readonly cert: string | null;
@@ -23,6 +23,7 @@ export interface KafkaConfig {
   readonly sasl: {
     readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
     readonly username: string;
+    /** Read for each login, since its file may change. */
     readonly password: string;
   } | null;
   readonly compression: CodecName;
@@ -54,20 +55,16 @@ const patience = { firstMs: connectionTimeout - 1_000, otherMs: requestTimeout -
  * @param logger gets what kafkajs logs, as `debug`: failures that matter are also thrown, and reported once
  */
 export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logger): Kafka {
-  const { ssl, sasl } = config;
+  const { sasl } = config;
   const addresses = bootstrap(config.brokers);
-  const given = <T extends object>(values: T) =>
-    Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Partial<{
-      [Key in keyof T]: NonNullable<T[Key]>;
-    }>;
   const kafka = new Kafka({
     clientId,
     brokers: addresses.next,
-    ssl: ssl === null ? false : given(ssl),
+    ssl: config.ssl !== null,
     socketFactory: addresses.watched(
-      endingSilent(wholeAnswers(guardedListeners(socketFactory(ssl?.cert ?? null))), patience),
+      endingSilent(wholeAnswers(guardedListeners(socketFactory(() => config.ssl))), patience),
     ),
-    ...(sasl === null ? {} : { sasl: sasl as SASLOptions }),
+    ...(sasl === null ? {} : { sasl: loginOf(sasl) }),
     connectionTimeout,
     authenticationTimeout: 10_000,
     requestTimeout,
@@ -79,4 +76,16 @@ export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logge
         logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
   });
   return restRequestQueues(tolerateLeaderless(kafka));
+}
+
+/** kafkajs reads the password at each login, and adds members of its own to the object. */
+function loginOf(sasl: NonNullable<KafkaConfig['sasl']>): SASLOptions {
+  const { mechanism, username } = sasl;
+  return {
+    mechanism,
+    username,
+    get password() {
+      return sasl.password;
+    },
+  } as SASLOptions;
 }

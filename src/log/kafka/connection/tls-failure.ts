@@ -96,5 +96,5 @@ const clientRefused: TlsFailure = {
     return `the broker refused the certificate of KAFKA_SSL_CERT_FILE${alert === undefined ? '' : ` (${alert})`}`;
   },
   remedy:
-    'Set a certificate that is valid and signed by an authority that the brokers trust (KAFKA_SSL_CERT_FILE, KAFKA_SSL_KEY_FILE), and start again: files are read at the start.',
+    'Set a certificate that is valid and signed by an authority that the brokers trust (KAFKA_SSL_CERT_FILE, KAFKA_SSL_KEY_FILE). The files are read again by themselves.',
 };

@@ -7,17 +7,28 @@ import { TLS_UNANSWERED, tlsFailure } from '../tls-failure';
 /** What kafkajs does by itself, in ms. */
 const KEEP_ALIVE_DELAY = 60_000;
 
+/** Texts in PEM, and the password of the key; null where none is set. */
+interface TlsTexts {
+  readonly ca: string | null;
+  readonly cert: string | null;
+  readonly key: string | null;
+  readonly passphrase: string | null;
+}
+
 /**
  * Opens the connections of kafkajs, as it would by itself. Of the errors of a socket kafkajs keeps the message and the code
  * alone, so that what went wrong with a certificate is put into words here.
- * @param cert of the client, in PEM; null where it shows none
+ * @param tlsNow asked for each connection, since certificates are replaced; null: without TLS
  */
-export function socketFactory(cert: string | null): ISocketFactory {
-  return ({ host, port, ssl, onConnect }) => {
-    const socket = ssl
-      ? // An address is no name that a server could choose its certificate by.
-        connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...ssl }, onConnect)
-      : connectTcp({ host, port }, onConnect);
+export function socketFactory(tlsNow: () => TlsTexts | null): ISocketFactory {
+  return ({ host, port, onConnect }) => {
+    const tls = tlsNow();
+    const given = Object.fromEntries(Object.entries(tls ?? {}).filter(([, text]) => text !== null));
+    const socket =
+      tls === null
+        ? connectTcp({ host, port }, onConnect)
+        : // An address is no name that a server could choose its certificate by.
+          connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...given }, onConnect);
     socket.setKeepAlive(true, KEEP_ALIVE_DELAY);
     let isSecure = false;
     socket.once('secureConnect', () => {
@@ -25,9 +36,9 @@ export function socketFactory(cert: string | null): ISocketFactory {
     });
     // Before the listeners of kafkajs.
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (ssl && !isSecure && error.code === 'ECONNRESET') error.code = TLS_UNANSWERED;
+      if (tls !== null && !isSecure && error.code === 'ECONNRESET') error.code = TLS_UNANSWERED;
       const failure = tlsFailure(error.code);
-      if (failure !== null) error.message = failure.says(error, cert === null ? null : endOf(cert));
+      if (failure !== null) error.message = failure.says(error, tls?.cert ? endOf(tls.cert) : null);
     });
     return socket;
   };

@@ -1,0 +1,104 @@
+import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { loadConfig } from '../../src/config/load-config';
+import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import { runWorker } from '../../src/runtime/worker';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { quietLogger } from '../support/source';
+import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
+
+const [first, second] = ['first-token-4711', 'second-token-0815'];
+let accepted: string[];
+let api: Simulator;
+let log: LocalLog;
+let stop: AbortController;
+let running: Promise<unknown>;
+let pages: number;
+const logger = quietLogger();
+
+beforeEach(async () => {
+  accepted = [first];
+  api = await startSimulator({ records: { ipos: 20, insights: 20, analysts: 20 }, tokens: accepted });
+  stop = new AbortController();
+  running = Promise.resolve();
+  logger.warnings.length = 0;
+  pages = 0;
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  await log.commitLog.close();
+  await api.stop();
+});
+// Its folder goes when the worker has ended.
+const folder = tempFolder();
+
+const file = () => path.join(folder(), 'token');
+
+/** As Kubernetes does it: the file is a link, and another link takes its place. */
+function write(token: string): void {
+  const content = path.join(folder(), token);
+  writeFileSync(content, `${token}\n`);
+  symlinkSync(content, `${file()}.new`);
+  renameSync(`${file()}.new`, file());
+}
+
+const accept = (token: string) => void accepted.splice(0, 1, token);
+
+async function startReading(settings: Readonly<Record<string, string>>): Promise<void> {
+  log = openLocalLog({ dataDir: folder() });
+  write(first);
+  const env = {
+    HIGHWATER_API_URL: api.url,
+    HIGHWATER_DATA_DIR: folder(),
+    HIGHWATER_POLL_INTERVAL: '50ms',
+    HIGHWATER_FEEDS: 'ipos',
+    ...settings,
+  };
+  const config = loadConfig({ flags: {}, env, cwd: folder() });
+  const deps = { log: log.commitLog, registry: log.registry, logger, onPage: () => void pages++ };
+  running = runWorker(config, deps, false, stop.signal);
+  await until(() => pages > 3);
+}
+
+async function goesOn(): Promise<void> {
+  const { length } = api.requests('ipos').filter(({ status }) => status === 200);
+  await until(() => api.requests('ipos').filter(({ status }) => status === 200).length > length + 3);
+}
+
+const ways = {
+  file: () => ({ HIGHWATER_API_TOKEN_FILE: file() }),
+  command: () => ({ HIGHWATER_API_TOKEN_COMMAND: `cat ${file()}` }),
+};
+
+it.each(Object.entries(ways))('a token from a %s is read again when it is refused', async (_, settings) => {
+  await startReading(settings());
+  write(second);
+  accept(second);
+  await goesOn();
+  expect(logger.warnings).toStrictEqual([]);
+});
+
+it('a parked feed goes on once the file holds another token', async () => {
+  await startReading(ways.file());
+  accept(second);
+  await until(() => logger.warnings.some((line) => line.includes('401')));
+  write('no token');
+  write(second);
+  await goesOn();
+  expect(logger.warnings).toHaveLength(1);
+});
+
+it('a refusal says why the token could not be read again, and shows neither token nor command', async () => {
+  await startReading({
+    HIGHWATER_API_TOKEN_COMMAND: `cat ${file()}; echo ${first} >&2; test ! -e ${folder()}/no`,
+  });
+  writeFileSync(path.join(folder(), 'no'), '');
+  accept(second);
+  await until(() => logger.warnings.length > 0);
+  expect(logger.warnings[0]).toMatch(
+    /401 .*; it cannot be read again: the command ended with exit code 1 and said: \[redacted\]/,
+  );
+  expect(logger.warnings[0]).not.toMatch(/4711|cat/);
+});
