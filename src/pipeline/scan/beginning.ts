@@ -1,7 +1,7 @@
 import type { Feed } from '../../feeds/feed';
 import type { SourceOffset } from '../../state/source-offset';
 import type { ScanPage } from '../../types';
-import { pageReader } from './page-reader';
+import { PageReader } from './page-reader';
 import { type ScanDeps, type ScanStart, scan } from './scan';
 
 /** Whether the feed begins without a snapshot and has had no answer yet. */
@@ -27,7 +27,7 @@ export async function* scanFromNow(
   deps: ScanDeps,
   signal: AbortSignal,
 ): AsyncGenerator<ScanPage> {
-  const reader = pageReader(feed, deps.source, start.paging, signal);
+  const reader = new PageReader(feed, deps.source, start.paging, signal);
   const page = await reader.readFirst(beginsAt);
   let skew = Math.floor(page.observedAtMs / 1000) - page.serverSecond;
   if (Math.abs(skew) > MOST_SKEW_SECONDS) {

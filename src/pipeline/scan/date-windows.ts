@@ -3,7 +3,7 @@ import type { Feed } from '../../feeds/feed';
 import type { Source } from '../../source/source';
 import type { Paging } from '../../types';
 import type { FetchedPage } from './page-facts';
-import { pageReader } from './page-reader';
+import { PageReader } from './page-reader';
 import { MOST_WALKS, WindowReader } from './page-walk';
 import { pagingReach } from './paging';
 import type { ScanDeps } from './scan';
@@ -49,7 +49,7 @@ export async function* readDays(
     const last = Math.min(days.last, first + length - 1);
     const isOneDay = first === last;
     const dates = { from: dateOf(first), to: dateOf(last) };
-    const reader = pageReader(feed, ofDates(deps.source, dates), paging, signal);
+    const reader = new PageReader(feed, ofDates(deps.source, dates), paging, signal);
     const reach = pagingReach(feed);
     const mostRows = isOneDay ? reach : Math.min(reach, MOST_PAGES * feed.pageSize);
     const window = new WindowReader(feed, reader, { from: 0, second: null, reach: mostRows });
@@ -80,7 +80,7 @@ export async function* readDays(
 /** Learns the paging from the whole feed, because a window may be too small. */
 async function pagingOf(feed: Feed, known: Paging, source: Source, signal: AbortSignal): Promise<Paging> {
   if (known.unit !== null || feed.paging.style !== 'page') return known;
-  const reader = pageReader(feed, source, known, signal);
+  const reader = new PageReader(feed, source, known, signal);
   await reader.learnPaging();
   return reader.learned();
 }

@@ -1,11 +1,10 @@
 import { type ErrorCode, HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { rowKeys } from '../../feeds/row-keys';
+import { type RowKeys, rowKeys } from '../../feeds/row-keys';
 import type { PageRequest, Source } from '../../source/source';
 import type { Paging } from '../../types';
-import { continuedPages } from './continued-pages';
-import type { PageFacts } from './page-facts';
-import { type FetchedPage, fetchedPage } from './page-facts';
+import { ContinuedPages } from './continued-pages';
+import { type FetchedPage, fetchedPage, type PageFacts } from './page-facts';
 import {
   declaredPaging,
   inferPaging,
@@ -16,120 +15,103 @@ import {
   withPageSize,
 } from './paging';
 
+const LEARNING_TRIES = 3;
+/** A smaller cap may be a row that came between two requests: it holds for one scan only. */
+const LEAST_LASTING_CAP = 20;
+
 /** Reads the pages of one scan and keeps what it learns of the server's paging on the way. */
-export interface PageReader {
+export class PageReader {
   readonly kind: PagingKind;
-  paging(): Paging;
+  private readonly keys: RowKeys;
+  private readonly continued: ContinuedPages;
+  private known: Paging;
+  /** Above it, a body was too large. */
+  private mostRows = Number.POSITIVE_INFINITY;
+
+  constructor(
+    private readonly feed: Feed,
+    private readonly source: Source,
+    learned: Paging,
+    private readonly signal: AbortSignal,
+  ) {
+    this.kind = pagingKind(feed);
+    this.keys = rowKeys(feed);
+    this.known = declaredPaging(feed, learned);
+    this.continued = new ContinuedPages(feed.name, (from, continuation) => {
+      const first = { updatedSince: from, pageOffset: 0, pageSize: this.known.pageSize };
+      return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
+    });
+  }
+
+  paging(): Paging {
+    return this.known;
+  }
+
+  /** The paging to keep for later scans. */
+  learned(): Paging {
+    const { feed, known } = this;
+    const isLasting = known.unit !== null && known.pageSize >= LEAST_LASTING_CAP;
+    return isLasting || known.pageSize >= feed.pageSize ? known : withPageSize(known, feed.pageSize);
+  }
+
+  /**
+   * Positions are counted in pages of the requested size, so every walk begins again with another size. A size that was too large is
+   * not set again: pages only get smaller, so the new beginnings end.
+   */
+  setPaging(next: Paging): void {
+    const declared = declaredPaging(this.feed, next);
+    this.known = declared.pageSize > this.mostRows ? withPageSize(declared, this.mostRows) : declared;
+  }
+
   /**
    * Page n (from 0) of the rows with `updated >= from`. If its body is too large, fewer records are asked for from then on. That
    * moves every position, so the caller has to begin again.
    *
    * @param before rows that came on the pages before it
    */
-  read(from: number, n: number, before: number): Promise<FetchedPage | 'page-size-changed'>;
-  readFirst(from: number): Promise<FetchedPage>;
-  /**
-   * Positions are counted in pages of the requested size, so every walk begins again with another size. A size that was too large is
-   * not set again: pages only get smaller, so the new beginnings end.
-   */
-  setPaging(paging: Paging): void;
-  /** The paging to keep for later scans. */
-  learned(): Paging;
-  /** Learns from the first pages of the whole feed what the paging parameter counts, and whether they are in order. */
-  learnPaging(): Promise<void>;
-}
-
-const LEARNING_TRIES = 3;
-/** A smaller cap may be a row that came between two requests: it holds for one scan only. */
-const LEAST_LASTING_CAP = 20;
-
-export function pageReader(feed: Feed, source: Source, learned: Paging, signal: AbortSignal): PageReader {
-  const keys = rowKeys(feed);
-  const kind = pagingKind(feed);
-  let paging = declaredPaging(feed, learned);
-  /** Whether it has to be learned what the paging parameter counts. */
-  const isLearned = feed.paging.style === 'page';
-  const mayShrink = feed.parameters.pageSize !== null && kind !== 'single';
-  /** Above it, a body was too large. */
-  let mostRows = Number.POSITIVE_INFINITY;
-
-  function setPaging(next: Paging): void {
-    const declared = declaredPaging(feed, next);
-    paging = declared.pageSize > mostRows ? withPageSize(declared, mostRows) : declared;
-  }
-
-  async function fetch(request: PageRequest): Promise<FetchedPage> {
-    const ask = () =>
-      source.fetchPage(feed, request, signal).catch((error) => throwAnswer(error, feed, request));
-    return fetchedPage(await ask(), keys, async () => (await ask()).rows);
-  }
-
-  /** Null when the body was too large: from now on fewer records are asked for. */
-  async function fetchOrShrink(request: PageRequest): Promise<FetchedPage | null> {
-    try {
-      return await fetch(request);
-    } catch (error) {
-      const tooLarge = error instanceof HighwaterError && error.code === 'SOURCE_BODY_TOO_LARGE';
-      if (!tooLarge || !mayShrink || paging.pageSize === 1) throw error;
-      mostRows = Math.floor(paging.pageSize / 2);
-      setPaging(paging);
-      return null;
-    }
-  }
-
-  function fetchNumbered(from: number, offset: number): Promise<FetchedPage | null> {
-    return fetchOrShrink({ updatedSince: from, pageOffset: offset, pageSize: paging.pageSize });
-  }
-
-  const continued = continuedPages(feed.name, (from, continuation) => {
-    const first = { updatedSince: from, pageOffset: 0, pageSize: paging.pageSize };
-    return fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
-  });
-
-  function pageAt(from: number, n: number, before: number): Promise<FetchedPage | null> {
-    return kind === 'numbered' ? fetchNumbered(from, pageOffset(paging, n, before)) : continued.read(from, n);
-  }
-
-  async function read(from: number, n: number, before: number): Promise<FetchedPage | 'page-size-changed'> {
-    const page = await pageAt(from, n, before);
+  async read(from: number, n: number, before: number): Promise<FetchedPage | 'page-size-changed'> {
+    const page = await this.pageAt(from, n, before);
     if (page === null) return 'page-size-changed';
-    paging = { ...paging, longestPage: Math.max(paging.longestPage ?? 0, page.facts.length) };
+    this.known = { ...this.known, longestPage: Math.max(this.known.longestPage ?? 0, page.facts.length) };
     return page;
   }
 
-  async function readFirst(from: number): Promise<FetchedPage> {
+  async readFirst(from: number): Promise<FetchedPage> {
     for (;;) {
-      const page = await read(from, 0, 0);
+      const page = await this.read(from, 0, 0);
       if (page !== 'page-size-changed') return page;
     }
   }
 
-  /** The first pages of the whole feed. If the paging is to be learned, the values 0, 1 and 2 are sent literally. */
-  async function probe(): Promise<readonly PageFacts[] | null> {
-    const pages: PageFacts[] = [];
-    let before = 0;
-    for (const n of [0, 1, 2]) {
-      const page = await (isLearned ? fetchNumbered(0, n) : pageAt(0, n, before));
-      if (page === null) return null;
-      pages.push(page.facts);
-      before += page.facts.length;
-    }
-    return pages;
+  /** Learns from the first pages of the whole feed what the paging parameter counts, and whether they are in order. */
+  async learnPaging(): Promise<void> {
+    if (!this.isLearned && (this.kind === 'single' || !this.known.ordered)) return;
+    // A cap that was met at one short second holds too few rows to tell anything by.
+    const { pageSize, longestPage } = this.known;
+    this.setPaging(withPageSize(this.known, this.feed.pageSize));
+    await this.learn();
+    // If even fewer records than before fit, that size stays.
+    if (this.known.pageSize >= pageSize) this.known = { ...this.known, pageSize, longestPage };
   }
 
-  async function learn(): Promise<void> {
+  /** Whether it has to be learned what the paging parameter counts. */
+  private get isLearned(): boolean {
+    return this.feed.paging.style === 'page';
+  }
+
+  private async learn(): Promise<void> {
     let isDoubted = false;
     for (let attempt = 0; attempt < LEARNING_TRIES; ) {
-      const pages = await probe();
+      const pages = await this.probe();
       if (pages === null) continue;
       attempt++;
       const [zero, one, two] = pages as [PageFacts, PageFacts, PageFacts];
       if (zero.length === 0) return;
-      const inferred = isLearned ? inferPaging(zero, one, two) : {};
-      setPaging({ ...paging, ...inferred });
+      const inferred = this.isLearned ? inferPaging(zero, one, two) : {};
+      this.setPaging({ ...this.known, ...inferred });
       // One answer in another order is not believed.
       const isInOrder = showOrder(pages);
-      if (!isInOrder && isDoubted) setPaging({ ...paging, ordered: false });
+      if (!isInOrder && isDoubted) this.setPaging({ ...this.known, ordered: false });
       else if (!isInOrder) {
         isDoubted = true;
         continue;
@@ -138,26 +120,44 @@ export function pageReader(feed: Feed, source: Source, learned: Paging, signal: 
     }
   }
 
-  return {
-    kind,
-    paging: () => paging,
-    read,
-    readFirst,
-    setPaging,
-    learned() {
-      const isLasting = paging.unit !== null && paging.pageSize >= LEAST_LASTING_CAP;
-      return isLasting || paging.pageSize >= feed.pageSize ? paging : withPageSize(paging, feed.pageSize);
-    },
-    async learnPaging() {
-      if (!isLearned && (kind === 'single' || !paging.ordered)) return;
-      // A cap that was met at one short second holds too few rows to tell anything by.
-      const { pageSize, longestPage } = paging;
-      setPaging(withPageSize(paging, feed.pageSize));
-      await learn();
-      // If even fewer records than before fit, that size stays.
-      if (paging.pageSize >= pageSize) paging = { ...paging, pageSize, longestPage };
-    },
-  };
+  /** The first pages of the whole feed. If the paging is to be learned, the values 0, 1 and 2 are sent literally. */
+  private async probe(): Promise<readonly PageFacts[] | null> {
+    const pages: PageFacts[] = [];
+    let before = 0;
+    for (const n of [0, 1, 2]) {
+      const page = await (this.isLearned ? this.fetchNumbered(0, n) : this.pageAt(0, n, before));
+      if (page === null) return null;
+      pages.push(page.facts);
+      before += page.facts.length;
+    }
+    return pages;
+  }
+
+  private pageAt(from: number, n: number, before: number): Promise<FetchedPage | null> {
+    if (this.kind !== 'numbered') return this.continued.read(from, n);
+    return this.fetchNumbered(from, pageOffset(this.known, n, before));
+  }
+
+  private fetchNumbered(from: number, offset: number): Promise<FetchedPage | null> {
+    return this.fetchOrShrink({ updatedSince: from, pageOffset: offset, pageSize: this.known.pageSize });
+  }
+
+  /** Null when the body was too large: from now on fewer records are asked for. */
+  private async fetchOrShrink(request: PageRequest): Promise<FetchedPage | null> {
+    const { feed, source, signal } = this;
+    const ask = () =>
+      source.fetchPage(feed, request, signal).catch((error) => throwAnswer(error, feed, request));
+    try {
+      return fetchedPage(await ask(), this.keys, async () => (await ask()).rows);
+    } catch (error) {
+      const tooLarge = error instanceof HighwaterError && error.code === 'SOURCE_BODY_TOO_LARGE';
+      const mayShrink = feed.parameters.pageSize !== null && this.kind !== 'single';
+      if (!tooLarge || !mayShrink || this.known.pageSize === 1) throw error;
+      this.mostRows = Math.floor(this.known.pageSize / 2);
+      this.setPaging(this.known);
+      return null;
+    }
+  }
 }
 
 /** If a place that an earlier answer named is refused, the place is at fault, not the endpoint. */

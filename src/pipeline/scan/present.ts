@@ -7,13 +7,6 @@ export interface Present {
   readonly now: number;
 }
 
-export interface Clocks {
-  /** Call it for each first page from an anchor. @param isShort it has fewer rows than others */
-  presentAt(page: FetchedPage, isShort: boolean): Present;
-  /** Call it for all other pages: if replicas differ, rows may be seen to move only there. */
-  saw(page: FetchedPage): void;
-}
-
 /** Clocks that differ by more are not both right. */
 const ODD_SECONDS = 60;
 
@@ -33,62 +26,70 @@ const MOVING_PAGES = 5;
  *   of both clocks, if pages are short (a short page holds everything from its second on), or if pages hold only rows that moved.
  *   Otherwise a scan would follow rows dated behind both clocks for as long as they are behind.
  */
-export function followClocks(snapshot: boolean, overlapSeconds: number): Clocks {
-  let elapsedMs = 0;
-  let lastAtMs: number | null = null;
-  const pins: Record<'server' | 'own', { second: number; readonly atMs: number } | null> = {
+export class Clocks {
+  private elapsedMs = 0;
+  private lastAtMs: number | null = null;
+  private readonly pins: Record<'server' | 'own', { second: number; readonly atMs: number } | null> = {
     server: null,
     own: null,
   };
-
   /** The second at which each of the latest rows was seen last. */
-  const seen = new Map<string, number>();
-  let movingPages = 0;
+  private readonly seen = new Map<string, number>();
+  private movingPages = 0;
   /** The last second of the first page on which rows had moved. */
-  let edge = Number.POSITIVE_INFINITY;
+  private edge = Number.POSITIVE_INFINITY;
   /** The greatest last second of such pages. */
-  let latest = Number.NEGATIVE_INFINITY;
+  private latest = Number.NEGATIVE_INFINITY;
 
-  /** @returns whether rows of the page may be taken for moving rows */
-  function watchMoves({ facts, serverSecond, ownSecond }: FetchedPage, isShort: boolean): boolean {
-    const [last, present] = [facts.last ?? 0, Math.max(serverSecond, ownSecond)];
-    const { moved, nothingElse } = movesOn(facts, isShort ? -1 : present, seen);
-    if (moved || nothingElse) {
-      movingPages++;
-      edge = Math.min(edge, last);
-      latest = Math.max(latest, last);
-    }
-    // The position of a page without time stamps is unknown.
-    return isShort || nothingElse || last > present || facts.last === null;
-  }
+  constructor(
+    private readonly snapshot: boolean,
+    private readonly overlapSeconds: number,
+  ) {}
 
-  function presentAt(page: FetchedPage, isShort: boolean): Present {
+  /** Call it for each first page from an anchor. @param isShort it has fewer rows than others */
+  presentAt(page: FetchedPage, isShort: boolean): Present {
     const { facts, observedAtMs, serverSecond, ownSecond } = page;
+    const { pins } = this;
     // The own clock may step meanwhile.
-    if (lastAtMs !== null) elapsedMs += Math.max(0, observedAtMs - lastAtMs);
-    lastAtMs = observedAtMs;
+    if (this.lastAtMs !== null) this.elapsedMs += Math.max(0, observedAtMs - this.lastAtMs);
+    this.lastAtMs = observedAtMs;
     const last = facts.last ?? 0;
     for (const [clock, second] of [
       ['server', serverSecond],
       ['own', ownSecond],
     ] as const) {
-      if (!snapshot || last >= second - overlapSeconds) pins[clock] ??= { second, atMs: elapsedMs };
+      if (!this.snapshot || last >= second - this.overlapSeconds)
+        pins[clock] ??= { second, atMs: this.elapsedMs };
     }
     const { server, own } = pins;
     if (server !== null) {
-      const then = Math.min(serverSecond, ownSecond) - Math.ceil((elapsedMs - server.atMs) / 1000);
+      const then = Math.min(serverSecond, ownSecond) - Math.ceil((this.elapsedMs - server.atMs) / 1000);
       server.second = Math.max(server.second, then);
     }
     const present = Math.max(serverSecond, ownSecond);
-    if (watchMoves(page, isShort) && movingPages >= MOVING_PAGES)
-      return { pin: Math.min(present, edge), now: Math.max(last, latest) };
+    if (this.saw(page, isShort) && this.movingPages >= MOVING_PAGES)
+      return { pin: Math.min(present, this.edge), now: Math.max(last, this.latest) };
     const isOdd = Math.abs(serverSecond - ownSecond) > ODD_SECONDS;
     if (isOdd && own !== null && last > own.second && last <= ownSecond)
       return { pin: own.second, now: ownSecond };
     return { pin: server?.second ?? Number.POSITIVE_INFINITY, now: serverSecond };
   }
 
-  return { presentAt, saw: (page) => void watchMoves(page, false) };
+  /**
+   * Call it for all other pages: if replicas differ, rows may be seen to move only there.
+   * @returns whether rows of the page may be taken for moving rows
+   */
+  saw({ facts, serverSecond, ownSecond }: FetchedPage, isShort = false): boolean {
+    const [last, present] = [facts.last ?? 0, Math.max(serverSecond, ownSecond)];
+    const { moved, nothingElse } = movesOn(facts, isShort ? -1 : present, this.seen);
+    if (moved || nothingElse) {
+      this.movingPages++;
+      this.edge = Math.min(this.edge, last);
+      this.latest = Math.max(this.latest, last);
+    }
+    // The position of a page without time stamps is unknown.
+    return isShort || nothingElse || last > present || facts.last === null;
+  }
 }
 
 /** Rows that are remembered at once. */

@@ -5,10 +5,10 @@ import type { Paging, ScanPage } from '../../types';
 import { mayBeCut } from './first-page';
 import { type KeysetCursor, nextStep } from './keyset-cursor';
 import { bringsNothingNew, type FetchedPage, type PageFacts } from './page-facts';
-import { type PageReader, pageReader } from './page-reader';
+import { PageReader } from './page-reader';
 import { MOST_RESTARTS, WindowReader } from './page-walk';
 import { pagingReach, withPageSize } from './paging';
-import { type Clocks, followClocks } from './present';
+import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
 
@@ -49,7 +49,7 @@ export async function* scan(
     start.wide && start.paging.pageSize < feed.pageSize
       ? withPageSize(start.paging, feed.pageSize)
       : start.paging;
-  const reader = pageReader(feed, deps.source, paging, signal);
+  const reader = new PageReader(feed, deps.source, paging, signal);
   // Only a scan of the whole feed can learn the paging, because its rows have different seconds.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   if (isWhole && (reader.paging().unit === null || feed.paging.style !== 'page')) await reader.learnPaging();
@@ -106,7 +106,7 @@ class OrderedScan {
   ) {
     const expectsRows = start.highWaterMark > 0 || start.snapshot;
     this.cursor = { anchor: from, expectsRows, leaps: 0 };
-    this.clocks = followClocks(start.snapshot, position.feed.overlapSeconds);
+    this.clocks = new Clocks(start.snapshot, position.feed.overlapSeconds);
     this.mayRewind = start.mayRewind;
   }
 

@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../../src/errors';
 import { behindFirstPage } from '../../../src/pipeline/scan/first-page';
-import { pageReader } from '../../../src/pipeline/scan/page-reader';
+import { PageReader } from '../../../src/pipeline/scan/page-reader';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import type { ClosableSource } from '../../../src/source/client';
@@ -22,7 +22,7 @@ const byIndex = { ...unknownPaging(1000), unit: 'page' } as const;
 async function lookBehind() {
   source = testSource(api);
   const feed = testFeed('ipos');
-  const reader = pageReader(feed, source, byIndex, new AbortController().signal);
+  const reader = new PageReader(feed, source, byIndex, new AbortController().signal);
   const page = await reader.read(0, 0, 0);
   if (page === 'page-size-changed') throw new Error('the first page is small enough');
   return { end: await behindFirstPage(feed, reader, 0, page), learned: reader.learned() };
@@ -62,7 +62,7 @@ describe('behind a first page', () => {
       show(pageOffset, pageSize, request - before),
     );
     const feed = { ...testFeed('ipos'), pageSize: 30 };
-    const reader = pageReader(feed, source, paging, new AbortController().signal);
+    const reader = new PageReader(feed, source, paging, new AbortController().signal);
     const first = await reader.readFirst(0);
     before = source.asked.length;
     const end = await behindFirstPage(feed, reader, 0, first);

@@ -1,5 +1,5 @@
 import { HighwaterError } from '../../../src/errors';
-import { pageReader } from '../../../src/pipeline/scan/page-reader';
+import { PageReader } from '../../../src/pipeline/scan/page-reader';
 import { PageWalk, type WalkEnd, type Window } from '../../../src/pipeline/scan/page-walk';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
 import { createRandom } from '../../../src/simulator/random';
@@ -20,7 +20,7 @@ async function walk(
     show(pageOffset, request).map(([id, updated]) => ({ id, updated })),
   );
   const feed = testFeed('ipos');
-  const reader = pageReader(feed, source, unknownPaging(2), new AbortController().signal);
+  const reader = new PageReader(feed, source, unknownPaging(2), new AbortController().signal);
   const walked = new PageWalk(feed, reader, { from: 100, second: null, reach: 1000, ...window });
   const steps = walked.pages();
   for (let pages = 0; ; pages++) {

@@ -2,7 +2,7 @@ import { usualShape } from '../../../src/feeds/definition';
 import { rowKeys } from '../../../src/feeds/row-keys';
 import type { FetchedPage } from '../../../src/pipeline/scan/page-facts';
 import { pageFacts as factsOf } from '../../../src/pipeline/scan/page-facts';
-import { type Clocks, followClocks } from '../../../src/pipeline/scan/present';
+import { Clocks } from '../../../src/pipeline/scan/present';
 
 const pageFacts = (rows: readonly unknown[]) => factsOf(rows, rowKeys(usualShape));
 
@@ -32,13 +32,13 @@ function answer({ rows = [['x', 500]], server = 1000, own = server, atMs = 0 }: 
 
 describe('the end of a poll', () => {
   it('is the present of its first answer', () => {
-    const { presentAt } = followClocks(false, 10);
+    const { presentAt } = new Clocks(false, 10);
     expect(presentAt(answer({}), false)).toEqual({ pin: 1000, now: 1000 });
     expect(presentAt(answer({ server: 1010, atMs: 10_000 }), false)).toEqual({ pin: 1000, now: 1010 });
   });
 
   it('moves up when a later answer tells that the first one was behind, and never back', () => {
-    const { presentAt } = followClocks(false, 10);
+    const { presentAt } = new Clocks(false, 10);
     presentAt(answer({ server: 900, own: 950 }), false);
     expect(presentAt(answer({ server: 1005, atMs: 4_200 }), false)).toEqual({ pin: 1000, now: 1005 });
     expect(presentAt(answer({ server: 1006, own: 1100, atMs: 4_200 }), false).pin).toBe(1001);
@@ -46,7 +46,7 @@ describe('the end of a poll', () => {
   });
 
   it('is not moved by an own clock that steps back', () => {
-    const { presentAt } = followClocks(false, 10);
+    const { presentAt } = new Clocks(false, 10);
     presentAt(answer({ atMs: 50_000 }), false);
     presentAt(answer({ atMs: 20_000 }), false);
     expect(presentAt(answer({ server: 1010, atMs: 30_000 }), false).pin).toBe(1000);
@@ -56,7 +56,7 @@ describe('the end of a poll', () => {
 
 describe('the end of a snapshot', () => {
   it('is the present of the first answer that comes close to it', () => {
-    const { presentAt } = followClocks(true, 10);
+    const { presentAt } = new Clocks(true, 10);
     expect(presentAt(answer({ rows: [['a', 989]] }), false)).toEqual({ pin: Infinity, now: 1000 });
     expect(presentAt(answer({ rows: [['a', null]] }), false)).toEqual({ pin: Infinity, now: 1000 });
     expect(presentAt(answer({ rows: [['a', 995]], server: 1005, atMs: 5_000 }), false).pin).toBe(1005);
@@ -69,7 +69,7 @@ describe('the end of a snapshot', () => {
 describe('where the clocks are far apart', () => {
   /** Of a page that ends at `last`, after a first answer when the own clock said 1000. */
   const present = (last: number, server: number) => {
-    const { presentAt } = followClocks(false, 10);
+    const { presentAt } = new Clocks(false, 10);
     presentAt(answer({ server, own: 1000 }), false);
     return presentAt(answer({ rows: [['a', last]], server: server + 10, own: 1010, atMs: 10_000 }), false);
   };
@@ -87,7 +87,7 @@ describe('where the clocks are far apart', () => {
   });
 
   it('and not before a snapshot has come close to its own end', () => {
-    const { presentAt } = followClocks(true, 10);
+    const { presentAt } = new Clocks(true, 10);
     expect(presentAt(answer({ rows: [['a', 980]], server: 900, own: 1000 }), false)).toEqual({
       ...{ pin: 900, now: 900 },
     });
@@ -102,7 +102,7 @@ describe('rows that are seen to move on', () => {
   const usual = { pin: 1000, now: 1000 };
 
   it('on five pages tell the present by which they are dated', () => {
-    const clocks = followClocks(false, 10);
+    const clocks = new Clocks(false, 10);
     const presents = follow(clocks, [100, 110, 120, 130, 140, 150, 160], false);
     expect(presents.slice(0, 5)).toEqual([usual, usual, usual, usual, usual]);
     expect(presents.slice(5)).toEqual([
@@ -116,28 +116,28 @@ describe('rows that are seen to move on', () => {
   });
 
   it('on pages behind the first ones count, too', () => {
-    const clocks = followClocks(false, 10);
+    const clocks = new Clocks(false, 10);
     for (const second of [100, 110, 120, 130, 140, 150]) clocks.saw(answer({ rows: [['a', second]] }));
     expect(clocks.presentAt(answer({ rows: [['a', 155]] }), false)).toEqual({ pin: 110, now: 155 });
   });
 
   it('do not count beside one that rests in the past, unless the page is short', () => {
     const seconds = [100, 110, 120, 130, 140, 150];
-    expect(follow(followClocks(false, 10), seconds, false, ['rests', 90]).at(-1)).toEqual(usual);
-    expect(follow(followClocks(false, 10), seconds, true, ['rests', 90]).at(-1)).toEqual({
+    expect(follow(new Clocks(false, 10), seconds, false, ['rests', 90]).at(-1)).toEqual(usual);
+    expect(follow(new Clocks(false, 10), seconds, true, ['rests', 90]).at(-1)).toEqual({
       ...{ pin: 110, now: 150 },
     });
-    expect(follow(followClocks(false, 10), seconds, false, ['undated', null]).at(-1)).toEqual({
+    expect(follow(new Clocks(false, 10), seconds, false, ['undated', null]).at(-1)).toEqual({
       ...{ pin: 110, now: 150 },
     });
   });
 
   it('count beside one that rests when they are dated ahead of the present', () => {
     const ahead = [1000, 1001, 1002, 1003, 1004, 1005];
-    expect(follow(followClocks(false, 10), ahead, false, ['rests', 90]).at(-1)).toEqual({
+    expect(follow(new Clocks(false, 10), ahead, false, ['rests', 90]).at(-1)).toEqual({
       ...{ pin: 1000, now: 1005 },
     });
-    const one = followClocks(false, 10);
+    const one = new Clocks(false, 10);
     expect(follow(one, [999, 1000, 1001, 1002, 1003, 1004], false, ['rests', 90]).at(-1)).toEqual(usual);
     const later = {
       rows: [
@@ -152,12 +152,12 @@ describe('rows that are seen to move on', () => {
 
   it('are those that have a later second than before, not the same or an earlier one', () => {
     const back = [100, 90, 80, 70, 60, 50, 40];
-    expect(follow(followClocks(false, 10), back, true).at(-1)).toEqual(usual);
-    expect(follow(followClocks(false, 10), [100, 100, 100, 100, 100, 100], true).at(-1)).toEqual(usual);
+    expect(follow(new Clocks(false, 10), back, true).at(-1)).toEqual(usual);
+    expect(follow(new Clocks(false, 10), [100, 100, 100, 100, 100, 100], true).at(-1)).toEqual(usual);
   });
 
   it('without an id count as one', () => {
-    const clocks = followClocks(false, 10);
+    const clocks = new Clocks(false, 10);
     const presents = [100, 110, 120, 130, 140, 150].map((second) =>
       clocks.presentAt(answer({ rows: [[null, second]] }), false),
     );
@@ -166,7 +166,7 @@ describe('rows that are seen to move on', () => {
 
   it('are remembered up to ten thousand', () => {
     const followMany = (count: number) => {
-      const { presentAt } = followClocks(false, 10);
+      const { presentAt } = new Clocks(false, 10);
       let present = usual;
       for (const second of [100, 110, 120, 130, 140, 150])
         present = presentAt(

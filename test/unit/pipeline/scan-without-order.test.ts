@@ -1,5 +1,5 @@
 import type { HighwaterError } from '../../../src/errors';
-import { pageReader } from '../../../src/pipeline/scan/page-reader';
+import { PageReader } from '../../../src/pipeline/scan/page-reader';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
 import { ScanPosition } from '../../../src/pipeline/scan/scan-position';
 import { scanWithoutOrder } from '../../../src/pipeline/scan/scan-without-order';
@@ -21,7 +21,7 @@ async function scan(
   const feed = { ...testFeed('ipos'), pageSize: 30, pagingLimit: 100, wideOverlapSeconds: 600 };
   const source = pagedSource(show, present * 1000);
   const known = { ...unknownPaging(30), unit: 'page', ordered: false } as const;
-  const reader = pageReader(feed, source, known, new AbortController().signal);
+  const reader = new PageReader(feed, source, known, new AbortController().signal);
   const logger = quietLogger();
   const position = new ScanPosition(feed, reader, logger, true, highWaterMark, from);
   const pages: ScanPage[] = [];

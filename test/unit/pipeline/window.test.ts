@@ -1,5 +1,5 @@
 import { HighwaterError } from '../../../src/errors';
-import { pageReader } from '../../../src/pipeline/scan/page-reader';
+import { PageReader } from '../../../src/pipeline/scan/page-reader';
 import { WindowReader } from '../../../src/pipeline/scan/page-walk';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
 import { testFeed } from '../../support/feeds';
@@ -13,7 +13,7 @@ async function read(show: (offset: number, size: number, request: number) => rea
   const source = pagedSource(({ pageOffset, pageSize }, request) => show(pageOffset, pageSize, request));
   const feed = { ...testFeed('ipos'), pageSize: 30 };
   const known = { ...unknownPaging(30), unit: 'page' } as const;
-  const reader = pageReader(feed, source, known, new AbortController().signal);
+  const reader = new PageReader(feed, source, known, new AbortController().signal);
   const window = new WindowReader(feed, reader, { from: 100, second: null, reach: 1000 });
   const shown: (readonly unknown[])[] = [];
   for await (const { rows } of window.pages()) shown.push(rows);
