@@ -15,14 +15,7 @@ import { ownLink } from './next-page';
 import { endpointUrl, pageUrl } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
 import { interpretResponse } from './response-policy';
-import {
-  createPageDeadline,
-  type PageDeadline,
-  type RetryLimits,
-  type RetryOptions,
-  serverDateMs,
-  withRetry,
-} from './retry';
+import { PageDeadline, type RetryLimits, type RetryOptions, serverDateMs, withRetry } from './retry';
 import type { PageRequest, Source, SourceEvent, SourceFailure, SourcePage } from './source';
 
 export interface SourceLimits extends HttpLimits {
@@ -68,7 +61,7 @@ export function createSource(options: SourceOptions): ClosableSource {
   return {
     async fetchPage(feed, page, signal) {
       const joint = joinSignals([signal, closing.signal]);
-      const deadline = createPageDeadline(limits.retry.totalMs);
+      const deadline = new PageDeadline(limits.retry.totalMs);
       const retryOptions: RetryOptions = {
         limits: limits.retry,
         random: options.random ?? Math.random,
@@ -81,7 +74,7 @@ export function createSource(options: SourceOptions): ClosableSource {
       const turn: RequestBudgetUse = {
         priority: options.priority ?? 'live',
         signal: joint.signal,
-        maxHoldMs: deadline.remainingMs,
+        maxHoldMs: () => deadline.remainingMs(),
       };
       let last: SourceFailure | null = null;
       const ask = async () => {

@@ -25,19 +25,18 @@ export interface RetryOptions {
 }
 
 /** Time left for a page. It starts with the first request, not while that request waits for its turn. */
-export interface PageDeadline {
-  start(): void;
-  remainingMs(): number;
-}
+export class PageDeadline {
+  private end: number | null = null;
 
-export function createPageDeadline(totalMs: number): PageDeadline {
-  let end: number | null = null;
-  return {
-    start() {
-      end ??= performance.now() + totalMs;
-    },
-    remainingMs: () => (end === null ? totalMs : Math.max(end - performance.now(), 0)),
-  };
+  constructor(private readonly totalMs: number) {}
+
+  start(): void {
+    this.end ??= performance.now() + this.totalMs;
+  }
+
+  remainingMs(): number {
+    return this.end === null ? this.totalMs : Math.max(this.end - performance.now(), 0);
+  }
 }
 
 /**
@@ -47,7 +46,7 @@ export function createPageDeadline(totalMs: number): PageDeadline {
  */
 export async function withRetry<T extends { readonly kind: string }>(
   attempt: () => Promise<T | SourceFailure>,
-  deadline: PageDeadline,
+  deadline: Pick<PageDeadline, 'remainingMs'>,
   options: RetryOptions,
 ): Promise<T | SourceFailure> {
   const { limits, random, signal, onRetry } = options;

@@ -1,12 +1,12 @@
 import { hasTombstones, type PublishedTopic } from '../../src/avro/published-topics';
 import { fullName, type RecordSchema, readSchema } from '../../src/avro/schemas';
-import { createInterfaces } from '../../src/avro/typescript/interfaces';
+import { Interfaces } from '../../src/avro/typescript/interfaces';
 import { publishedTopics } from './catalogue';
 import { closedTexts } from './closed-texts';
 
 /** `src/consumer/schemas.ts`, not formatted yet. */
 export function consumerTypes(topics: readonly PublishedTopic[] = publishedTopics()): string {
-  const interfaces = createInterfaces({ closedTexts });
+  const interfaces = new Interfaces({ closedTexts });
   for (const { feed, record } of topics) {
     const name = interfaces.add(record, feed.name);
     if (name !== record.name) throw new Error(`two records are named ${record.name}, and differ`);

@@ -5,79 +5,66 @@ import { type Conflict, type Registration, registerByLibrary } from './confluent
 import type { RegistryReply, RegistryRequest } from './confluent-registry-http';
 import type { AvroSchema } from './registry';
 
-/** What highwater uses of the API that Confluent's registry has and others offer too. */
-export interface ConfluentRegistryApi {
-  /** The version that exactly this schema is, by the server's own comparison; null when there is none. */
-  lookUp(
-    subject: string,
-    schema: AvroSchema,
-  ): Promise<{ readonly id: number; readonly version: number } | null>;
-  /** All versions of a subject, ascending; none when there is no such subject. */
-  versions(subject: string): Promise<RegisteredVersion[]>;
-  /** A conflict is an incompatible schema, and with some servers also another registration at the same time. */
-  register(registration: Registration): Promise<{ readonly id: number } | Conflict>;
-  schemaById(id: number): Promise<AvroSchema | null>;
-  /** Compatibility that new versions of the subject are held to, its own or the server's default. */
-  level(subject: string): Promise<string>;
-  /** False with servers that set it for existing subjects only. */
-  setLevel(subject: string, level: string): Promise<boolean>;
-}
+/** The calls of Confluent's registry API that highwater uses. Other registries offer them too. */
+export class ConfluentRegistryApi {
+  /** @param send a call as `registryHttp` makes it */
+  constructor(readonly send: (request: RegistryRequest) => Promise<RegistryReply>) {}
 
-/** @param send a call as `registryHttp` makes it */
-export function confluentRegistryApi(
-  send: (request: RegistryRequest) => Promise<RegistryReply>,
-): ConfluentRegistryApi {
-  /** Null when absent. */
-  async function ask<S extends z.ZodType>(
-    expected: S,
-    request: RegistryRequest,
-  ): Promise<z.output<S> | null> {
-    const reply = await send(request);
-    return reply.kind === 'absent' ? null : checked(expected, reply);
+  /** The version that equals the schema, by the server's own comparison; null if there is none. */
+  lookUp(subject: string, schema: AvroSchema) {
+    const body = JSON.stringify({ schema: JSON.stringify(schema) });
+    return this.ask(answers.found, { method: 'POST', path: pathOf(subject), body });
   }
 
-  const of = (subject: string) => `/subjects/${encodeURIComponent(subject)}`;
+  /** All versions of a subject, ascending; none if there is no such subject. */
+  async versions(subject: string): Promise<RegisteredVersion[]> {
+    const all = await this.ask(answers.numbers, { method: 'GET', path: `${pathOf(subject)}/versions` });
+    const found: RegisteredVersion[] = [];
+    for (const number of (all ?? []).sort((a, b) => a - b)) {
+      const path = `${pathOf(subject)}/versions/${number}`;
+      const one = await this.ask(answers.version, { method: 'GET', path });
+      // Absent: deleted since.
+      if (one !== null) found.push({ id: one.id, version: one.version, schema: one.schema });
+    }
+    return found;
+  }
 
-  async function level(subject: string): Promise<string> {
+  /** A conflict is an incompatible schema, and with some servers also another registration at the same time. */
+  register(registration: Registration): Promise<{ readonly id: number } | Conflict> {
+    return registerByLibrary(registration, this);
+  }
+
+  async schemaById(id: number): Promise<AvroSchema | null> {
+    const found = await this.ask(answers.stored, { method: 'GET', path: `/schemas/ids/${id}` });
+    return found?.schema ?? null;
+  }
+
+  /** The compatibility that the subject demands of new versions: its own level or the server's default. */
+  async level(subject: string): Promise<string> {
     const own = `/config/${encodeURIComponent(subject)}?defaultToGlobal=true`;
     const found =
-      (await ask(answers.level, { method: 'GET', path: own })) ??
-      (await ask(answers.level, { method: 'GET', path: '/config' }));
+      (await this.ask(answers.level, { method: 'GET', path: own })) ??
+      (await this.ask(answers.level, { method: 'GET', path: '/config' }));
     return found?.compatibilityLevel.toUpperCase() ?? 'NONE';
   }
 
-  async function setLevel(subject: string, wanted: string): Promise<boolean> {
+  /** False with servers that set it for existing subjects only. */
+  async setLevel(subject: string, wanted: string): Promise<boolean> {
     const path = `/config/${encodeURIComponent(subject)}`;
-    const reply = await send({ method: 'PUT', path, body: JSON.stringify({ compatibility: wanted }) });
+    const reply = await this.send({ method: 'PUT', path, body: JSON.stringify({ compatibility: wanted }) });
     if (reply.kind === 'absent') return false;
-    // Apicurio says so when somebody else sets it at the same time.
-    if (reply.kind === 'conflict' && (await level(subject)) !== wanted) throw refused(reply);
+    // Apicurio answers 409 if somebody else sets it at the same time.
+    if (reply.kind === 'conflict' && (await this.level(subject)) !== wanted) throw refused(reply);
     return true;
   }
 
-  return {
-    level,
-    setLevel,
-    lookUp: (subject, schema) =>
-      ask(answers.found, {
-        method: 'POST',
-        path: of(subject),
-        body: JSON.stringify({ schema: JSON.stringify(schema) }),
-      }),
-    async versions(subject) {
-      const all = await ask(answers.numbers, { method: 'GET', path: `${of(subject)}/versions` });
-      const found: RegisteredVersion[] = [];
-      for (const number of (all ?? []).sort((a, b) => a - b)) {
-        const one = await ask(answers.version, { method: 'GET', path: `${of(subject)}/versions/${number}` });
-        // Absent: deleted since.
-        if (one !== null) found.push({ id: one.id, version: one.version, schema: one.schema });
-      }
-      return found;
-    },
-    register: (registration) => registerByLibrary(registration, { send, level, setLevel }),
-    async schemaById(id) {
-      const found = await ask(answers.stored, { method: 'GET', path: `/schemas/ids/${id}` });
-      return found?.schema ?? null;
-    },
-  };
+  /** Null when absent. */
+  private async ask<S extends z.ZodType>(expected: S, request: RegistryRequest): Promise<z.output<S> | null> {
+    const reply = await this.send(request);
+    return reply.kind === 'absent' ? null : checked(expected, reply);
+  }
+}
+
+function pathOf(subject: string): string {
+  return `/subjects/${encodeURIComponent(subject)}`;
 }

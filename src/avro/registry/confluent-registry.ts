@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
 import { incompatible, schemaStanding } from './compatibility';
-import { confluentRegistryApi } from './confluent-registry-api';
+import { ConfluentRegistryApi } from './confluent-registry-api';
 import { registryHttp } from './confluent-registry-http';
 import {
   type AvroSchema,
@@ -45,7 +45,7 @@ export function confluentRegistry(
   { logger, signal, weakerLevel = 'warn', timeoutMs = 10_000 }: ConfluentRegistryOptions,
 ): SchemaRegistry {
   const { url, auth, registration } = config;
-  const api = confluentRegistryApi(registryHttp({ url, auth, timeoutMs, signal }));
+  const api = new ConfluentRegistryApi(registryHttp({ url, auth, timeoutMs, signal }));
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();

@@ -16,18 +16,6 @@ const primitives: Readonly<Record<string, string>> = {
   string: 'string',
 };
 
-/** TypeScript of Avro records: an interface each, nested ones before those that hold them. Equal records share one. */
-export interface Interfaces {
-  /**
-   * The name of the record's interface: the record's short name; behind that of the owner, where a record that differs has it.
-   * @param owner what the record belongs to: its feed, or the record that it is nested in
-   */
-  add(schema: RecordSchema, owner: string): string;
-  /** The field with its doc, as a member of an interface. */
-  member(field: FieldSchema, of: RecordSchema): string;
-  readonly text: string;
-}
-
 export interface InterfaceOptions {
   /** Texts that a field of type string is limited to, by the record's short name and the field's. */
   readonly closedTexts?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
@@ -35,32 +23,48 @@ export interface InterfaceOptions {
   readonly taken?: readonly string[];
 }
 
-export function createInterfaces({ closedTexts = {}, taken = [] }: InterfaceOptions = {}): Interfaces {
-  /** Name → what stands within the braces, with the doc. */
-  const bodies = new Map<string, { readonly doc: string; readonly members: string }>();
+/** TypeScript of Avro records: an interface for each, nested ones before those that hold them. Equal records share one. */
+export class Interfaces {
+  /** Name → the text within the braces, with the doc. */
+  private readonly bodies = new Map<string, { readonly doc: string; readonly members: string }>();
   /** Short name of a record or an enum → its type, for schemas that refer to it by name. */
-  const named = new Map<string, string>();
+  private readonly named = new Map<string, string>();
 
-  function add(schema: RecordSchema, owner: string): string {
+  constructor(private readonly options: InterfaceOptions = {}) {}
+
+  get text(): string {
+    return [...this.bodies]
+      .map(([name, { doc, members }]) => `${doc}export interface ${name} {\n${members}}\n`)
+      .join('\n');
+  }
+
+  /**
+   * The name of the record's interface: the record's short name, after the owner's name if a different record has the short name.
+   * @param owner what the record belongs to: its feed, or the record that it is nested in
+   */
+  add(schema: RecordSchema, owner: string): string {
     const short = shortName(schema.name);
     const body = {
       doc: docOf(schema.doc),
-      members: schema.fields.map((field) => member(field, schema)).join(''),
+      members: schema.fields.map((field) => this.member(field, schema)).join(''),
     };
-    const name = freeName(capitalised(short), capitalised(owner), body);
-    bodies.set(name, body);
-    named.set(short, name);
+    const name = this.freeName(capitalised(short), capitalised(owner), body);
+    this.bodies.set(name, body);
+    this.named.set(short, name);
     return name;
   }
 
-  function freeName(
-    short: string,
-    owner: string,
-    { doc, members }: { doc: string; members: string },
-  ): string {
+  /** The field with its doc, as a member of an interface. */
+  member(field: FieldSchema, of: RecordSchema): string {
+    const short = shortName(of.name);
+    const type = this.typeOf(field.type, short, this.options.closedTexts?.[short]?.[field.name]);
+    return `${docOf(field.doc, '  ')}  readonly ${field.name}: ${type};\n`;
+  }
+
+  private freeName(short: string, owner: string, { doc, members }: { doc: string; members: string }): string {
     const isFree = (name: string) => {
-      const known = bodies.get(name);
-      if (known === undefined) return !taken.includes(name);
+      const known = this.bodies.get(name);
+      if (known === undefined) return !this.options.taken?.includes(name);
       return known.doc === doc && known.members === members;
     };
     if (isFree(short)) return short;
@@ -69,52 +73,37 @@ export function createInterfaces({ closedTexts = {}, taken = [] }: InterfaceOpti
     return name;
   }
 
-  function member(field: FieldSchema, of: RecordSchema): string {
-    const short = shortName(of.name);
-    const type = typeOf(field.type, short, closedTexts[short]?.[field.name]);
-    return `${docOf(field.doc, '  ')}  readonly ${field.name}: ${type};\n`;
-  }
-
-  function typeOf(schema: AvroSchema, owner: string, closed?: readonly string[]): string {
+  private typeOf(schema: AvroSchema, owner: string, closed?: readonly string[]): string {
+    const { named } = this;
     if (typeof schema === 'string') {
       if (schema === 'string' && closed) return literals(closed);
       return primitives[schema] ?? named.get(shortName(schema)) ?? 'unknown';
     }
     if (isUnion(schema)) {
       const nullLast = [...schema.filter((branch) => branch !== 'null'), ...schema.filter(isNull)];
-      return nullLast.map((branch) => typeOf(branch, owner, closed)).join(' | ');
+      return nullLast.map((branch) => this.typeOf(branch, owner, closed)).join(' | ');
     }
     switch (schema.type) {
       case 'record':
-        return add(schema as unknown as RecordSchema, owner);
+        return this.add(schema as unknown as RecordSchema, owner);
       case 'enum': {
         const type = literals(schema.symbols as readonly string[]);
         named.set(shortName(schema.name as string), type);
         return type;
       }
       case 'array': {
-        const item = typeOf(schema.items as AvroSchema, owner);
+        const item = this.typeOf(schema.items as AvroSchema, owner);
         return item.includes(' ') ? `readonly (${item})[]` : `readonly ${item}[]`;
       }
       case 'map':
-        return `Readonly<Record<string, ${typeOf(schema.values as AvroSchema, owner)}>>`;
+        return `Readonly<Record<string, ${this.typeOf(schema.values as AvroSchema, owner)}>>`;
       case 'fixed':
         return 'Buffer';
       default:
         // A type with attributes, such as a logical type: readers see the type beneath it.
-        return typeOf(schema.type as AvroSchema, owner, closed);
+        return this.typeOf(schema.type as AvroSchema, owner, closed);
     }
   }
-
-  return {
-    add,
-    member,
-    get text() {
-      return [...bodies]
-        .map(([name, { doc, members }]) => `${doc}export interface ${name} {\n${members}}\n`)
-        .join('\n');
-    },
-  };
 }
 
 function docOf(doc: unknown, indent = ''): string {

@@ -1,7 +1,7 @@
 import type { FeedDefinition } from '../../feeds/definition';
 import { hasTombstones, type PublishedTopic, topicsOf } from '../published-topics';
 import { fullName } from '../schemas';
-import { createInterfaces } from './interfaces';
+import { Interfaces } from './interfaces';
 
 const made =
   '// Made by `highwater schemas types` from highwater.yaml and the schemas that it names: change those, not this.\n';
@@ -16,7 +16,7 @@ const taken = [...imported, 'OwnFeedRecords', 'OwnTopicEvents', 'Buffer', 'Reado
  */
 export function ownTypes(feeds: readonly FeedDefinition[]): string {
   if (feeds.length === 0) return `${made}\nexport {};\n`;
-  const interfaces = createInterfaces({ taken });
+  const interfaces = new Interfaces({ taken });
   const records = new Map<string, string>();
   const events = new Map<string, string[]>();
   for (const topic of feeds.flatMap(topicsOf)) {

@@ -1,4 +1,4 @@
-import { backoffMs, createPageDeadline, withRetry } from '../../../src/source/retry';
+import { backoffMs, PageDeadline, withRetry } from '../../../src/source/retry';
 
 const limits = { attempts: 6, totalMs: 45_000, baseMs: 500, maxMs: 10_000 };
 const failure = { kind: 'failure', code: 'SOURCE_UNAVAILABLE', what: '' } as const;
@@ -76,7 +76,7 @@ describe('a page is asked for', () => {
 });
 
 it('the time for a page begins with its first request', async () => {
-  const deadline = createPageDeadline(1_000);
+  const deadline = new PageDeadline(1_000);
   const before = performance.now();
   while (performance.now() < before + 5);
   expect(deadline.remainingMs()).toBe(1_000);
@@ -87,7 +87,7 @@ it('the time for a page begins with its first request', async () => {
   while (deadline.remainingMs() > begun - 1);
   deadline.start();
   expect(deadline.remainingMs()).toBeLessThan(begun);
-  const short = createPageDeadline(1);
+  const short = new PageDeadline(1);
   short.start();
   while (short.remainingMs() > 0);
   expect(short.remainingMs()).toBe(0);
