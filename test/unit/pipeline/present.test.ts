@@ -32,35 +32,35 @@ function answer({ rows = [['x', 500]], server = 1000, own = server, atMs = 0 }: 
 
 describe('the end of a poll', () => {
   it('is the present of its first answer', () => {
-    const { presentAt } = new Clocks(false, 10);
-    expect(presentAt(answer({}), false)).toEqual({ pin: 1000, now: 1000 });
-    expect(presentAt(answer({ server: 1010, atMs: 10_000 }), false)).toEqual({ pin: 1000, now: 1010 });
+    const clocks = new Clocks(false, 10);
+    expect(clocks.presentAt(answer({}), false)).toEqual({ pin: 1000, now: 1000 });
+    expect(clocks.presentAt(answer({ server: 1010, atMs: 10_000 }), false)).toEqual({ pin: 1000, now: 1010 });
   });
 
   it('moves up when a later answer tells that the first one was behind, and never back', () => {
-    const { presentAt } = new Clocks(false, 10);
-    presentAt(answer({ server: 900, own: 950 }), false);
-    expect(presentAt(answer({ server: 1005, atMs: 4_200 }), false)).toEqual({ pin: 1000, now: 1005 });
-    expect(presentAt(answer({ server: 1006, own: 1100, atMs: 4_200 }), false).pin).toBe(1001);
-    expect(presentAt(answer({ server: 900, atMs: 4_200 }), false)).toEqual({ pin: 1001, now: 900 });
+    const clocks = new Clocks(false, 10);
+    clocks.presentAt(answer({ server: 900, own: 950 }), false);
+    expect(clocks.presentAt(answer({ server: 1005, atMs: 4_200 }), false)).toEqual({ pin: 1000, now: 1005 });
+    expect(clocks.presentAt(answer({ server: 1006, own: 1100, atMs: 4_200 }), false).pin).toBe(1001);
+    expect(clocks.presentAt(answer({ server: 900, atMs: 4_200 }), false)).toEqual({ pin: 1001, now: 900 });
   });
 
   it('is not moved by an own clock that steps back', () => {
-    const { presentAt } = new Clocks(false, 10);
-    presentAt(answer({ atMs: 50_000 }), false);
-    presentAt(answer({ atMs: 20_000 }), false);
-    expect(presentAt(answer({ server: 1010, atMs: 30_000 }), false).pin).toBe(1000);
-    expect(presentAt(answer({ server: 1021, atMs: 40_000 }), false).pin).toBe(1001);
+    const clocks = new Clocks(false, 10);
+    clocks.presentAt(answer({ atMs: 50_000 }), false);
+    clocks.presentAt(answer({ atMs: 20_000 }), false);
+    expect(clocks.presentAt(answer({ server: 1010, atMs: 30_000 }), false).pin).toBe(1000);
+    expect(clocks.presentAt(answer({ server: 1021, atMs: 40_000 }), false).pin).toBe(1001);
   });
 });
 
 describe('the end of a snapshot', () => {
   it('is the present of the first answer that comes close to it', () => {
-    const { presentAt } = new Clocks(true, 10);
-    expect(presentAt(answer({ rows: [['a', 989]] }), false)).toEqual({ pin: Infinity, now: 1000 });
-    expect(presentAt(answer({ rows: [['a', null]] }), false)).toEqual({ pin: Infinity, now: 1000 });
-    expect(presentAt(answer({ rows: [['a', 995]], server: 1005, atMs: 5_000 }), false).pin).toBe(1005);
-    expect(presentAt(answer({ rows: [['a', 996]], server: 1007, atMs: 7_000 }), false)).toEqual({
+    const clocks = new Clocks(true, 10);
+    expect(clocks.presentAt(answer({ rows: [['a', 989]] }), false)).toEqual({ pin: Infinity, now: 1000 });
+    expect(clocks.presentAt(answer({ rows: [['a', null]] }), false)).toEqual({ pin: Infinity, now: 1000 });
+    expect(clocks.presentAt(answer({ rows: [['a', 995]], server: 1005, atMs: 5_000 }), false).pin).toBe(1005);
+    expect(clocks.presentAt(answer({ rows: [['a', 996]], server: 1007, atMs: 7_000 }), false)).toEqual({
       ...{ pin: 1005, now: 1007 },
     });
   });
@@ -69,9 +69,12 @@ describe('the end of a snapshot', () => {
 describe('where the clocks are far apart', () => {
   /** Of a page that ends at `last`, after a first answer when the own clock said 1000. */
   const present = (last: number, server: number) => {
-    const { presentAt } = new Clocks(false, 10);
-    presentAt(answer({ server, own: 1000 }), false);
-    return presentAt(answer({ rows: [['a', last]], server: server + 10, own: 1010, atMs: 10_000 }), false);
+    const clocks = new Clocks(false, 10);
+    clocks.presentAt(answer({ server, own: 1000 }), false);
+    return clocks.presentAt(
+      answer({ rows: [['a', last]], server: server + 10, own: 1010, atMs: 10_000 }),
+      false,
+    );
   };
 
   it('rows between the own end and the own present are taken for ones that move', () => {
@@ -87,8 +90,8 @@ describe('where the clocks are far apart', () => {
   });
 
   it('and not before a snapshot has come close to its own end', () => {
-    const { presentAt } = new Clocks(true, 10);
-    expect(presentAt(answer({ rows: [['a', 980]], server: 900, own: 1000 }), false)).toEqual({
+    const clocks = new Clocks(true, 10);
+    expect(clocks.presentAt(answer({ rows: [['a', 980]], server: 900, own: 1000 }), false)).toEqual({
       ...{ pin: 900, now: 900 },
     });
   });
@@ -166,10 +169,10 @@ describe('rows that are seen to move on', () => {
 
   it('are remembered up to ten thousand', () => {
     const followMany = (count: number) => {
-      const { presentAt } = new Clocks(false, 10);
+      const clocks = new Clocks(false, 10);
       let present = usual;
       for (const second of [100, 110, 120, 130, 140, 150])
-        present = presentAt(
+        present = clocks.presentAt(
           answer({ rows: Array.from({ length: count }, (_, i) => [`${i}`, second]) }),
           false,
         );
