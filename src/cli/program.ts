@@ -14,7 +14,7 @@ const operator = (name: string, description: string): Listed => {
     (require('./operators/operator-commands') as typeof import('./operators/operator-commands'))
       .operatorCommands(run)
       .find((command) => command.name() === name);
-  return [name, '[options] <feed>', description, load];
+  return [name, '[options] [feeds...]', description, load];
 };
 
 /** In the order of the help. Only the module of the named command is loaded: all of them with their libraries take half a second. */
@@ -53,6 +53,18 @@ const groups: Readonly<Record<string, readonly Listed[]>> = {
       (run) => (require('./status') as typeof import('./status')).statusCommand(run),
     ],
     [
+      'feeds',
+      '[options]',
+      'List the feeds that are enabled, with endpoint and topics. Contacts no server.',
+      (run) => (require('./list') as typeof import('./list')).feedsCommand(run),
+    ],
+    [
+      'topics',
+      '[options]',
+      'List the topics of the log, each with its feed.',
+      (run) => (require('./list') as typeof import('./list')).topicsCommand(run),
+    ],
+    [
       'dead-letters',
       '',
       'Show or retry what could not be published: rows without an id or a time stamp, and changes too large for the log.',
@@ -65,6 +77,12 @@ const groups: Readonly<Record<string, readonly Listed[]>> = {
       '[options]',
       'Check settings, API, log and schemas, and say how to fix what is wrong. Changes nothing.',
       (run) => (require('./doctor') as typeof import('./doctor')).doctorCommand(run),
+    ],
+    [
+      'config',
+      '',
+      'Print the settings and where they come from, or the JSON Schema of highwater.yaml. Contacts no server.',
+      (run) => (require('./config') as typeof import('./config')).configCommand(run),
     ],
     [
       'explain',
@@ -102,6 +120,17 @@ const groups: Readonly<Record<string, readonly Listed[]>> = {
       '[options]',
       'Serve only the simulated API, to try clients with.',
       (run) => (require('./simulate') as typeof import('./simulate')).simulateCommand(run),
+    ],
+    [
+      'completion',
+      '<shell>',
+      'Print the script that completes commands and options in bash, zsh or fish.',
+      (run) =>
+        (require('./completion') as typeof import('./completion')).completionCommand(run, () =>
+          Object.values(groups).flatMap((group) =>
+            group.map(([name, , , load]) => load(run) ?? new Command(name)),
+          ),
+        ),
     ],
   ],
 };

@@ -50,6 +50,9 @@ again when they change, by publishers and by \`highwater/consumer\`; everything 
 The file keeps each text as it is written: \`0012\`, \`1.10\`, \`1e3\`, \`TRUE\` and \`2026-01-31\` need no quotes. An empty value is not
 set. \`null\` and \`~\` are accepted only by settings of a feed that say so; as a text they need quotes.
 
+\`highwater config show\` prints every setting and where its value comes from. \`highwater config schema\` prints a JSON Schema
+by which editors complete and check the file.
+
 ## Settings
 
 | key in the file | variable | flag | default | |

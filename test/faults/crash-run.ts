@@ -203,7 +203,7 @@ export async function scannedAfter(
     }
     return [...ends.values()].every(({ size }) => size >= 2);
   };
-  await until(hasScanned, 90_000).catch((cause: unknown) => {
+  await until(hasScanned).catch((cause: unknown) => {
     const counts = [...ends].map(([feed, { size }]) => `${feed} ${size}`);
     throw new Error(`no two complete scans of each feed, but ${counts}: ${publisher.output()}`, { cause });
   });

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { metricTable } from '../../src/admin/metrics/metric-table';
+import { completionCommand } from '../../src/cli/completion';
+import { configCommand } from '../../src/cli/config';
 import { deadLettersCommand } from '../../src/cli/dead-letters';
 import { demoCommand } from '../../src/cli/demo';
 import { doctorCommand } from '../../src/cli/doctor';
@@ -9,6 +11,7 @@ import { explainCommand } from '../../src/cli/explain';
 import { healthcheckCommand } from '../../src/cli/healthcheck';
 import { initCommand } from '../../src/cli/init';
 import { statusTable } from '../../src/cli/lines/status-table';
+import { feedsCommand, topicsCommand } from '../../src/cli/list';
 import { operatorCommands } from '../../src/cli/operators/operator-commands';
 import { runWorkerCommand } from '../../src/cli/run';
 import { schemasCommand } from '../../src/cli/schemas';
@@ -46,6 +49,10 @@ const commands = [
   initCommand(run),
   schemasCommand(run),
   simulateCommand(run),
+  configCommand(run),
+  feedsCommand(run),
+  topicsCommand(run),
+  completionCommand(run, () => []),
 ];
 const { groups } = parse(read('ops/alerts.yaml')) as { groups: { rules: { alert: string }[] }[] };
 const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));

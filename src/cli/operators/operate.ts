@@ -19,6 +19,8 @@ import { type OperationReport, operationReport } from './operation-report';
 
 export interface OperateFlags {
   readonly json?: true;
+  /** Every enabled feed. */
+  readonly all?: true;
   /** ms */
   readonly wait: number;
   readonly [setting: string]: unknown;

@@ -1,13 +1,15 @@
 import { Command, Option } from 'commander';
 import type { Command as FeedCommand } from '../../commands/command';
 import { addSettings } from '../../config/command-options';
-import type { RunCommand } from '../process/command-context';
+import { loadConfig } from '../../config/load-config';
+import { HighwaterError } from '../../errors';
+import type { CommandContext, RunCommand } from '../process/command-context';
 import { dateValue, durationValue, wholeNumberValue } from '../process/option-values';
 import { usageError } from '../process/usage';
 import { confirmReset } from './confirm-reset';
 import { type OperateFlags, operate } from './operate';
 
-/** Commands for one feed: `pause ipos`, `reset ipos --yes`. */
+/** Commands for one feed or several: `pause ipos`, `reset ipos --yes`, `resume --all`. */
 export function operatorCommands(run: RunCommand): Command[] {
   return [
     simple(run, { name: 'pause' }),
@@ -27,8 +29,8 @@ export function retryDeadLettersCommand(run: RunCommand): Command {
 }
 
 function simple(run: RunCommand, command: FeedCommand, name: string = command.name): Command {
-  return ofFeed(name).action((feed: string, flags: OperateFlags) =>
-    run((context) => operate(feed, command, flags, context)),
+  return ofFeeds(name).action((feeds: string[], flags: OperateFlags) =>
+    run((context) => each(feeds, flags, context, (feed) => operate(feed, command, flags, context))),
   );
 }
 
@@ -37,17 +39,19 @@ interface ResetFlags extends OperateFlags {
 }
 
 function resetCommand(run: RunCommand): Command {
-  return ofFeed('reset')
+  return ofFeeds('reset')
     .option('--yes', 'Do not ask')
-    .action((feed: string, flags: ResetFlags) =>
-      run(async (context) => {
-        const [input, output] = [context.stdin(), context.stderr];
-        if (flags.yes !== true && !(await confirmReset(feed, { input, output }, context.signal))) {
-          context.note('highwater: nothing was reset.\n');
-          return 1;
-        }
-        return operate(feed, { name: 'reset' }, flags, context);
-      }),
+    .action((feeds: string[], flags: ResetFlags) =>
+      run((context) =>
+        each(feeds, flags, context, async (feed) => {
+          const [input, output] = [context.stdin(), context.stderr];
+          if (flags.yes !== true && !(await confirmReset(feed, { input, output }, context.signal))) {
+            context.note('highwater: nothing was reset.\n');
+            return 1;
+          }
+          return operate(feed, { name: 'reset' }, flags, context);
+        }),
+      ),
     );
 }
 
@@ -57,17 +61,17 @@ interface ReconcileFlags extends OperateFlags {
 }
 
 function reconcileCommand(run: RunCommand): Command {
-  return ofFeed('reconcile')
+  return ofFeeds('reconcile')
     .option('--dry-run', 'Show what would be published, and publish nothing')
     .option(
       '--allow-deletes <count>',
       'Delete at most this many records, even if they are a large share of the feed',
       wholeNumberValue(0, Number.MAX_SAFE_INTEGER),
     )
-    .action((feed: string, flags: ReconcileFlags) => {
+    .action((feeds: string[], flags: ReconcileFlags) => {
       const { dryRun = false, allowDeletes = null } = flags;
       const command = { name: 'reconcile', dryRun, allowDeletes } as const;
-      return run((context) => operate(feed, command, flags, context));
+      return run((context) => each(feeds, flags, context, (feed) => operate(feed, command, flags, context)));
     });
 }
 
@@ -77,10 +81,10 @@ interface BackfillFlags extends OperateFlags {
 }
 
 function backfillCommand(run: RunCommand): Command {
-  return ofFeed('backfill')
+  return ofFeeds('backfill')
     .requiredOption('--from <date>', 'First day', dateValue)
     .requiredOption('--to <date>', 'Last day', dateValue)
-    .action((feed: string, flags: BackfillFlags) =>
+    .action((feeds: string[], flags: BackfillFlags) =>
       run((context) => {
         const { from, to } = flags;
         if (from > to) {
@@ -90,7 +94,8 @@ function backfillCommand(run: RunCommand): Command {
             'Give the first day and the last day, both included.',
           );
         }
-        return operate(feed, { name: 'backfill', from, to }, flags, context);
+        const command = { name: 'backfill', from, to } as const;
+        return each(feeds, flags, context, (feed) => operate(feed, command, flags, context));
       }),
     );
 }
@@ -106,9 +111,53 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   retry: ['dead-letters list ipos', 'dead-letters retry ipos'],
 };
 
-function ofFeed(name: string): Command {
+/**
+ * Does the same for one feed after the other. An error of one of several feeds is shown, and does not keep the others from it.
+ * @returns the greatest exit code
+ */
+async function each(
+  names: readonly string[],
+  flags: OperateFlags,
+  context: CommandContext,
+  act: (feed: string) => Promise<number>,
+): Promise<number> {
+  const feeds = feedsMeant(names, flags, context);
+  let code = 0;
+  for (const feed of feeds) {
+    if (context.signal.aborted) return 1;
+    try {
+      code = Math.max(code, await act(feed));
+    } catch (error) {
+      if (feeds.length === 1 || !(error instanceof HighwaterError)) throw error;
+      context.report(error);
+      code = Math.max(code, error.kind.exit);
+    }
+  }
+  return code;
+}
+
+function feedsMeant(
+  names: readonly string[],
+  flags: OperateFlags,
+  context: CommandContext,
+): readonly string[] {
+  if (names.length > 0 !== (flags.all === true)) {
+    if (names.length > 0) return [...new Set(names)];
+    const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'feeds');
+    return config.feeds.map(({ name }) => name);
+  }
+  const what = names.length === 0 ? 'no feed is named' : `${names.join(', ')} and --all exclude each other`;
+  throw usageError(
+    what,
+    'No request was sent.',
+    'Name the feeds, or use --all for every feed that is enabled.',
+  );
+}
+
+function ofFeeds(name: string): Command {
   const command = new Command(name)
-    .argument('<feed>', 'such as ipos')
+    .argument('[feeds...]', 'such as ipos')
+    .option('--all', 'Every feed that is enabled')
     .option('--json', 'One JSON object a line')
     .addOption(
       new Option('--wait <duration>', 'How long to wait for a publisher to accept the command')
@@ -118,7 +167,7 @@ function ofFeed(name: string): Command {
   return addSettings(command, ['dataDir', 'topicPrefix', 'appId', 'apiUrl']).addHelpText(
     'after',
     `
-The publisher that owns the feed carries out the command and answers. If no publisher runs, this command acquires the feed and
+The publisher that owns a feed carries out the command and answers. If no publisher runs, this command acquires the feed and
 does the work itself; then it needs the API like a publisher (HIGHWATER_API_URL, HIGHWATER_API_TOKEN). Ctrl-C ends only the
 waiting: a publisher that has accepted the command goes on.
 

@@ -27,6 +27,7 @@ const overTheLog: readonly [string, number, RegExp][] = [
   ['run --once', 0, /ipos: first snapshot complete/],
   ['tail ipos --no-follow', 0, /^(.* read .*\n){5}$/],
   ['status --poll-interval 1h', 0, /^✗ No publisher runs on this log/m],
+  ['topics', 0, /^ipos\.deal-status +ipos$/m],
   ['dead-letters list', 0, /^No dead letters of ipos\.\n$/],
   ['doctor', 0, /\d+ fine/],
   ['schemas check', 0, /^ipos-value +=/m],
@@ -40,6 +41,9 @@ const overTheLog: readonly [string, number, RegExp][] = [
 const alone: readonly [string, number, RegExp][] = [
   ['demo --for 100ms', 0, /events published/],
   ['init ftp://shop.example/orders', 2, /is not the address of an endpoint/],
+  ['config show', 0, /^enabledFeeds +ipos +HIGHWATER_FEEDS$/m],
+  ['feeds', 0, /^ipos +http:/m],
+  ['completion bash', 0, /^complete .* highwater$/m],
   ['explain LOG_OWNED', 0, /^LOG_OWNED\n/],
   ['healthcheck --http-port 1', 1, /no answer from .*ECONNREFUSED/],
   ['simulate --list', 0, /^careless /m],

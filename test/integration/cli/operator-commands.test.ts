@@ -31,6 +31,24 @@ describe('with a publisher at work', () => {
     await stillPolled('ipos');
   });
 
+  it('one command reaches all feeds or those that are named, and one that fails does not keep the others from it', async () => {
+    await startPublisher();
+    const mixed = await done(['pause', 'nosuch', 'ipos']);
+    expect(mixed).toMatchObject({ code: 2, out: expect.stringMatching(/^Feed ipos is paused/) });
+    expect(mixed.err).toContain('there is no feed nosuch');
+    expect(await isPaused()).toBe(true);
+    const all = await done(['resume', '--all']);
+    expect(all).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^Feed (ipos|analysts) is .*\nFeed (ipos|analysts) is /),
+    });
+    expect(await isPaused()).toBe(false);
+    for (const wrong of [['pause'], ['pause', 'ipos', '--all']]) {
+      const { code, err } = await done(wrong);
+      expect([code, err]).toEqual([2, expect.stringContaining('Name the feeds, or use --all')]);
+    }
+  });
+
   it('an answer that is a refusal ends with 1 and three parts', async () => {
     await startPublisher();
     await done(['pause', 'ipos']);
@@ -137,7 +155,7 @@ describe('a command line that is wrong', () => {
     [['backfill', 'ipos', '--from', '2026-03-02', '--to', '2026-03-01'], 'is after --to'],
     [['backfill', 'ipos', '--from', '2026-03-02'], "required option '--to <date>'"],
     [['reconcile', 'ipos', '--allow-deletes', 'many'], 'a whole number'],
-    [['dead-letters', 'retry'], "missing required argument 'feed'"],
+    [['dead-letters', 'retry'], 'no feed is named'],
   ])('%j ends with 2', async (args, says) => {
     const { code, out, err } = await done(args);
     expect({ code, out }).toEqual({ code: 2, out: '' });

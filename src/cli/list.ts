@@ -1,0 +1,82 @@
+import { Command } from 'commander';
+import { unlessAborted } from '../async/wait';
+import { addSettings } from '../config/command-options';
+import { loadConfig } from '../config/load-config';
+import { HighwaterError } from '../errors';
+import { durationText } from '../format/durations';
+import { allTopics, feedTopics } from '../log/topics';
+import { readLog } from './log/open-log';
+import { feedsByTopic } from './log/tail-topics';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { type Column, fittedTable } from './terminal/fitted-table';
+import { painted, span } from './terminal/spans';
+
+interface ListFlags {
+  readonly json?: true;
+  readonly [setting: string]: unknown;
+}
+
+export function feedsCommand(run: RunCommand): Command {
+  const command = new Command('feeds').option('--json', 'One JSON object a line');
+  return addSettings(command).action((flags: ListFlags) => run((context) => listFeeds(flags, context)));
+}
+
+export function topicsCommand(run: RunCommand): Command {
+  const command = new Command('topics').option('--json', 'One JSON object a line');
+  return addSettings(command).action((flags: ListFlags) => run((context) => listTopics(flags, context)));
+}
+
+async function listFeeds(flags: ListFlags, context: CommandContext): Promise<number> {
+  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'feeds');
+  const rows = config.feeds.map((feed) => ({
+    feed: feed.name,
+    api: feed.apiUrl ?? config.apiUrl,
+    path: feed.path,
+    poll_interval_ms: feed.pollIntervalMs,
+    topics: allTopics(feedTopics(feed, config.topicPrefix)).map(({ name }) => name),
+  }));
+  const columns = [
+    { head: 'FEED' },
+    { head: 'ENDPOINT', least: 10 },
+    { head: 'POLLED EVERY' },
+    { head: 'TOPICS', least: 10 },
+  ];
+  const cells = ({ feed, api, path, poll_interval_ms, topics }: (typeof rows)[number]) => [
+    feed,
+    `${api ?? ''}${path}`,
+    durationText(poll_interval_ms),
+    topics.join(' '),
+  ];
+  await show(rows, columns, cells, flags, context);
+  return 0;
+}
+
+function listTopics(flags: ListFlags, context: CommandContext): Promise<number> {
+  return readLog(flags, 'nothing', context, async ({ commitLog, place }, config) => {
+    const names = await unlessAborted(commitLog.topicNames(), context.signal);
+    if (names === null) throw new HighwaterError('LOG_MISSING', `there is no log in ${place} yet`);
+    const feedOf = feedsByTopic(config);
+    const rows = names.map((topic) => ({ topic, feed: feedOf(topic)?.name ?? null }));
+    const columns = [{ head: 'TOPIC' }, { head: 'FEED' }];
+    await show(rows, columns, ({ topic, feed }) => [topic, feed ?? '–'], flags, context);
+    return 0;
+  });
+}
+
+/** Prints rows as JSON lines or as a table. */
+async function show<Row>(
+  rows: readonly Row[],
+  columns: readonly Column[],
+  cells: (row: Row) => readonly string[],
+  { json }: ListFlags,
+  { print, width, color }: CommandContext,
+): Promise<void> {
+  const table = () =>
+    fittedTable(
+      columns,
+      rows.map((row) => cells(row).map((text) => span(text))),
+      width(),
+    ).map((line) => painted(line, width(), color));
+  const lines = json === true ? rows.map((row) => JSON.stringify(row)) : table();
+  await print(lines.map((line) => `${line}\n`).join(''));
+}

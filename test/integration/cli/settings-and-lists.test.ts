@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { exampleFile } from '../../../src/config/config-reference';
+import { configSchema } from '../../../src/config/config-schema';
+import { feedSettings } from '../../../src/config/feeds/feed-settings';
+import { settingKeys } from '../../../src/config/settings';
+import { openLocalLog } from '../../../src/log/local/local-log';
+import { changeWriter } from '../../support/change-writer';
+import { commandLineHere } from '../../support/cli';
+import { tempFolder } from '../../support/temp-folder';
+
+const here = commandLineHere();
+const folder = tempFolder();
+
+async function said(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const command = here(args, { cwd: folder(), env });
+  const { code } = await command.ended();
+  return { code, out: command.stdout(), err: command.stderr() };
+}
+
+describe('highwater config', () => {
+  it('show has each setting with its value and where it comes from, and no secret', async () => {
+    writeFileSync(path.join(folder(), 'highwater.yaml'), 'apiUrl: https://api.example\npollInterval: 2m\n');
+    const env = { HIGHWATER_API_TOKEN: 'S3CRET-TOKEN', HIGHWATER_POLL_INTERVAL: '30s' };
+    const { code, out } = await said(['config', 'show', '--json', '--app-id', 'desk'], env);
+    expect(code).toBe(0);
+    expect(out).not.toContain('S3CRET');
+    const all = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(all.map(({ key }) => key)).toEqual(settingKeys);
+    expect(all).toEqual(
+      expect.arrayContaining([
+        { key: 'apiUrl', value: 'https://api.example', from: 'highwater.yaml, line 1' },
+        { key: 'apiToken', value: '(set, not shown)', from: 'HIGHWATER_API_TOKEN' },
+        { key: 'pollInterval', value: 30_000, from: 'HIGHWATER_POLL_INTERVAL' },
+        { key: 'appId', value: 'desk', from: '--app-id' },
+        { key: 'dataDir', value: './data', from: 'default' },
+        { key: 'apiTokenFile', value: null, from: 'default' },
+      ]),
+    );
+    expect((await said(['config', 'show'], env)).out).toMatch(
+      /^apiUrl +https:\/\/api\.example +highwater\.yaml, line 1$/m,
+    );
+  });
+
+  it('show ends with the mistakes as any other command', async () => {
+    const { code, err } = await said(['config', 'show'], { HIGHWATER_POLL_INTERVAL: 'soon' });
+    expect([code, err]).toEqual([2, expect.stringContaining('pollInterval (HIGHWATER_POLL_INTERVAL)')]);
+  });
+
+  it('schema knows every setting and every setting of a feed, and nothing else', async () => {
+    const schema = JSON.parse((await said(['config', 'schema'])).out);
+    expect(schema).toEqual(configSchema());
+    expect(Object.keys(schema.properties).sort()).toEqual([...settingKeys, 'feeds'].sort());
+    const feed = schema.properties.feeds.additionalProperties;
+    expect(Object.keys(feed.properties).sort()).toEqual(Object.keys(feedSettings.shape).sort());
+    expect([schema.additionalProperties, feed.additionalProperties]).toEqual([false, false]);
+    for (const key of exampleFile.matchAll(/^(\w+):/gm)) expect(schema.properties).toHaveProperty(key[1]!);
+  });
+});
+
+it('highwater feeds lists endpoints and topics, with the prefix', async () => {
+  const env = { HIGHWATER_API_URL: 'https://api.example', HIGHWATER_TOPIC_PREFIX: 'p.' };
+  const { code, out } = await said(['feeds', '--json', '--feeds', 'ipos'], env);
+  expect([code, JSON.parse(out)]).toEqual([
+    0,
+    {
+      feed: 'ipos',
+      api: 'https://api.example',
+      path: '/api/v2.1/calendar/ipos',
+      poll_interval_ms: 60_000,
+      topics: expect.arrayContaining(['p.ipos', 'p.ipos.deal-status', 'p.ipos.current']),
+    },
+  ]);
+  expect((await said(['feeds'], env)).out).toMatch(
+    /^insights +https:\/\/api\.example\/\S+ +60 s +p\.insights/m,
+  );
+});
+
+it('highwater topics lists what the log has, and says by name that there is none', async () => {
+  expect(await said(['topics'])).toMatchObject({ code: 1, err: expect.stringContaining('LOG_MISSING') });
+  const { commitLog, registry } = openLocalLog({ dataDir: path.join(folder(), 'data') });
+  const writer = await changeWriter({ commitLog, registry }, '');
+  await writer.write({ id: 'a', status: 'Filed' });
+  await writer.close();
+  await commitLog.close();
+  const { code, out } = await said(['topics', '--json']);
+  expect(code).toBe(0);
+  expect(out.split('\n')).toContain('{"topic":"ipos","feed":"ipos"}');
+});
+
+describe('highwater completion', () => {
+  const complete = (script: string, words: readonly string[]): string[] =>
+    execFileSync('bash', [
+      '-c',
+      `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _highwater; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      'bash',
+      ...words,
+    ])
+      .toString()
+      .trim()
+      .split('\n');
+
+  it('completes commands, their parts, their options and feeds in bash', async () => {
+    const { out } = await said(['completion', 'bash']);
+    expect(complete(out, ['highwater', 'sta'])).toEqual(['status']);
+    expect(complete(out, ['highwater', 'schemas', 'ch'])).toEqual(['check']);
+    expect(complete(out, ['highwater', 'status', '--js'])).toEqual(['--json']);
+    expect(complete(out, ['highwater', 'dead-letters', 'list', '--js'])).toEqual(['--json']);
+    expect(complete(out, ['highwater', 'pause', 'ip'])).toEqual(['ipos']);
+  });
+
+  it.each(['zsh', 'fish'])('names every command in %s', async (shell) => {
+    const { code, out } = await said(['completion', shell]);
+    expect(code).toBe(0);
+    for (const name of ['run', 'tail', 'status', 'dead-letters', 'completion']) expect(out).toContain(name);
+  });
+
+  it('of a shell that it does not know is refused', async () => {
+    expect((await said(['completion', 'cmd'])).code).toBe(2);
+  });
+});
