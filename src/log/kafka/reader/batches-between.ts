@@ -1,14 +1,9 @@
+import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import type { Cluster } from '../connection/cluster';
 import type { RecordBatch } from '../protocol/record-batch';
 import { nextOffset } from './committed';
-import {
-  BYTES_PER_PARTITION,
-  type FetchPosition,
-  fetchPartitions,
-  notWhole,
-  READ_UNCOMMITTED,
-} from './fetch-partitions';
+import { BYTES_PER_PARTITION, fetchPartitions, notWhole, READ_UNCOMMITTED } from './fetch-partitions';
 import { leaderOf } from './leaderless';
 
 /** How long a broker may send nothing of what is there, in ms: a quota holds it back, or a new leader does not know yet. */
@@ -23,7 +18,7 @@ const MAX_WAIT_MS = 100;
  */
 export async function* batchesBetween(
   cluster: Cluster,
-  { topic, partition }: Pick<FetchPosition, 'topic' | 'partition'>,
+  { topic, partition }: TopicPartition,
   from: bigint,
   to: bigint,
 ): AsyncGenerator<RecordBatch> {

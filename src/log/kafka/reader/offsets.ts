@@ -9,8 +9,8 @@ import type { PartitionPosition } from './partition-reader';
 const [FIRST_RETAINED, LAST] = [-2, -1] as const;
 
 /**
- * Offsets of the partitions of topics: of the first retained record (`beginning`), after the last one that readers are shown
- * (`end`), or after the last one there is, in open transactions too (`written`).
+ * An offset of each partition: of the first retained record (`beginning`), behind the last record that readers are shown (`end`),
+ * behind the last record of all, also of open transactions (`written`), or of the first record that is as late as a time.
  * @returns without leaderless partitions, if the cluster accepts these
  * @throws errors of kafkajs
  */
@@ -42,11 +42,11 @@ export async function offsetsSince(
   topics: readonly string[],
   sinceMs: number,
 ): Promise<PartitionPosition[]> {
-  // The end is asked for first: what is written between the two answers lies behind it.
+  // The end is asked for first: records that are written between the two answers lie behind it.
   const ends = await partitionOffsets(cluster, topics, 'end');
   const found = await partitionOffsets(cluster, topics, { sinceMs });
   return ends.map((end) => {
-    // -1: no record is as late as that.
+    // -1: no record is so late.
     const since = found.find((one) => isSamePartition(one, end))?.next ?? -1n;
     return since >= 0n && since < end.next ? { ...end, next: since } : end;
   });

@@ -16,7 +16,7 @@ const SETTLE_MS = 2_000;
 /** The partitions of the topics of one `read`, and how far it is in each. */
 export class TopicPositions {
   private all: PartitionPosition[] = [];
-  /** Partitions that were there at the call, and whose end could not be asked for then: not all that they hold is to be read. */
+  /** Partitions that existed at the call and whose end could not be asked for then. They must not be read from their beginning. */
   private late: TopicPartition[] = [];
   /** Topics that were read and do not exist now, and in how many looks in a row they were missing. */
   private readonly missed = new Map<string, number>();
@@ -46,7 +46,7 @@ export class TopicPositions {
     this.notes.look(this.cluster, this.names, true);
   }
 
-  /** From now on an end that is asked for is no longer the one at the call. */
+  /** An end that is asked for from now on is no longer the end at the call. */
   noteDelay(): void {
     this.late = partitionsOf(this.cluster, this.names);
   }

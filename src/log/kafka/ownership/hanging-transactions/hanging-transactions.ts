@@ -127,7 +127,7 @@ async function endHanging(
       return lost;
     }
     if (tries >= TRIES) throw stillOpen(open);
-    // If a committed transaction and the next one, which is not committed, hang together, both are aborted. The committed part is written again.
+    // If a committed transaction hangs together with the next one, which is not, both are aborted, and the first is written again.
     const committed = open.filter(({ records }) => records.length > 0 && records.every(isCommitted));
     const aborted = open.filter((one) => !committed.includes(one));
     warnOfHanging(deps, committed, aborted);
