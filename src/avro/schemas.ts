@@ -48,7 +48,7 @@ export function feedSchemas(feed: FeedDefinition, record = readSchema(feed.schem
   };
 }
 
-/** `marketdata.ipos.Ipo`; the bare name where there is no namespace. */
+/** `marketdata.ipos.Ipo`; only the name if there is no namespace. */
 export function fullName({ name, namespace }: Pick<RecordSchema, 'name' | 'namespace'>): string {
   return namespace === undefined || name.includes('.') ? name : `${namespace}.${name}`;
 }

@@ -13,7 +13,7 @@ export interface FeedDefinition {
   readonly headers: Readonly<Record<string, string>>;
   /** Path of the GET endpoint below the API's base address. */
   readonly path: string;
-  /** Where the response holds the array of records: `ipos`, or dotted such as `data.orders`; empty when it is the array. */
+  /** Path of the array of records in the response: `ipos`, or dotted such as `data.orders`; empty if the response is the array. */
   readonly responseKey: string;
   /** The vendor's name of the member that is the record's id: text or an integer. */
   readonly idField: string;
@@ -120,7 +120,7 @@ export interface CursorPaging {
 }
 
 export interface QueryParameters {
-  /** Of the styles `page` and `offset`; null: the endpoint has none. */
+  /** For the styles `page` and `offset`; null: the endpoint has no such parameter. */
   readonly page: string | null;
   /** Null: the endpoint decides how long a page is. */
   readonly pageSize: string | null;

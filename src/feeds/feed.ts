@@ -14,6 +14,6 @@ export interface Feed extends FeedDefinition {
   readonly reconcileEveryMs: number | null;
   /** Part of the records, 0 to 1: above it a reconcile deletes nothing and asks. */
   readonly deleteShare: number;
-  /** What a feed without state begins with: all records as reads, or what changes from then on. */
+  /** Whether a feed without state begins with all records as reads, or only with later changes. */
   readonly snapshotMode: SnapshotMode;
 }

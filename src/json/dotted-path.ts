@@ -1,5 +1,5 @@
 /**
- * What parsed JSON holds at a dotted path; undefined when there is nothing. Names may have dots themselves
+ * The value of parsed JSON at a dotted path; undefined if there is none. Names may have dots themselves
  * (`@odata.nextLink`): the member with the longer name is tried first.
  */
 export function valueAtPath(value: unknown, path: string): unknown {

@@ -21,7 +21,7 @@ export interface Round {
    * of one feed are compared in the order of their requests, whichever round asked.
    */
   readonly readsAhead: boolean;
-  /** What the changes of a page are published as. */
+  /** The origin that the changes of a page are published with. */
   origin(page: ScanPage): Origin;
   /** How a page moves the feed's position. */
   position(offset: SourceOffset, page: ScanPage, decoded: Decoded): Partial<SourceOffset>;

@@ -12,7 +12,7 @@ export interface ApiAccess {
   readonly secret?: Secret | undefined;
 }
 
-/** Of the general API, and of each feed that declares no other. */
+/** The scheme of the general API, and of each feed that declares no other scheme. */
 export const usualAuth = { scheme: 'query', name: 'token' } as const satisfies AuthScheme;
 
 export function isUsual(auth: AuthScheme): boolean {

@@ -27,7 +27,7 @@ export interface SourceOptions extends Omit<ApiAccess, 'auth'> {
   readonly auth?: AuthScheme;
   /** Certificates (PEM) of authorities to trust besides the public ones, as they are now. */
   readonly ca?: string | null;
-  /** Shared by all sources of the token; closed by whoever made it. */
+  /** Shared by all sources of the token. The source does not close it. */
   readonly budget: RequestBudget;
   readonly limits: SourceLimits;
   readonly logger: Logger;

@@ -23,7 +23,7 @@ export interface HttpLimits {
 export interface HttpGet {
   /** With its query. */
   readonly url: string;
-  /** Those of the feed and of its token. */
+  /** Headers of the feed and of its token. */
   readonly headers: Readonly<Record<string, string>>;
   /** How the request is called in errors. */
   readonly request: string;

@@ -96,7 +96,7 @@ export function ownLink(link: string | null, context: NextPageContext): NextPage
   const isAddress = target !== null && /^https?:$/.test(target.protocol);
   const where = isAddress
     ? excerpt(`${target.origin}${target.pathname}`, redact)
-    : 'something that is no address';
+    : 'something that is not an address';
   return failure('SOURCE_LINK_ELSEWHERE', `${request} answered with a link to the next page at ${where}`);
 }
 

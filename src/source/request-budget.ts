@@ -18,7 +18,7 @@ export interface RequestBudgetUse {
   readonly maxHoldMs: () => number;
 }
 
-/** What one token may send, over all feeds: vendors count by token. */
+/** The requests that one token may send, for all feeds together: vendors count by token. */
 export interface RequestBudget {
   /**
    * Sends one request when its turn comes.

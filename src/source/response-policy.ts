@@ -248,7 +248,7 @@ function describeBody(text: string, contentType: string | undefined, redact: Red
 function target(location: string | undefined, context: PolicyContext): string {
   if (location === undefined) return 'nowhere (no Location)';
   const base = context.request.slice(context.request.indexOf('http'));
-  if (!URL.canParse(location, base)) return 'something that is no address';
+  if (!URL.canParse(location, base)) return 'something that is not an address';
   const url = new URL(location, base);
   return excerpt(`${url.origin}${url.pathname}`, context.redact);
 }

@@ -103,7 +103,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     image.copy(memory, at + HEADER_BYTES + bytesIn(code));
   }
 
-  /** Where the entry of an id goes, from now on. */
+  /** Makes room for the entry of an id. From now on its place is there. */
   function room(needed: number, number: number): { readonly memory: Buffer; readonly at: number } {
     const slabIndex = slabFor(needed);
     const slab = slabs[slabIndex]!;
@@ -153,7 +153,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     return memory.subarray(begin, begin + memory.readUInt32LE(at));
   }
 
-  /** Nothing points there any more. */
+  /** Call it when `places` no longer has the place. */
   function release(place: number): void {
     const slab = slabs[slabOf(place)]!;
     slab.live -= entryBytes(slab.memory, offsetOf(place));
@@ -161,14 +161,14 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     suspects.push(slabOf(place));
   }
 
-  /** Only when all places are as they should be: it moves images. */
+  /** Moves images, so `places` must be correct before. */
   function tidyAll(): void {
     for (let slab = suspects.pop(); slab !== undefined; slab = suspects.pop()) tidy(slab);
   }
 
   /**
-   * A slab of which too much is gone is given up, and what it holds goes elsewhere. Memory is not written over: what was handed out may
-   * still be in use.
+   * Gives up a slab from which too many images were removed, and moves the other images elsewhere. The memory is not overwritten,
+   * because images that were handed out may still be in use.
    */
   function tidy(slabIndex: number): void {
     const slab = slabs[slabIndex];
@@ -184,7 +184,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
       }
       at += length;
     }
-    // Not before: what lies in a new slab under its number would pass for what is yet to be moved.
+    // Last, because images in a new slab of this number would look like images that are still to be moved.
     vacant.push(slabIndex);
   }
 
@@ -252,7 +252,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   };
 }
 
-/** Of an entry, with the bytes to where the next one begins. */
+/** Size of an entry, up to the begin of the next entry. */
 function entryBytes(memory: Buffer, at: number): number {
   return aligned(HEADER_BYTES + bytesIn(memory.readUInt32LE(at + ID_LENGTH_AT)) + memory.readUInt32LE(at));
 }

@@ -51,7 +51,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   const offset = stored === null ? null : inScope(stored, feed, deps.scope);
   const images = imageStore();
   const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
-  /** Of another incarnation, and not yet overwritten or removed by what follows. */
+  /** Images of another incarnation that no later record has overwritten or removed yet. */
   const foreign = new Map<string, LogRecord>();
   const breather = createBreather();
   let records = 0;

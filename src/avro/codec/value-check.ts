@@ -17,9 +17,9 @@ const MOST_INT = 2 ** 31 - 1;
 const MOST_LONG = Number.MAX_SAFE_INTEGER - 1;
 
 /**
- * avsc makes as many items as a value claims before it looks for their bytes, and a few bytes can claim billions. So a value is
- * walked through before avsc gets it. The walk ends at the first claim that the bytes do not bear out. Its time, and the time and
- * memory of avsc after it, therefore depend only on the number of bytes.
+ * avsc makes as many items as a value claims before it looks for their bytes, and a few bytes can claim billions. So each value is
+ * checked before avsc gets it. The check fails at the first false claim. Its time, and the time and memory of avsc after it, therefore
+ * depend only on the number of bytes.
  */
 export function compileCheck(type: Type): ValueCheck {
   const walk = walkOf(type, { walks: new Map(), empty: new Map() });
@@ -99,7 +99,7 @@ class Cursor {
 
 type Walk = (cursor: Cursor) => void;
 
-/** What is known of types by now: a record may hold itself, and may be used in several places. */
+/** The types that are compiled so far: a record may hold itself, and may be used in several places. */
 interface Compiled {
   readonly walks: Map<Type, Walk>;
   readonly empty: Map<Type, boolean>;
@@ -176,7 +176,7 @@ function ofBlocks(what: 'array' | 'map', item: Walk, itemMayBeEmpty: boolean): W
       const claimed = cursor.long('the number of items', -MOST_LONG, MOST_LONG);
       if (claimed === 0) return;
       const count = Math.abs(claimed);
-      // avsc goes on at the place that the size names when it leaves a block out: a wrong size could lead it back again and again.
+      // To skip a block, avsc jumps by its size. A wrong size could lead it back again and again.
       const size = claimed < 0 ? cursor.long('the size of a block', 0, MOST_LONG) : null;
       const begin = cursor.at;
       if (!itemMayBeEmpty && count > cursor.left)

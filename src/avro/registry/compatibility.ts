@@ -53,12 +53,12 @@ export function incompatibility(
 ): Incompatibility | null {
   const next = parse(schema);
   if (typeof next === 'string') {
-    return { version: null, field: '', problem: `it is no Avro schema: ${next}` };
+    return { version: null, field: '', problem: `it is not an Avro schema: ${next}` };
   }
   for (const { version, schema: earlierSchema } of earlier) {
     const previous = parse(earlierSchema);
     if (typeof previous === 'string') {
-      return { version, field: '', problem: `version ${version} is no Avro schema: ${previous}` };
+      return { version, field: '', problem: `version ${version} is not an Avro schema: ${previous}` };
     }
     const forward = misread(previous, next);
     if (forward !== null)

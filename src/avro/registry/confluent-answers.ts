@@ -3,7 +3,7 @@ import { HighwaterError } from '../../errors';
 import type { RegistryReply } from './confluent-registry-http';
 import type { AvroSchema } from './registry';
 
-// What is no id must never come near a record's bytes: the wire format has four of them, without a sign.
+// An id must fit into the wire format, which has four bytes without a sign.
 const id = z.int().min(1).max(0xffff_ffff);
 const version = z.int().min(1);
 // The type is left out where it is Avro.
@@ -12,7 +12,7 @@ const stored = z.object({
   schema: z.string().transform(parseSchema),
 });
 
-/** What the calls of a Confluent-compatible registry are answered with. */
+/** The answers of a Confluent-compatible registry. */
 export const answers = {
   found: z.object({ id, version }),
   numbers: z.array(version),
@@ -31,7 +31,7 @@ function parseSchema(text: string, context: z.RefinementCtx): AvroSchema {
   }
 }
 
-/** What the answer holds. @throws HighwaterError REGISTRY_REFUSED when that is something else than expected */
+/** The value of the answer. @throws HighwaterError REGISTRY_REFUSED if it is not the expected answer */
 export function checked<S extends z.ZodType>(expected: S, reply: RegistryReply): z.output<S> {
   if (reply.kind !== 'answer') throw refused(reply);
   const parsed = expected.safeParse(reply.value);

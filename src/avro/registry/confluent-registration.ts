@@ -8,14 +8,14 @@ import type { AvroSchema } from './registry';
 export interface Registration {
   readonly subject: string;
   readonly schema: AvroSchema;
-  /** What the subject is held to, or is to be from its first version on: `FULL_TRANSITIVE`. */
+  /** The subject's compatibility level, or the level that it gets with its first version: `FULL_TRANSITIVE`. */
   readonly level: string;
   readonly isFirstVersion: boolean;
 }
 
 /** The version was not taken, or not under the level that it was meant for; the subject may have changed meanwhile. */
 export interface Conflict {
-  /** Of the error, should the conflict last. */
+  /** Of the error, if the conflict lasts. */
   readonly code: 'SCHEMA_INCOMPATIBLE' | 'REGISTRY_REFUSED';
   readonly conflict: string;
 }
@@ -28,12 +28,11 @@ export interface RegistrationCalls {
 }
 
 /**
- * Registers by the library, which asks once more for the subject's level, posts the schema, and sets the level of a first
- * version where that was not possible before.
+ * Registers by the library, which asks again for the subject's level, posts the schema, and sets the level of a first version if that was
+ * not possible before.
  *
- * Its requests go out over our own calls. In its own client a connection that breaks within an answer is waited for without
- * end, an error with the body `null` is an unhandled rejection (the end of the process), and the options of one
- * instance change all others.
+ * Its requests go through our own calls. The library's own client waits without end for a connection that breaks within an answer, an
+ * error with the body `null` is an unhandled rejection (the end of the process), and the options of one instance change all others.
  */
 export async function registerByLibrary(
   registration: Registration,
@@ -63,7 +62,7 @@ function transport({ subject, level, isFirstVersion }: Registration, calls: Regi
   async function answer(call: string, request: LibraryRequest): Promise<unknown> {
     // Another publisher may set it at the same moment, which is as good.
     if (call === 'updateConfig') return calls.setLevel(subject, level);
-    // Without a level of its own the library would give the subject one, which is not asked for where it has versions.
+    // If the subject had no level of its own, the library would set one. That is not wanted for a subject with versions.
     if (call === 'config' && !isFirstVersion) return { compatibilityLevel: await calls.level(subject) };
     const reply = await calls.send({
       method: request.method().toUpperCase() as RegistryRequest['method'],
@@ -93,7 +92,7 @@ class NoAnswer extends Error {
   }
 }
 
-/** @throws what is none, as a HighwaterError where the library itself refused */
+/** @throws any other error; a HighwaterError if the library itself refused the schema */
 function conflictIn(error: unknown, subject: string): Conflict {
   if (error instanceof NoAnswer) {
     if (error.reply.kind === 'absent') throw refused(error.reply);

@@ -105,7 +105,7 @@ export function registryHttp(
       const value = parseJson(text);
       if (status >= 200 && status < 300 && value !== undefined) return { kind: 'answer', value, request };
       const { message, error_code: code } = (value ?? {}) as { message?: unknown; error_code?: unknown };
-      // What stands at another address says 404 as well, in words of its own.
+      // A server that is not a registry answers 404 too, but without such a code.
       if (status === 404 && typeof code === 'number' && code > 40400 && code < 40500)
         return { kind: 'absent', request };
       const said =

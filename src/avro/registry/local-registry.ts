@@ -11,12 +11,12 @@ export interface SchemaRow {
   readonly schema: AvroSchema;
 }
 
-/** What the registry needs of the file that it shares with the embedded log. */
+/** The table of the registry, in the file that it shares with the embedded log. */
 export interface SchemaTable {
   schemaById(id: number): AvroSchema | null;
-  /** As committed, without waiting for anybody; none while there is no file. */
+  /** The committed rows, without waiting for a writer; none while there is no file. */
   rows(): SchemaRow[];
-  /** Nobody else, in this or another process, registers anything while `work` runs. */
+  /** No other code, in this or another process, registers anything while `work` runs. */
   transact<T>(work: (rows: { all(): SchemaRow[]; add(row: SchemaRow): void }) => T): T;
 }
 

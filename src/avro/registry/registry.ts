@@ -1,4 +1,4 @@
-/** Where schemas get their ids. Adapters: the embedded log's own table, and a Confluent-compatible server. */
+/** Gives schemas their ids. Adapters: the embedded log's own table, and a Confluent-compatible server. */
 export interface SchemaRegistry {
   /** Whether it is part of the log. Then only the log's owner may register. Otherwise any instance may call it at any time. */
   readonly isPartOfLog: boolean;

@@ -82,7 +82,7 @@ function readVersion(file: string): AvroSchema {
   try {
     return JSON.parse(text) as AvroSchema;
   } catch (error) {
-    throw new HighwaterError('SCHEMA_INCOMPATIBLE', `${file} is no JSON: ${(error as Error).message}`, {
+    throw new HighwaterError('SCHEMA_INCOMPATIBLE', `${file} is not JSON: ${(error as Error).message}`, {
       now: 'Nothing was changed.',
       remedy: 'Restore the file: a version that was published does not change.',
       cause: error,

@@ -2,8 +2,8 @@ import wrapAnsi from 'wrap-ansi';
 import type { AvroSchema } from '../registry/registry';
 import type { FieldSchema, RecordSchema } from '../schemas';
 
-// Ours, since neither library fits: @ovotech/avro-ts (needs TypeScript 4 at run time) writes every schema out as text beside
-// its types, and avro-typescript writes `field?: null | undefined | string` for what is always there. Both drop `doc`.
+// Neither library fits: @ovotech/avro-ts (needs TypeScript 4 at run time) also writes every schema as text, and avro-typescript
+// writes `field?: null | undefined | string` for a field that is always present. Both drop `doc`.
 
 const primitives: Readonly<Record<string, string>> = {
   null: 'null',
@@ -118,7 +118,7 @@ function shortName(name: string): string {
   return name.split('.').at(-1)!;
 }
 
-/** `orders-eu` → `OrdersEu`: a name that is no word of the language. */
+/** `orders-eu` → `OrdersEu`, which is not a reserved word. */
 function capitalised(name: string): string {
   return name.replace(/(?:^|[^A-Za-z0-9_]+)([A-Za-z0-9_])/g, (_, first: string) => first.toUpperCase());
 }

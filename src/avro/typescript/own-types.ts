@@ -7,7 +7,7 @@ const made =
   '// Made by `highwater schemas types` from highwater.yaml and the schemas that it names: change those, not this.\n';
 
 const imported = ['DeadLetter', 'LogEvent', 'RecordChange', 'SourceOffset'];
-/** What the text uses or declares beside the interfaces of records. */
+/** Names that the text uses or declares besides the interfaces of records. */
 const taken = [...imported, 'OwnFeedRecords', 'OwnTopicEvents', 'Buffer', 'Readonly', 'Record'];
 
 /**

@@ -16,7 +16,7 @@ export interface Images {
 }
 
 export interface ImageComparison {
-  /** What `decode` makes of the image. */
+  /** The image as `decode` returns it. */
   readonly beforeRecord: VendorRecord;
   /**
    * Dotted Avro names of the fields in which readers see the two differ (`Comparison`). Empty if only the schema differs: a value

@@ -4,13 +4,13 @@ import { type GroupIndex, groupOf } from '../../state/group-index';
 import type { Change, EventTail, TransitionEvent, VendorRecord } from '../../types';
 import { equalDecimalText } from './compare';
 
-/** The group indexes as they are now, and the record that each id has now. Transitions are computed from these alone. */
+/** The group indexes as they are now, and the record that each id has now. Transitions are computed only from these. */
 export interface TransitionView {
   readonly groups: readonly GroupIndex[];
   record(id: string): VendorRecord | null;
 }
 
-/** Where a declared transition moves from, looked up before the change is applied. */
+/** The record that a declared transition moves from, looked up before the change is applied. */
 export interface TransitionOrigin {
   readonly before: VendorRecord | null;
   /** The record's id, or its group; null if it belongs to no group. */
@@ -67,7 +67,7 @@ function differ(paths: readonly string[], before: VendorRecord | null, after: Ve
   return paths.some((path) => !equalDecimalText(valueAt(old, path), valueAt(after.values, path)));
 }
 
-/** The newest record of a group; null if there is no group, or nothing is known of it. */
+/** The newest record of a group; null if there is no group, or it has no record. */
 function newestOf(
   transition: LatestInGroupTransition,
   group: string | null,

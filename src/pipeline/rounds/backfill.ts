@@ -167,7 +167,7 @@ function withinQuery({ parameters, query }: Feed, days: Days): Days {
     if (bound !== undefined && !isDate(bound))
       throw new HighwaterError(
         'COMMAND_REFUSED',
-        `${name} of the feed's query is ${bound}, which is no date as 2026-01-31`,
+        `${name} of the feed's query is ${bound}, which is not a date such as 2026-01-31`,
       );
   }
   const from = query[parameters.dateFrom ?? ''];

@@ -31,14 +31,14 @@ export interface ReconcileProgress {
   readonly phase: 'scan' | 'pause' | 'probe';
   readonly pages: number;
   readonly rows: number;
-  /** Of this scan alone. */
+  /** Rows of this scan only. */
   readonly scanRows: number;
   /** Late rows and silent changes that were found by now. */
   readonly created: number;
   readonly updated: number;
   /** Records that were not shown; 0 while a scan runs. */
   readonly missing: number;
-  /** Of these, how many were probed. */
+  /** Missing records that were probed. */
   readonly probed: number;
   /** Length of the pause; 0 without one. */
   readonly pauseMs: number;
@@ -61,7 +61,7 @@ export interface ReconcileResult {
  * creates. A record that neither of two scans shows, nor any poll from the beginning of the first to the end of the
  * second, is deleted when a probe proves it gone (I7).
  *
- * What it knows is in memory alone: after a crash nothing is half-done, and it begins anew.
+ * It keeps its progress only in memory: after a crash nothing is half-done, and it begins again.
  *
  * @throws HighwaterError as `poll`
  */
@@ -99,7 +99,7 @@ export async function reconcile(
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
       await options.rest(feed.pollIntervalMs);
       isComplete = await readAll(deps, options, found, tell, 2, signal);
-      // What moved while the second scan read, it may have leapt over.
+      // The second scan may have skipped rows that moved meanwhile.
       await options.poll();
     }
     signal.throwIfAborted();

@@ -66,7 +66,7 @@ export async function retryDeadLetters(
 
 /** A dead letter that is a record now. */
 interface Revived {
-  /** Of the letter. */
+  /** Key of the letter. */
   readonly key: string;
   readonly record: VendorRecord;
 }

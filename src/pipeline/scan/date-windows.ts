@@ -34,7 +34,7 @@ const FEW_PAGES = MOST_PAGES / 4;
  * `updated since` stays in the query, with 0: the specification says that it forces the order, and a request without it
  * would be the only one of its kind.
  *
- * @throws HighwaterError SCAN_BEYOND_REACH when one day alone cannot be paged through, SCAN_PAGING_IGNORED, SOURCE_*
+ * @throws HighwaterError SCAN_BEYOND_REACH if a single day cannot be paged through, SCAN_PAGING_IGNORED, SOURCE_*
  */
 export async function* readDays(
   feed: Feed,
@@ -119,9 +119,9 @@ const DAY_SECONDS = 86_400;
 /** 9999-12-31: later days cannot be written in this form. */
 const LAST_DAY = 2_932_896;
 
-/** @throws RangeError when the text is no date of the calendar */
+/** @throws RangeError if the text is not a calendar date */
 export function dayOf(date: string): number {
-  if (!isDate(date)) throw new RangeError(`${date} is no calendar date`);
+  if (!isDate(date)) throw new RangeError(`${date} is not a calendar date`);
   return Date.parse(date) / (DAY_SECONDS * 1000);
 }
 

@@ -104,7 +104,7 @@ function missingFrom(page: PageFacts, zero: PageFacts, rows: readonly (string | 
 }
 
 /**
- * Whether three pages of the whole feed, asked for one after the other, come oldest first. A page alone may look so by
+ * Whether three pages of the whole feed, asked for one after the other, come oldest first. A single page may look so by
  * chance; a row on a later one that is older than what came before says otherwise.
  */
 export function showOrder(pages: readonly PageFacts[]): boolean {

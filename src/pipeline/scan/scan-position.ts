@@ -5,7 +5,7 @@ import type { FetchedPage } from './page-facts';
 import type { PageReader } from './page-reader';
 import { MOST_RESTARTS, MOST_WALKS, type WalkEnd } from './page-walk';
 
-/** Where a scan stands, and the pages that it gives out from there. Names as in `ScanProgress`. */
+/** The position of a scan, which makes the pages that the scan yields. Names as in `ScanProgress`. */
 export class ScanPosition {
   /** False once a walk had to be given up: the scan ends, but does not claim to be complete. */
   private settled = true;
@@ -58,7 +58,7 @@ export class ScanPosition {
       `Feed ${feed}: the rows from ${from} on ${why}. The scan goes on; what is missing is left to a later wide poll or reconcile.`,
       { feed },
     );
-    // What pages are counted in may have been learned while rows moved: one record too many on each page looks like that.
+    // The paging may have been learned wrongly while rows moved. Then each page holds one record too many or too few.
     await this.reader.learnPaging();
   }
 }

@@ -44,7 +44,7 @@ export async function* scanWithoutOrder(
     return yield* scanWithoutOrder(position, restart, false);
   }
   if (!window.isSettled) await position.giveUpOn(from, window.end);
-  // A row that moved while the pages were read may have been missed: it is no older than the first answer.
+  // A row that moved while the pages were read may have been missed. It is not older than the first answer.
   position.highWaterMark = Math.min(greatest, window.page.knownSecond);
   position.shownBelow = greatest + 1;
   reader.setPaging({ ...reader.paging(), ordered: order.isShown() });
@@ -52,7 +52,7 @@ export async function* scanWithoutOrder(
   return null;
 }
 
-/** What the pages of a window tell about their order. */
+/** Whether the pages of a window show an order. */
 class OrderEvidence {
   private first: PageFacts | null = null;
   private allAscend = true;

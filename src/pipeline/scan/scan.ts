@@ -12,7 +12,7 @@ import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
 
-/** Where a scan begins and what is known before it. Times are Unix seconds. */
+/** The begin of a scan, and the facts known before it. Times are Unix seconds. */
 export interface ScanStart {
   readonly highWaterMark: number;
   /** The first snapshot is not complete yet. */

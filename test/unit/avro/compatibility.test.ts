@@ -110,7 +110,7 @@ describe('compatibility of schemas', () => {
   it('does not let one schema lean on a type of another', () => {
     const leaning = ipo(nullable('security', 'marketdata.ipos.Security'));
     expect(register(ipo(nullable('security', security())), leaning)).toThrow(
-      'new schema for ipos-value: it is no Avro schema: undefined type name: marketdata.ipos.Security',
+      'new schema for ipos-value: it is not an Avro schema: undefined type name: marketdata.ipos.Security',
     );
   });
 });

@@ -103,7 +103,7 @@ it('a folder of feeds of your own needs nothing of those that come with highwate
   expect(historyStanding(offset, own)).toEqual({ state: 'kept', version: 1 });
 });
 
-it('a version that is no JSON is named', () => {
+it('a version that is not JSON is named', () => {
   write(new Map([[path.join(history(), 'ipos-value', '1.avsc'), '{"type":']]));
-  expect(() => historyGaps(history())).toThrow(/ipos-value.1\.avsc is no JSON/);
+  expect(() => historyGaps(history())).toThrow(/ipos-value.1\.avsc is not JSON/);
 });

@@ -176,7 +176,7 @@ describe('a link', () => {
         expect(error).toMatchObject({
           code: 'SOURCE_LINK_ELSEWHERE',
           message: expect.stringMatching(
-            /a link to the next page at (\S+\/x|something that is no address)\.$/,
+            /a link to the next page at (\S+\/x|something that is not an address)\.$/,
           ),
         });
       }

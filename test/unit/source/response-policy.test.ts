@@ -232,7 +232,7 @@ describe('a status', () => {
 
   it.each([
     [undefined, 'nowhere (no Location)'],
-    ['http://', 'something that is no address'],
+    ['http://', 'something that is not an address'],
     ['/sign-in?token=abc', 'https://api.example.com/sign-in'],
     ['http://other.example/a?b=c#d', 'http://other.example/a'],
   ])('a redirect to %s names the place without its query', async (location, place) => {
