@@ -108,6 +108,20 @@ const groups: Readonly<Record<string, readonly Listed[]>> = {
     ),
     operator('backfill', 'Read an older range of a feed and publish the records that are new as reads.'),
   ],
+  'Keep the embedded log:': [
+    [
+      'backup',
+      '[options] <file>',
+      'Copy the embedded log into one file while the publisher runs, and check the copy.',
+      (run) => (require('./backup') as typeof import('./backup')).backupCommand(run),
+    ],
+    [
+      'restore',
+      '[options] <file>',
+      'Put a backup in the place of the embedded log. Every feed begins anew, so that no event id comes twice.',
+      (run) => (require('./backup') as typeof import('./backup')).restoreCommand(run),
+    ],
+  ],
   'Develop against it:': [
     [
       'schemas',

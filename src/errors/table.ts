@@ -299,6 +299,8 @@ const feedState = {
   },
 } satisfies Kinds;
 
+const backupPage = 'runbook/backup-and-restore.md';
+
 const embeddedLog = {
   LOG_MISSING: {
     ...lasts,
@@ -322,7 +324,7 @@ const embeddedLog = {
     now: 'The command ends and writes nothing more. What it wrote before stays in the moved file, and is lost if that file was deleted.',
     remedy:
       'Find out what deleted, moved or replaced the file. Put the folder back, restore a backup, or name the folder where it is now (HIGHWATER_DATA_DIR). Then start again.',
-    see: 'runbook/backup-and-restore.md',
+    see: backupPage,
   },
   LOG_FULL: {
     ...parks,
@@ -352,6 +354,44 @@ const embeddedLog = {
     now: 'The file was left as it is.',
     remedy: 'Use the highwater version that wrote it or a later one, or another folder (HIGHWATER_DATA_DIR).',
     see: 'runbook/upgrade.md',
+  },
+  LOG_UNRESTORED: {
+    ...parks,
+    what: 'The log is a backup. A file that `highwater backup` wrote was put in the place of `highwater.db` by hand. A publisher that went on from it would use event ids a second time, with other content.',
+    now: 'The file was left as it is, and nothing was written.',
+    remedy: 'Move the file out of the data folder, and run `highwater restore FILE` with it.',
+    see: backupPage,
+  },
+  BACKUP_EXISTS: {
+    ...lasts,
+    what: 'The file of the backup is there already. With --overwrite, only an earlier backup is replaced, never another file.',
+    now: 'Nothing was written.',
+    remedy: 'Name another file, or say --overwrite if the file is an earlier backup.',
+    see: backupPage,
+  },
+  BACKUP_FAILED: {
+    ...lasts,
+    what: "The backup could not be written. The message has the system's reason, such as a folder that is missing or a disk that is full.",
+    now: 'No backup was made. The publisher is not concerned.',
+    remedy:
+      'Name a file in a folder that this user can write to, on a disk with as much room as the log takes.',
+    see: backupPage,
+  },
+  BACKUP_INVALID: {
+    ...lasts,
+    what: 'The file is not a copy of a log. It is missing or empty, or another database.',
+    now: 'Nothing was restored. The log is as it was.',
+    remedy: 'Name a file that `highwater backup` wrote, or another whole copy of a `highwater.db`.',
+    see: backupPage,
+  },
+  BACKUP_ON_KAFKA: {
+    ...lasts,
+    exit: 2,
+    what: 'Topics of Kafka cannot be backed up or restored by this command. Their replicas are the backup; for more than that Kafka has its own tools, such as MirrorMaker or tiered storage.',
+    now: 'Nothing was read or written.',
+    remedy:
+      'Leave out KAFKA_BROKERS to back up an embedded log. After topics were restored by other means, reset each feed.',
+    see: backupPage,
   },
   LOG_FAILED: {
     ...passes,

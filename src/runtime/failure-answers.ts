@@ -8,7 +8,7 @@ export function eventFor(code: ErrorCode | null): 'failed' | 'parked' | 'fenced'
 
 /** No feed can be published to this log, or not with these settings: a process that went on would only look alive. */
 const unusableLog: readonly ErrorCode[] = [
-  ...(['LOG_OWNED', 'LOG_UNWRITABLE', 'LOG_CORRUPT', 'LOG_NEWER'] as const),
+  ...(['LOG_OWNED', 'LOG_UNWRITABLE', 'LOG_CORRUPT', 'LOG_NEWER', 'LOG_UNRESTORED'] as const),
   'CONFIG_INVALID',
 ];
 

@@ -1,67 +1,25 @@
-import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
 import { connect } from '../../src/consumer/connect';
+import { openLocalLog } from '../../src/log/local/local-log';
+import { truthOf } from '../faults/restless-market';
 import { cliPublisher } from '../support/cli-publisher';
-import { deadline } from '../support/log-records';
+import { judgeFile } from '../support/judge/judge';
+import { describeVerdict } from '../support/judge/verdict';
+import { collect, deadline } from '../support/log-records';
 import { quietLogger } from '../support/source';
+import { until } from '../support/until';
 
 /** The steps of docs/runbook/backup-and-restore.md, on the embedded log. */
 
-const { api, done, folder, records } = cliPublisher(() => ({}));
+const { api, done, folder, records, running, start } = cliPublisher(() => ({}));
 const data = () => path.join(folder(), 'data');
-const backup = () => path.join(folder(), 'backup');
-
-beforeEach(async () => {
-  await publish();
-  await consumed(60);
-  back();
-});
+const copy = () => path.join(folder(), 'backups.db');
 
 /** As a publisher that comes and goes. */
 async function publish(): Promise<void> {
   expect(await done(['run', '--once', '--feeds', 'ipos'])).toMatchObject({ code: 0 });
-}
-
-/** As `.backup` of the sqlite3 shell does: what is committed, whoever writes meanwhile. */
-function back(): void {
-  mkdirSync(path.join(backup(), 'consumers'), { recursive: true });
-  const groups = readdirSync(path.join(data(), 'consumers')).filter((name) => name.endsWith('.db'));
-  for (const file of [...groups.map((name) => path.join('consumers', name)), 'highwater.db']) {
-    const db = new Database(path.join(data(), file));
-    db.exec(`VACUUM INTO '${path.join(backup(), file)}'`);
-    db.close();
-  }
-}
-
-function restore(...files: string[]): void {
-  rmSync(data(), { recursive: true });
-  for (const file of files) cpSync(path.join(backup(), file), path.join(data(), file), { recursive: true });
-}
-
-/** What a group is handed, up to so many events. @returns their ids, with what each says of the price */
-async function consumed(count: number): Promise<Map<string, string>> {
-  const log = connect({ dataDir: data(), logger: quietLogger() });
-  const over = new AbortController();
-  const seen = new Map<string, string>();
-  const ended = log.consume(
-    {
-      group: 'desk',
-      topics: ['ipos'],
-      from: 'beginning',
-      signal: AbortSignal.any([over.signal, deadline()]),
-    },
-    ({ value }) => {
-      seen.set(value.event_id, `${value.op} ${value.before?.price_max} ${value.after?.price_max}`);
-      if (seen.size === count) over.abort();
-    },
-  );
-  try {
-    await ended;
-    return seen;
-  } finally {
-    await log.close();
-  }
 }
 
 async function move(...prices: string[]): Promise<void> {
@@ -73,40 +31,247 @@ async function move(...prices: string[]): Promise<void> {
   }
 }
 
-it('an older copy gives numbers a second time that consumers have seen, unless the feed is reset', async () => {
-  await move('1.00', '2.00');
-  const before = await consumed(2);
-  expect([...before.values()]).toEqual([expect.stringMatching(/^u .* 1\.00$/), 'u 1.00 2.00']);
+/** @returns what it prints with `--json` */
+async function json(...args: string[]): Promise<Readonly<Record<string, unknown>>> {
+  const ended = await done([...args, '--json']);
+  expect(ended).toMatchObject({ code: 0, err: '' });
+  return JSON.parse(ended.out) as Readonly<Record<string, unknown>>;
+}
 
-  restore('highwater.db', 'consumers');
-  await move('99.00');
-  const [[id, said]] = [...(await consumed(1))] as [[string, string]];
-  expect(before.has(id)).toBe(true);
-  expect(before.get(id)).not.toBe(said);
+/** What a group is handed, up to so many events. @returns their ids, with what each says of the price */
+async function consumed(count: number): Promise<Map<string, string>> {
+  const log = connect({ dataDir: data(), logger: quietLogger() });
+  const over = new AbortController();
+  const seen = new Map<string, string>();
+  const signal = AbortSignal.any([over.signal, deadline()]);
+  const ended = log.consume({ group: 'desk', topics: ['ipos'], from: 'beginning', signal }, ({ value }) => {
+    seen.set(value.event_id, `${value.op} ${value.before?.price_max} ${value.after?.price_max}`);
+    if (seen.size === count) over.abort();
+  });
+  try {
+    await ended;
+    return seen;
+  } finally {
+    await log.close();
+  }
+}
+
+/** Every event that a log holds: its id, and all that it says. */
+function eventsOf(file: string): Map<string, string> {
+  const db = new Database(file);
+  const rows = db
+    .prepare(
+      `SELECT json_extract(headers, '$.ce_id'), key || hex(value) || headers FROM records
+       WHERE json_extract(headers, '$.ce_id') IS NOT NULL`,
+    )
+    .raw()
+    .all() as [string, string][];
+  db.close();
+  expect(new Set(rows.map(([id]) => id)).size).toBe(rows.length);
+  return new Map(rows);
+}
+
+const offsets = (db: string): [number, number][] => {
+  const opened = new Database(db);
+  const rows = opened.prepare("SELECT partition, offset FROM records WHERE topic = 'ipos'").raw().all();
+  opened.close();
+  return rows as [number, number][];
+};
+
+it('a publisher that is killed after a backup and goes on from it publishes no event id twice, and loses nothing', async () => {
+  const publisher = await running();
+  await publisher.sees(/analysts: first snapshot complete/, 'stderr');
+  api().marketDay.start(15);
+  const events = () => eventsOf(path.join(data(), 'highwater.db')).size;
+  await until(() => events() > 120);
+  const made = await start(['backup', copy(), '--json'], {}).ended();
+  expect(made).toMatchObject({ code: 0 });
+  const atBackup = events();
+  await until(() => events() > atBackup + 40);
+  publisher.signal('SIGKILL');
+  await publisher.ended();
+
+  const restored = start(['restore', copy(), '--json'], {});
+  expect(await restored.ended()).toMatchObject({ code: 0 });
+  const { replaced, feeds } = JSON.parse(restored.stdout());
+  expect(feeds).toEqual(
+    ['analysts', 'ipos'].map((feed) => expect.objectContaining({ feed, records: expect.any(Number) })),
+  );
+  const again = await running();
+  await again.sees(/analysts: first snapshot complete/, 'stderr');
+  const begun = events();
+  await until(() => events() > begun + 40);
+  api().marketDay.stop();
+  const truth = { ipos: truthOf(api(), 'ipos'), analysts: truthOf(api(), 'analysts') };
+  for (const feed of ['ipos', 'analysts']) await json('reconcile', feed).catch(() => undefined);
+  again.signal('SIGTERM');
+  expect(await again.ended()).toMatchObject({ code: 0 });
+
+  const before = eventsOf(path.join(replaced, 'highwater.db'));
+  const after = eventsOf(path.join(data(), 'highwater.db'));
+  const inBackup = eventsOf(copy());
+  expect(before.size).toBeGreaterThan(inBackup.size + 30);
+  const both = [...after.keys()].filter((id) => before.has(id));
+  expect(both.filter((id) => after.get(id) !== before.get(id))).toStrictEqual([]);
+  expect(new Set(both)).toEqual(new Set(inBackup.keys()));
+  const places = new Set(offsets(path.join(replaced, 'highwater.db')).map(String));
+  const shared = offsets(path.join(data(), 'highwater.db')).filter((place) => places.has(String(place)));
+  expect(new Set(shared.map(String))).toEqual(new Set(offsets(copy()).map(String)));
+  const verdict = judgeFile(path.join(data(), 'highwater.db'), truth, { goneForMs: 100 });
+  expect(describeVerdict(verdict)).toBe('nothing to object to');
 });
 
-it('with its consumers, and a reset before the publisher, it shows everybody the present state under numbers of its own', async () => {
-  await move('1.00', '2.00');
-  const before = await consumed(2);
+describe('a backup', () => {
+  beforeEach(async () => {
+    await publish();
+    await consumed(60);
+  });
 
-  restore('highwater.db', 'consumers');
-  const reset = await done(['reset', 'ipos', '--yes']);
-  expect(reset).toMatchObject({ code: 0, out: expect.stringMatching(/begins anew as incarnation \w+/) });
-  await publish();
+  it('is one file for this user, with the records and the positions of groups', async () => {
+    const made = await json('backup', 'backups.db');
+    expect(made).toMatchObject({ file: copy(), bytes: statSync(copy()).size, groups: 1 });
+    expect(statSync(copy()).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder()).sort()).toEqual(['backups.db', 'data']);
+  });
 
-  const after = await consumed(60);
-  expect([...after.keys()].filter((id) => before.has(id))).toStrictEqual([]);
-  expect([...after.values()].every((said) => said.startsWith('r '))).toBe(true);
-  const current = (await records('ipos.current')).filter(({ value }) => value !== null);
-  expect(current).toHaveLength(60);
+  it('replaces an earlier backup only when it is told to, and no other file', async () => {
+    await json('backup', copy());
+    const exists = { code: 1, err: expect.stringContaining('BACKUP_EXISTS') };
+    expect(await done(['backup', copy()])).toMatchObject(exists);
+    await json('backup', copy(), '--overwrite');
+    const other = path.join(data(), 'highwater.db');
+    expect(await done(['backup', other, '--overwrite'])).toMatchObject(exists);
+    expect(await done(['backup', path.join(folder(), 'none', 'b.db')])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/BACKUP_FAILED.*ENOENT/s),
+    });
+  });
+
+  it('goes to stdout for a container that has no program to copy a file out', async () => {
+    const piped = ['sh', '-c', '"$0" "$@" > "$COPY"'];
+    expect(await start(['backup', '-'], { COPY: copy() }, piped).ended()).toMatchObject({ code: 0 });
+    expect(await json('restore', copy())).toMatchObject({ groups: 1 });
+  });
+
+  it('is refused by a publisher when it is put in place by hand', async () => {
+    await json('backup', copy());
+    rmSync(data(), { recursive: true });
+    cpSync(copy(), path.join(data(), 'highwater.db'));
+    expect(await done(['run', '--once', '--feeds', 'ipos'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('LOG_UNRESTORED'),
+    });
+  });
+
+  it('is not made of topics of Kafka', async () => {
+    const env = { KAFKA_BROKERS: '127.0.0.1:1', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1' };
+    for (const command of ['backup', 'restore'])
+      expect(await done([command, copy()], env)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('BACKUP_ON_KAFKA'),
+      });
+  });
 });
 
-it('a group that is newer than the copy is told, and reads nothing by mistake', async () => {
-  await move('1.00', '2.00');
-  await consumed(2);
-  cpSync(path.join(data(), 'consumers'), path.join(folder(), 'newer'), { recursive: true });
+describe('a restore', () => {
+  let before: ReadonlyMap<string, string>;
+  beforeEach(async () => {
+    await publish();
+    await consumed(60);
+    await json('backup', copy());
+    await move('1.00', '2.00');
+    before = await consumed(2);
+  });
 
-  restore('highwater.db');
-  cpSync(path.join(folder(), 'newer'), path.join(data(), 'consumers'), { recursive: true });
-  await expect(consumed(1)).rejects.toMatchObject({ code: 'LOG_POSITION_LOST' });
+  it('shows everybody the present state under numbers of its own, and sets groups back', async () => {
+    expect(await json('restore', copy())).toMatchObject({
+      groups: 1,
+      madeMs: expect.any(Number),
+      feeds: [{ feed: 'ipos', records: 60, incarnation: expect.any(String) }],
+    });
+    await publish();
+
+    const after = await consumed(60);
+    expect([...after.keys()].filter((id) => before.has(id))).toStrictEqual([]);
+    expect([...after.values()].every((said) => said.startsWith('r '))).toBe(true);
+    const current = (await records('ipos.current')).filter(({ value }) => value !== null);
+    expect(current).toHaveLength(60);
+  });
+
+  it('keeps the log that it replaces, and the positions of its groups', async () => {
+    const file = path.join(data(), 'highwater.db');
+    const replacedEvents = eventsOf(file);
+    const { replaced } = (await json('restore', copy())) as { replaced: string };
+    expect(eventsOf(path.join(replaced, 'highwater.db'))).toEqual(replacedEvents);
+    expect(existsSync(path.join(replaced, 'consumers', 'desk.db'))).toBe(true);
+    expect(readdirSync(data()).sort()).toEqual([
+      'consumers',
+      'highwater.db',
+      'publisher.lock',
+      path.basename(replaced),
+    ]);
+  });
+
+  it('is refused while a publisher has the folder, and changes nothing', async () => {
+    const publisher = start(['run']);
+    await publisher.sees(/analysts: first snapshot complete/, 'stderr');
+    const refused = await done(['restore', copy()]);
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('LOG_OWNED') });
+    publisher.signal('SIGTERM');
+    await publisher.ended();
+    expect(readdirSync(data()).filter((name) => /restoring|replaced/.test(name))).toStrictEqual([]);
+  });
+
+  it.each([
+    ['nothing', () => undefined, 'BACKUP_INVALID'],
+    ['text', () => writeFileSync(copy(), 'id,updated\n1,2\n'.repeat(400)), 'LOG_CORRUPT'],
+  ])('refuses a file that holds %s, and leaves the log in place', async (_what, write, code) => {
+    rmSync(copy());
+    write();
+    expect(await done(['restore', copy()])).toMatchObject({ code: 1, err: expect.stringContaining(code) });
+    await publish();
+    expect(readdirSync(data())).not.toContain('restoring');
+  });
+
+  /** A group whose positions were not in the copy. */
+  async function restoredWithoutGroups(): Promise<void> {
+    const db = new Database(copy());
+    db.exec('DELETE FROM group_positions');
+    db.close();
+    cpSync(path.join(data(), 'consumers'), path.join(folder(), 'newer'), { recursive: true });
+    await json('restore', copy());
+    cpSync(path.join(folder(), 'newer'), path.join(data(), 'consumers'), { recursive: true });
+  }
+
+  it('tells a group that was ahead of the copy, however far the log has grown since', async () => {
+    await restoredWithoutGroups();
+    const lost = { code: 'LOG_POSITION_LOST', message: expect.stringContaining('ipos') };
+    await expect(consumed(60)).rejects.toMatchObject(lost);
+    await publish();
+    await expect(consumed(60)).rejects.toMatchObject(lost);
+  });
+
+  it('lets readers of the last records see those before the restore, too', async () => {
+    await json('restore', copy());
+    await publish();
+    const log = openLocalLog({ dataDir: data() });
+    const last = async (positionsToEnd: number) => {
+      const options = {
+        fromBeginning: true,
+        notBefore: { positionsToEnd },
+        follow: false,
+        signal: deadline(),
+      };
+      return (await collect(log.commitLog.read(['ipos'], options))).length;
+    };
+    // 60 events before the restore and 60 after it, spread over three partitions.
+    const places = offsets(path.join(data(), 'highwater.db'));
+    const held = [0, 1, 2].map((one) => places.filter(([partition]) => partition === one).length);
+    for (const count of [2, 25, 1_000]) {
+      const expected = held.reduce((sum, all) => sum + Math.min(all, count), 0);
+      expect(await last(count)).toBe(expected);
+    }
+    expect(await last(1_000)).toBe(120);
+    await log.commitLog.close();
+  });
 });

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { metricTable } from '../../src/admin/metrics/metric-table';
+import { backupCommand, restoreCommand } from '../../src/cli/backup';
 import { completionCommand } from '../../src/cli/completion';
 import { configCommand } from '../../src/cli/config';
 import { deadLettersCommand } from '../../src/cli/dead-letters';
@@ -37,6 +38,8 @@ const pages = [
 
 const run = async () => {};
 const commands = [
+  backupCommand(run),
+  restoreCommand(run),
   demoCommand(run),
   runWorkerCommand(run),
   tailCommand(run),

@@ -3,6 +3,7 @@ import { HighwaterError } from '../../errors';
 import type { FeedTopics, TopicSpec } from '../commit-log';
 import { allTopics, isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
+import { gapsQuery } from './file/gaps';
 import { endOffsetQuery, type FolderOwner } from './file/reader-connection';
 import { type Connection, prepare, textOf, transact } from './file/sqlite';
 
@@ -25,6 +26,7 @@ export function ownership(db: Connection): Ownership {
   const addTopic = prepare(db, 'INSERT OR IGNORE INTO topics (topic, partitions, cleanup) VALUES (?, ?, ?)');
   const topicByName = prepare(db, 'SELECT id, partitions, CAST(cleanup AS BLOB) FROM topics WHERE topic = ?');
   const endOffset = endOffsetQuery(db);
+  const gaps = gapsQuery(db);
 
   return {
     claimFolder(instance) {
@@ -63,7 +65,9 @@ export function ownership(db: Connection): Ownership {
         `topic ${spec.name} is kept with cleanup ${cleanup} in this log, and ${spec.cleanup} is needed`,
       );
     }
-    const nextOffsets = Array.from({ length: partitions }, (_, partition) => endOffset(spec.name, partition));
+    const nextOffsets = Array.from({ length: partitions }, (_, partition) =>
+      Math.max(endOffset(spec.name, partition), gaps(spec.name, partition).at(-1)?.next ?? 0),
+    );
     return { id, name: spec.name, partitions, cleanup, nextOffsets };
   }
 }

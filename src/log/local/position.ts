@@ -9,7 +9,7 @@ interface Place {
 }
 
 /**
- * That what is to be read next is still there, or has not been written yet.
+ * That what is to be read next is still there, or has not been written yet. A log that was restored has never had it.
  * @param place `next`: offset of the record to come; `end`: after the last record that there is
  * @throws HighwaterError LOG_POSITION_LOST
  */
@@ -18,7 +18,11 @@ export function assertKept(reader: ReaderConnection, place: Place & { readonly e
   const spec = reader.topic(topic);
   // Of a compacted topic the latest record of each key is kept, wherever it lies.
   const first = spec === null || isCompacted(spec) ? 0 : reader.firstOffset(topic, partition);
-  if (next >= first && next <= end) return;
+  const gap = reader.gaps(topic, partition).find(({ after, next: goesOn }) => after <= next && next < goesOn);
+  // A reader that has read all of a copy goes on behind the gap; a reader that was further has read what the copy does not have.
+  const wanted = gap !== undefined && gap.after === next && end > next ? gap.next : next;
+  const isInGap = gap !== undefined && gap.after < next;
+  if (!isInGap && wanted >= first && wanted <= end) return;
   const what = `offset ${next} of partition ${partition} of ${topic} was to be read next, and it holds ${first} to ${end}`;
   throw new HighwaterError('LOG_POSITION_LOST', what);
 }

@@ -25,10 +25,24 @@ const atStart: BeginAt = () => 0;
 function startOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): BeginAt {
   if (!fromBeginning) return endOfPartition;
   if (notBefore === undefined) return atStart;
-  if ('positionsToEnd' in notBefore)
-    return (_topic, _partition, end) => Math.max(0, end - notBefore.positionsToEnd);
+  if ('positionsToEnd' in notBefore) {
+    return (topic, partition, end) =>
+      end === 0 ? 0 : positionsBack(deps.reader()!, { topic, partition, end }, notBefore.positionsToEnd);
+  }
   return (topic, partition, end) => deps.reader()?.offsetSince(topic, partition, notBefore.sinceMs) ?? end;
 }
+/** Gaps do not count. @returns 0 where fewer are kept: the beginning is where it is by then */
+function positionsBack(
+  reader: ReaderConnection,
+  { topic, partition, end }: { topic: string; partition: number; end: number },
+  count: number,
+): number {
+  let from = end - count;
+  for (const { after, next } of [...reader.gaps(topic, partition)].reverse())
+    if (end > next && from < next) from -= next - after;
+  return from > reader.firstOffset(topic, partition) ? from : 0;
+}
+
 const endOfPartition: BeginAt = (_topic, _partition, end) => end;
 
 /**

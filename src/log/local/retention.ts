@@ -1,5 +1,6 @@
 import type { Logger } from '../../logging/logger';
 import type { OwnedTopic } from './append';
+import { gapsQuery } from './file/gaps';
 import { type Connection, prepare, transact } from './file/sqlite';
 
 /** What the embedded log keeps of each topic of changes and transitions. Null: all. */
@@ -52,6 +53,7 @@ export function retention(db: Connection): Retention {
     `SELECT offset, CAST(timestamp AS INTEGER), ifnull(length(value), 0), rowid FROM records
      WHERE topic = ? AND partition = ? AND offset < ? ORDER BY offset LIMIT ${OLDEST}`,
   );
+  const gaps = gapsQuery(db);
   const remove = prepare(db, 'DELETE FROM records WHERE topic = ? AND partition = ? AND offset < ?');
 
   function rangeOf(topic: string, partition: number): { readonly first: number; readonly last: number } {
@@ -91,11 +93,13 @@ export function retention(db: Connection): Retention {
   /** Of all values, estimated. */
   function bytesOf(topic: string, partition: number): number {
     const { first, last } = rangeOf(topic, partition);
-    const count = last - first + 1;
+    const between = gaps(topic, partition).filter(({ after, next }) => first < after && next <= last);
+    const count = between.reduce((sum, { after, next }) => sum - (next - after), last - first + 1);
     const samples = Math.min(count, SAMPLES);
     let bytes = 0;
     for (let i = 0; i < samples; i++) {
-      const offset = first + Math.floor((i * count) / samples);
+      let offset = first + Math.floor((i * count) / samples);
+      for (const { after, next } of between) if (offset >= after) offset += next - after;
       const [row] = bytesAt.all(topic, partition, offset) as [number][];
       bytes += row?.[0] ?? 0;
     }

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import path from 'node:path';
+import Database from 'libsql';
 import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type CliProcess, commandLine, commandLineHere } from '../../support/cli';
@@ -125,6 +127,36 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
   await until(async () => (await metric(url, 'highwater_heartbeat_timestamp_seconds'))! >= beat + 2);
   expect(await metric(url, 'highwater_last_change_timestamp_seconds')).toBe(changed);
   expect(await metric(url, 'highwater_seconds_since_complete_scan')).toBeLessThan(10);
+});
+
+it('metrics and `status --json` say how much of the file the log takes, and how much of it retention has freed', async () => {
+  const once = here(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env: apiOf() });
+  expect(await once.ended()).toMatchObject({ code: 0 });
+  const file = path.join(folder(), 'data', 'highwater.db');
+  const outside = new Database(file);
+  outside.exec("UPDATE records SET timestamp = 1 WHERE topic = 'ipos'");
+  outside.close();
+  const publisher = run(['--feeds', 'ipos'], { HIGHWATER_RETENTION_AGE: '1h' });
+  const url = await addressOf(publisher);
+  const inFile = () => {
+    const db = new Database(file, { readonly: true });
+    const number = (name: string) => Number((db.pragma(name) as [Record<string, number>])[0][name]);
+    const [total, free] = ['page_count', 'freelist_count'].map(
+      (pages) => number(pages) * number('page_size'),
+    );
+    db.close();
+    return { total: total!, free: free! };
+  };
+  await until(() => inFile().free > 0);
+  const { total, free } = inFile();
+  expect(total).toBeGreaterThan(free);
+
+  const told = async (name: string) => samplesOf((await get(`${url}/metrics`)).text, name)[0]?.value;
+  await until(async () => (await told('highwater_log_free_bytes')) === free);
+  expect(await told('highwater_log_bytes')).toBe(total);
+  const status = here(['status', '--json', '--feeds', 'ipos'], { cwd: folder() });
+  await status.ended();
+  expect(JSON.parse(status.stdout())).toMatchObject({ log_bytes: total, log_free_bytes: free });
 });
 
 it('a parked feed is said to be so, and nothing is said against the others', async () => {

@@ -2,7 +2,9 @@ import { HighwaterError } from '../../../errors';
 import { type Connection, pragma, prepare, textOf, transact } from './sqlite';
 
 /** Raised with every change that an older program could not read or would spoil. */
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
+/** Of a new file. Only a backup, and a log that was restored from one, has a later format, for its `gaps`. */
+const FIRST_VERSION = 1;
 
 /**
  * `records` and `schemas` are the contract; the rest belongs to the publisher. The rowid of a record is its place in the
@@ -45,10 +47,16 @@ CREATE TABLE feeds (feed TEXT PRIMARY KEY, owner_epoch TEXT NOT NULL);
 `;
 
 /**
- * Makes the tables of a new file, sets how the file is written, and refuses one of a later program.
- * @throws HighwaterError LOG_NEWER
+ * Makes the tables of a new file, sets how the file is written, and refuses a file of a later program and a backup.
+ * @throws HighwaterError LOG_NEWER, LOG_UNRESTORED
  */
 export function prepareFile(db: Connection, file: string): void {
+  if (isBackup(db)) {
+    throw new HighwaterError(
+      'LOG_UNRESTORED',
+      `${file} is a backup that was put in place without \`highwater restore\``,
+    );
+  }
   if (pragma(db, 'journal_mode') !== 'wal') pragma(db, 'journal_mode = WAL');
   // FULL: a commit is on the disk when it returns, also when the power fails.
   db.exec('PRAGMA synchronous = FULL');
@@ -62,8 +70,17 @@ export function prepareFile(db: Connection, file: string): void {
     // Another process may have made them since.
     if (hasTables(db, file)) return;
     db.exec(TABLES);
-    db.exec(`PRAGMA user_version = ${FORMAT_VERSION}`);
+    db.exec(`PRAGMA user_version = ${FIRST_VERSION}`);
   });
+}
+
+/** Whether `highwater backup` wrote the file. */
+export function isBackup(db: Connection): boolean {
+  return hasTable(db, 'backup');
+}
+
+export function hasTable(db: Connection, name: string): boolean {
+  return prepare(db, 'SELECT 1 FROM sqlite_schema WHERE name = ?').all(name).length > 0;
 }
 
 /** False for a file that no publisher has prepared yet. @throws HighwaterError LOG_NEWER; Damaged */

@@ -3,6 +3,7 @@ import type { SchemaRow } from '../../../avro/registry/local-registry';
 import type { AvroSchema } from '../../../avro/registry/registry';
 import type { ProducerRecord, TopicSpec } from '../../commit-log';
 import { hasTables } from './file-format';
+import { type Gap, gapsQuery } from './gaps';
 import {
   attempt,
   type Connection,
@@ -37,6 +38,8 @@ export interface ReaderConnection {
   firstOffset(topic: string, partition: number): number;
   /** The offset after the last one; 0 for an empty partition. */
   endOffset(topic: string, partition: number): number;
+  /** What restores left between the records of a partition, the oldest first. */
+  gaps(topic: string, partition: number): readonly Gap[];
   /** The offset of the first record with this timestamp or a later one; null: there is none. */
   offsetSince(topic: string, partition: number, sinceMs: number): number | null;
   topicNames(): string[];
@@ -125,6 +128,7 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
       return row?.[0] ?? null;
     }),
     endOffset: named(endOffset),
+    gaps: named(gapsQuery(db)),
     records: named((name, partition, fromOffset, limit) => {
       let next = fromOffset;
       return (records.all(name, partition, fromOffset, limit) as Row[]).map((row) => {

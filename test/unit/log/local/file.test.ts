@@ -157,7 +157,7 @@ describe('file of the embedded log', () => {
 
     await expect(acquire(open())).rejects.toMatchObject({
       code: 'LOG_NEWER',
-      message: expect.stringMatching(/highwater\.db has format 9; .* up to 1/),
+      message: expect.stringMatching(/highwater\.db has format 9; .* up to 2/),
     });
     expect(() =>
       open().commitLog.read(['ipos'], { fromBeginning: true, follow: false, signal: deadline() }),

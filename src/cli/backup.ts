@@ -1,0 +1,126 @@
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Command } from 'commander';
+import { addSettings } from '../config/command-options';
+import { type Config, loadConfig } from '../config/load-config';
+import { HighwaterError } from '../errors';
+import { counted } from '../format/counted';
+import { type BackupReport, backUp } from '../log/local/backup';
+import { openLocalLog } from '../log/local/local-log';
+import { putBack } from '../log/local/put-back';
+import { createLogger } from '../logging/logger';
+import { beginAllAnew } from '../runtime/begin-anew';
+import type { CommandContext, RunCommand } from './process/command-context';
+
+interface Flags {
+  readonly json?: true;
+  readonly overwrite?: true;
+  readonly [setting: string]: unknown;
+}
+
+const JSON_OPTION = ['--json', 'One JSON object'] as const;
+
+export function backupCommand(run: RunCommand): Command {
+  const command = new Command('backup')
+    .argument('<file>', 'where the backup goes; - is stdout')
+    .option('--overwrite', 'Replace an earlier backup of that name')
+    .option(...JSON_OPTION);
+  return addSettings(command, ['dataDir'])
+    .addHelpText(
+      'after',
+      `
+The publisher and consumers may be at work. The backup is one file: the log, and the positions of consumer groups. It is checked
+before it gets its name.
+
+Examples:
+  $ npx highwater backup /backups/highwater-$(date +%F).db
+  $ docker exec publisher highwater backup - > highwater.db    out of a container`,
+    )
+    .action((file: string, flags: Flags) => run((context) => backup(file, flags, context)));
+}
+
+export function restoreCommand(run: RunCommand): Command {
+  const command = new Command('restore')
+    .argument('<file>', 'a file that `highwater backup` wrote, or another whole copy of highwater.db')
+    .option(...JSON_OPTION);
+  return addSettings(command, ['dataDir'])
+    .addHelpText(
+      'after',
+      `
+Stop the publisher and the consumers first. The log that is replaced is kept beside the new one. Every feed begins anew: its records
+come again as reads (op r) of a new incarnation, so that no event id comes twice.
+
+Examples:
+  $ npx highwater restore /backups/highwater-2026-11-23.db`,
+    )
+    .action((file: string, flags: Flags) => run((context) => restore(file, flags, context)));
+}
+
+function embeddedConfig(flags: Flags, { env, cwd, hide }: CommandContext): Config {
+  const config = loadConfig({ flags, env, cwd }, 'nothing');
+  hide(config.secrets);
+  const { kafka } = config;
+  if (kafka === null) return config;
+  throw new HighwaterError('BACKUP_ON_KAFKA', `the log is Kafka at ${kafka.brokers.join(', ')}`);
+}
+
+async function backup(file: string, flags: Flags, context: CommandContext): Promise<number> {
+  const { dataDir } = embeddedConfig(flags, context);
+  if (file === '-') return backupToStdout(dataDir, context);
+  const began = performance.now();
+  const report = backUp(dataDir, path.resolve(context.cwd, file), flags.overwrite === true);
+  const seconds = Math.round(performance.now() - began) / 1_000;
+  await context.print(
+    flags.json === true ? `${JSON.stringify({ ...report, seconds })}\n` : said(report, seconds),
+  );
+  return 0;
+}
+
+function said({ file, bytes, records, groups }: BackupReport, seconds: number): string {
+  const megabytes = (bytes / 1_000_000).toLocaleString('en-US', { maximumFractionDigits: 1 });
+  return `${file}: ${counted(records, 'record')} and the positions of ${counted(groups, 'group')}, ${megabytes} MB, checked, in ${seconds} s.\n`;
+}
+
+/** An image without a shell has no program that takes a file out of it. */
+async function backupToStdout(dataDir: string, { stdout, signal }: CommandContext): Promise<number> {
+  const folder = mkdtempSync(path.resolve(dataDir, 'backup-'));
+  try {
+    const { file } = backUp(dataDir, path.join(folder, 'highwater.db'), false);
+    await pipeline(createReadStream(file), stdout, { end: false, signal });
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function restore(file: string, flags: Flags, context: CommandContext): Promise<number> {
+  const { dataDir, log, secrets } = embeddedConfig(flags, context);
+  const logger = createLogger({ ...log, level: 'error', secrets, ...context.logging });
+  const copy = path.resolve(context.cwd, file);
+  const { begun, ...report } = await putBack(dataDir, copy, async (folder) => {
+    const { commitLog, registry } = openLocalLog({ dataDir: folder, logger, instance: 'restore' });
+    try {
+      return await beginAllAnew(commitLog, registry, context.signal);
+    } finally {
+      await commitLog.close();
+    }
+  });
+  if (flags.json === true) {
+    await context.print(`${JSON.stringify({ ...report, feeds: begun })}\n`);
+    return 0;
+  }
+  const { madeMs, groups, replaced } = report;
+  const when = madeMs === null ? '' : ` of ${new Date(madeMs).toISOString()}`;
+  const lines = [
+    `${copy}${when} is in place, with the positions of ${counted(groups, 'group')}.`,
+    ...begun.map(
+      ({ feed, incarnation, records }) =>
+        `Feed ${feed} begins anew as incarnation ${incarnation}, without images: ${records} were removed.`,
+    ),
+    ...(replaced === null ? [] : [`The log that was there is in ${replaced}.`]),
+    'Start the publisher: all records come as reads (op r).',
+  ];
+  await context.print(`${lines.join('\n')}\n`);
+  return 0;
+}
