@@ -38,7 +38,7 @@ function word(command: Command, before = ''): Word {
     name: `${before}${command.name()}`,
     words: [
       ...command.commands.map((part) => part.name()),
-      ...command.options.map(({ long }) => long ?? ''),
+      ...command.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ''),
       ...(takesFeeds ? feedDefinitions.map(({ name }) => name) : []),
     ].filter((text) => text !== ''),
   };

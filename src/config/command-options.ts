@@ -3,20 +3,30 @@ import { CONFIG_VARIABLE, DEFAULT_CONFIG_FILE } from './files/read-config-file';
 import { flagName, type Setting, settings } from './settings';
 
 /**
- * Adds the settings to a command as options, in the order of the table.
- * @param only names of the flags that the command knows (`apiUrl`, `feeds`); all when left out
+ * Adds the settings to a command as options, in the order of the table. Every command accepts all of them, so that one set of flags
+ * serves for all commands.
+ * @param shown names of the flags that the help of the command has (`apiUrl`, `feeds`); all when left out
  */
-export function addSettings(command: Command, only?: readonly string[]): Command {
+export function addSettings(command: Command, shown?: readonly string[]): Command {
   for (const { flag, env, doc, default: usual } of Object.values<Setting>(settings)) {
-    if (flag === null || only?.includes(flagName(flag)) === false) continue;
+    if (flag === null) continue;
     const fallback = usual === null || usual === '' ? '' : `, default ${usual}`;
     // Not commander's own .env(): the order of precedence is ours, and commander would read the variable as a flag.
-    command.addOption(new Option(flag, `${plain(doc)} (${env}${fallback})`));
+    const option = new Option(flag, `${plain(doc)} (${env}${fallback})`);
+    command.addOption(option.hideHelp(shown?.includes(flagName(flag)) === false));
+    if (!flag.includes(' '))
+      command.addOption(new Option(flag.replace('--', '--no-'), `Not ${flag}`).hideHelp());
   }
-  return command.option(
+  command.option(
     '--config <file>',
     `File with settings (${CONFIG_VARIABLE}, default ${DEFAULT_CONFIG_FILE}, if it exists)`,
   );
+  if (shown !== undefined)
+    command.addHelpText(
+      'after',
+      '\nEvery other setting is a flag of this command too; `highwater config show --help` lists them.',
+    );
+  return command;
 }
 
 /** Variables without a flag, for the end of a help text. */

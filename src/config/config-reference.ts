@@ -84,7 +84,12 @@ ${exampleFile}\`\`\`
 
 function settingRow([key, { env, flag, default: fallback, doc }]: [string, Setting]): string {
   const written = fallback === null || fallback === '' ? '' : `\`${fallback}\``;
-  const option = flag === null ? 'none' : `\`${cell(flag)}\``;
+  const option =
+    flag === null
+      ? 'none'
+      : flag.includes(' ')
+        ? `\`${cell(flag)}\``
+        : `\`${flag}\`, \`${flag.replace('--', '--no-')}\``;
   return `| \`${key}\` | \`${env}\` | ${option} | ${written} | ${cell(doc)} |`;
 }
 

@@ -19,7 +19,7 @@ import {
 
 /** What a row of the table says. Variable and flag are named after the key. */
 interface Row {
-  /** Placeholder of the value in the flag: `url`. */
+  /** Placeholder of the value in the flag: `url`. A setting of yes or no has none: `--kafka-ssl`, `--no-kafka-ssl`. */
   readonly value?: string;
   readonly schema: z.ZodType;
   /** As a person would write it. */
@@ -91,7 +91,6 @@ const table = {
     doc: 'Brokers to begin with. Set, everything is published to this Kafka cluster instead of the embedded log.',
   },
   kafkaSsl: {
-    value: 'yes|no',
     schema: yesOrNo(),
     default: 'no',
     doc: 'Encrypt connections to the brokers. Setting any of the files below means yes.',
@@ -251,7 +250,7 @@ function settingOf(key: string, row: Row): Setting {
   const variable = words.join('_').toUpperCase();
   return {
     env: /^(KAFKA|SCHEMA_REGISTRY)_/.test(variable) ? variable : `HIGHWATER_${variable}`,
-    flag: secret ? null : `--${words.join('-')} <${value}>`,
+    flag: secret ? null : `--${words.join('-')}${value === undefined ? '' : ` <${value}>`}`,
     schema,
     default: fallback,
     doc,

@@ -7,7 +7,9 @@ import { isScalar, parseDocument } from 'yaml';
 import { addSettings, variablesWithoutFlag } from '../../src/config/command-options';
 import { configReference, exampleFile } from '../../src/config/config-reference';
 import { environmentSecrets } from '../../src/config/environment-secrets';
+import { emptyConfig } from '../../src/config/files/config-file';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
+import { readSettings } from '../../src/config/raw-settings';
 import { HighwaterError } from '../../src/errors';
 import type { FeedDefinition } from '../../src/feeds/definition';
 import { usualShape } from '../../src/feeds/definition';
@@ -58,6 +60,23 @@ function mistakesOf(given: Given): string[] {
   }
   return [];
 }
+
+it('a setting of yes or no is a flag and its opposite', () => {
+  const parsed = (...args: string[]) => {
+    const command = addSettings(new Command()).exitOverride();
+    return readSettings({
+      flags: command.parse(args, { from: 'user' }).opts(),
+      env: { KAFKA_SSL: 'yes' },
+      file: emptyConfig(''),
+    });
+  };
+  const [plain, yes, no] = [parsed(), parsed('--kafka-ssl'), parsed('--no-kafka-ssl')];
+  expect([plain, yes, no].map(({ values }) => values.kafkaSsl)).toEqual([true, true, false]);
+  expect([plain, yes].map(({ origins }) => origins.get('kafkaSsl')?.where)).toEqual([
+    'KAFKA_SSL',
+    '--kafka-ssl',
+  ]);
+});
 
 describe('the file with settings', () => {
   const given = () => {
@@ -858,11 +877,13 @@ describe('help and reference', () => {
     expect(variablesWithoutFlag()).toContain('HIGHWATER_API_TOKEN  Access token');
   });
 
-  it('a command may offer some of them only', () => {
-    expect(addSettings(new Command(), ['dataDir']).options.map(({ long }) => long)).toEqual([
-      '--data-dir',
-      '--config',
-    ]);
+  it('the help of a command may have only some of them, and the command accepts all', () => {
+    const command = addSettings(new Command(), ['dataDir']);
+    const visible = command.options.filter(({ hidden }) => !hidden).map(({ long }) => long);
+    expect(visible).toEqual(['--data-dir', '--config']);
+    expect(command.options.map(({ long }) => long)).toEqual(
+      addSettings(new Command()).options.map(({ long }) => long),
+    );
   });
 
   it('docs/configuration.md is what the code says (UPDATE_DOCS=1 writes it)', () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { statusTable } from '../../../src/cli/lines/status-table';
 import { feedStatus } from '../../../src/cli/status/feed-status';
 import { cellsOf } from '../../../src/cli/terminal/cells';
+import { errorKinds } from '../../../src/errors';
 import { firstSourceOffset, type SourceOffset } from '../../../src/state/source-offset';
 import { anyCharacter } from '../../support/any-character';
 import { runs } from '../../support/runs';
@@ -62,7 +63,7 @@ it('says below the table what is wrong and what to do, the worst first, one reme
   expect(text.split('\n\n').slice(1).join('\n')).toBe(
     `✗ insights: SOURCE_UNAUTHORIZED: ipos: GET http://api answered 401
 ✗ analysts: SOURCE_UNAUTHORIZED: GET http://api answered 401
-  do: Set a valid token (HIGHWATER_API_TOKEN or HIGHWATER_API_TOKEN_FILE, or what auth of the feed names) and start again. (\`highwater explain SOURCE_UNAUTHORIZED\`)
+  do: ${errorKinds.SOURCE_UNAUTHORIZED.remedy} (\`highwater explain SOURCE_UNAUTHORIZED\`)
 ! ipos: 2 rows could not be published, and are dead letters.
   do: \`highwater dead-letters list ipos\` says why; then \`highwater dead-letters retry ipos\`.
 ‖ ipos: Paused by an operator, and not polled.
