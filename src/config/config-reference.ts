@@ -40,18 +40,20 @@ export function configReference(): string {
   return `# Configuration
 
 Flags go before environment variables, those before \`highwater.yaml\`, and that before the defaults. The file is
-\`highwater.yaml\` in the working directory, or the one named by \`--config\` or \`HIGHWATER_CONFIG\`. An empty variable counts as not set. All
-mistakes are reported at once, each with the place where it was made; then nothing is started, and the exit code is 2.
+\`highwater.yaml\` in the working directory, or the file named by \`--config\` or \`HIGHWATER_CONFIG\`. An empty variable
+counts as not set. All mistakes are reported at once, each with the place where it was made; then nothing is started,
+and the exit code is 2.
 
-Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64MB\`. The values of secrets are never shown; a token or password
-has at least 4 characters, since a shorter one is a part of ordinary words. Files of tokens, passwords and certificates are read
-again when they change, by publishers and by \`highwater/consumer\`; everything else is read at the start.
+Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64MB\`. The values of secrets are never shown;
+a token or password has at least 4 characters, since a shorter value is a part of ordinary words. Files of tokens,
+passwords and certificates are read again when they change, by publishers and by \`highwater/consumer\`; everything
+else is read at the start.
 
-The file keeps each text as it is written: \`0012\`, \`1.10\`, \`1e3\`, \`TRUE\` and \`2026-01-31\` need no quotes. An empty value is not
-set. \`null\` and \`~\` are accepted only by settings of a feed that say so; as a text they need quotes.
+The file keeps each text as it is written: \`0012\`, \`1.10\`, \`1e3\`, \`TRUE\` and \`2026-01-31\` need no quotes. An empty
+value is not set. \`null\` and \`~\` are accepted only by settings of a feed that say so; as a text they need quotes.
 
-\`highwater config show\` prints every setting and where its value comes from. \`highwater config schema\` prints a JSON Schema
-by which editors complete and check the file.
+\`highwater config show\` prints every setting and where its value comes from. \`highwater config schema\` prints a JSON
+Schema by which editors complete and check the file.
 
 ## Settings
 
@@ -72,8 +74,8 @@ ${Object.entries(feedSettings.shape)
   .map(([key, schema]) => `| \`${key}\` | ${cell(schema.unwrap().description ?? '')} |`)
   .join('\n')}
 
-A change of address, path, \`headers\`, \`query\` or \`responseKey\` changes what the feed watches (its scope). It is noticed, and records
-that are out of sight then do not count as deleted.
+A change of address, path, \`headers\`, \`query\` or \`responseKey\` changes what the feed watches (its scope). The
+change is noticed, and records that are then out of sight do not count as deleted.
 
 ## Example
 

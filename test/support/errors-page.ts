@@ -1,4 +1,5 @@
 import { type ErrorKind, errorGroups } from '../../src/errors/table';
+import { wrappedMarkdown } from '../../tools/generate/wrapped-markdown';
 import { readPage } from './kept-page';
 
 /** `docs/errors.md` as the table of errors wants it. */
@@ -8,7 +9,7 @@ export function errorsPage(): string {
       '\n\n',
     ),
   );
-  return `# Errors
+  return wrappedMarkdown(`# Errors
 
 Every error says what happened, what the program does now, and what to do. \`highwater explain CODE\` shows an entry
 of this page in the terminal. The [runbook](runbook/README.md) is ordered by what you see.
@@ -21,7 +22,7 @@ It is tried every five minutes or every five intervals, whichever is longer, and
 This page is generated from \`src/errors/table.ts\`: \`UPDATE_DOCS=1 npx jest test/unit/errors.test.ts\`.
 
 ${groups.join('\n\n')}
-`;
+`);
 }
 
 function entry(code: string, { what, now, remedy, parks, retriable, exit, see }: ErrorKind): string {

@@ -7,6 +7,7 @@ import { closedTexts } from './closed-texts';
 import { readExample } from './event-examples';
 import { eventHeaders, type Header } from './event-headers';
 import { eventTexts } from './event-texts';
+import { wrappedMarkdown } from './wrapped-markdown';
 
 const made =
   '<!-- Made by `npm run generate` from schemas/, src/feeds and tools/generate: change those, not this. -->';
@@ -22,7 +23,7 @@ export function eventPages(
     const sameType = topics.filter(({ schema }) => fullName(schema) === fullName(topic.schema));
     pages.set(pageFile(topic), page(topic, sameType, currentOf(topic, topics)));
   }
-  return pages;
+  return new Map([...pages].map(([file, text]) => [file, wrappedMarkdown(text)]));
 }
 
 function pageFile(topic: PublishedTopic): string {
@@ -49,12 +50,14 @@ What highwater publishes, by topic. Names are without \`HIGHWATER_TOPIC_PREFIX\`
 [asyncapi.yaml](../asyncapi.yaml); the types for TypeScript come with \`highwater/consumer\`.
 
 ${table(['topic', 'value', ''], rows)}
-Values are Avro in the Confluent wire format (a zero byte, the schema's id as four bytes, the Avro), keys are plain text. On Kafka, read
-with \`isolation.level=read_committed\`. In a compacted topic a record without a value takes its key away, unless it has the header
-\`owner_epoch\`: then it is a fence, the publisher's own record, which says nothing of others. The key of a fence is
-\`__highwater_fence\`; a record of the API with this id becomes a [dead letter](highwater.DeadLetter.md).
+Values are Avro in the Confluent wire format (a zero byte, the schema's id as four bytes, the Avro), keys are plain
+text. On Kafka, read with \`isolation.level=read_committed\`. In a compacted topic a record without a value deletes its
+key, unless it has the header \`owner_epoch\`: then it is a fence, a record that the publisher writes for itself, and it
+says nothing about other records. The key of a fence is \`__highwater_fence\`; a record of the API with this id becomes
+a [dead letter](highwater.DeadLetter.md).
 
-The examples on these pages were recorded from a run on the simulated API: \`npm run generate -- --record\` records new ones.
+The examples on these pages were recorded from a run on the simulated API. \`npm run generate -- --record\` records new
+ones.
 `;
 }
 
@@ -107,8 +110,8 @@ ${JSON.stringify(readExample(topic), null, 2)}
 function recordPart(current: PublishedTopic): string {
   return `## The record
 
-\`${fullName(current.schema)}\`, in \`before\` and \`after\`. It is also the value of \`${current.spec.name}\`, a compacted topic with the
-latest one of each id, in which a record without a value was deleted. Headers there:
+\`${fullName(current.schema)}\`, in \`before\` and \`after\`. It is also the value of \`${current.spec.name}\`, a
+compacted topic with the latest record of each id, in which a record without a value was deleted. Headers there:
 
 ${headerTable(eventHeaders(current))}
 ${fieldTable(current.schema)}`;
