@@ -4,14 +4,16 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import type { Certificate } from '../../tools/servers/listeners';
 import { type Authority, authority, encrypted } from '../support/certificates';
-import { commandLine, until } from '../support/cli';
+import { commandLine, nodePrograms, until } from '../support/cli';
 import { askDoctor } from '../support/doctor';
+import { kafkaTools } from '../support/kafka-tools';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
 
 const cli = commandLine();
+const program = nodePrograms();
 const folder = tempFolder();
-const secrets = { password: 'pass-0815', keyPassword: 'key-0815', wrong: 'pass-4711' };
+const secrets = { password: 'pass-0815', next: 'pass-1234', keyPassword: 'key-0815', wrong: 'pass-4711' };
 /** kafkajs renews a session 10 s before its end. */
 const SESSION_MS = 12_000;
 const user = { username: 'highwater', password: secrets.password };
@@ -43,6 +45,10 @@ beforeAll(async () => {
     elsewhere: { tls: { server: await ours.sign({ name: 'broker', host: 'kafka.example' }) } },
     login: login('PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'),
     scram: login('SCRAM-SHA-512'),
+    replaced: {
+      tls: { server, clientCa: ours.cert },
+      login: { mechanisms: ['SCRAM-SHA-512'] as const, users: [{ ...user, username: 'replaced' }] },
+    },
   };
   [kafka, { registryUrl }, simulator] = await Promise.all([
     startKafka({
@@ -362,4 +368,50 @@ it('a publisher that is refused lives on, asks again ever more slowly, and ends 
   await running.sees(/taken anew.*failures=1\b/, 'stderr');
   running.signal('SIGTERM');
   expect((await running.ended()).code).toBe(0);
+});
+
+const consumer = `
+const { connect } = require(process.env.DIST + '/consumer');
+connect().consume({ group: 'desk', topics: ['ipos'], from: 'beginning' }, ({ key }) => console.log(key));
+`;
+
+it('a password and certificates that are replaced are used by the next connections', async () => {
+  const at = (name: string) => path.join(folder(), name);
+  const write = (texts: Readonly<Record<string, string>>) => {
+    for (const [name, text] of Object.entries(texts)) writeFileSync(at(name), text);
+  };
+  write({ ca: ours.cert, cert: client.cert, key: client.key, password: user.password });
+  write({ 'consumer.cjs': consumer });
+  const env = environment({
+    KAFKA_BROKERS: kafka.brokers[0]!.listeners.replaced!,
+    KAFKA_SSL_CA_FILE: at('ca'),
+    KAFKA_SSL_CERT_FILE: at('cert'),
+    KAFKA_SSL_KEY_FILE: at('key'),
+    KAFKA_SASL_USERNAME: 'replaced',
+    KAFKA_SASL_PASSWORD_FILE: at('password'),
+    KAFKA_SASL_MECHANISM: 'scram-sha-512',
+    HIGHWATER_POLL_INTERVAL: '500ms',
+  });
+  const publisher = cli(['run', '--feeds', 'ipos', '--log-level', 'debug'], { cwd: folder(), env });
+  await publisher.sees(/ipos: first snapshot complete/, 'stderr');
+  const reader = program([at('consumer.cjs')], { cwd: folder(), env });
+  const [known] = simulator.truth('ipos').values();
+  await reader.sees(new RegExp(known!.id));
+
+  const run = await kafkaTools({ folder: folder() });
+  const change = `--alter --entity-type users --entity-name replaced --add-config 'SCRAM-SHA-512=[password=${secrets.next}]'`;
+  await run(`kafka-configs.sh --bootstrap-server ${kafka.bootstrap} ${change}`);
+  const broker = path.join(kafka.folder, 'broker-1', 'replaced');
+  const server = await foreign.sign({ name: 'broker' });
+  writeFileSync(`${broker}.keystore.pem`, `${server.key}\n${server.cert}`);
+  writeFileSync(`${broker}.truststore.pem`, foreign.cert);
+  write({ ca: foreign.cert, cert: foreignClient.cert, key: foreignClient.key, password: secrets.next });
+  await kafka.brokers[0]!.restart();
+
+  const { updated: _, ...rest } = known!;
+  simulator.stores.ipos.upsert({ ...rest, id: 'written-after' } as never);
+  await reader.sees(/written-after/);
+  const said = publisher.stderr() + reader.stderr();
+  expect(said).toMatch(/kafkaSaslPasswordFile has a new value/);
+  for (const secret of Object.values(secrets)) expect(said).not.toContain(secret);
 });

@@ -10,6 +10,9 @@ export interface Interruption {
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
+/** How often a process that npx started looks whether npx still runs, in ms. */
+const parentEveryMs = 500;
+
 // Ctrl-C reaches the whole process group, and npm (as `npx highwater`) passes its own copy on: one key, two signals.
 const sameKeyMs = 100;
 
@@ -35,9 +38,20 @@ export function processInterruption(report: (error: unknown) => number): Interru
   // SIGHUP says that the terminal has closed. Node.js resets the signals that `nohup` had set to be ignored, and does not tell
   // which they were; but `nohup` leaves a program no terminal.
   process.on('SIGHUP', hasTerminal() ? onSignal : () => undefined);
+  // npx passes SIGTERM only to the shell between itself and this process, and the shell ends without a word.
+  if (process.env.npm_command === 'exec') onParentGone(() => onSignal('SIGTERM'));
   process.on('uncaughtException', (error) => process.exit(report(error)));
 
   return { signal: first.signal, beforeExit: (cleanUp) => void process.once('exit', cleanUp) };
+}
+
+function onParentGone(end: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    end();
+  }, parentEveryMs).unref();
 }
 
 function hasTerminal(): boolean {
