@@ -395,8 +395,8 @@ it('a password and certificates that are replaced are used by the next connectio
   const publisher = cli(['run', '--feeds', 'ipos', '--log-level', 'debug'], { cwd: folder(), env });
   await publisher.sees(/ipos: first snapshot complete/, 'stderr');
   const reader = program([at('consumer.cjs')], { cwd: folder(), env });
-  const [known] = simulator.truth('ipos').values();
-  await reader.sees(new RegExp(known!.id));
+  const known = [...simulator.truth('ipos').values()][0]!;
+  await reader.sees(new RegExp(String(known.id)));
 
   const run = await kafkaTools({ folder: folder() });
   const change = `--alter --entity-type users --entity-name replaced --add-config 'SCRAM-SHA-512=[password=${secrets.next}]'`;
@@ -408,7 +408,7 @@ it('a password and certificates that are replaced are used by the next connectio
   write({ ca: foreign.cert, cert: foreignClient.cert, key: foreignClient.key, password: secrets.next });
   await kafka.brokers[0]!.restart();
 
-  const { updated: _, ...rest } = known!;
+  const { updated: _, ...rest } = known;
   simulator.stores.ipos.upsert({ ...rest, id: 'written-after' } as never);
   await reader.sees(/written-after/);
   const said = publisher.stderr() + reader.stderr();
