@@ -1,3 +1,4 @@
+import { didYouMean } from '../../config/did-you-mean';
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { FeedDefinition } from '../../feeds/definition';
@@ -26,7 +27,9 @@ export function missingTopicNote(
   const there = knownTopics(config, inLog);
 
   if (!there.includes(topic)) {
-    const what = `there is no topic ${topic}; there are ${there.join(', ')}`;
+    const meant = didYouMean(topic, there);
+    const hint = meant === null ? '' : `did you mean ${meant}? `;
+    const what = `there is no topic ${topic}; ${hint}there are ${there.join(', ')}`;
     if (!follow) throw new HighwaterError('TOPIC_UNKNOWN', what);
     return `${what}. Waiting for it in ${place}; Ctrl-C ends.`;
   }

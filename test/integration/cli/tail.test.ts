@@ -177,9 +177,9 @@ it('names the topics there are when it is not to wait for one', async () => {
   const missing = tail('ipos', '--no-follow');
   expect((await missing.ended()).code).toBe(1);
   expect(missing.stderr()).toContain('LOG_MISSING');
-  const unknown = tail('ipso', '--no-follow');
+  const unknown = tail('iposs', '--no-follow');
   expect((await unknown.ended()).code).toBe(2);
-  expect(unknown.stderr()).toMatch(/no topic ipso; there are analysts, .*ipos\.current/);
+  expect(unknown.stderr()).toMatch(/no topic iposs; did you mean ipos\? there are analysts, .*ipos\.current/);
 });
 
 it('puts the prefix before a name that lacks it', async () => {
