@@ -28,15 +28,15 @@ export interface Rejected {
   readonly reason: string;
   /** The row as JSON text. */
   readonly raw: string;
-  /** Of a row of which only the beginning is there. */
+  /** Set if only the beginning of the row was kept. */
   readonly whole?: WholeText;
-  /** Of a row that is a record, but too large for the log. */
+  /** Set if the row is a record, but too large for the log. */
   readonly id?: string;
 }
 
 /** A rejected row with the hash that names it: it is kept once, however often it is read. Its text may be cut. */
 export interface DeadLetter extends Rejected {
-  /** Of the whole text, hexadecimal. */
+  /** Hash of the whole text, hexadecimal. */
   readonly sha256: string;
   /** Length of the whole text in UTF-8. */
   readonly bytes: number;
@@ -70,7 +70,7 @@ export interface Change {
 /** A change that the log would refuse. It was not applied, and has no number. */
 export interface TooLarge {
   readonly change: Change;
-  /** Of the largest of its records. */
+  /** Size of the largest of its records. */
   readonly bytes: number;
 }
 
@@ -118,13 +118,16 @@ export interface TransitionEvent {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** What a feed's position becomes when the page that carries it is committed. */
+/** The position that a feed has once the page that carries it is committed. */
 export interface ScanProgress {
   /** Unix seconds; may be lower than before. */
   readonly highWaterMark: number;
   /** Rows of this page were read while the first snapshot runs: what is seen for the first time is `r`, not `c`. */
   readonly duringSnapshot: boolean;
-  /** All rows that were asked for and are older were shown, Unix seconds. Unlike the mark, it is a matter of the rows alone: no clock moves it. */
+  /**
+   * All rows that were asked for and are older were shown, Unix seconds. Unlike the mark, it depends only on the rows:
+   * no clock moves it.
+   */
   readonly shownBelow: number;
   /** The scan ends with this page. */
   readonly complete: boolean;

@@ -21,7 +21,7 @@ export interface AdminOptions {
   readonly instance: string;
   /** Where the log is, for people. */
   readonly place: string;
-  /** Of the embedded log. */
+  /** Space of the embedded log. */
   readonly space?: () => LogSpace | null;
   readonly api: Pick<ApiConfig, 'access' | 'budget'>;
   readonly build: BuildInfo;

@@ -14,11 +14,11 @@ export interface FeedBoard {
 
 export interface FeedStanding extends LiveKnowledge {
   readonly feed: Feed;
-  /** Of the feed, while it is owned. */
+  /** The feed's state while it is owned. */
   readonly state: FeedState | null;
-  /** Of what was read in this process. */
+  /** Drift in the answers that this process read. */
   readonly drift: Omit<Drift, 'first'> | null;
-  /** Of the last page that had changes, ms; null: none in this process. */
+  /** Time of the last page that had changes, ms; null: no page in this process had any. */
   readonly lastChangeMs: number | null;
   /** When the feed's loop last did something, ms of `performance.now()`. */
   readonly lastSignMs: number;
@@ -56,7 +56,7 @@ export function feedBoard(feeds: readonly Feed[], clock = () => performance.now(
 function move(standing: Moving, event: PublisherEvent): void {
   switch (event.kind) {
     case 'waiting':
-      // What this instance met in taking it over is not what the next owner suffers from.
+      // A failure of this instance to take the feed over does not affect the next owner.
       if (standing.phase !== 'waiting') standing.failure = null;
       standing.phase = 'waiting';
       break;
@@ -69,7 +69,7 @@ function move(standing: Moving, event: PublisherEvent): void {
       standing.drift = event.drift;
       break;
     case 'released':
-      // Who has failed takes it again by itself; who has lost it to another waits.
+      // An instance that failed takes the feed again by itself; an instance that lost it to another waits.
       standing.phase = standing.failure === null ? 'waiting' : 'restoring';
       standing.state = null;
       break;

@@ -9,7 +9,7 @@ const WAIT_MS = 2_000;
 /** Names of live instances by feed; null while that cannot be asked. */
 export type Owners = ReadonlyMap<string, string> | null;
 
-/** Who has which feed, asked now and then. Never fails. */
+/** The owner of each feed, asked now and then. Never fails. */
 export function ownersOf(log: CommitLog, feeds: readonly string[]): () => Promise<Owners> {
   let asked: Promise<Owners> | null = null;
   let askedAt = Number.NEGATIVE_INFINITY;

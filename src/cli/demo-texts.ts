@@ -10,7 +10,7 @@ export interface DemoFacts {
   readonly color: boolean;
 }
 
-/** What the demo is doing. */
+/** Describes the running demo. */
 export function welcome({ url, dashboard, dataDir, isTemporary, color }: DemoFacts): string {
   const paint = painter(color);
   const page = dashboard === null ? '' : `\n  ${paint('Dashboard', 'bold')}   ${paint(dashboard, 'cyan')}\n`;

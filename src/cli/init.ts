@@ -165,7 +165,7 @@ function checkedName(name: string): string {
   );
 }
 
-/** What the address says about pages and times is not fixed: each request says it anew. */
+/** Parameters of the address about pages and times are not fixed: each request sets them anew. */
 function fixedQuery(url: URL, { parameters, paging }: Examined): Readonly<Record<string, string>> {
   const changing = [...Object.values(parameters), paging.style === 'cursor' ? paging.parameter : null];
   return Object.fromEntries([...url.searchParams].filter(([name]) => !changing.includes(name)));

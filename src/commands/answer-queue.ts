@@ -17,7 +17,7 @@ export interface AnswerQueueDeps extends CommandWriterDeps {
   isClosing(): boolean;
 }
 
-/** What an owner says to those who ask, written in its order. */
+/** An owner's answers to commands, written in its order. */
 export interface AnswerQueue {
   /** Resolves when it is written or given up; of that the log tells. */
   say(asked: CommandRecord, said: Said): Promise<void>;

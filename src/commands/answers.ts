@@ -17,7 +17,7 @@ export function saidOutcome(outcome: Outcome): Said {
   return { kind: 'failed', summary: null, facts: {}, error: { code, message, now, remedy } };
 }
 
-/** Null for a record that is no answer. */
+/** Null for a record that is not an answer. */
 export function outcomeOf({ kind, summary, facts, error }: Said): Outcome | null {
   if (kind === 'done') return { ok: true, summary: summary ?? '', facts: factsOf(facts) };
   if (kind !== 'failed') return null;

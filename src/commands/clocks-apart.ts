@@ -1,9 +1,9 @@
 import type { CommandRecord } from './command-record';
 
 /**
- * Tells how far this clock is ahead of those who ask, of the requests that had expired by it when they were read. Those of
- * yesterday have, too, when the topic is read from its beginning; but there the withdrawal of a request follows at once,
- * and one that was asked for just now has an asker who waits for the answer before it withdraws.
+ * Tells how far this clock is ahead of the askers' clocks, from the requests that had expired by it when they were
+ * read. Those of yesterday have, too, when the topic is read from its beginning; but there the withdrawal of a request
+ * follows at once, and one that was asked for just now has an asker who waits for the answer before it withdraws.
  */
 export interface ClocksApart {
   /** A request that was passed over, since it had expired. @param readAt monotonic, ms */

@@ -1,8 +1,8 @@
 import type { CommandRecord } from './command-record';
 
 /**
- * What the records of the command topic, taken in log order, come to. Who has a request is settled by the log alone: of its
- * `accepted` and `withdrawn` the first one counts. So at most one owner carries a request out, and none that its asker
+ * What the records of the command topic, taken in log order, come to. Only the log settles who has a request: the first
+ * record of its `accepted` and `withdrawn` counts. So at most one owner carries a request out, and none that its asker
  * has withdrawn, however late anybody reads or writes.
  */
 export interface Ledger {
@@ -36,7 +36,7 @@ export function createLedger(): Ledger {
     take({ request_id, kind, owner_id, expires_ms }) {
       if (kind === 'request') {
         const entry = entryOf(request_id, expires_ms);
-        // What is settled before it is asked was asked before: the log may show a record twice.
+        // A request that is settled before it is asked was asked before: the log may show a record twice.
         if (entry.isAsked || entry.settled !== null) return false;
         entry.isAsked = true;
         return true;

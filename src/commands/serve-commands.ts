@@ -37,7 +37,7 @@ export interface CommandServer {
   inboxOf(feed: string): Inbox;
   /** The feed is owned no more: what waits for it is answered, and never carried out. */
   lost(feed: string): void;
-  /** Takes no more requests, answers those that are open, and ends within seconds. */
+  /** Takes no more requests, answers the open ones, and ends within seconds. */
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { feedSettings } from './feeds/feed-settings';
 import { type Setting, settings } from './settings';
 
-/** JSON Schema of `highwater.yaml`, for editors: names, types and descriptions. What a value may be is checked by the program. */
+/** JSON Schema of `highwater.yaml`, for editors: names, types and descriptions. The program checks the values. */
 export function configSchema(): unknown {
   const own = Object.entries<Setting>(settings).map(
     ([key, { schema, doc, default: fallback }]) =>

@@ -8,7 +8,10 @@ const isHidden = (secret: string) => secret.trim().length >= leastSecretCharacte
 /** Where a password may stand in front of an @, though it must not. */
 const addresses: readonly SettingKey[] = ['apiUrl', 'schemaRegistryUrl', 'kafkaBrokers'];
 
-/** What nobody may see of an environment, whether its settings are right or not: secrets, and passwords in addresses. */
+/**
+ * The parts of an environment that nobody may see, whether its settings are right or not: secrets, and passwords in
+ * addresses.
+ */
 export function environmentSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
   const found = settingKeys.flatMap((key) => {
     const value = env[settings[key].env] ?? '';

@@ -45,7 +45,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether an address is of this machine alone. Of names only `localhost` is. */
+/** Whether an address is reachable only from this machine. The only such name is `localhost`. */
 export function isLoopback(host: string): boolean {
   if (isIPv4(host)) return loopback.check(host, 'ipv4');
   if (isIPv6(host)) return loopback.check(host, 'ipv6');

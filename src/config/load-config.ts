@@ -42,13 +42,13 @@ export function baseUrlsOf({ access }: Pick<ApiConfig, 'access'>): string[] {
 
 export interface Config {
   readonly feeds: readonly Feed[];
-  /** Absolute. Of the embedded log, which is used when there is no Kafka. */
+  /** Absolute. Folder of the embedded log, which is used when there is no Kafka. */
   readonly dataDir: string;
-  /** Of the embedded log. */
+  /** Limits of the embedded log. */
   readonly retention: RetentionLimits;
   /** Null when no brokers are set. */
   readonly kafka: KafkaConfig | null;
-  /** Set together with Kafka; may be set alone, for commands about schemas. */
+  /** Set together with Kafka; may be set without Kafka, for commands about schemas. */
   readonly schemaRegistry: SchemaRegistryConfig | null;
   readonly topicPrefix: string;
   readonly appId: string;
@@ -75,7 +75,7 @@ export interface LoadConfigInput {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly definitions?: readonly FeedDefinition[];
-  /** Of a configuration that was loaded before: what hides its secrets hides those of this one, too. */
+  /** Rotation of a configuration that was loaded before: it then also hides the secrets of this configuration. */
   readonly rotation?: Rotation;
 }
 
@@ -86,7 +86,7 @@ const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'lo
 
 const apiTokenSettings = ['apiToken', 'apiTokenFile', 'apiTokenCommand'] as const;
 
-/** Files that may be where the publisher runs alone: its token, its way to the brokers. */
+/** Files that may exist only where the publisher runs: its token, its access to the brokers. */
 const usedByPublishers: readonly SettingKey[] = [
   ...apiTokenSettings,
   'apiCaFile',

@@ -12,7 +12,7 @@ import {
 } from './settings';
 
 export interface SettingSources {
-  /** Options as the command line parser returns them; those that are no settings are left alone. */
+  /** Options as the command line parser returns them; options that are not settings are ignored. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: ConfigFile;

@@ -56,7 +56,7 @@ const table = {
     secret: true,
   },
   apiCaFile: file(
-    'Certificates (PEM) of authorities to trust at the API, besides those that Node.js comes with.',
+    'Certificates (PEM) of authorities to trust at the API, besides the authorities that Node.js comes with.',
   ),
   enabledFeeds: {
     value: 'names',
@@ -95,7 +95,7 @@ const table = {
     default: 'no',
     doc: 'Encrypt connections to the brokers. Setting any of the files below means yes.',
   },
-  kafkaSslCaFile: file('Certificates (PEM) to trust instead of those that Node.js knows.'),
+  kafkaSslCaFile: file('Certificates (PEM) to trust instead of the certificates that Node.js knows.'),
   kafkaSslCertFile: file('Certificate (PEM) of this client, for brokers that ask for one; with its key.'),
   kafkaSslKeyFile: file('Key (PEM) of the certificate.'),
   kafkaSslKeyPassword: secretText('Password of an encrypted key.'),

@@ -52,7 +52,7 @@ export function connect(options?: ConnectOptions): HighwaterLog {
       return readEvents(`${topicPrefix}${topic}`, given, deps);
     },
     async table(name: string, given: Parameters<typeof openTable>[0] = {}) {
-      // Of a feed that is not declared here, all topics have the name that they have by default.
+      // All topics of a feed that is not declared here have their default names.
       const { topic } = feeds.find((feed) => feed.name === name) ?? { topic: name };
       const topics = feedTopics({ name, topic, transitions: [] }, topicPrefix);
       return tracked(openTable(given, { ...deps, topics, track: (following) => void tracked(following) }));
@@ -63,6 +63,6 @@ export function connect(options?: ConnectOptions): HighwaterLog {
       await log.close();
     },
   };
-  // Its overloads say by topic what the handlers get; that is for the eyes of TypeScript alone.
+  // Its overloads say by topic what the handlers get; only the compiler sees that.
   return highwaterLog as unknown as HighwaterLog;
 }

@@ -63,7 +63,7 @@ export function createDecoder(registry: SchemaRegistry, feeds: readonly FeedDefi
       if (byWriter.has(id)) return undefined;
       let adding = preparing.get(id);
       if (adding === undefined) {
-        // What failed is asked for again.
+        // A schema that could not be fetched is asked for again.
         adding = addWriter(id).finally(() => preparing.delete(id));
         preparing.set(id, adding);
       }

@@ -23,13 +23,16 @@ export interface LogEvent<Type extends string | null = string | null, Value = un
   readonly record: LogRecord;
 }
 
-/** What is asked of an event's headers, before anything is decoded. All that is given must hold; of a list, one member. */
+/**
+ * Conditions on an event's headers, checked before anything is decoded. All of them must hold; if one is a list, one
+ * member must.
+ */
 export interface EventFilter {
   /** Kinds of change; for events of their own, the kind of the change that caused them. */
   readonly op?: readonly ('c' | 'u' | 'd' | 'r')[];
   /** Ticker symbols. */
   readonly symbol?: readonly string[];
-  /** Avro names of fields, dotted where nested, of which one at least was changed: holds for updates alone. */
+  /** Avro names of fields, dotted if nested. At least one of them was changed, so only updates match. */
   readonly changedFields?: readonly string[];
   /** CloudEvents types: `marketdata.ipos.updated`. */
   readonly eventType?: readonly string[];

@@ -67,7 +67,7 @@ export function openLog(options: ConnectOptions | undefined): Opened {
     const config = loadConfig({ flags, env: process.env, cwd: workingDirectory() }, 'nothing');
     const { kafka, schemaRegistry, dataDir, topicPrefix, secrets } = config;
     const declared = new Set(config.feeds.map(({ name }) => name));
-    // What another instance publishes is read too.
+    // Topics that another instance publishes are read too.
     const feeds = [...config.feeds, ...feedDefinitions.filter(({ name }) => !declared.has(name))];
     const given = { feeds, topicPrefix, secrets, logger: options?.logger };
     return open({ kafka, schemaRegistry, dataDir }, given);

@@ -15,7 +15,7 @@ export interface GroupConsumeOptions<Topic extends string = string> {
   readonly where?: EventFilter;
   /** Ends it: the event in hand is finished, the group told, and left. */
   readonly signal?: AbortSignal;
-  /** Of an event (a batch) whose handler throws. */
+  /** Retries of an event (a batch) whose handler throws. */
   readonly retry?: RetryOptions;
   /**
    * Where your own database stands, for exactly once: asked when a partition is given, instead of what the group remembers.

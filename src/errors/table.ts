@@ -57,7 +57,7 @@ const NEXT_POLL = 'The page was not read. The source offset did not move, and th
 const NOT_EMPTY =
   'The answer does not count as an empty page. The source offset did not move, and the next poll asks again.';
 const BEGINS_AGAIN =
-  'The scan ends there and does not count as complete. What it read so far is published. The next poll begins again from the stored position.';
+  'The scan ends there and does not count as complete. The pages read so far are published. The next poll begins again from the stored position.';
 const PARKED_SLOWLY = 'The feed is parked: it is tried again slowly. Other feeds go on.';
 const NOT_THE_API =
   'Check that HIGHWATER_API_URL is the API itself; a proxy or a login page may answer in its place.';
@@ -321,7 +321,7 @@ const embeddedLog = {
   LOG_GONE: {
     ...lasts,
     what: 'The log was deleted, moved or replaced while it was open. This concerns the data folder, or `highwater.db`, `highwater.db-wal` or `publisher.lock` in it. A program can still write to an open file then, but nobody finds what it writes. Each commit compares the files with the opened ones, before and after it; a commit that was under way is reported as failed.',
-    now: 'The command ends and writes nothing more. What it wrote before stays in the moved file, and is lost if that file was deleted.',
+    now: 'The command ends and writes nothing more. Its earlier records stay in the moved file, and are lost if that file was deleted.',
     remedy:
       'Find out what deleted, moved or replaced the file. Put the folder back, restore a backup, or name the folder where it is now (HIGHWATER_DATA_DIR). Then start again.',
     see: backupPage,

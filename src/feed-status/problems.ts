@@ -6,7 +6,10 @@ import type { FeedVerdict } from './verdict';
 
 /** Something about a feed that a person has to know or to do. */
 export interface FeedProblem {
-  /** Of the table of errors, or `NO_OWNER`, `OWNER_UNKNOWN`, `BEHIND`, `PAUSED`, `DEAD_LETTERS`, `DELETES_WITHHELD`, `DRIFT`. */
+  /**
+   * A code of the table of errors, or `NO_OWNER`, `OWNER_UNKNOWN`, `BEHIND`, `PAUSED`, `DEAD_LETTERS`,
+   * `DELETES_WITHHELD`, `DRIFT`.
+   */
   readonly code: string;
   /** `bad`: the feed stands still until somebody acts. `note`: the feed is well all the same. */
   readonly severity: Severity;

@@ -22,7 +22,7 @@ export interface LiveKnowledge {
 }
 
 export interface FeedFailure {
-  /** Of the table of errors; a publisher of another version may have other codes. */
+  /** A code of the table of errors; a publisher of another version may have other codes. */
   readonly code: string;
   /** The feed is parked by it. */
   readonly parks: boolean;
@@ -53,7 +53,7 @@ export interface FeedVerdict {
   readonly isBeingRead: boolean;
   /** What the feed suffers from. */
   readonly failure: FeedFailure | null;
-  /** Of the publisher. */
+  /** The publisher's poll interval. */
   readonly pollIntervalMs: number;
 }
 

@@ -43,7 +43,10 @@ export function shownRecord(feed: ShownFeed, record: Fields, key: string): Shown
   };
 }
 
-/** Changed fields in the order in which a person wants to see them: those that the feed names, then the others, long texts last. */
+/**
+ * Changed fields in the order in which a person wants to see them: first the fields that the feed names, then the
+ * others, long texts last.
+ */
 export function inTellingOrder(
   { display }: ShownFeed,
   fields: readonly string[],

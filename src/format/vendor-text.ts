@@ -10,7 +10,7 @@ export function vendorText(value: unknown): string | null {
   return text === null ? null : shortText(text, MOST_CHARACTERS);
 }
 
-/** Two values of a field. Of long texts the part where they begin to differ. */
+/** Two values of a field. Long texts are cut to the part where they begin to differ. */
 export function vendorTexts(before: unknown, after: unknown): [before: string | null, after: string | null] {
   const texts = [wholeText(before), wholeText(after)] as const;
   const common = commonLength(texts[0] ?? '', texts[1] ?? '');

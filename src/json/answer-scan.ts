@@ -74,7 +74,7 @@ const STEP_BYTES = 64 * 1024;
 /** A member other than the rows that is longer is replaced by an empty value of its kind. */
 const MOST_MEMBER_BYTES = 64 * 1024;
 const MOST_BESIDE = 1024 * 1024;
-/** Of an unreadable row. */
+/** Bytes kept of an unreadable row. */
 const KEPT_BYTES = 64 * 1024;
 /** A longer value is not an id. */
 const MOST_ID_BYTES = 64 * 1024;

@@ -102,14 +102,14 @@ export interface Gathered {
    * fails in between, all is as it was before.
    */
   add(records: Iterable<ProducerRecord>): void;
-  /** Of all values so far. */
+  /** Total size of all values so far. */
   readonly valueBytes: number;
 }
 
 /** One transaction: the events of one page or a few, the new images, the dead letters, and last the source offset. */
 export interface TransactionBatch {
   readonly feed: string;
-  /** Those that were gathered are of this session, and of no other batch. */
+  /** Gathered records belong to this session and to this batch only. */
   readonly records: readonly ProducerRecord[] | Gathered;
   /** Identity of the transaction, also in the headers of the source offset: tells later whether exactly this was committed. */
   readonly position: BatchPosition;
@@ -162,8 +162,8 @@ export interface ReadOptions {
 }
 
 /**
- * `sinceMs`: the first record of each partition with that timestamp or a later one, and maybe some before it: a log may find no
- * more than its neighbourhood. `positionsToEnd`: so many positions before the end of each partition, which are fewer records
- * where positions have gaps. What is written after the call is read in either case.
+ * `sinceMs`: the first record of each partition with that timestamp or a later one, and maybe some before it: a log may
+ * find no more than its neighbourhood. `positionsToEnd`: so many positions before the end of each partition, which are
+ * fewer records where positions have gaps. Records written after the call are read in either case.
  */
 export type ReadStart = { readonly sinceMs: number } | { readonly positionsToEnd: number };

@@ -18,9 +18,9 @@ export interface ConsumerLog {
    */
   endsWithId(topic: string, signal: AbortSignal): Promise<TopicEnds>;
   /**
-   * All that a topic holds, from its beginning through all that was written when this was called: transactions that were open
-   * then are waited for. Of a compacted topic at least the latest record of each key, tombstones too; who reads folds them.
-   * Nothing where there is no such topic.
+   * All that a topic holds, from its beginning through all that was written when this was called: transactions that
+   * were open then are waited for. A compacted topic yields at least the latest record of each key, tombstones too; the
+   * reader folds them. A topic that does not exist yields nothing.
    * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*, LOG_*; the signal's reason: half of a table must not pass for the whole
    */
   load(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
@@ -108,8 +108,8 @@ export interface PartitionRange {
 
 export interface GroupMember {
   /**
-   * Rejects when the group cannot be kept: what a person has to fix (refused passwords, missing permissions, a session timeout
-   * that brokers do not take). What passes by itself is waited out. Resolves once it has left.
+   * Rejects when the group cannot be kept: what a person has to fix (refused passwords, missing permissions, a session
+   * timeout that brokers do not take). Failures that pass by themselves are waited out. Resolves once it has left.
    */
   readonly over: Promise<void>;
   /** Revokes all, waits for `work` to return, and leaves. May be called again. */

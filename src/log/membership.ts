@@ -1,6 +1,7 @@
 /**
- * A place among the instances that share the feeds of one installation: each feed has one owner among those that live. It
- * settles who works, not who is safe: that is the fence of `CommitLog.acquire`, which holds whatever is believed here.
+ * A place among the instances that share the feeds of one installation: each feed has one owner among the live
+ * instances. It settles who works, not who is safe: that is the fence of `CommitLog.acquire`, which holds whatever is
+ * believed here.
  */
 export interface Membership {
   /**
@@ -20,11 +21,11 @@ export interface Membership {
 
 /** That a feed is to be owned by this instance, until it is revoked. */
 export interface Grant {
-  /** Aborted when the feed has become another instance's. What was acquired is then to be released. */
+  /** Aborted when the feed has become another instance's. The session acquired for the feed must then be released. */
   readonly revoked: AbortSignal;
   /**
-   * Asks the others whether the feed is still this instance's. Who was away for long learns only so that it is not, and a
-   * feed must never be taken back from a rightful successor.
+   * Asks the others whether the feed is still this instance's. An instance that was away for long learns only in this
+   * way that it is not, and a feed must never be taken back from a rightful successor.
    * @returns false when it is not
    * @throws HighwaterError KAFKA_*, LOG_FAILED when they cannot be asked; the signal's reason
    */
@@ -34,7 +35,7 @@ export interface Grant {
 export interface JoinOptions {
   /** How people are told of this instance. */
   readonly instance: string;
-  /** One that stays for a piece of work, and takes no feed from those that stay. */
+  /** A guest stays for one piece of work and takes no feed from permanent members. */
   readonly isGuest: boolean;
 }
 

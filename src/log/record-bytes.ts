@@ -1,6 +1,6 @@
 import type { ProducerRecord } from './commit-log';
 
-/** Of each header, for the lengths of its name and its value. */
+/** Overhead of each header, for the lengths of its name and its value. */
 const HEADER_OVERHEAD_BYTES = 4;
 
 /** Size of a record's key, value and headers, as `FeedSession.maxRecordBytes` counts it. */

@@ -38,7 +38,7 @@ function plainNumber(value: number, redact: Redact): unknown {
   return clean === text ? value : clean;
 }
 
-/** Of our own errors what a person needs; the stack of one tells nothing that the code does not. */
+/** Our own errors are reduced to what a person needs; their stack tells nothing that the code does not. */
 function plainError(error: Error, redact: Redact, above: readonly object[]): unknown {
   const known = error instanceof HighwaterError;
   const { name: _, message: __, stack: ___, cause: ____, ...own } = error as Error & Record<string, unknown>;

@@ -26,7 +26,7 @@ import {
 } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 
-/** What a long command lets happen: the feed's own polls, when they are due. */
+/** Work that a long command lets happen meanwhile: the feed's own polls, when they are due. */
 export interface Turns {
   /** To be called between two pages. */
   between(): Promise<void>;
@@ -125,9 +125,9 @@ export async function carryOut(
 }
 
 /**
- * Begins a backfill, or goes on where one of the same dates was left. There is one at a time: an unfinished one of other
- * dates is given up, which is said. What cannot be read however often it is asked for
- * ends the backfill, not the polls of the feed.
+ * Begins a backfill, or goes on where one of the same dates was left. There is one at a time: an unfinished one of
+ * other dates is given up, which is said. A page that cannot be read however often it is requested ends the backfill,
+ * but not the polls of the feed.
  * @throws HighwaterError as `poll`; the signal's reason
  */
 export async function backfill(

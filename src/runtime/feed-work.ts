@@ -33,7 +33,7 @@ export interface FeedWork {
   postpone(ms: number): void;
   /** In ms. */
   untilDue(): number;
-  /** Of the last poll. */
+  /** Result of the last poll. */
   readonly lastPoll: PollResult | null;
 }
 
@@ -79,7 +79,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     tell({ kind: 'polled', feed: feed.name, result: lastPoll, seconds: ms / 1_000 });
   }
 
-  /** Of a long piece of work: polls go on in it, and a command that ends it is heard. */
+  /** Turns within a long piece of work: polls go on in it, and a command that ends it is heard. */
   function turnsOf(owned: OwnedFeed, work: Command, signal: AbortSignal): Turns {
     const between = async (): Promise<void> => {
       const asked = inbox.first()?.command.name;
@@ -192,7 +192,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
       }
       if (performance.now() < nextPollAt) return false;
       if (owned.deps.state.offset.paused) {
-        // Who commits nothing would never learn that the feed has another owner.
+        // An owner that commits nothing would never learn that the feed has another owner.
         await movePosition(owned.deps, {});
         tell({ kind: 'rested', feed: feed.name });
         nextPollAt = performance.now() + Math.max(feed.pollIntervalMs, PAUSED_MS);

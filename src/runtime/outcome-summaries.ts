@@ -60,7 +60,7 @@ export function backfilled(
   return { ok: true, summary, facts: other === null ? facts : { ...facts, ...named(other) } };
 }
 
-/** What is said when a backfill ends before its end, since one of other dates is asked for. */
+/** Summary of a backfill that was given up because a backfill of other dates was requested. */
 export function givenUp(
   other: BackfillRequest,
   status: BackfillStatus | null,

@@ -31,7 +31,7 @@ export interface OwnedFeedDeps {
   readonly onTouch?: () => void;
   readonly onOtherChanges?: NonNullable<PollDeps['onOtherChanges']>;
   readonly onRestore?: RestoreDeps['onRestore'];
-  /** Of the feed in this process, over all its ownerships; of this one alone when left out. */
+  /** Drift of the feed in this process, over all its ownerships; if left out, only over this ownership. */
   readonly drift?: Drift;
 }
 

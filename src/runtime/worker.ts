@@ -60,7 +60,7 @@ export async function runWorker(
   const [instance, redact] = [instanceName(), createRedactor(config.secrets)];
   const topics = new Map(config.feeds.map((feed) => [feed.name, feedTopics(feed, config.topicPrefix)]));
   const membership = deps.log.join([...topics.values()], { instance, isGuest: once });
-  // Who polls once is gone before anybody could ask.
+  // A publisher that polls once ends before anybody could ask.
   const commands = once
     ? null
     : serveCommands({ ...deps, topic: commandTopic, instance, redact, owns: held.owns });
@@ -93,7 +93,7 @@ export async function runWorker(
         });
       }),
     );
-    // What was acquired is released by now.
+    // All acquired sessions are released by now.
     return ended.map((one) => {
       if (one.status === 'rejected') throw one.reason;
       return one.value;

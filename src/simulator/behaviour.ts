@@ -49,7 +49,7 @@ const behaviourSchema = z.strictObject({
   ties: z.enum(['stable', 'shuffled']).default('stable'),
   /** The updated-since filter is taken but not applied; the order is as `order` says. */
   ignoreUpdated: z.boolean().default(false),
-  /** Without a date parameter only the latest date (insights alone). */
+  /** Without a date parameter only the latest date is shown (only for insights). */
   latestDayDefault: z.boolean().default(true),
   /** How an empty page is written. */
   emptyAs: z.enum(['array', 'not-found', 'null', 'object', 'bare']).default('array'),

@@ -28,7 +28,7 @@ export interface SimulatorOptions extends SeedOptions {
   readonly onRequest?: RequestHook;
   /** Milliseconds; default the real clock. */
   readonly clock?: () => number;
-  /** Answers gzip to those who accept it. Default true. */
+  /** Compresses answers by gzip for clients that accept it. Default true. */
   readonly compress?: boolean;
   /** How long an idle connection stays open, ms. Default 72000. */
   readonly keepAliveMs?: number;

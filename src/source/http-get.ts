@@ -16,7 +16,7 @@ export interface HttpLimits {
   readonly timeoutMs: number;
   /** Without a byte, ms; also until the first one. */
   readonly idleTimeoutMs: number;
-  /** Of the body after decompression. */
+  /** Limit of the body's size after decompression. */
   readonly bodyLimitBytes: number;
 }
 

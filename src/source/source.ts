@@ -19,7 +19,7 @@ export interface PageRequest {
   /** `next` of the page before, in the place of `pageOffset`. */
   readonly continuation?: string;
   readonly pageSize: number;
-  /** Calendar dates (2026-01-31), both included, in the place of those that the feed's query may name. */
+  /** Calendar dates (2026-01-31), both included; they replace the dates that the feed's query may name. */
   readonly dates?: DateRange;
   /** Reads the rows of a body. Without it, or if it returns null, the body is parsed as JSON. */
   readonly readRows?: RowReader;

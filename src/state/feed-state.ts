@@ -21,7 +21,7 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
   /** The offset as the log has it; `offset` may be ahead by polls without news. */
   readonly storedOffset: SourceOffset;
   readonly recordCount: number;
-  /** Of all images, as the log holds them. */
+  /** Size of all images, as the log holds them. */
   readonly imageBytes: number;
   /** Rows that are kept because they could not be published. */
   readonly deadLetterCount: number;

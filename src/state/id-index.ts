@@ -7,11 +7,13 @@ export interface IdIndex {
   readonly size: number;
   /** @returns -1: it is not there */
   find(id: string): number;
-  /** Of an id that is not there. */
+  /** Adds an id that the index does not have. */
   add(id: string): number;
   /** Its number is given to another id later. */
   remove(id: string): void;
-  /** All numbers, also when ids come and go meanwhile: those that are there from beginning to end come once each. */
+  /**
+   * All numbers, also when ids come and go meanwhile: a number that is there from beginning to end comes exactly once.
+   */
   numbers(): IterableIterator<number>;
 }
 

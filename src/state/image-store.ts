@@ -6,7 +6,7 @@ import { idIndex } from './id-index';
  */
 export interface ImageStore {
   readonly size: number;
-  /** Of all images. */
+  /** Total size of all images. */
   readonly bytes: number;
   has(id: string): boolean;
   /** The bytes never change, even if the image does. They keep their slab in memory. */

@@ -2,7 +2,7 @@
 
 /** WebAssembly as base64, and the digest of what it was made of (`tools/transcoder/compile.ts`). */
 export const COMPILED = {
-  sources: '389ef4b8823228e4907dee4e8aeb0ad5261e63716d0e6af2b55dd79d909002f6',
+  sources: 'a81878ce98646fc0fef48ca652e0dc6fb4fe5974976c72d3e75b254070391dbb',
   code: [
     'AGFzbQEAAAABMwdgA39/fwF/YAJ/fwF/YAABf2ADf39+AX9gAX8Bf2AJf39/f39/f39/AX9gBH9/f38BfwMQDwEAAQMAAQEA',
     'BAAFAgIGAAUDAQABBkINfgFCAAt/AUEAC38BQQALfwFBAAt/AUEAC38BQQELfwFBAAt/AUEAC38BQQALfwFBAAt/AUEAC38B',

@@ -168,7 +168,7 @@ describe('a poll', () => {
     });
   });
 
-  it('keeps a row that is no record as a dead letter, once, and goes on', async () => {
+  it('keeps a row that is not a record as a dead letter, once, and goes on', async () => {
     await start('ipos', { records: { ipos: 5 } });
     api.behave({ drift: { withoutId: 1 } }, 'ipos');
     api.stores.ipos.upsert({ name: 'No Id Inc' } as never, { key: 'nameless' });

@@ -83,7 +83,7 @@ const accuracy = { '1m_stdev': '0.5', '1m_average_return': '1.5' };
 const row = (id: string, updated: number, rest: Record<string, unknown> = {}) =>
   analyst({ id, updated, name_last: 'Doe', ratings_accuracy: accuracy, ...rest });
 
-it('versions with a field more and less take turns over a registry, and publish what changed alone', async () => {
+it('versions with a field more and less take turns over a registry, and publish only what changed', async () => {
   vendor.rows = [row('a', 1), row('b', 2)];
   expect(await (await takeOver(older)).poll()).toBe(2);
   expect(await (await takeOver(newer)).poll()).toBe(0);

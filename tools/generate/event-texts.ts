@@ -76,7 +76,7 @@ const fieldTexts = (field: string): EventTexts => ({
     'In the same transaction as the change that caused it, whose `event_id` is in `caused_by`.',
   ],
   whenNot: [
-    'A record is read (`r`) by a snapshot or backfill for the first time: what it shows is no news.',
+    'A record is read (`r`) by a snapshot or backfill for the first time: it brings no news.',
     `A record is deleted, or changes without moving \`${field}\`.`,
   ],
 });
@@ -90,7 +90,7 @@ const groupTexts: EventTexts = {
     'In the same transaction as the change that caused it, whose `event_id` is in `caused_by`.',
   ],
   whenNot: [
-    'An insight is read (`r`) by a snapshot or backfill for the first time: what it shows is no news.',
+    'An insight is read (`r`) by a snapshot or backfill for the first time: it brings no news.',
     'An insight arrives late that is older than the newest.',
     'The insight lacks a symbol or a firm id, or is deleted.',
     'The firm repeats rating and price target, or writes the price target differently (`5.0000`, `5.00`).',

@@ -8,7 +8,7 @@ import { allowanceOf, type FollowerDeps, followTopic } from './log-follower';
 import { type RecentChanges, recentChanges } from './recent-changes';
 import type { ChangeView, TransitionView } from './view';
 
-/** The changes of all feeds for those who look, read from the log while somebody does. */
+/** The changes of all feeds for the connected pages, read from the log only while a page is connected. */
 export interface ChangeFeed {
   /**
    * Begins to read, or goes on.
@@ -24,7 +24,7 @@ export interface ChangeFeedDeps extends FollowerDeps {
   readonly topicPrefix: string;
 }
 
-/** Of all feeds together; transitions are counted apart. */
+/** Limit for all feeds together; transitions are counted apart. */
 const MOST_PER_SECOND = 200;
 /** A transition of the same transaction may be read a moment after its change, from another topic. */
 const JOIN_MS = 300;

@@ -26,7 +26,7 @@ export interface DashboardDeps {
   readonly logger: Logger;
 }
 
-/** What the dashboard's page is told. While no page is connected, nothing is read and almost nothing is kept. */
+/** Serves the data of the dashboard's page. While no page is connected, nothing is read and almost nothing is kept. */
 export interface Dashboard {
   tell(event: PublisherEvent): void;
   /**

@@ -16,7 +16,7 @@ export interface FeedActivity {
 }
 
 export interface FeedCounts {
-  /** Of the last 60 minutes. */
+  /** Counts of the last 60 minutes. */
   readonly changesPerMinute: readonly number[];
   readonly requestsLastMinute: number;
   readonly retriesLastMinute: number;
@@ -34,7 +34,7 @@ interface Counting {
   readonly requests: TimeSlots;
   readonly retries: TimeSlots;
   readonly errors: Map<ErrorCode, { -readonly [field in keyof ErrorView]: ErrorView[field] }>;
-  /** Of the feed, while this instance has it. */
+  /** State of the feed, while this instance has it. */
   state: FeedState | null;
   noted: { readonly incarnation: string; readonly seq: number; readonly atMs: number } | null;
 }
@@ -55,7 +55,7 @@ export function feedActivity(feeds: readonly Feed[], clock = () => performance.n
     ]),
   );
 
-  /** Changes are numbered without gaps: those of commands too, and those that another instance has committed. */
+  /** Changes are numbered without gaps, including changes by commands and changes that another instance committed. */
   function note(one: Counting, { incarnation, seq }: Pick<SourceOffset, 'incarnation' | 'seq'>): void {
     const { noted } = one;
     const atMs = clock();

@@ -29,7 +29,7 @@ export interface OthersFeedsDeps {
 /** Dead letters are read whole to be counted, in ms. */
 const LETTERS_MS = 60_000;
 const MOST_LETTERS = 10_000;
-/** Of source offsets; an owner commits a few each second at most. */
+/** Limit of source offsets; an owner commits a few each second at most. */
 const MOST_PER_SECOND = 50;
 
 export function othersFeeds(deps: OthersFeedsDeps): OthersFeeds {

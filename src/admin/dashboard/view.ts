@@ -3,17 +3,17 @@ import type { BadgeTone } from '../../feeds/definition';
 import type { Op, Origin } from '../../types';
 
 /**
- * What the server tells the page, as server-sent events of `GET /events`; the data of each is JSON of the type named here.
- * Both sides are compiled against this file. Texts may come from the vendor: the page shows them as text, never as markup.
+ * The server-sent events of `GET /events`; the data of each is JSON of the type named here. Both sides are compiled
+ * against this file. Texts may come from the vendor: the page shows them as text, never as markup.
  *
  * | event | data | when |
  * |---|---|---|
  * | `publisher` | `PublisherView` | first of each connection |
  * | `feeds` | `FeedView[]`, all feeds | at the connection, then at most once a second when something moved, and every 5 s |
  * | `changes` | `ChangesView` | at the connection the last ones there are, then as they are committed |
- *
- * The id of a `changes` event names the last change in it. Who connects again with `Last-Event-ID` is sent what came after it,
- * or, when the server has begun anew or has let go of it since, the last ones there are with `fresh`.
+ * The id of a `changes` event names the last change in it. A client that connects again with `Last-Event-ID` gets the
+ * changes after it. If the server was restarted or no longer has that change, the client gets the latest changes, with
+ * `fresh`.
  */
 export interface PublisherView {
   /** Name of the instance, as `status` shows it as owner. */
@@ -107,7 +107,7 @@ export interface ChangeView {
   readonly op: Op;
   readonly origin: Origin;
   readonly symbol: string | null;
-  /** Of the record, for people: a firm, an analyst, a company. */
+  /** Title of the record, for people: a firm, an analyst, a company. */
   readonly title: string;
   /** When highwater saw it, ms. */
   readonly observedAtMs: number;
@@ -131,7 +131,7 @@ export interface FieldView {
 export interface TransitionView {
   /** `DealStatusChanged`, `RatingChanged`, … */
   readonly type: string;
-  /** A shape, so that colour is never alone. */
+  /** A shape, so that colour is never the only sign. */
   readonly mark: string;
   readonly tone: BadgeTone;
   readonly before: string | null;

@@ -5,12 +5,12 @@ import type { Dashboard } from '../dashboard/dashboard';
 export interface EventStreamLimits {
   /** So many may look at once: pages that nobody closed must not pile up. */
   readonly connections: number;
-  /** Who takes nothing for so long, of what is sent every few seconds, has gone. */
+  /** A client that reads nothing for this long is considered gone: something is sent every few seconds. */
   readonly stalledMs: number;
 }
 
 const defaultLimits: EventStreamLimits = { connections: 32, stalledMs: 30_000 };
-/** Of text that waits for a slow reader. More is made only when this is taken. */
+/** Bytes of text that may wait for a slow reader. More is made only when they are taken. */
 const AHEAD_BYTES = 64 * 1024;
 
 /**
@@ -50,7 +50,7 @@ export function serveEvents(
     return (
       reply
         .type('text/event-stream; charset=utf-8')
-        // Of nginx: what is held back to be sent together comes late.
+        // Tells nginx not to buffer: events that it gathers come late.
         .header('x-accel-buffering', 'no')
         .send(text)
     );

@@ -11,7 +11,7 @@ export function isOwnHost(header: string | undefined, bound: string): boolean {
   return host !== null && (isLoopback(host) || host.toLowerCase() === bound.toLowerCase());
 }
 
-/** Without port and brackets; null for what is no host. */
+/** Without port and brackets; null if it is not a host. */
 function hostOf(header: string): string | null {
   const [, inBrackets, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d*)?$/.exec(header) ?? [];
   return inBrackets ?? plain ?? null;

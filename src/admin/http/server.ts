@@ -31,8 +31,8 @@ export interface AdminDeps {
 }
 
 /**
- * Open to whoever reaches the port: probes have no token, and their answers hold names of feeds and codes of errors alone; the
- * page holds no data, and asks for the token.
+ * Open to whoever reaches the port: probes have no token, and their answers hold only names of feeds and codes of
+ * errors; the page holds no data, and asks for the token.
  */
 const open = ['/livez', '/readyz', ...pageRoutes];
 
@@ -98,7 +98,7 @@ export async function startAdminServer(
   };
 }
 
-/** Of an address. */
+/** Host and port of an address. */
 function place(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

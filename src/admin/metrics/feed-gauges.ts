@@ -12,7 +12,7 @@ type FeedGauge = Exclude<
   `${string}_total` | 'highwater_build_info' | 'highwater_log_bytes' | 'highwater_log_free_bytes'
 >;
 
-/** What gauges are at this moment. A feed without a value is not among them. */
+/** The present values of the gauges. A feed without a value is not among them. */
 export function feedGauges(
   standings: readonly FeedStanding[],
   verdicts: ReadonlyMap<string, FeedVerdict>,

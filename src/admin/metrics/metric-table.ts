@@ -38,17 +38,17 @@ export const metricTable = {
   highwater_complete_scan_timestamp_seconds: {
     type: 'gauge',
     labels: feed,
-    help: 'When the feed was last read up to the end of what the server showed. Of the owner; missing until it was',
+    help: 'When the feed was last read up to the end of what the server showed. Reported by the owner; missing until it was',
   },
   highwater_seconds_since_complete_scan: {
     type: 'gauge',
     labels: feed,
-    help: 'Seconds from then to this answer, for eyes; rules compare the timestamp with time(). Of the owner',
+    help: 'Seconds from then to this answer, for eyes; rules compare the timestamp with time(). Reported by the owner',
   },
   highwater_heartbeat_timestamp_seconds: {
     type: 'gauge',
     labels: feed,
-    help: "When the feed's source offset was last committed to the log, with news or without. Of the owner",
+    help: "When the feed's source offset was last committed to the log, with news or without. Reported by the owner",
   },
   highwater_last_change_timestamp_seconds: {
     type: 'gauge',
@@ -58,12 +58,12 @@ export const metricTable = {
   highwater_high_water_mark_timestamp_seconds: {
     type: 'gauge',
     labels: feed,
-    help: "The vendor's `updated` up to which the feed is read. Of the owner",
+    help: "The vendor's `updated` up to which the feed is read. Reported by the owner",
   },
   highwater_poll_interval_seconds: {
     type: 'gauge',
     labels: feed,
-    help: 'Configured time from one poll to the next. Of the owner',
+    help: 'Configured time from one poll to the next. Reported by the owner',
   },
   highwater_feed_parked: {
     type: 'gauge',
@@ -73,17 +73,17 @@ export const metricTable = {
   highwater_feed_paused: {
     type: 'gauge',
     labels: feed,
-    help: '1 while an operator has it paused. Of the owner',
+    help: '1 while an operator has it paused. Reported by the owner',
   },
   highwater_tracked_records: {
     type: 'gauge',
     labels: feed,
-    help: 'Records of which the owner holds the current image. Of the owner',
+    help: 'Records of which the owner holds the current image. Reported by the owner',
   },
   highwater_state_bytes: {
     type: 'gauge',
     labels: feed,
-    help: 'Size of these images, as the log holds them uncompressed. Of the owner',
+    help: 'Size of these images, as the log holds them uncompressed. Reported by the owner',
   },
   highwater_polls_total: {
     type: 'counter',

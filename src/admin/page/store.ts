@@ -10,7 +10,10 @@ export interface Store {
 /** Long enough that a flood of changes costs little, short enough that nobody notices. */
 const BATCH_MS = 100;
 
-/** What is told within a tenth of a second is drawn at once. Not by animation frames: a hidden tab has none, but a title. */
+/**
+ * All updates within a tenth of a second are drawn together. Not by animation frames: a hidden tab has none, but a
+ * title.
+ */
 export function createStore(): Store {
   let model = firstModel;
   let timer: ReturnType<typeof setTimeout> | null = null;

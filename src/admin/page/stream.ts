@@ -18,7 +18,7 @@ const LONGEST_PAUSE_MS = 4_000;
  */
 export function openStream(token: string | null, tell: (message: Message) => void): Stream {
   const address = new URL('events', document.baseURI);
-  /** Of the last changes; it outlives connections, not tokens. */
+  /** Id of the last changes; it outlives connections, but not tokens. */
   let lastId = '';
   let used = token;
   let pauseMs = SHORTEST_PAUSE_MS;
@@ -31,7 +31,7 @@ export function openStream(token: string | null, tell: (message: Message) => voi
       const ended = await hear(connection).catch(() => 'lost' as const);
       if (ended === 'refused') tell({ kind: 'refused', wasWrong: used !== null });
       else if (connection === current || !connection.signal.aborted) tell({ kind: 'lost', atMs: Date.now() });
-      // Who was refused waits for another token.
+      // After a refusal, waits for another token.
       await new Promise<void>((resolve) => {
         wake = resolve;
         if (connection !== current) resolve();

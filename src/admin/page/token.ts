@@ -1,6 +1,6 @@
 const NAME = 'highwater-token';
 
-/** Of this tab, until it is closed. */
+/** The token of this tab, until it is closed. */
 export function keptToken(): string | null {
   try {
     return sessionStorage.getItem(NAME);

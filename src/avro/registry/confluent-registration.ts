@@ -15,14 +15,14 @@ export interface Registration {
 
 /** The version was not taken, or not under the level that it was meant for; the subject may have changed meanwhile. */
 export interface Conflict {
-  /** Of the error, if the conflict lasts. */
+  /** Code of the error, if the conflict lasts. */
   readonly code: 'SCHEMA_INCOMPATIBLE' | 'REGISTRY_REFUSED';
   readonly conflict: string;
 }
 
 export interface RegistrationCalls {
   send(request: RegistryRequest): Promise<RegistryReply>;
-  /** Of the subject itself or by default. */
+  /** The subject's own level or the default. */
   level(subject: string): Promise<string>;
   setLevel(subject: string, level: string): Promise<boolean>;
 }

@@ -22,7 +22,7 @@ export type HistoryStanding =
 
 /**
  * @param folder of versions; subjects without any in it are those of the schemas that come with highwater
- * @throws HighwaterError SCHEMA_INCOMPATIBLE naming the file when a version is no JSON
+ * @throws HighwaterError SCHEMA_INCOMPATIBLE naming the file when a version is not JSON
  */
 export function historyStanding({ subject, schema }: Subject, folder = historyFolder): HistoryStanding {
   const own = keptVersions(folder, subject);

@@ -23,7 +23,10 @@ export interface InterfaceOptions {
   readonly taken?: readonly string[];
 }
 
-/** TypeScript of Avro records: an interface for each, nested ones before those that hold them. Equal records share one. */
+/**
+ * TypeScript of Avro records: an interface for each, nested ones before the interfaces that contain them. Equal records
+ * share one.
+ */
 export class Interfaces {
   /** Name → the text within the braces, with the doc. */
   private readonly bodies = new Map<string, { readonly doc: string; readonly members: string }>();

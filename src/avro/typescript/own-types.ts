@@ -11,8 +11,8 @@ const imported = ['DeadLetter', 'LogEvent', 'RecordChange', 'SourceOffset'];
 const taken = [...imported, 'OwnFeedRecords', 'OwnTopicEvents', 'Buffer', 'Readonly', 'Record'];
 
 /**
- * TypeScript for programs that read feeds of `highwater.yaml`: their records and events, and their names added to those that
- * `highwater/consumer` knows.
+ * TypeScript for programs that read feeds of `highwater.yaml`: their records and events, and their names added to the
+ * names that `highwater/consumer` knows.
  */
 export function ownTypes(feeds: readonly FeedDefinition[]): string {
   if (feeds.length === 0) return `${made}\nexport {};\n`;

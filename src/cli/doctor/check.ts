@@ -6,7 +6,7 @@ export interface Check {
   readonly check: string;
   /** Where a feed has a check of its own. */
   readonly feed: string | null;
-  /** `warning`: it works, and somebody should know. `skipped`: not set, or of no use before something else is mended. */
+  /** `warning`: it works, and somebody should know. `skipped`: not set, or of no use before something else is fixed. */
   readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly found: string;
   /** The error that a publisher would have. */

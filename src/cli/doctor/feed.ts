@@ -12,7 +12,7 @@ const probeSize = 100;
 /** Rows from a second on; of the size that the probes have, unless another one is given. */
 type Ask = (updatedSince: number, pageOffset: number, pageSize?: number) => Promise<PageFacts>;
 
-/** What the answers to a few requests show of how a feed is served. */
+/** How a feed is served, as the answers to a few requests show it. */
 interface Observed {
   readonly notes: string[];
   readonly warnings: { readonly found: string; readonly remedy: string }[];
@@ -105,7 +105,7 @@ function pagingProblem(
   return null;
 }
 
-/** Of the styles that do not count pages: whether the second page is another one. */
+/** For the styles that do not count pages: checks that the second page differs from the first. */
 async function nextProblem(
   feed: Feed,
   first: SourcePage,

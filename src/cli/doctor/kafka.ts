@@ -67,7 +67,7 @@ interface CheckedTopics {
   readonly subject: Subject;
   /** For people: `feed ipos`. */
   readonly whose: string;
-  /** Who makes those that are missing. */
+  /** The party that creates the missing topics. */
   readonly madeBy: string;
 }
 

@@ -81,7 +81,7 @@ function subjectOf(feed: string): { readonly check: string; readonly feed: strin
 function statusCheck({ feed, condition, reason, commit, problems }: FeedStatus): Check {
   const subject = subjectOf(feed);
   if (commit === 0 && condition === 'no-owner') return ok(subject, nothing);
-  // That nobody publishes is no fault before a start, and the owner has a check of its own.
+  // It is not a fault that nobody publishes before a start, and the owner has a check of its own.
   const [worst] = problems.filter(({ code }) => code !== 'NO_OWNER');
   if (worst === undefined || (worst.severity === 'note' && condition !== 'paused'))
     return ok(subject, reason);

@@ -81,7 +81,7 @@ const usualFacts = [
   'currency',
 ];
 
-/** What the names of the fields tell about how a record is shown; null if they tell nothing. */
+/** A guess, from the names of the fields, of how a record is shown; null if the names tell nothing. */
 export function guessedDisplay({ fields }: RecordSchema): Display | null {
   const named = fields.filter(({ type }) => ![type].flat().some((one) => typeof one === 'object'));
   const texts = named.filter(({ type }) => [type].flat().includes('string')).map(({ name }) => name);

@@ -3,7 +3,7 @@ import { writeTime } from '../../feeds/time-format';
 import { nextLink } from '../../source/next-page';
 import { isObject, type JsonObject, secondsOf } from './row-members';
 
-/** One answer of the endpoint. Rows are empty when it is no page. */
+/** One answer of the endpoint. Rows are empty if the answer is not a page. */
 export interface Answer {
   readonly isPage: boolean;
   readonly rows: readonly JsonObject[];

@@ -4,8 +4,8 @@ import type { CommitLog, LogRecord, ReadStart } from '../../log/commit-log';
 const [FIRST_LOOK, FURTHER, LOOKS] = [2_048, 16, 3];
 
 /**
- * The last records that are wanted, and then, with `follow`, those that come. Only the end of the topics is read where that is
- * enough: a look that finds too few is repeated further back.
+ * The last records that are wanted, and then, with `follow`, new records. Only the end of the topics is read where that
+ * is enough: a look that finds too few is repeated further back.
  * @param isWanted by what can be seen before decoding
  */
 export async function* recentRecords(
@@ -34,7 +34,7 @@ export async function* recentRecords(
       seen.set(place(record), record.logOffset);
       if (!isWanted(record)) continue;
       latest.push(record);
-      // As they come they are ordered in each partition alone.
+      // As they arrive, records are ordered only within each partition.
       if (latest.length >= 4 * count + 1_000) latest = lastOf(latest, count);
     }
     if (signal.aborted) return;
@@ -51,7 +51,7 @@ export async function* recentRecords(
   }
 }
 
-/** Of equal times, the order in which they were read. */
+/** Records with equal times keep the order in which they were read. */
 function lastOf(records: readonly LogRecord[], count: number): LogRecord[] {
   return [...records].sort((a, b) => a.timestamp - b.timestamp).slice(-count);
 }

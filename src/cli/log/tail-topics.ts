@@ -14,7 +14,7 @@ export function meantTopic(name: string, config: Config, inLog: readonly string[
 }
 
 /**
- * What to tell somebody who reads a topic that has no records yet; null when it is there.
+ * A note for somebody who reads a topic that has no records yet; null if the topic exists.
  * @param place of the log, for people
  * @throws HighwaterError TOPIC_UNKNOWN, LOG_MISSING when the reader would not wait for it
  */

@@ -19,7 +19,7 @@ interface ReportLine {
   readonly kind: 'accepted' | 'acting' | 'progress' | 'done' | 'failed';
   readonly feed: string;
   readonly command: string;
-  /** Of `accepted`: host and process of the owner. */
+  /** Set by `accepted`: host and process of the owner. */
   readonly owner: string | null;
   readonly summary: string | null;
   readonly facts: Facts;
@@ -49,7 +49,7 @@ export function operationReport(
   function progressed(summary: string, facts: Facts): void {
     const write = (): void => screen.write(`${summary}\n`);
     const toldMs = Date.now();
-    // This is no progress, but the end of an earlier backfill.
+    // This is not progress but the end of an earlier backfill.
     if ('givenUpFrom' in facts) write();
     else screen.set(name, (nowMs) => operationText(name, feed, { summary, facts }, nowMs - toldMs), write);
   }

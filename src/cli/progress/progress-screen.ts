@@ -25,7 +25,7 @@ export interface ProgressScreen {
 }
 
 const FRAME_MS = 100;
-/** What is over sooner is not worth a look. */
+/** Work that ends sooner needs no screen. */
 const SHOW_AFTER_MS = 400;
 export const LINE_EVERY_MS = 5_000;
 

@@ -82,7 +82,7 @@ function secondsIn(ms: number): number {
 }
 
 function warnOfLetters({ feed: { name: feed }, letters }: PageReport, logger: Logger): void {
-  // Of records that are too large, each has a line of its own.
+  // Each record that is too large has a line of its own.
   const noRecords = letters.filter(({ id }) => id === undefined);
   if (noRecords.length === 0) return;
   const { reason } = noRecords[0]!;

@@ -7,7 +7,7 @@ export interface SnapshotCount {
   readonly atMs: number;
   /** Read by this process. */
   readonly rows: number;
-  /** Of the feed, by now. */
+  /** Records of the feed so far. */
   readonly records: number;
   /** No snapshot of the feed has been complete before: how many records there are is not known. */
   readonly isFirst: boolean;

@@ -49,9 +49,9 @@ export interface FeedStatus {
   readonly problems: readonly FeedProblem[];
   /** Base address of the API that this command's settings name for the feed; null: they name none. */
   readonly api: string | null;
-  /** Of the file of the embedded log, which all feeds share; null on Kafka. */
+  /** Size of the embedded log's file, which all feeds share; null on Kafka. */
   readonly log_bytes: number | null;
-  /** Of them free for new records. */
+  /** Part of `log_bytes` that is free for new records. */
   readonly log_free_bytes: number | null;
 }
 
@@ -61,7 +61,7 @@ export interface KnownOfFeed {
   readonly offset: SourceOffset | null;
   readonly owner: string | null;
   readonly deadLetters: number;
-  /** Of the latest dead letter; null: there is none, or it cannot be decoded. */
+  /** Reason of the latest dead letter; null: there is none, or it cannot be decoded. */
   readonly deadLetterReason: string | null;
   readonly api: string | null;
   /** Null on Kafka. */

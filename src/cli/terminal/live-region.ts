@@ -4,7 +4,7 @@ import { heightOf, type Output, widthOf } from './terminal';
 
 /** Lines at the end of a terminal that are drawn over again: progress, or a table that keeps itself up to date. */
 export interface LiveRegion {
-  /** Takes the place of what is shown. What the terminal has no room for is cut. */
+  /** Takes the place of what is shown. Lines that do not fit the terminal are cut. */
   show(lines: readonly (readonly Span[])[]): void;
   /** Writes whole lines that stay, above what is shown. */
   above(text: string): void;

@@ -9,7 +9,7 @@ type Screen = { readonly isTTY?: boolean; readonly columns?: number; readonly ro
 /** A terminal, a pipe or a file. */
 export type Output = Writable & Screen;
 
-/** Of terminals that do not tell their size. */
+/** Assumed for terminals that do not report their size. */
 const USUAL = { columns: 80, rows: 24 };
 
 /** Cells of a line; Infinity where nobody counts them. */

@@ -67,7 +67,7 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
       `${which} has ${impossible.join(', ')}; a field may be string, long, int, double, float, boolean, an enum, ` +
       'a record, or an array or a map of these, each alone or in a union with null'
     );
-  // What the vendor leaves out, or writes as something else (I8), is null.
+  // A value that the vendor leaves out, or writes as another type (I8), is null.
   const keyNames = [feed.idField, feed.updatedField].map((name) => fieldNamed(shape, name)?.name);
   const needed = neverNull(type).filter((path) => path !== 'extra' && !keyNames.includes(path));
   if (needed.length > 0)
@@ -152,7 +152,7 @@ function checkEvent(transition: TransitionDefinition, record: types.RecordType |
     );
 }
 
-/** Of paths that lead nowhere nothing is said here. */
+/** Paths that lead nowhere are not reported here. */
 function checkEventTypes(
   transition: TransitionDefinition,
   event: types.RecordType,

@@ -15,7 +15,7 @@ export interface GeneralApi {
 }
 
 export interface ReadAccess {
-  /** By feed; without those that lack something. */
+  /** By feed; feeds that lack something are left out. */
   readonly access: ReadonlyMap<string, ApiAccess>;
   /** By feed: what it lacks, for people. */
   readonly lacking: ReadonlyMap<string, string>;

@@ -102,7 +102,7 @@ export const feedSettings = z
         'How requests carry the token: `scheme` is `query` (with `name`, default `token`), `bearer`, `basic` (with `user`; without it the token is the user), `header` (with `name`) or `none`. The token stands in the variable `tokenEnv` or the file `tokenFile`, or the command `tokenCommand` prints it (a list of a program and its arguments, or a line for `/bin/sh -c`); it never stands here. Without any of them it is the general token, which is sent only to the host of the general `apiUrl`. Default: `{ scheme: query }`.',
       ),
       headers: headers.describe(
-        'Headers sent with every request, such as `Accept-Version: "2"`. `Accept` may be replaced; those that highwater sets itself and those that carry secrets are refused.',
+        'Headers sent with every request, such as `Accept-Version: "2"`. `Accept` may be replaced; headers that highwater sets itself and headers that carry secrets are refused.',
       ),
       path: matching(/^\/[^?#]*$/, 'a path such as /api/v1/things, without query').describe(
         'Path of the endpoint below the base address.',
@@ -204,7 +204,7 @@ export const feedSettings = z
 export type FeedSettings = z.output<typeof feedSettings>;
 
 const neededByNewFeed = [['path'], ['responseKey'], ['schema']];
-/** Of the styles that count: one left out by mistake would be noticed late. */
+/** Needed by the paging styles that count: a parameter left out by mistake would be noticed late. */
 const neededByCounting = [
   ['parameters', 'page'],
   ['parameters', 'pageSize'],

@@ -13,7 +13,7 @@ interface Claim {
   readonly feed: string;
   readonly topic: string;
   readonly path: readonly PropertyKey[];
-  /** 0 for names that nobody can change, 1 for those of definitions, 2 for those that the file sets. */
+  /** 0 for names that nobody can change, 1 for names of definitions, 2 for names that the file sets. */
   readonly rank: 0 | 1 | 2;
 }
 

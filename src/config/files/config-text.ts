@@ -14,7 +14,7 @@ import {
 } from 'yaml';
 import { type ConfigFile, emptyConfig } from './config-file';
 
-/** The only scalars that are no text: without quotes `null`, `~`, and no value at all. */
+/** The only scalars that are not text: without quotes `null`, `~`, and no value at all. */
 const nothing: ScalarTag = {
   tag: 'tag:yaml.org,2002:null',
   default: true,

@@ -11,13 +11,13 @@ export interface TlsTexts {
 
 export interface TlsProblem {
   readonly of: keyof TlsTexts;
-  /** Of the file or the password, for people: `holds no certificate in PEM`. */
+  /** The problem of the file or the password, for people: `holds no certificate in PEM`. */
   readonly problem: string;
 }
 
 /**
- * What is wrong with the files themselves, which a connection would only show as a failure of OpenSSL. Whether a certificate is
- * still valid is left to those who are shown it: brokers that ask for none do not care.
+ * A problem of the files themselves, which a connection would only show as a failure of OpenSSL. Whether a certificate
+ * is still valid is left to the brokers: brokers that ask for none do not care.
  */
 export function tlsProblem({ ca, cert, key, passphrase }: TlsTexts): TlsProblem | null {
   for (const [of, text] of [['ca', ca] as const, ['cert', cert] as const]) {

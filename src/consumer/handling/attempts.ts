@@ -4,7 +4,7 @@ import type { RetryOptions } from '../options';
 export type Outcome = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
 
 /**
- * Tries until it succeeds, as often as is allowed. Of a pause that is interrupted nothing is left: no try comes after it.
+ * Tries until it succeeds, as often as is allowed. An interrupted pause ends the tries.
  * @param work gets the number of the try, from 1
  * @param isPassing whether a failure passes by itself: then the number of tries does not count
  */

@@ -86,7 +86,7 @@ export async function takePart(
     if (own !== null) return own;
     // A database that knows of nothing has seen nothing, whatever the group remembers of one before it.
     if (positions !== undefined && from === 'beginning') return range.first;
-    // What was done here is not done again when the group did not hear of it.
+    // Events that were handled here are not handled again if the group did not hear of it.
     if (committed !== null) return Math.max(committed, done.get(placeName(place)) ?? 0);
     const known = atCall.get(topic)!;
     const isNew = place.isRecreated || topicId !== known.topicId;

@@ -133,7 +133,10 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';
 }
 
-/** A registry that is down comes back: no event is given up over it. What a handler throws is the handler's. */
+/**
+ * A registry that is down comes back: no event is given up over it. An error thrown by a handler is the handler's own
+ * matter.
+ */
 function isPassing(error: unknown): boolean {
   return isRetriable(error) && error.code.startsWith('REGISTRY_');
 }

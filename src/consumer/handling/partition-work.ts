@@ -58,7 +58,7 @@ export async function workOn(
       if (place.revoked.aborted) return;
     }
   } catch (error) {
-    // What went before it is done all the same.
+    // The events before it are handled all the same.
     await commit().catch(() => undefined);
     throw error;
   }

@@ -7,7 +7,7 @@ export interface LocalLogReport {
   readonly file: string;
   /** Null while no publisher has written it. */
   readonly topics: readonly string[] | null;
-  /** Who wrote down that it publishes here, and has not said that it ended. */
+  /** The publisher that registered itself here and has not said that it ended. */
   readonly owner: FolderOwner | null;
   /** Whether the owner's process runs; null where that cannot be seen from this machine. */
   readonly ownerRuns: boolean | null;

@@ -7,7 +7,10 @@ import { gapsQuery } from './file/gaps';
 import { endOffsetQuery, type FolderOwner } from './file/reader-connection';
 import { type Connection, prepare, textOf, transact } from './file/sqlite';
 
-/** Who owns the folder and, by an epoch, each feed. Kept in the file, so that a commit can check it in its transaction. */
+/**
+ * The owner of the folder and, by an epoch, of each feed. Kept in the file, so that a commit can check it in its
+ * transaction.
+ */
 export interface Ownership {
   /** Writes down who publishes here now, and voids every hold of earlier processes. */
   claimFolder(instance: string): void;

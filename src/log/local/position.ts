@@ -16,7 +16,7 @@ interface Place {
 export function assertKept(reader: ReaderConnection, place: Place & { readonly end: number }): void {
   const { topic, partition, next, end } = place;
   const spec = reader.topic(topic);
-  // Of a compacted topic the latest record of each key is kept, wherever it lies.
+  // A compacted topic keeps the latest record of each key, wherever it lies.
   const first = spec === null || isCompacted(spec) ? 0 : reader.firstOffset(topic, partition);
   const gap = reader.gaps(topic, partition).find(({ after, next: goesOn }) => after <= next && next < goesOn);
   // A reader that has read all of a copy goes on behind the gap; a reader that was further has read what the copy does not have.

@@ -6,7 +6,7 @@ import { type Connection, prepare, transact } from './file/sqlite';
 /** What the embedded log keeps of each topic of changes and transitions. Null: all. */
 export interface RetentionLimits {
   readonly ageMs: number | null;
-  /** Of a topic's values. */
+  /** Size of a topic's values. */
   readonly bytes: number | null;
 }
 
@@ -90,7 +90,7 @@ export function retention(db: Connection): Retention {
     return { count, bytes };
   }
 
-  /** Of all values, estimated. */
+  /** Size of all values, estimated. */
   function bytesOf(topic: string, partition: number): number {
     const { first, last } = rangeOf(topic, partition);
     const between = gaps(topic, partition).filter(({ after, next }) => first < after && next <= last);

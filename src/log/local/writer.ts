@@ -121,8 +121,8 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
     transact: (work) => inPlace(() => transaction(() => work(db))),
     close() {
       checkpoints.stop();
-      // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing: nobody is
-      // waited for. Who only wrote a command must not keep a publisher waiting for it.
+      // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing:
+      // nobody is waited for. A process that only wrote a command must not keep a publisher waiting for it.
       try {
         pragma(db, 'busy_timeout = 0');
         pragma(db, isPublisher ? 'wal_checkpoint(TRUNCATE)' : 'wal_checkpoint(PASSIVE)');

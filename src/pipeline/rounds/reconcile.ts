@@ -141,7 +141,7 @@ export async function reconcile(
   }
 }
 
-/** Records that the feed would show, as far as is known: those that a changed filter leaves out do not count. */
+/** Records that the feed would show, as far as is known: records that a changed filter leaves out do not count. */
 async function inScope({ state }: PollDeps): Promise<number> {
   if (state.offset.scope_seq === 0) return state.recordCount;
   let count = 0;

@@ -9,7 +9,7 @@ import { type TransactionDeps, transactGathered } from './transact';
 
 /** More pages gain nothing: by then the cost of a transaction is a small part of the cost of its pages. */
 const MOST_PAGES = 5;
-/** Of encoded values. Bounds the memory, and the time for which a transaction is open. */
+/** Bytes of encoded values. Bounds the memory, and the time for which a transaction is open. */
 const MOST_BYTES = 8 * 2 ** 20;
 
 /**

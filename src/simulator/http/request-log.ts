@@ -10,7 +10,7 @@ export interface SeenRequest {
   readonly path: string;
   /** Without the token. */
   readonly query: Readonly<Record<string, string | string[] | undefined>>;
-  /** Without those that carry secrets. */
+  /** Without headers that carry secrets. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Number of the connection it came over, from 1: the same number means reuse. */
   readonly socket: number;

@@ -28,14 +28,14 @@ export interface FeedStore {
   /** Adds many at once, all visible from the start of the simulation. */
   load(records: Iterable<JsonRecord>): void;
   /**
-   * Writes a version. A record without the member `updated` gets the server's now; one whose `updated` is no number is
-   * shown as it is and ordered by the server's now.
+   * Writes a version. A record without the member `updated` gets the server's now; a record whose `updated` is not a
+   * number is shown as it is and ordered by the server's now.
    * @returns its key
    */
   upsert(record: JsonRecord, options?: WriteOptions): string;
   /** @returns false when there is no such record */
   remove(key: string): boolean;
-  /** Moves `updated` alone, to the server's now unless given. @returns false when there is no such record */
+  /** Moves only `updated`, to the server's now unless given. @returns false when there is no such record */
   touch(key: string, updated?: number): boolean;
   /** Writes decimals with other trailing zeros, and moves `updated`. @returns false when there is no such record */
   rescale(key: string): boolean;
@@ -45,7 +45,7 @@ export interface FeedStore {
   get(key: string): JsonRecord | undefined;
   /** Keys of all records shown now, in order of `updated`. */
   keys(): string[];
-  /** What is shown now, after writes whose delay is over. */
+  /** The present view, after writes whose delay is over. */
   view(): View;
   /** What was shown so many writes ago; never less than what was loaded. */
   viewBehind(writes: number): View;

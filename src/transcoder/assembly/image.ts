@@ -34,7 +34,7 @@ import { asDouble, digits, endOfNumber, isExact, isWhole, mantissa, power } from
 import { ARRAY, ESCAPED_TEXT, FALSE, NULL, NUMBER, OBJECT, TEXT, TRUE } from './object';
 import { copyText, endOfText, hasEscapes, isBroken, skipSpace, writeUnescaped } from './text';
 
-/** Of the image written last; where its id and its symbol are. 0: it has no symbol. */
+/** Addresses of the id and the symbol in the image written last. 0: it has no symbol. */
 export let idAt: i32 = 0;
 export let idEnd: i32 = 0;
 export let symbolAt: i32 = 0;
@@ -191,7 +191,7 @@ function writeDouble(slot: i32, out: i32): i32 {
   return out + 8;
 }
 
-/** Of a number, or of text that is one. Zero as text is left: whether it is unknown was asked of numbers alone. */
+/** Reads a number, or text that is one. Zero as text is left: only numbers were asked whether they are unknown. */
 function readNumber(slot: i32): bool {
   const kind = load<i32>(slot, SLOT_KIND);
   if (kind !== NUMBER && kind !== TEXT) return false;
@@ -230,7 +230,7 @@ function writeTexts(slot: i32, to: i32, limit: i32): i32 {
   return out + 1;
 }
 
-/** Of an array that has been read before. */
+/** The next item of an array that has been read before. */
 function nextItem(from: i32): i32 {
   const at = skipSpace(from);
   return load<u8>(at) === 0x2c ? skipSpace(at + 1) : at;

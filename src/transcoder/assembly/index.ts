@@ -56,7 +56,7 @@ export function beginRows(from: i32, limit: i32, key: i32, keyBytes: i32): i32 {
  * Reads as many rows as there is room for; `nextRow` says where to go on.
  * @param fixedBytes what an image takes at most beside the texts of its row
  * @param schemaId as the header of the wire format has it, in the order of its bytes
- * @returns how many; -1 where the answer is no JSON, or none that is read here
+ * @returns how many; -1 if the answer is not JSON, or not JSON that is read here
  */
 export function readRows(
   plan: i32,
@@ -104,7 +104,7 @@ export function readRows(
     if (mark === 0x5d) return endRows(at, limit) ? count + 1 : -1;
     if (mark !== 0x2c) return -1;
     at = skipSpace(at + 1);
-    // Who goes on there would take it for the end.
+    // A caller that went on there would take it for the end.
     if (load<u8>(at) === 0x5d) return -1;
   }
   next = at;

@@ -32,7 +32,7 @@ export const MEMBER_WITHIN = 24;
 
 export const TYPE_ID = 0;
 export const TYPE_UPDATED = 1;
-/** Of a row that is encoded here it is always empty. */
+/** In a row that is encoded here it is always empty. */
 export const TYPE_EXTRA = 2;
 export const TYPE_TEXT = 3;
 export const TYPE_LONG = 4;
@@ -52,7 +52,7 @@ export const SLOT_KIND = 0;
 /** Where the value begins and ends: of a text without its quotes. */
 export const SLOT_START = 4;
 export const SLOT_END = 8;
-/** Of a number: mantissa (64 bits), power of ten, digits. */
+/** Slots of a number: mantissa (64 bits), power of ten, digits. */
 export const SLOT_MANTISSA = 16;
 export const SLOT_POWER = 12;
 export const SLOT_DIGITS = 24;

@@ -45,10 +45,10 @@ const TRUE_WORD: u32 = 0x65757274;
 const FALS_WORD: u32 = 0x736c6166;
 
 /**
- * Reads an object: where the value of each member stands goes into the slots of the plan. Of a member that comes twice the later
- * counts, as in JSON.parse.
+ * Reads an object: where the value of each member stands goes into the slots of the plan. If a member comes twice, the
+ * later one counts, as in JSON.parse.
  * @param from at its opening brace
- * @returns where it ends; 0 where it is no JSON
+ * @returns where it ends; 0 if it is not JSON
  */
 export function readObject(plan: i32, from: i32, limit: i32): i32 {
   const count = load<i32>(plan, PLAN_COUNT);
@@ -166,7 +166,7 @@ function kindOfWord(at: i32): i32 {
   return word === FALS_WORD && load<u8>(at, 4) === 0x65 ? FALSE : ABSENT;
 }
 
-/** Where a value of any kind ends; 0 where it is no JSON, or too deep. */
+/** Where a value of any kind ends; 0 if it is not JSON, or too deep. */
 export function endOfValue(from: i32, limit: i32, depth: i32): i32 {
   const first = load<u8>(from);
   if (first === 0x22) {

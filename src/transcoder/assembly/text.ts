@@ -5,10 +5,10 @@ const BACKSLASH: u8 = 0x5c;
 
 /** Set by `endOfText`. */
 export let hasEscapes: bool = false;
-/** Set by `writeUnescaped`: half a character came alone. What becomes of it is not decided here. */
+/** Set by `writeUnescaped`: half a surrogate pair came without the other half. The caller decides how to treat it. */
 export let isBroken: bool = false;
 
-/** The first byte that is no white space. */
+/** The first byte that is not white space. */
 export function skipSpace(from: i32): i32 {
   let at = from;
   while (true) {
@@ -20,7 +20,7 @@ export function skipSpace(from: i32): i32 {
 
 /**
  * @param from behind the opening quote
- * @returns where the closing quote stands; 0 where there is none, or the text is no JSON
+ * @returns where the closing quote stands; 0 if there is none, or the text is not JSON
  */
 export function endOfText(from: i32, limit: i32): i32 {
   hasEscapes = false;
@@ -103,7 +103,7 @@ export function writeUnescaped(to: i32, from: i32, end: i32): i32 {
     }
     const unit =
       (hexDigit(at + 2) << 12) | (hexDigit(at + 3) << 8) | (hexDigit(at + 4) << 4) | hexDigit(at + 5);
-    // Pairs of halves are rare in what is escaped: they are left, like those that lack the other half.
+    // Pairs of halves are rare in what is escaped: they are left, like halves without the other half.
     if (unit >= 0xd800 && unit < 0xe000) {
       isBroken = true;
       return out;

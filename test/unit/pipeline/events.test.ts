@@ -52,7 +52,7 @@ describe('the diff', () => {
     expect(ipos.state.offset.seq).toBe(1);
   });
 
-  it('a zero count that an analyst’s record leaves out is no change, another count is', async () => {
+  it('a zero count that an analyst’s record leaves out does not change it, another count does', async () => {
     const analysts = await testPipeline(testFeed('analysts'));
     const accuracy = analyst().ratings_accuracy as Record<string, unknown>;
     const { '9m_loss_count': _left, ...without } = accuracy;

@@ -3,12 +3,12 @@ import type { Row } from './model';
 
 export type Op = ChangeView['op'];
 
-/** What of the changes is shown. Empty: everything. */
+/** Selects the changes that are shown. Empty: everything. */
 export interface Filter {
   /** Words that all have to be there: of symbol, title, key, fields and values. */
   readonly text: string;
   readonly feed: string;
-  /** Of a transition; `*`: any. */
+  /** Type of a transition; `*`: any. */
   readonly type: string;
   /** At least one. */
   readonly ops: readonly Op[];
@@ -64,7 +64,7 @@ export function toHash({ text, feed, type, ops }: Filter): string {
   return parameters.toString().replaceAll('%2C', ',');
 }
 
-/** Whatever stands there: what is no filter is none. @param hash with or without its `#` */
+/** Text that is not a filter gives the empty filter. @param hash with or without its `#` */
 export function fromHash(hash: string): Filter {
   const parameters = new URLSearchParams(hash.replace(/^#/, ''));
   const named = parameters.get('op')?.split(',') ?? [];

@@ -8,7 +8,7 @@ export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'unknown';
 export interface Headline {
   readonly tone: Tone;
   readonly text: string;
-  /** What else is not as it should be. */
+  /** Other problems. */
   readonly also: string;
   /** Stays the same while only times grow: whoever listens is told again when it is another. */
   readonly key: string;
@@ -20,7 +20,7 @@ interface Judgement {
   readonly rank: number;
   /** In a word or two. */
   readonly short: string;
-  /** What it is: goes on after `ipos is` and `All 3 feeds are`. */
+  /** Its condition: continues `ipos is` and `All 3 feeds are`. */
   readonly what: string;
 }
 
@@ -85,7 +85,8 @@ export function headline(model: Model, nowMs: number): Headline {
 
   const judged = feeds.map((feed) => ({ ...judge(feed, nowMs + aheadMs), name: feed.feed }));
   const key = judged.map(({ name, short }) => `${name} ${short}`).join();
-  // What several are is told of all of them at once, the worst first; up to date comes last, unless it is all there is to say.
+  // A condition that several feeds share is told of all of them at once, the worst first; up to date comes last, unless
+  // nothing else is to be told.
   const whats = [...new Set(judged.map(({ what }) => what))];
   const groups = whats
     .map((what) => judged.filter((one) => one.what === what))

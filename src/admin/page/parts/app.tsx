@@ -113,7 +113,7 @@ export function App({ store, stream }: AppProps) {
   );
 }
 
-/** What a screen reader is told: only when the state is another, not with each second that it lasts. */
+/** The text for screen readers: it changes only with the state, not with each second that the state lasts. */
 function useTold(key: string, text: string): string {
   const last = useRef({ key: '', text: '' });
   if (last.current.key !== key) last.current = { key, text };

@@ -35,7 +35,7 @@ export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: Chan
   const held = useRef<Held | null>(null);
   if (!isHeld) held.current = null;
   else held.current ??= model;
-  // What was cleared is gone, also where the list stands still.
+  // Cleared changes are gone, even while the list stands still.
   if (held.current !== null && model.rows.length === 0) held.current = model;
 
   const all = (held.current ?? model).rows;
@@ -213,7 +213,7 @@ interface EmptyProps {
   readonly onAll: () => void;
 }
 
-/** What there is to expect where nothing is. */
+/** Says what to expect in an empty list. */
 function Empty({ model, nowMs, hasSome, isLost, onAll }: EmptyProps) {
   if (hasSome)
     return (

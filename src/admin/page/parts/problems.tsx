@@ -55,7 +55,7 @@ function Prose({ text }: { readonly text: string }) {
   );
 }
 
-/** What is the same for several feeds is told once. */
+/** A problem that several feeds share is told once. */
 function problemsOf(feeds: readonly FeedView[]): readonly Found[] {
   const found = new Map<string, Found>();
   for (const { feed, problem } of feeds) {

@@ -53,7 +53,7 @@ export interface ExamineTransactions {
   readonly cluster: CommandTarget;
   readonly appId: string;
   readonly topicPrefix: string;
-  /** Of all feeds, those that exist. */
+  /** The topics of all feeds that exist. */
   readonly topics: readonly string[];
 }
 

@@ -11,7 +11,7 @@ export interface TopicReport extends RoledTopic {
   readonly exists: {
     readonly partitions: number;
     readonly replicationFactor: number;
-    /** Of the partition that has the fewest. */
+    /** The number for the partition that has the fewest. */
     readonly inSyncReplicas: number;
   } | null;
   /** Null: it does not exist, or this user may not see it (DESCRIBE_CONFIGS). */
@@ -89,7 +89,7 @@ async function shapeOf(admin: Admin, name: string): Promise<Shape | null> {
   }
 }
 
-/** What is found of topics, and how it stands to what is wanted of them. */
+/** Compares the topics on the brokers with the wanted ones. */
 export async function inspect(
   wanted: readonly RoledTopic[],
   described: ReadonlyMap<string, Shape | null>,

@@ -76,7 +76,7 @@ export async function create(
   );
 }
 
-/** What kafkajs throws for one topic; the class is not part of its types. */
+/** The error that kafkajs throws for one topic; the class is not part of its types. */
 type CreateTopicError = KafkaJSProtocolError & { readonly topic: string };
 
 function isCreateTopicError(error: unknown): error is CreateTopicError {

@@ -1,6 +1,6 @@
 import type { FeedTopics, SharedTopicSpec, TopicSpec } from '../../commit-log';
 
-/** What a topic is for: it decides what may be deleted of it. */
+/** The purpose of a topic: it decides what may be deleted from it. */
 export type TopicRole = 'changes' | 'current' | 'source-offset' | 'dead-letters' | 'shared';
 
 export interface RoledTopic {
@@ -25,8 +25,8 @@ const dayMs = 24 * hourMs;
 const mebibyte = 1_048_576;
 
 /**
- * Settings of a topic that the program creates. What a cluster's operator decides for all topics, such as replicas and
- * compression, is left to the brokers.
+ * Settings of a topic that the program creates. Settings that a cluster's operator decides for all topics, such as
+ * replicas and compression, are left to the brokers.
  */
 export function settingsOf(role: TopicRole): Readonly<Record<string, string>> {
   return { ...settings[role], 'message.timestamp.type': 'CreateTime' };
@@ -73,7 +73,7 @@ export interface Verdict {
 
 /**
  * How a topic that exists is kept, against how it must be.
- * @param found all of its settings, those that the brokers give it too
+ * @param found all of its settings, including the brokers' defaults
  */
 export function judge(
   { role, spec }: RoledTopic,

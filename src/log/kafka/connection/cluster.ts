@@ -22,7 +22,7 @@ export interface Cluster {
   readonly targetTopics: Set<string>;
   refreshMetadata(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
-  /** Of all topics, when none are named. Null when no broker answers. */
+  /** Covers all topics if none are named. Null when no broker answers. */
   metadata(of: {
     readonly topics: readonly string[];
   }): Promise<{ topicMetadata: { topic: string }[] } | null>;
@@ -147,7 +147,7 @@ export interface ProduceAnswer {
   }[];
 }
 
-/** Who writes under a transactional id from one InitProducerId to the next. */
+/** The writer under a transactional id, from one InitProducerId to the next. */
 export interface ProducerIdentity {
   readonly transactionalId: string;
   /** The same for many owners in a row. */

@@ -12,14 +12,14 @@ export interface TlsFailure {
 }
 
 /**
- * Codes for what Node.js has none for: a connection without TLS to a port that expects it, one on which came what is no message
- * of Kafka's protocol, and one that was ended in the handshake.
+ * Codes for failures that have no code in Node.js: a connection without TLS to a port that expects it, a connection
+ * that received something other than Kafka's protocol, and a connection that was ended in the handshake.
  */
 export const TLS_EXPECTED = 'HIGHWATER_TLS_EXPECTED';
 export const NOT_KAFKA = 'HIGHWATER_NOT_KAFKA';
 export const TLS_UNANSWERED = 'HIGHWATER_TLS_UNANSWERED';
 
-/** What a connection failed by, where TLS is the reason. @param code of the error of the socket */
+/** Why a connection failed, if TLS is the reason. @param code of the error of the socket */
 export function tlsFailure(code: string | undefined): TlsFailure | null {
   if (code === undefined) return null;
   if (Object.hasOwn(ofBrokers, code)) return ofBrokers[code]!;
@@ -79,8 +79,8 @@ const ofBrokers: Readonly<Record<string, TlsFailure>> = {
 };
 
 /**
- * What a broker sends when it takes no offence but at the client's certificate. Java tells few of the reasons apart. What was
- * SSLV3_ALERT is SSL/TLS_ALERT since OpenSSL 3.2, which comes with Node 22 and 24.
+ * What a broker sends when it takes no offence but at the client's certificate. Java tells few of the reasons apart.
+ * SSLV3_ALERT is called SSL/TLS_ALERT since OpenSSL 3.2, which comes with Node 22 and 24.
  */
 const clientAlert =
   /^ERR_SSL_(SSLV3|SSL\/TLS|TLSV1|TLSV13)_ALERT_(BAD_CERTIFICATE|CERTIFICATE_\w+|NO_CERTIFICATE|UNKNOWN_CA|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)$/;

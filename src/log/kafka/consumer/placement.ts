@@ -182,7 +182,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   };
 }
 
-/** By `topic partition`, without those that have no leader. */
+/** By `topic partition`, without partitions that have no leader. */
 async function rangesOf(
   cluster: Cluster,
   partitions: readonly TopicPartition[],

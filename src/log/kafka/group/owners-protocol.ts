@@ -33,7 +33,7 @@ const sharedFeeds = z.object({
   owners: z.record(z.string(), z.string()),
 });
 
-/** What one instance is given. */
+/** The feeds assigned to one instance. */
 export type SharedFeeds = z.infer<typeof sharedFeeds>;
 
 /** What an instance was given. It holds until the next one. */

@@ -7,7 +7,10 @@ import { hostname } from 'node:os';
  * timeout (10 s). In another container it waits all the same.
  */
 export interface ProcessIdentity {
-  /** Of the boot of the machine and the container: a pid means the same process in one place only. Null: not known. */
+  /**
+   * Identifies the boot of the machine and the container: a pid means the same process in one place only. Null: not
+   * known.
+   */
   readonly place: string | null;
   readonly pid: number;
 }
@@ -17,7 +20,7 @@ export function ownIdentity(): ProcessIdentity {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return { place: `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/pid')}`, pid: process.pid };
   } catch {
-    // Of Linux. Elsewhere two machines may have one name.
+    // Only Linux has these files. Elsewhere two machines may have one name.
     return { place: null, pid: process.pid };
   }
 }

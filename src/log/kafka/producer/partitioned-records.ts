@@ -93,7 +93,7 @@ export class PartitionedRecords implements Gathered {
   }
 }
 
-/** Of a batch, beside its records. */
+/** Size of a batch without its records. */
 const BATCH_HEADER_BYTES = 128;
 
 /** What goes to one partition. */

@@ -11,7 +11,7 @@ export interface PartitionRecords extends TopicPartition {
 
 /** Where it went. */
 export interface Appended extends PartitionRecords {
-  /** Of the first record. */
+  /** Offset of the first record. */
   readonly baseOffset: bigint;
 }
 

@@ -211,7 +211,7 @@ export function drop(producer: Pick<TransactionalProducer, 'disconnect'>): void 
   producer.disconnect().catch(() => undefined);
 }
 
-/** Of several partitions the brokers' answer, as kafkajs gives it, does not say which one is missing. */
+/** If there are several partitions, the brokers' answer, as kafkajs gives it, does not say which one is missing. */
 function named(places: readonly TopicPartition[], error: unknown): never {
   if (protocolType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
   // Brokers that restart answer so for a moment, too; they have been asked again for seconds.
@@ -223,7 +223,7 @@ function named(places: readonly TopicPartition[], error: unknown): never {
   throw new HighwaterError('LOG_TOPIC_LOST', what, { cause: error });
 }
 
-/** Of a partition that is to be added to a transaction: where one is refused, the others are not attempted. */
+/** An error of a partition that is to be added to a transaction: if one is refused, the others are not attempted. */
 function isOfPartition(error: unknown): boolean {
   return ofPartition.has(protocolType(error) ?? '');
 }

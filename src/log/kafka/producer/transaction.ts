@@ -5,8 +5,8 @@ import type { Appended, PartitionRecords } from './produce';
 import { drop, type TransactionalProducer } from './producer';
 
 /**
- * By topic and partition: the offset of the last record that this owner wrote there. Of the topics on which the feed's state
- * stands; the others' are of no interest.
+ * By topic and partition: the offset of the last record that this owner wrote there. Only for the topics that hold the
+ * feed's state; other topics do not matter.
  */
 export type WrittenOffsets = Map<string, Map<number, bigint>>;
 
@@ -46,7 +46,7 @@ export async function writeTransaction(
   }
 }
 
-/** The first send of each partition, then the second of those that have one. */
+/** The first send of each partition, then the second send of the partitions that have one. */
 function* rounds(partitions: readonly PartitionSends[]): Generator<PartitionRecords[]> {
   for (let round = 0; ; round++) {
     const sends = partitions.flatMap(({ topic, partition, sends: own }) => {

@@ -23,9 +23,9 @@ export interface RecordBatch {
   readonly bytes: Buffer;
 }
 
-/** Of a batch, before its records. */
+/** Bytes of a batch before its records. */
 const HEADER_BYTES = 61;
-/** Of them what the length of the batch does not count: itself, and the offset. */
+/** Header bytes that the length of the batch does not count: the length itself, and the offset. */
 const UNCOUNTED_BYTES = 12;
 /** Where its fields begin. The checksum is over all that comes behind it. */
 const at = {
@@ -41,7 +41,7 @@ const at = {
   count: 57,
 } as const;
 const FORMAT = 2;
-/** Of the attributes. */
+/** Bits of the attributes. */
 const [CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL] = [7, 8, 16, 32] as const;
 
 /**
@@ -131,7 +131,7 @@ async function readBatch(batch: Buffer, place: string): Promise<RecordBatch> {
 
 /**
  * The records of a batch, one at a time. Their values are views of the batch: copy a value to keep it.
- * @throws HighwaterError LOG_UNREADABLE when the bytes are no records
+ * @throws HighwaterError LOG_UNREADABLE if the bytes are not records
  */
 export function* recordsOf(topic: string, partition: number, batch: RecordBatch): Generator<LogRecord> {
   const { baseOffset, firstTimestamp, appendedMs, bytes, count } = batch;

@@ -15,7 +15,7 @@ export interface FetchPosition {
 export const BYTES_PER_PARTITION = 4 * 1_048_576;
 const BYTES_PER_ANSWER = 32 * 1_048_576;
 
-/** Of Kafka's protocol. */
+/** Isolation levels of Kafka's protocol. */
 export const [READ_UNCOMMITTED, READ_COMMITTED] = [0, 1] as const;
 
 /**
@@ -80,7 +80,7 @@ function heldBack(positions: readonly FetchPosition[]): HighwaterError {
 }
 
 interface Wanted {
-  /** Of Kafka's protocol. */
+  /** Isolation level of Kafka's protocol. */
   readonly isolationLevel: 0 | 1;
   /** How long the broker waits for records if there are none, in ms. */
   readonly maxWaitMs: number;

@@ -5,7 +5,7 @@ import { READ_COMMITTED, READ_UNCOMMITTED } from './fetch-partitions';
 import { askLeaders, byLeader, partitionsOf, tryUnreachable } from './leaderless';
 import type { PartitionPosition } from './partition-reader';
 
-/** Of Kafka's protocol: stand for a time. */
+/** In Kafka's protocol these stand for a time. */
 const [FIRST_RETAINED, LAST] = [-2, -1] as const;
 
 /**
@@ -56,7 +56,7 @@ export function isSamePartition(one: TopicPartition, other: TopicPartition): boo
   return one.topic === other.topic && one.partition === other.partition;
 }
 
-/** What a partition holds: from the first retained record up to an end, which is exclusive. */
+/** The offsets that a partition holds: from the first retained record up to an end, which is exclusive. */
 export interface OffsetRange extends TopicPartition {
   readonly first: bigint;
   readonly end: bigint;

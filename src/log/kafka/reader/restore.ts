@@ -69,8 +69,8 @@ function stalled(positions: readonly PartitionPosition[], stallMs: number): High
 const READ_MS = 20_000;
 
 /**
- * What readers are shown of one partition of a compacted topic, through an end that they are shown. It lies before the last
- * committed record, so a broker that is well answers at once.
+ * The records of one partition of a compacted topic that readers are shown, through an end that they are shown. It lies
+ * before the last committed record, so a broker that is well answers at once.
  * @throws HighwaterError LOG_RESTORE_STALLED when it takes too long; KAFKA_*, LOG_*; the signal's reason
  */
 export async function committedRecords(

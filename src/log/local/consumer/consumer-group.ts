@@ -64,7 +64,7 @@ export function joinLocalGroup(
     return null;
   }
 
-  /** Every partition of every topic, those that come later too. */
+  /** Every partition of every topic, including partitions that come later. */
   async function workAll(offsets: ReturnType<typeof openGroupOffsets>): Promise<void> {
     const workers: Promise<void>[] = [];
     const begun = new Set<string>();
@@ -99,7 +99,7 @@ export function joinLocalGroup(
               records: (from) => batches(topic, partition, from),
               commit: async (next) => offsets.commit(topic, partition, next),
             };
-            // What `work` throws is its caller's to know; the others go on.
+            // The caller deals with errors of `work`; the other workers go on.
             workers.push(work(given).catch(() => undefined));
           }
         }

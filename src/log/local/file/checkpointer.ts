@@ -49,7 +49,8 @@ export function checkpointer(db: Connection, file: string): Checkpointer {
   let waiting = 0;
 
   function started(): Worker {
-    // Of the same library: SQLite keeps the locks of a process right only within one copy of it. `mode=rw` makes no file.
+    // From the same library: SQLite keeps the locks of a process right only within one copy of it. `mode=rw` makes no
+    // file.
     const uri = `${pathToFileURL(file).href}?mode=rw`;
     const thread = new Worker(THREAD, {
       eval: true,

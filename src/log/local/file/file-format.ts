@@ -3,7 +3,7 @@ import { type Connection, pragma, prepare, textOf, transact } from './sqlite';
 
 /** Raised with every change that an older program could not read or would spoil. */
 export const FORMAT_VERSION = 2;
-/** Of a new file. Only a backup, and a log that was restored from one, has a later format, for its `gaps`. */
+/** Version of a new file. Only a backup, and a log that was restored from one, has a later format, for its `gaps`. */
 const FIRST_VERSION = 1;
 
 /**

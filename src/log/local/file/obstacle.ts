@@ -2,7 +2,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * What keeps this process from writing a file of the log: the folder, the file or one beside it, whose it is, and who asks.
+ * The obstacle that keeps this process from writing a file of the log: the folder, the file or one beside it, its
+ * owner, and the user of this process.
  * @returns null when nothing of it can be seen
  */
 export function obstacleTo(file: string): string | null {

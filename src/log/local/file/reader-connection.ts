@@ -56,7 +56,7 @@ export interface ReaderConnection {
 /** Bytes of the embedded log's file. */
 export interface LogSpace {
   readonly total: number;
-  /** Of them free for new records. */
+  /** Bytes of them that are free for new records. */
   readonly free: number;
 }
 

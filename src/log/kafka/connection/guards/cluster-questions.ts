@@ -1,11 +1,14 @@
 import type { Kafka } from 'kafkajs';
 import { adaptBrokers } from './each-broker';
 
-/** Of Kafka's protocol: the partition has no leader just now, or one that cannot be reached here. https://kafka.apache.org/protocol#protocol_error_codes */
+/**
+ * Error codes of Kafka's protocol: the partition has no leader just now, or one that cannot be reached here.
+ * https://kafka.apache.org/protocol#protocol_error_codes
+ */
 const NO_LEADER = new Set([5, 9, 72]);
 
 interface MetadataBroker {
-  /** Of all topics, when none are named. */
+  /** Covers all topics if none are named. */
   metadata(topics?: readonly string[]): Promise<unknown>;
   /** What `metadata` makes its request by. */
   lookupRequest(apiKey: number, definition: object): (of: object) => MetadataCall;

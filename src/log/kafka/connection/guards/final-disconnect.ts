@@ -12,8 +12,8 @@ interface Connecting {
 }
 
 /**
- * Has a cluster make no connection any more once it was disconnected. What kafkajs is in the middle of then goes on, is tried
- * again, and connects anew for that: a socket that nobody knows of, which keeps the process from its end.
+ * Has a cluster make no connection any more once it was disconnected. Otherwise an unfinished call of kafkajs goes on,
+ * is tried again and connects anew: nobody knows of its socket, which keeps the process from ending.
  */
 export function disconnectForGood(cluster: Connecting): void {
   const { connectionPoolBuilder: builder } = cluster;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 
-/** Of Kafka's protocol: https://kafka.apache.org/protocol#protocol_api_keys */
+/** Codes of Kafka's protocol: https://kafka.apache.org/protocol#protocol_api_keys */
 const [JOIN_GROUP, SYNC_GROUP, API_VERSIONS] = [11, 14, 18];
 /** A request begins with its length, and what it asks for. */
 const [LENGTH_BYTES, HEADER_BYTES] = [4, 6];
@@ -18,10 +18,10 @@ export interface Patience {
  * Closes connections on which nobody answers, as Kafka's own clients do. kafkajs keeps one whose request has timed out, and
  * sends the next one there: it looks for another leader or coordinator only when a connection breaks. While a broker hung,
  * a transaction that met it went from one timeout to the next, although the other brokers had long taken its place.
- *
- * With the connection go all others to that address from which nothing has come since: kafkajs has two to each broker, and as
- * long as the idle one stands it takes the broker for one to ask, before those that it would have to connect to. Those stay
- * that were opened just now, and those that have waited for the others of their group for less time than it did for its answer.
+ * With the connection go all others to that address from which nothing has come since: kafkajs has two to each broker,
+ * and as long as the idle one stands it takes the broker for one to ask, before brokers that it would have to connect
+ * to. A connection stays if it was opened just now, or if it has waited for the other members of its group for less
+ * time than the silent connection for its answer.
  */
 export function endingSilent(factory: ISocketFactory, patience: Patience): ISocketFactory {
   const open = new Map<string, Set<Watched>>();
@@ -83,7 +83,10 @@ function watch(
     timer = setTimeout(() => isSilent(ms, since), ms).unref();
   }
 
-  /** Of the request that is being written: it may come in pieces, of which only the first says what it is. */
+  /**
+   * Rest of the request that is being written: it may come in pieces, and only the first piece says what the request
+   * is.
+   */
   let bytesLeft = 0;
 
   function wrote(piece: Buffer): void {

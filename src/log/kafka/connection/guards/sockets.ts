@@ -16,8 +16,8 @@ interface TlsTexts {
 }
 
 /**
- * Opens the connections of kafkajs, as it would by itself. Of the errors of a socket kafkajs keeps the message and the code
- * alone, so that what went wrong with a certificate is put into words here.
+ * Opens the connections of kafkajs, as it would by itself. kafkajs keeps only the message and the code of a socket's
+ * error, so a problem with a certificate is put into words here.
  * @param tlsNow asked for each connection, since certificates are replaced; null: without TLS
  */
 export function socketFactory(tlsNow: () => TlsTexts | null): ISocketFactory {
@@ -27,7 +27,7 @@ export function socketFactory(tlsNow: () => TlsTexts | null): ISocketFactory {
     const socket =
       tls === null
         ? connectTcp({ host, port }, onConnect)
-        : // An address is no name that a server could choose its certificate by.
+        : // A server cannot choose its certificate by an address, only by a name.
           connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...given }, onConnect);
     socket.setKeepAlive(true, KEEP_ALIVE_DELAY);
     let isSecure = false;

@@ -11,11 +11,11 @@ const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
  * Hands out answers only once they have come in whole.
- *
- * kafkajs keeps the bytes of an unfinished answer on an object that it uses again for the next connection. When a connection is
- * cut in the middle of an answer, kafkajs takes the first bytes of the next connection for the rest of it. That ends in an
- * uncaught exception, or in waiting for a gigabyte (tulios/kafkajs#715). Here the unfinished bytes are dropped with their socket.
- * Listeners of `data` are called for whole answers only, so an unfinished answer is no sign of life either.
+ * kafkajs keeps the bytes of an unfinished answer on an object that it uses again for the next connection. When a
+ * connection is cut in the middle of an answer, kafkajs takes the first bytes of the next connection for the rest of
+ * it. That ends in an uncaught exception, or in waiting for a gigabyte (tulios/kafkajs#715). Here the unfinished bytes
+ * are dropped with their socket. Listeners of `data` are called only for whole answers, so an unfinished answer does
+ * not count as a sign of life either.
  */
 export function wholeAnswers(factory: ISocketFactory): ISocketFactory {
   return (given) => {
@@ -35,7 +35,7 @@ export function wholeAnswers(factory: ISocketFactory): ISocketFactory {
 function assembler(socket: Socket, handOn: (answer: Buffer) => void): (piece: Buffer) => void {
   let pieces: Buffer[] = [];
   let have = 0;
-  /** Of the answer that is coming in; null: not known yet. */
+  /** Length of the answer that is coming in; null: not known yet. */
   let length: number | null = null;
 
   return (piece) => {
@@ -65,7 +65,7 @@ function isOfKafka(length: number): boolean {
 }
 
 function foreignAnswer(bytes: Buffer): Error {
-  // A TLS alert, from a broker that does not know what to make of bytes that are no TLS.
+  // A TLS alert, from a broker that expects TLS and got something else.
   const code = bytes[0] === 0x15 && bytes[1] === 0x03 ? TLS_EXPECTED : NOT_KAFKA;
   return Object.assign(new Error(code), { code });
 }

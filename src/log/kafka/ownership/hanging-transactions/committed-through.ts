@@ -19,8 +19,8 @@ export interface CommittedDeps {
  * How far a feed is committed, although markers may be missing in any of its partitions, also in the source offset topic. The
  * evidence is
  * - the last source offset that readers are shown, or the last transaction that this process knows to be committed,
- * - records that readers are shown in another topic, if the source offset of their transaction hangs or was aborted with the next
- *   transaction. Dead letters are no evidence: they do not name their transaction.
+ * - records that readers are shown in another topic, if the source offset of their transaction hangs or was aborted
+ * with the next transaction. Dead letters prove nothing: they do not name their transaction.
  *
  * If readers were shown no record of the last transaction, it counts as not committed: it may have been aborted or be incomplete.
  * @param unsettled transactions that are open or were ended just now

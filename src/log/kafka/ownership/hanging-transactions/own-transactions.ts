@@ -77,5 +77,5 @@ function isCommit({ key }: LogRecord): boolean {
   return key.charCodeAt(2) === 0 && key.charCodeAt(3) === COMMIT;
 }
 
-/** Of Kafka's protocol. */
+/** A code of Kafka's protocol. */
 const COMMIT = 1;
