@@ -6,7 +6,8 @@ const root = path.join(__dirname, '..', '..');
 /** Constructions of a literal translation, and what to write instead. */
 const constructions: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
   {
-    pattern: /(?<!\b(?:leave|leaves|left|let)\b.*)\balone(?=[.,;:)]|$)/i,
+    // `I9 alone` is the name of an invariant.
+    pattern: /(?<!\b(?:leave|leaves|left|let|I9)\b.*)\balone(?=[.,;:)]|$)/i,
     instead: '"only" before the word it limits',
   },
   { pattern: /\bmend(?:s|ed|ing)?\b/i, instead: '"fix"' },

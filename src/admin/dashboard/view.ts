@@ -11,6 +11,7 @@ import type { Op, Origin } from '../../types';
  * | `publisher` | `PublisherView` | first of each connection |
  * | `feeds` | `FeedView[]`, all feeds | at the connection, then at most once a second when something moved, and every 5 s |
  * | `changes` | `ChangesView` | at the connection the last ones there are, then as they are committed |
+ *
  * The id of a `changes` event names the last change in it. A client that connects again with `Last-Event-ID` gets the
  * changes after it. If the server was restarted or no longer has that change, the client gets the latest changes, with
  * `fresh`.

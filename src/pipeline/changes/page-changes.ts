@@ -94,6 +94,7 @@ export class PageChanges {
 
   /**
    * Compares records with their last published images, in the order in which they were observed.
+   *
    * A record that equals its image, or differs in nothing that a reader would notice, did not change. Its image stays
    * as published, so that the next change's `before` is the last published `after` (I3, I6).
    * @param isConfirmed false: a record that is older than its image is doubtful

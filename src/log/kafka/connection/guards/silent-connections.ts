@@ -18,6 +18,7 @@ export interface Patience {
  * Closes connections on which nobody answers, as Kafka's own clients do. kafkajs keeps one whose request has timed out, and
  * sends the next one there: it looks for another leader or coordinator only when a connection breaks. While a broker hung,
  * a transaction that met it went from one timeout to the next, although the other brokers had long taken its place.
+ *
  * With the connection go all others to that address from which nothing has come since: kafkajs has two to each broker,
  * and as long as the idle one stands it takes the broker for one to ask, before brokers that it would have to connect
  * to. A connection stays if it was opened just now, or if it has waited for the other members of its group for less

@@ -11,6 +11,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
  * Hands out answers only once they have come in whole.
+ *
  * kafkajs keeps the bytes of an unfinished answer on an object that it uses again for the next connection. When a
  * connection is cut in the middle of an answer, kafkajs takes the first bytes of the next connection for the rest of
  * it. That ends in an uncaught exception, or in waiting for a gigabyte (tulios/kafkajs#715). Here the unfinished bytes
