@@ -7,7 +7,7 @@ export interface IdIndex {
   readonly size: number;
   /** @returns -1: it is not there */
   find(id: string): number;
-  /** Adds an id that the index does not have. */
+  /** Adds an id that is not there yet. @returns its number */
   add(id: string): number;
   /** Its number is given to another id later. */
   remove(id: string): void;

@@ -98,7 +98,7 @@ export async function startAdminServer(
   };
 }
 
-/** Host and port of an address. */
+/** A host as addresses contain it: IPv6 in brackets. */
 function place(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -67,7 +67,7 @@ interface CheckedTopics {
   readonly subject: Subject;
   /** For people: `feed ipos`. */
   readonly whose: string;
-  /** The party that creates the missing topics. */
+  /** For people, what creates the missing topics: `the first run`. */
   readonly madeBy: string;
 }
 

@@ -64,7 +64,7 @@ export function toHash({ text, feed, type, ops }: Filter): string {
   return parameters.toString().replaceAll('%2C', ',');
 }
 
-/** Text that is not a filter gives the empty filter. @param hash with or without its `#` */
+/** Accepts any text: parts that are not a filter are ignored. @param hash with or without its `#` */
 export function fromHash(hash: string): Filter {
   const parameters = new URLSearchParams(hash.replace(/^#/, ''));
   const named = parameters.get('op')?.split(',') ?? [];

@@ -55,7 +55,7 @@ function Owner({ feed: { owner, isOwn } }: { readonly feed: FeedView }) {
   );
 }
 
-/** Work besides polling, and work that is paused. */
+/** Work besides polling, and work that is paused or has not begun. */
 function Works({ feed: { snapshot, backfill, paused, records, condition } }: { readonly feed: FeedView }) {
   const works: string[] = [];
   if (paused) works.push('Paused by an operator: highwater resume goes on');

@@ -53,7 +53,7 @@ export interface ExamineTransactions {
   readonly cluster: CommandTarget;
   readonly appId: string;
   readonly topicPrefix: string;
-  /** The topics of all feeds that exist. */
+  /** The existing topics of all feeds. */
   readonly topics: readonly string[];
 }
 

@@ -223,7 +223,7 @@ function named(places: readonly TopicPartition[], error: unknown): never {
   throw new HighwaterError('LOG_TOPIC_LOST', what, { cause: error });
 }
 
-/** An error of a partition that is to be added to a transaction: if one is refused, the others are not attempted. */
+/** Whether a partition could not be added to a transaction. If one is refused, the others are not attempted. */
 function isOfPartition(error: unknown): boolean {
   return ofPartition.has(protocolType(error) ?? '');
 }
