@@ -107,7 +107,7 @@ describe('retention of the embedded log', () => {
     late.mockRestore();
     db.close();
 
-    expect(found).toEqual({ removed: 50, isMore: true });
+    expect(found).toEqual({ removed: 20, isMore: true });
   });
 
   describe('a reader whose next record was removed', () => {
