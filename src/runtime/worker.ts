@@ -5,6 +5,7 @@ import { serveCommands } from '../commands/serve-commands';
 import type { ConfigWithApi } from '../config/load-config';
 import { scopeFingerprint } from '../feeds/scope';
 import type { CommitLog } from '../log/commit-log';
+import type { Membership } from '../log/membership';
 import { commandsTopic, feedTopics } from '../log/topics';
 import type { Logger } from '../logging/logger';
 import type { PageReport } from '../pipeline/poll';
@@ -64,6 +65,7 @@ export async function runWorker(
   const commands = once
     ? null
     : serveCommands({ ...deps, topic: commandTopic, instance, redact, owns: held.owns });
+  const handOver = earlyHandOver(membership, stop);
   try {
     const ended = await Promise.allSettled(
       config.feeds.map((feed) => {
@@ -87,10 +89,12 @@ export async function runWorker(
           drift: createDrift(feed, logger),
           inbox: commands?.inboxOf(feed.name) ?? createInbox(),
         };
-        return runFeedTask(feed, task, once, stop).catch((error: unknown) => {
-          failed.abort();
-          throw error;
-        });
+        return runFeedTask(feed, task, once, stop)
+          .catch((error: unknown) => {
+            failed.abort();
+            throw error;
+          })
+          .finally(() => handOver.ended(feed.name));
       }),
     );
     // All acquired sessions are released by now.
@@ -99,7 +103,35 @@ export async function runWorker(
       return one.value;
     });
   } finally {
+    handOver.close();
     await Promise.all([commands?.close(), membership.leave()]);
     clients.close();
   }
+}
+
+/** How long a publisher that ends waits for all its feeds before it gives up those that have ended, in ms. */
+const HAND_OVER_MS = 1_000;
+
+/** Gives feeds to other instances while another feed, whose commit hangs, keeps this one in the group. */
+function earlyHandOver(membership: Membership, stop: AbortSignal) {
+  const ended: string[] = [];
+  let isLate = false;
+  let timer: NodeJS.Timeout | undefined;
+  stop.addEventListener(
+    'abort',
+    () => {
+      timer = setTimeout(() => {
+        isLate = true;
+        for (const feed of ended) membership.decline(feed);
+      }, HAND_OVER_MS);
+    },
+    { once: true },
+  );
+  return {
+    ended(feed: string): void {
+      ended.push(feed);
+      if (isLate) membership.decline(feed);
+    },
+    close: () => clearTimeout(timer),
+  };
 }
