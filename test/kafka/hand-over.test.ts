@@ -38,7 +38,7 @@ it('a commit that hangs does not keep the other feeds of a publisher that ends f
         isHanging = true;
         await released;
       }
-      return 'pass';
+      return 'pass' as const;
     });
   api().marketDay.start(20);
   await until(() => isHanging);
