@@ -33,6 +33,9 @@ export interface MarketReport {
   readonly requests: number;
   readonly faults: number;
   readonly writes: Readonly<Record<string, number>>;
+  /** Of the token, and backups of the log. */
+  readonly rotations: number;
+  readonly backups: number;
   readonly kills: number;
   /** Of those: while a publisher carried out a command. */
   readonly killsInCommands: number;
@@ -58,9 +61,10 @@ function publisherEnv({ sim }: MarketWeeks, log: PublisherLog, folder: string): 
       `widePollEvery: 5s, reconcileEvery: ${every[feed]} }\n`,
   );
   writeFileSync(path.join(folder, 'highwater.yaml'), `feeds:\n${feeds.join('')}`);
+  writeFileSync(tokenFile(folder), sim.token);
   return {
     HIGHWATER_API_URL: sim.url,
-    HIGHWATER_API_TOKEN: sim.token,
+    HIGHWATER_API_TOKEN_FILE: tokenFile(folder),
     HIGHWATER_POLL_INTERVAL: `${pollIntervalMs}ms`,
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_CONCURRENT_REQUESTS: '6',
@@ -70,8 +74,10 @@ function publisherEnv({ sim }: MarketWeeks, log: PublisherLog, folder: string): 
   };
 }
 
+const tokenFile = (folder: string): string => path.join(folder, 'api-token');
+
 /** How a command may end where owners are killed and others ask as well; `left`: its asker went. */
-const expected = /^(done|left|COMMAND_[A-Z_]+|LOG_OWNED|LOG_FENCED)$/;
+const expected = /^(done|left|COMMAND_[A-Z_]+|LOG_OWNED|LOG_FENCED|SOURCE_UNAUTHORIZED)$/;
 
 /** Errors that a run of faults, kills and operators never explains. */
 const fatal = /a fault in highwater itself|UNEXPECTED|STATE_DAMAGED|LOG_OUTCOME_UNKNOWN|SCHEMA_INCOMPATIBLE/;
@@ -88,13 +94,19 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
   const env = publisherEnv(market, log, folder);
   const publisher = supervise(() => cli.start(['run'], { env, cwd: folder }), createRandom(seed + 1));
   const ofOperators = { ...env, HIGHWATER_LOG_LEVEL: 'error' };
-  const operators = operatorsOf((args) => cli.start(args, { env: ofOperators, cwd: folder }), market);
+  const operate = (args: readonly string[]) => cli.start(args, { env: ofOperators, cwd: folder });
+  const operators = operatorsOf(operate, market);
+  const counts = { rotations: 0, backups: 0 };
   try {
     await publisher.until(() => hasSnapshots(log), DEADLINE_MS);
     const end = Date.now() + options.ms;
     const commands = [2, 3].map((n) => operators.work(createRandom(seed + n), end, publisher));
     const kills = killNowAndThen(createRandom(seed + 4), end);
-    await Promise.race([Promise.all([...commands, kills]), publisher.failed]);
+    const care = [
+      rotateNowAndThen(createRandom(seed + 5), end),
+      backUpNowAndThen(createRandom(seed + 6), end),
+    ];
+    await Promise.race([Promise.all([...commands, kills, ...care]), publisher.failed]);
 
     const stillAt = market.calm();
     const days = market.days();
@@ -120,6 +132,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
       faults: Object.values(byFault).reduce((sum, count) => sum + count, 0),
       writes: market.writes(),
       ...publisher.counts,
+      ...counts,
       commands: operators.asked,
       outcomes: operators.outcomes,
       surprises: operators.surprises,
@@ -128,6 +141,31 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
     publisher.leave();
     await cli.killAll();
     await market.stop();
+  }
+
+  /** The API takes another token, and somebody writes it into the file a moment earlier or later. */
+  async function rotateNowAndThen(random: Random, until: number): Promise<void> {
+    while (Date.now() < until) {
+      await delay(Math.min(random.int(2_000, 12_000), until - Date.now()));
+      const token = `token-${++counts.rotations}`;
+      const isEarly = random.chance(0.5);
+      if (isEarly) writeFileSync(tokenFile(folder), token);
+      await delay(random.int(0, 500));
+      market.accept(token);
+      await delay(random.int(0, 500));
+      if (!isEarly) writeFileSync(tokenFile(folder), token);
+    }
+  }
+
+  /** Only the embedded log has backups. Each is checked by the command, which ends with 0 then. */
+  async function backUpNowAndThen(random: Random, until: number): Promise<void> {
+    if (log.env.HIGHWATER_DATA_DIR === undefined) return;
+    while (Date.now() < until) {
+      await delay(Math.min(random.int(2_000, 20_000), until - Date.now()));
+      const one = operate(['backup', path.join(folder, 'backup.db'), '--overwrite']);
+      if ((await one.exited) !== 0) throw new Error(`a backup failed: ${one.output()}`);
+      counts.backups++;
+    }
   }
 
   async function killNowAndThen(random: Random, until: number): Promise<void> {

@@ -22,6 +22,8 @@ export interface MarketWeeks {
   days(): number;
   /** The market's present. */
   nowMs(): number;
+  /** From now on only this token is accepted. */
+  accept(token: string): void;
   /** Nothing moves any more, and every answer is right. @returns when the last late row is shown, ms by the own clock */
   calm(): number;
   /** Times are those of the own clock, which stamps the log. */
@@ -46,10 +48,12 @@ export async function startMarketWeeks(
   const firstMs = mondayMorning(startedMs - 400 * DAY * 1000);
   const clock = (): number => Math.floor(firstMs + (Date.now() - startedMs) * PACE);
   const ownMs = (marketMs: number): number => startedMs + (marketMs - firstMs) / PACE;
+  const tokens = ['token-0'];
   const sim = await startSimulator({
     seed,
     records,
     clock,
+    tokens,
     cluster: { feed: 'ipos', size: Math.floor(records.ipos / 5), secondsAgo: 30 * DAY },
     behaviour: { drift, visibilityDelay: 1.5 * HOUR, visibilityDelayShare: 0.2 },
     behaviours: { analysts: { ties: 'shuffled', drift: { withoutId: 0.02 } } },
@@ -90,6 +94,9 @@ export async function startMarketWeeks(
     writes: () => writes,
     days: () => ((Date.now() - startedMs) * PACE) / DAY / 1000,
     nowMs: clock,
+    accept(token) {
+      tokens[0] = token;
+    },
     calm() {
       clearInterval(timer);
       sim.clearFaults();

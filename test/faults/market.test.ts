@@ -21,6 +21,8 @@ describe('days at the market, with operators and kills', () => {
     expect(describeVerdict(report.verdict)).toBe('nothing to object to');
     expect(report.exitCode).toBe(0);
     expect(report.kills).toBeGreaterThan(0);
+    expect(report.rotations).toBeGreaterThan(0);
+    expect(report.backups).toBeGreaterThan(0);
     expect(report.outcomes.done).toBeGreaterThan(5);
     expect(report.days).toBeGreaterThan(1);
     const { insights, ipos } = report.verdict.feeds;

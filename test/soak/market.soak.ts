@@ -77,6 +77,7 @@ function figures(report: MarketReport): string {
     `polls          ${report.polls} in ${report.requests} requests, ${report.faults} of them faulty`,
     `writes         ${list(report.writes)}`,
     `kills          ${report.kills}, ${report.killsInCommands} in the middle of a command`,
+    `care           ${report.rotations} rotations of the token, ${report.backups} backups`,
     `commands       ${list(report.commands)}`,
     `outcomes       ${list(report.outcomes)}`,
     ...report.surprises.map((said) => `surprise       ${said}`),
