@@ -109,7 +109,7 @@ export async function runWorker(
   }
 }
 
-/** A publisher that ends waits this long for all its feeds. Then it gives up each feed that has ended, in ms. */
+/** In ms: a publisher that ends waits this long for all its feeds. Then it gives up each feed that has ended. */
 const HAND_OVER_MS = 1_000;
 
 /** Gives feeds to other instances while another feed, whose commit hangs, keeps this one in the group. */

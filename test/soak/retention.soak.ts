@@ -153,7 +153,7 @@ it(
   40 * 60_000,
 );
 
-/** Of each partition the last records are kept, without a hole; of each record what is kept is a chain that ends in its image. */
+/** Each partition keeps its last records, without a hole. The changes that are kept of a record end in its image. */
 function assertNothingLost(published: number): void {
   const db = new Database(file, { readonly: true });
   const rows = db

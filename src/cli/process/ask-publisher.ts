@@ -29,7 +29,7 @@ export function ask(url: string, signal: AbortSignal): Promise<Answer> {
   });
 }
 
-/** What the publisher on this machine says of its feeds, which needs neither the log nor the registry. */
+/** How the feeds stand by the publisher on this machine. Asking it needs neither the log nor the registry. */
 export interface PublisherView {
   /** `http://127.0.0.1:9464/readyz` */
   readonly url: string;

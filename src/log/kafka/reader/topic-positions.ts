@@ -74,7 +74,7 @@ export class TopicPositions {
     const { topic, partition, next, end } = heldBack;
     const what = `${topic}/${partition} could not be read beyond offset ${next} of ${end}, though there is more`;
     throw new HighwaterError('LOG_RESTORE_STALLED', what, {
-      now: 'Reading ends here. What was read before is complete.',
+      now: 'Reading ends here. Everything before this is complete.',
       remedy:
         'Nothing, if it passes. Otherwise look into the logs of the brokers and of their remote storage.',
     });
