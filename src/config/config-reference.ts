@@ -39,21 +39,22 @@ feeds:
 export function configReference(): string {
   return `# Configuration
 
-Flags go before environment variables, those before \`highwater.yaml\`, and that before the defaults. The file is
-\`highwater.yaml\` in the working directory, or the file named by \`--config\` or \`HIGHWATER_CONFIG\`. An empty variable
-counts as not set. All mistakes are reported at once, each with the place where it was made; then nothing is started,
-and the exit code is 2.
-
-Durations are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`; sizes \`512KiB\`, \`64MB\`. The values of secrets are never shown;
-a token or password has at least 4 characters, since a shorter value is a part of ordinary words. Files of tokens,
-passwords and certificates are read again when they change, by publishers and by \`highwater/consumer\`; everything
-else is read at the start.
-
-The file keeps each text as it is written: \`0012\`, \`1.10\`, \`1e3\`, \`TRUE\` and \`2026-01-31\` need no quotes. An empty
-value is not set. \`null\` and \`~\` are accepted only by settings of a feed that say so; as a text they need quotes.
+The order of precedence is: flag, environment variable, \`highwater.yaml\`, default. The file is \`highwater.yaml\` in the
+working directory, or the file that \`--config\` or \`HIGHWATER_CONFIG\` names. An empty variable counts as not set. If
+settings are wrong, nothing is started, and the exit code is 2. All mistakes are reported at once, each with the place
+where it was made.
 
 \`highwater config show\` prints every setting and where its value comes from. \`highwater config schema\` prints a JSON
-Schema by which editors complete and check the file.
+Schema, with which editors complete and check the file.
+
+- **Durations** are written \`500ms\`, \`60s\`, \`5m\`, \`1h\`, and **sizes** \`512KiB\`, \`64MB\`.
+- **Texts** in the file stay as they are written: \`0012\`, \`1.10\`, \`1e3\`, \`TRUE\` and \`2026-01-31\` need no quotes.
+- **Empty values** in the file count as not set. Only settings of a feed that say so accept \`null\` or \`~\`. As a text,
+  these need quotes.
+- **Secrets** are never shown. A token or password has at least 4 characters, because a shorter value is part of
+  ordinary words.
+- **Files of tokens, passwords and certificates** are read again when they change, by publishers and by
+  \`highwater/consumer\`. Everything else is read at the start.
 
 ## Settings
 
@@ -63,10 +64,11 @@ ${Object.entries<Setting>(settings).map(settingRow).join('\n')}
 
 ## Feeds
 
-The section \`feeds\` of the file has one section per feed. It changes the settings of a feed that comes with highwater, or
-defines a new one; a new one needs \`path\`, \`responseKey\` and \`schema\`, and with the paging styles \`page\` and \`offset\` also
-\`page\`, \`pageSize\` and \`updatedSince\` of \`parameters\`. Which feeds run is set by \`enabledFeeds\`. The general \`apiUrl\` and
-token are not needed when every enabled feed has its own. Feeds that share a host and a token share one request budget.
+\`feeds\` in the file has one section per feed. A section changes the settings of a feed that comes with highwater, or
+defines a new feed. A new feed needs \`path\`, \`responseKey\` and \`schema\`. With the paging styles \`page\` and \`offset\` it
+also needs \`page\`, \`pageSize\` and \`updatedSince\` under \`parameters\`. \`enabledFeeds\` says which feeds run. If every
+enabled feed has its own \`apiUrl\` and token, the general ones are not needed. Feeds that share a host and a token share
+one request budget.
 
 | key | |
 |---|---|
@@ -74,8 +76,8 @@ ${Object.entries(feedSettings.shape)
   .map(([key, schema]) => `| \`${key}\` | ${cell(schema.unwrap().description ?? '')} |`)
   .join('\n')}
 
-A change of address, path, \`headers\`, \`query\` or \`responseKey\` changes what the feed watches (its scope). The
-change is noticed, and records that are then out of sight do not count as deleted.
+A change of address, path, \`headers\`, \`query\` or \`responseKey\` changes which records the feed watches (its scope).
+Highwater notices the change, and records that are out of sight afterwards do not count as deleted.
 
 ## Example
 

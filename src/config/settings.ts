@@ -17,9 +17,9 @@ import {
   yesOrNo,
 } from './value-types';
 
-/** What a row of the table says. Variable and flag are named after the key. */
+/** Variable and flag are named after the key. */
 interface Row {
-  /** Placeholder of the value in the flag: `url`. A setting of yes or no has none: `--kafka-ssl`, `--no-kafka-ssl`. */
+  /** Placeholder of the value in the flag: `url`. Left out for yes or no: `--kafka-ssl`, `--no-kafka-ssl`. */
   readonly value?: string;
   readonly schema: z.ZodType;
   /** As a person would write it. */
@@ -40,11 +40,11 @@ const table = {
   apiUrl: {
     value: 'url',
     schema: bareUrl(),
-    doc: 'Base address of the API. Needed by every command that reads it, unless every enabled feed has an `apiUrl` of its own.',
+    doc: 'Base address of the API. Needed by every command that reads the API, unless every enabled feed has its own `apiUrl`.',
   },
   apiToken: {
     schema: token(/^[^\s\p{Cc}]{4,}$/u, 'characters without blanks or control characters'),
-    doc: 'Access token of the API. This, a token file or a token command is needed. No flag, since other users of the machine could read it there.',
+    doc: 'Access token of the API. This, a token file or a token command is needed. There is no flag, because other users of the machine could read it.',
     secret: true,
   },
   apiTokenFile: file(
@@ -52,7 +52,7 @@ const table = {
   ),
   apiTokenCommand: {
     schema: command(),
-    doc: 'Command that prints the token, within 10 s: in the file a list of a program and its arguments, or a line for `/bin/sh -c`. It is run at the start, and again when the token is refused. No flag, since it may hold a secret.',
+    doc: 'Command that prints the token within 10 s: a line for `/bin/sh -c`, or in the file a list (program and arguments). It runs at the start, and again when the token is refused. No flag: it may hold a secret.',
     secret: true,
   },
   apiCaFile: file(
@@ -61,13 +61,13 @@ const table = {
   enabledFeeds: {
     value: 'names',
     schema: list('names of feeds, such as ipos,insights'),
-    doc: 'Feeds to run. All that are defined, when not set.',
+    doc: 'Feeds to run. Not set: all feeds.',
   },
   pollInterval: {
     value: 'duration',
     schema: duration(10),
     default: '60s',
-    doc: 'Time from the beginning of one poll of a feed to the next. A `pollInterval` of a feed in the file goes before it.',
+    doc: 'Time from the beginning of one poll of a feed to the next. A feed may have its own `pollInterval` in the file.',
   },
   dataDir: {
     value: 'folder',
@@ -83,17 +83,17 @@ const table = {
   retentionSize: {
     value: 'size',
     schema: byteSize(1_000_000, 1_000_000_000_000_000),
-    doc: 'How much the embedded log keeps of each topic of changes or transitions, such as `5GB` of values. The oldest events are removed first. Not set: all.',
+    doc: 'Size of the values that the embedded log keeps of each topic of changes or transitions, such as `5GB`. The oldest events are removed first. Not set: no limit.',
   },
   kafkaBrokers: {
     value: 'list',
     schema: addresses('addresses such as broker-1:9092,broker-2:9092'),
-    doc: 'Brokers to begin with. Set, everything is published to this Kafka cluster instead of the embedded log.',
+    doc: 'Brokers to connect to first. If set, everything is published to this Kafka cluster instead of the embedded log.',
   },
   kafkaSsl: {
     schema: yesOrNo(),
     default: 'no',
-    doc: 'Encrypt connections to the brokers. Setting any of the files below means yes.',
+    doc: 'Encrypt connections to the brokers. Setting one of the files below means yes.',
   },
   kafkaSslCaFile: file('Certificates (PEM) to trust instead of the certificates that Node.js knows.'),
   kafkaSslCertFile: file('Certificate (PEM) of this client, for brokers that ask for one; with its key.'),
@@ -104,24 +104,24 @@ const table = {
     value: 'name',
     schema: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']),
     default: 'plain',
-    doc: 'How to log in to the brokers, when a user is set: `plain`, `scram-sha-256` or `scram-sha-512`.',
+    doc: 'How to log in to the brokers if a user is set: `plain`, `scram-sha-256` or `scram-sha-512`.',
   },
   kafkaSaslUsername: user('User to log in as.'),
   kafkaSaslPassword: secretText(
-    'Password of the user. No flag, since other users of the machine could read it there.',
+    'Password of the user. There is no flag, because other users of the machine could read it.',
   ),
   kafkaSaslPasswordFile: file('File that holds that password and nothing else.'),
   kafkaSessionTimeout: {
     value: 'duration',
     schema: duration(500),
     default: '10s',
-    doc: 'Time without a sign of life after which the other instances take over the feeds of one. Brokers allow from 6s on, unless told otherwise.',
+    doc: 'An instance that gives no sign of life for this long loses its feeds to the others. Brokers accept 6s or more by default.',
   },
   compression: {
     value: 'codec',
     schema: oneOf(['gzip', 'none', 'lz4', 'zstd']),
     default: 'gzip',
-    doc: 'Codec of what feeds publish to Kafka: `gzip`, `none`, `lz4` or `zstd`. A stock kafkajs consumer reads the first two only; other clients read all.',
+    doc: 'Codec of the records that feeds publish to Kafka: `gzip`, `none`, `lz4` or `zstd`. A stock kafkajs consumer reads only the first two; other clients read all.',
   },
   schemaRegistryUrl: {
     value: 'url',
@@ -135,7 +135,7 @@ const table = {
     value: 'way',
     schema: oneOf(['register', 'lookup']),
     default: 'register',
-    doc: '`register`: schemas that are new are registered at the start. `lookup`: they must be there already, such as from `highwater schemas register` in a deployment.',
+    doc: '`register`: new schemas are registered at the start. `lookup`: they must be registered already, for example by `highwater schemas register` in a deployment.',
   },
   topicPrefix: {
     value: 'prefix',
@@ -147,13 +147,13 @@ const table = {
     value: 'id',
     schema: matching(/^[A-Za-z0-9._-]{1,100}$/, topicText),
     default: 'highwater',
-    doc: 'Name of this installation; stands in every event (`source.name`).',
+    doc: 'Name of this installation. Every event has it in `source.name`.',
   },
   requestsPerSecond: {
     value: 'number',
     schema: numberBetween(0.01, 1_000),
     default: '50',
-    doc: 'Requests that all feeds of one API (the same host and token) may begin in a second, since vendors count by token.',
+    doc: 'Requests that all feeds of one API (the same host and token) may begin in a second. Vendors count by token.',
   },
   concurrentRequests: {
     value: 'number',
@@ -171,24 +171,24 @@ const table = {
     value: 'duration',
     schema: duration(10),
     default: '15s',
-    doc: 'Time without a single byte after which an answer is given up.',
+    doc: 'An answer is given up if no byte arrives for this long.',
   },
   retryTime: {
     value: 'duration',
     schema: duration(10),
     default: '45s',
-    doc: 'Time for one page with all its retries and pauses. Then the poll fails, and the next one asks again.',
+    doc: 'Time for one page with all its retries and pauses. After that the poll fails, and the next poll asks again.',
   },
   bodyLimit: {
     value: 'size',
     schema: byteSize(1_000, 512 * 1_048_576),
     default: '64MB',
-    doc: 'Greatest answer, decompressed. A page above it is asked for again with fewer records. It bounds memory, too: an answer may have a row for each 256 bytes of it (at least 100,000), and in its rows a list or an object for each 32 (at least 1,000,000).',
+    doc: 'Largest answer, decompressed. A larger page is asked for again with fewer records. It also bounds memory: `highwater explain SOURCE_BODY_TOO_LARGE` has the limits.',
   },
   httpPort: {
     value: 'port',
     schema: wholeNumber(0, 65_535),
-    doc: 'Port of the dashboard (`/`), metrics and health (`/metrics`, `/livez`, `/readyz`) of `run`; `0`: any free one. Not set: none. `run --once` has none.',
+    doc: 'Port of the dashboard (`/`), metrics and health (`/metrics`, `/livez`, `/readyz`) of `run`. `0`: any free port. Not set: none. `run --once` opens no port.',
   },
   httpHost: {
     value: 'address',
@@ -197,11 +197,11 @@ const table = {
       'an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0',
     ),
     default: '127.0.0.1',
-    doc: 'Address to listen on. One that other machines can reach needs a token.',
+    doc: 'Address to listen on. An address that other machines can reach needs a token.',
   },
   httpToken: {
     schema: token(/^(?=.{4})[A-Za-z0-9._~+/-]+=*$/, 'letters, digits and ._~+/-, at the end perhaps ='),
-    doc: 'Token that the dashboard and `/metrics` ask for (`Authorization: Bearer …`). Health is open without it.',
+    doc: 'Token that the dashboard and `/metrics` ask for (`Authorization: Bearer …`). Health needs no token.',
     secret: true,
   },
   httpTokenFile: file('File that holds that token and nothing else.'),
@@ -221,7 +221,7 @@ const table = {
 
 export type SettingKey = keyof typeof table;
 type Output<Key extends SettingKey> = z.output<(typeof table)[Key]['schema']>;
-/** What was set, else the default, else null. */
+/** The value that was set, else the default, else null. */
 export type SettingValues = {
   readonly [Key in SettingKey]: (typeof table)[Key] extends { readonly default: string }
     ? Output<Key>
@@ -234,13 +234,13 @@ export interface Setting {
   /** Long form with the value's name; null for a secret. */
   readonly flag: string | null;
   readonly schema: z.ZodType;
-  /** As a person would write it; null when there is none. */
+  /** As a person would write it; null if there is none. */
   readonly default: string | null;
   readonly doc: string;
   readonly secret: boolean;
 }
 
-/** Names of flag and variable that are not the key's: `--feeds`, since the key `feeds` of the file is the section of the feeds. */
+/** Keys whose flag and variable have another name: `--feeds`, because the key `feeds` is the section of all feeds. */
 const otherNames: Readonly<Record<string, string>> = { enabledFeeds: 'feeds' };
 
 function settingOf(key: string, row: Row): Setting {
@@ -264,7 +264,7 @@ export const settings = Object.fromEntries(
 
 export const settingKeys = Object.keys(settings) as readonly SettingKey[];
 
-/** A flag's name among the options that the command line parser returns: `--api-url <url>` → `apiUrl`. */
+/** The name that the command line parser gives a flag: `--api-url <url>` → `apiUrl`. */
 export function flagName(flag: string): string {
   const [long = ''] = flag.split(' ');
   return long.slice(2).replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -83,7 +83,7 @@ const transition: z.ZodType<TransitionDefinition> = z.discriminatedUnion(
   { error: 'a transition with kind field or latest-in-group' },
 );
 
-/** Not a union, which would keep to itself what is wrong inside the list. */
+/** Not a union, because the error of a union would not say which part of the list is wrong. */
 const transitions = z.unknown().transform((value, context) => {
   if (value === undefined || value === 'same-topic') return value;
   const error = 'same-topic or a list of transitions';
@@ -93,16 +93,16 @@ const transitions = z.unknown().transform((value, context) => {
   return z.NEVER;
 });
 
-/** What the file may say about one feed. Each member's description is printed in the reference page. */
+/** The settings of one feed in `highwater.yaml`. Descriptions are printed in the reference page. */
 export const feedSettings = z
   .strictObject(
     {
       apiUrl: bareUrl().describe('Base address of the API of this feed. Default: the general `apiUrl`.'),
       auth: auth.describe(
-        'How requests carry the token: `scheme` is `query` (with `name`, default `token`), `bearer`, `basic` (with `user`; without it the token is the user), `header` (with `name`) or `none`. The token stands in the variable `tokenEnv` or the file `tokenFile`, or the command `tokenCommand` prints it (a list of a program and its arguments, or a line for `/bin/sh -c`); it never stands here. Without any of them it is the general token, which is sent only to the host of the general `apiUrl`. Default: `{ scheme: query }`.',
+        'How requests carry the token (`scheme`), and where it comes from (`tokenEnv`, `tokenFile` or `tokenCommand`; default: the general token). Default: `{ scheme: query }`. [All schemes](adding-a-feed.md#another-api).',
       ),
       headers: headers.describe(
-        'Headers sent with every request, such as `Accept-Version: "2"`. `Accept` may be replaced; headers that highwater sets itself and headers that carry secrets are refused.',
+        'Headers sent with every request, such as `Accept-Version: "2"`. Headers that carry secrets are refused, and so are headers that highwater sets itself, except `Accept`.',
       ),
       path: matching(/^\/[^?#]*$/, 'a path such as /api/v1/things, without query').describe(
         'Path of the endpoint below the base address.',
@@ -140,16 +140,16 @@ export const feedSettings = z
         )
         .partial()
         .describe(
-          'How the endpoint spells `page`, `pageSize` and `updatedSince`, each `null` when the endpoint has none (without `updatedSince` each poll reads everything); and `dateFrom` and `dateTo`, by which a backfill then reads (`null`: by `updated`).',
+          'Names of the query parameters: `page`, `pageSize`, `updatedSince`, and for a backfill by date `dateFrom` and `dateTo`. `null`: the endpoint does not have it. Without `updatedSince`, each poll reads everything.',
         ),
       paging: paging.describe(
-        'How pages are asked for, by `style`: `page` (a number that counts pages or records, which is learned), `offset` (the number of records before it), `cursor` (the query parameter `parameter` takes what the response holds at the path `from`, or what the last row holds at `lastRow`; then `hasMore` may name the flag that is false on the last page), `link` (the address of `rel="next"` in the header `Link`, or what the response holds at `from`) or `none`. Default: `page`.',
+        'How the next page is asked for: `style` is `page`, `offset`, `cursor`, `link` or `none`. Default: `{ style: page }`. [All styles](adding-a-feed.md#another-api) and their keys.',
       ),
       query: z
         .record(z.string(), text().nullable(), { error: queryText })
         .refine((query) => !Object.hasOwn(query, 'token'), { error: queryText })
         .describe(
-          'Fixed query parameters, such as filters; added to those of the definition, `null` takes one away.',
+          'Fixed query parameters, such as filters. They are added to the parameters of the definition; `null` removes one.',
         ),
       pageSize: wholeNumber(1, 100_000).describe('Records asked for in one request. Default: 1000.'),
       pagingLimit: wholeNumber(1, 1_000_000_000).describe(
@@ -166,7 +166,7 @@ export const feedSettings = z
           'Values by which the vendor says "unknown": `emptyText`, `zero` (fields), `zeroWithout` (field: companion).',
         ),
       transitions: transitions.describe(
-        'Moves that are events of their own: a list that replaces that of the definition, or `same-topic`, which publishes those of the definition onto the topic of the feed.',
+        "Changes that are also published as events of their own. A list replaces the definition's list; `same-topic` keeps it and publishes these events onto the topic of the feed.",
       ),
       display: z
         .strictObject(
@@ -175,26 +175,26 @@ export const feedSettings = z
         )
         .partial()
         .describe(
-          'How `tail` and the dashboard show a record, by dotted paths: `title` names it (default: a text called `name`, `title`, `subject` or the like, else the key), `symbol` is a short code before the title (default: `symbolField`), `facts` are shown of a new record (default: its first values), and `changes` are the changed fields that are named first (default: `facts`). A transition has a `display` too, with `badge` and `badges`: see [adding a feed](adding-a-feed.md#how-it-is-shown).',
+          'How `tail` and the dashboard show a record: dotted paths of its `title`, `symbol`, `facts` and `changes`. [Their defaults](adding-a-feed.md#how-it-is-shown), and the `display` of a transition.',
         ),
       pollInterval: duration(10).describe(
         'Time from one poll to the next. Default: the general `pollInterval`.',
       ),
-      overlap: wholeSeconds().describe('How far before the high-water mark each poll begins. Default: 5s.'),
-      wideOverlap: wholeSeconds().describe('How far before it a wide poll begins. Default: 1h.'),
+      overlap: wholeSeconds().describe('Each poll begins this long before the high-water mark. Default: 5s.'),
+      wideOverlap: wholeSeconds().describe('A wide poll begins this long before the high-water mark. Default: 1h.'),
       widePollEvery: duration(10).describe('Time from one wide poll to the next. Default: 15m.'),
       reconcileEvery: z
         .union([z.literal('never'), duration(1_000, '6h or 24h')], {
           error: 'never, or a duration such as 6h or 24h, at least 1000 ms and at most 24 h',
         })
         .describe(
-          'Time from one reconcile to the next: everything is read and compared, and what is gone is deleted. `never`: only by command. Default: 24h.',
+          'Time from one reconcile to the next. A reconcile reads and compares everything, and deletes records that are gone. `never`: only by command. Default: 24h.',
         ),
       deleteShare: numberBetween(0, 1).describe(
-        'Part of the records above which a reconcile deletes nothing, but asks for `--allow-deletes`. Default: 0.05.',
+        'If a larger part of the records than this is gone, a reconcile deletes nothing and asks for `--allow-deletes`. Default: 0.05.',
       ),
       snapshotMode: oneOf(['initial', 'never']).describe(
-        'How a feed without state begins: `initial` publishes all records as reads, `never` nothing but what changes from then on. Default: `initial`.',
+        'How a feed without state begins: `initial` publishes all records as reads, `never` publishes only later changes. Default: `initial`.',
       ),
     },
     { error: 'settings of a feed' },
@@ -204,14 +204,14 @@ export const feedSettings = z
 export type FeedSettings = z.output<typeof feedSettings>;
 
 const neededByNewFeed = [['path'], ['responseKey'], ['schema']];
-/** Needed by the paging styles that count: a parameter left out by mistake would be noticed late. */
+/** Needed by `page` and `offset`: if a parameter were left out by mistake, it would be noticed late. */
 const neededByCounting = [
   ['parameters', 'page'],
   ['parameters', 'pageSize'],
   ['parameters', 'updatedSince'],
 ];
 
-/** Dotted names of what a section, as it was written, still lacks to define a new feed. */
+/** Dotted names of the settings that a section must still have to define a new feed. */
 export function missingForNewFeed(section: unknown): string[] {
   const style = valueAt(section, ['paging', 'style']) ?? 'page';
   const missing = neededByNewFeed.filter((path) => (valueAt(section, path) ?? null) === null);
@@ -220,7 +220,7 @@ export function missingForNewFeed(section: unknown): string[] {
   return [...missing, ...uncounted].map((path) => path.join('.'));
 }
 
-/** What stands at a path of a written value; undefined when nothing does. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, part) =>
@@ -243,7 +243,7 @@ const newFeed: Omit<FeedDefinition, 'name' | 'topic'> = {
   transitions: [],
 };
 
-/** A definition, or for a new feed none, with the file's settings laid over it. */
+/** A feed from its definition, if it has one, and the settings of the file, which win. */
 export function feedOf(
   name: string,
   definition: FeedDefinition | undefined,
