@@ -26,7 +26,7 @@ const settings = {
   CONFIG_INVALID: {
     ...lasts,
     exit: 2,
-    what: 'Settings are missing, mistyped or contradict each other. The message has a line for each of them, with the place where it was set.',
+    what: 'Settings are missing, mistyped or contradict each other. The message has a line for each mistake, with the place where the setting was made.',
     now: 'Nothing was started.',
     remedy: 'Correct the settings named above. `highwater run --help` lists all settings.',
     see: 'configuration.md',
@@ -43,7 +43,7 @@ const settings = {
     exit: 2,
     what: 'The topic belongs to no known feed and is not in the log. The message lists the topics that can be read.',
     now: 'Nothing was read.',
-    remedy: 'Name one of the topics above, or follow the topic (without --no-follow) to wait for it.',
+    remedy: 'Name one of the topics above. To wait for a new topic, leave out --no-follow.',
   },
   PORT_UNAVAILABLE: {
     ...lasts,
@@ -75,9 +75,9 @@ const api = {
   SOURCE_CERTIFICATE: {
     ...parks,
     what: 'The certificate of the API is not trusted. No trusted authority signed it, it has expired, is not valid yet, or is for another host; the message says which. A proxy that decrypts TLS shows a certificate of its own authority.',
-    now: 'The page was not read: no token is sent to a server that cannot prove who it is. It is asked again slowly.',
+    now: 'The page was not read, because the token must not go to a server that cannot prove its identity. It is asked again slowly.',
     remedy:
-      'If the authority that signed the certificate is yours or belongs to a proxy, name the file with its certificate (HIGHWATER_API_CA_FILE). If the certificate has expired or is for another host, check the address (HIGHWATER_API_URL) and the clock, then ask the vendor.',
+      'If you or your proxy signed the certificate, name the file with the certificate of that authority (HIGHWATER_API_CA_FILE). If the certificate has expired or is for another host, check the address (HIGHWATER_API_URL) and the clock, then ask the vendor.',
   },
   SOURCE_TIMEOUT: {
     ...passes,
@@ -96,7 +96,7 @@ const api = {
   },
   SOURCE_RATE_LIMITED: {
     ...passes,
-    what: 'The API allows no more requests for now. It answered 429 because the token sent too many requests, or it asked for a pause that is longer than a page may take.',
+    what: 'The API allows no more requests for now. It answered 429, or asked for a pause that is longer than a page may take.',
     now: 'All feeds of the token wait as long as the API asks, then go on.',
     remedy:
       'Nothing, if it passes. Otherwise send fewer requests (HIGHWATER_REQUESTS_PER_SECOND, HIGHWATER_POLL_INTERVAL) or look for another user of the token.',
@@ -104,18 +104,18 @@ const api = {
   },
   SOURCE_UNAUTHORIZED: {
     ...parks,
-    what: 'The API refused the token. It answered 401: the token is missing, mistyped, expired or withdrawn. A token from a file or a command was read again before this was said.',
+    what: 'The API refused the token. It answered 401: the token is missing, mistyped, expired or withdrawn. A token from a file or a command was read again first, and was refused too.',
     now: PARKED_SLOWLY,
     remedy:
-      'Put a valid token into the file (HIGHWATER_API_TOKEN_FILE, or tokenFile of the feed): the feed then goes on by itself. A token in a variable (HIGHWATER_API_TOKEN) takes a restart.',
+      'Put a valid token into the file (HIGHWATER_API_TOKEN_FILE, or tokenFile of the feed): the feed then goes on by itself. For a token in a variable (HIGHWATER_API_TOKEN), set the variable and restart.',
     see: 'runbook/token-rotated.md',
   },
   SOURCE_FORBIDDEN: {
     ...parks,
-    what: 'The API does not let this token read the feed. It answered 403 or 402: it knows the token, but the plan of the token does not have this endpoint.',
+    what: 'The API does not let this token read the feed. It answered 403 or 402: it knows the token, but the plan of the token does not include this endpoint.',
     now: PARKED_SLOWLY,
     remedy:
-      "Ask the vendor whether the token's plan has this endpoint, or leave the feed out (HIGHWATER_FEEDS).",
+      "Ask the vendor whether the token's plan includes this endpoint, or leave the feed out (HIGHWATER_FEEDS).",
     see: feedParked,
   },
   SOURCE_NOT_FOUND: {
@@ -127,8 +127,8 @@ const api = {
   },
   SOURCE_REDIRECTED: {
     ...lasts,
-    what: 'The API points to another address. The request carries the token, so following the redirect would give the token to that address.',
-    now: 'The redirect was not followed, because it would carry the token elsewhere. The source offset did not move.',
+    what: 'The API redirects to another address. The request carries the token, so following the redirect would give the token to that address.',
+    now: 'The redirect was not followed. The source offset did not move.',
     remedy: 'If the new address is right, set it (HIGHWATER_API_URL, or the path of the feed).',
     see: apiDown,
   },
@@ -165,7 +165,7 @@ const answers = {
   },
   SOURCE_UNEXPECTED_STATUS: {
     ...passes,
-    what: 'The API answered with an unexpected status. A page never comes with a status such as 206 or 304.',
+    what: 'The API answered with an unexpected status. A page never has a status such as 206 or 304.',
     now: NEXT_POLL,
     remedy: NOT_THE_API,
     see: apiDown,
@@ -194,7 +194,7 @@ const answers = {
   },
   SOURCE_BODY_DAMAGED: {
     ...passes,
-    what: 'An answer of the API is damaged. The body begins and ends like a list or an object, but is not JSON in between. Highwater takes no row of it, because it cannot tell which rows are whole.',
+    what: 'An answer of the API is damaged. The body begins and ends like a list or an object, but is not JSON in between. No row is used, because nobody can tell which rows are whole.',
     now: 'Nothing of the answer was used and the source offset did not move; the next poll asks again.',
     remedy: 'Nothing, if it passes. Otherwise show the answer to the vendor: it is not JSON.',
     see: apiDown,
@@ -208,17 +208,17 @@ const answers = {
   },
   SOURCE_BODY_TOO_LARGE: {
     ...lasts,
-    what: 'An answer of the API is too large. Decompressed, the body is larger than HIGHWATER_BODY_LIMIT, or its rows hold too many lists and objects: more than one for every 32 bytes of the limit, and more than 1,000,000.',
+    what: 'An answer of the API is too large. The decompressed body is larger than HIGHWATER_BODY_LIMIT, or its rows hold too many lists and objects: more than 1,000,000, and more than one for every 32 bytes of HIGHWATER_BODY_LIMIT.',
     now: 'The page is asked for again with fewer records.',
     remedy: 'Nothing, if it passes. Otherwise raise HIGHWATER_BODY_LIMIT or lower the pageSize of the feed.',
     see: apiDown,
   },
   SOURCE_TOO_MANY_ROWS: {
     ...lasts,
-    what: 'An answer of the API has too many rows. The limit is one row for every 256 bytes of HIGHWATER_BODY_LIMIT, and at least 100,000. A server that ignores paging may answer with everything at once, and up to the limit that is read; rows of a few bytes take many times their length in memory.',
+    what: 'An answer of the API has too many rows. The limit is one row for every 256 bytes of HIGHWATER_BODY_LIMIT, and at least 100,000. It protects memory: rows of a few bytes take many times their length there.',
     now: NEXT_POLL,
     remedy:
-      'Check the names of the paging parameters in highwater.yaml: the server seems to ignore them. Otherwise narrow the feed by filters (dates, tickers), or raise HIGHWATER_BODY_LIMIT: one row for every 256 bytes of it is taken.',
+      'Check the names of the paging parameters in highwater.yaml: the server seems to ignore them. Otherwise narrow the feed by filters (dates, tickers), or raise HIGHWATER_BODY_LIMIT, which also raises this limit.',
     see: apiDown,
   },
   SCAN_BEYOND_REACH: {
@@ -230,7 +230,7 @@ const answers = {
   },
   SNAPSHOT_UNREADABLE: {
     ...parks,
-    what: 'The API answered with rows, but none of them is a record. Every row of the snapshot has become a dead letter; the message quotes a value of the first, and says what was expected. Most often `idField`, `updatedField` or `updatedFormat` of the feed does not say what the API sends.',
+    what: 'The API answered with rows, but none of them is a record. Every row of the snapshot has become a dead letter. The message quotes a value of the first row and says what was expected. Most often `idField`, `updatedField` or `updatedFormat` of the feed does not fit the rows of the API.',
     now: 'The rows are kept as dead letters. The snapshot is not complete and begins again from the start, slowly.',
     remedy:
       'Correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema, or narrow path and responseKey to the records.',
@@ -245,15 +245,15 @@ const answers = {
   },
   SCAN_CURSOR_REPEATED: {
     ...passes,
-    what: 'The pages of the API go round in a circle. An answer names as the next page one that was already read, so the pages would never end.',
+    what: 'The pages of the API go round in a circle. An answer names a page as the next one that was already read, so the pages would never end.',
     now: BEGINS_AGAIN,
     remedy:
-      'Nothing, if it passes. Otherwise check `paging` of the feed in highwater.yaml: the API ignores a `parameter` that it does not know, and each answer is then the first page. If the parameter is right, ask the vendor how the last page can be recognised.',
+      'Nothing, if it passes. Otherwise check `paging` of the feed in highwater.yaml: if the API does not know the `parameter`, every answer is the first page. If the parameter is right, ask the vendor how to recognise the last page.',
     see: apiDown,
   },
   SCAN_CURSOR_EXPIRED: {
     ...passes,
-    what: 'The API refuses the next page that it named itself. The cursor may have expired, or the record that it points at is gone. The message has the answer of the API.',
+    what: 'The API refuses the next page that it named itself. The cursor may have expired, or its record may be gone. The message has the answer of the API.',
     now: BEGINS_AGAIN,
     remedy:
       'Nothing, if it passes. Otherwise ask for larger pages (pageSize of the feed), so that the pages are read before the cursor expires, or narrow the feed by filters in highwater.yaml. Check paging.parameter, too.',
@@ -275,7 +275,7 @@ const feedState = {
   },
   LOG_FENCED: {
     ...passes,
-    what: 'Another publisher took over the feed while this one was still working. The machine may have paused for a long time. The log refused everything that this publisher wrote after that.',
+    what: 'Another publisher took over the feed while this publisher was still working. The machine may have paused for a long time. The log refused everything that this publisher wrote afterwards.',
     now: 'This publisher gives up the feed and writes nothing more.',
     remedy:
       'Nothing, if another publisher took over on purpose; otherwise look for a second publisher on the same log.',
@@ -283,10 +283,10 @@ const feedState = {
   },
   STATE_DAMAGED: {
     ...parks,
-    what: 'The state of the feed in the log is damaged. The images are not the images that the source offset counts: records of a `.current` topic are missing, were written by another program, or lie in other partitions than their keys do now. An owner compares the two before its first poll, so it notices a `.current` topic that was deleted (even if it was created again), a `.current` topic that got more partitions, and a `.source-offset` topic that was deleted without the other. Neither creates nor deletes are published. If the feed begins anew it has a new incarnation: consumers drop what they hold of it.',
+    what: 'The state of the feed in the log is damaged. Before its first poll, an owner compares the images with the count in the source offset, and they differ. The `.current` topic was deleted (and perhaps created again), got more partitions, or holds records of another program; or the `.source-offset` topic was deleted by itself. No creates or deletes are published. If the feed begins again, it has a new incarnation, and consumers drop their records of the old one.',
     now: 'The feed is not polled: publishing from a damaged state would repeat or lose changes.',
     remedy:
-      'Restore the log from a backup, or begin anew: another data folder, or on Kafka delete the topics .current and .source-offset of the feed, and start again. All records then come again as reads (op r).',
+      'Restore the log from a backup, or begin again: with another data folder, or on Kafka by deleting the topics .current and .source-offset of the feed and starting again. All records then come as reads (op r).',
     see: stateDamaged,
   },
   LOG_TOPIC_MISMATCH: {
@@ -320,8 +320,8 @@ const embeddedLog = {
   },
   LOG_GONE: {
     ...lasts,
-    what: 'The log was deleted, moved or replaced while it was open. This concerns the data folder, or `highwater.db`, `highwater.db-wal` or `publisher.lock` in it. A program can still write to an open file then, but nobody finds what it writes. Each commit compares the files with the opened ones, before and after it; a commit that was under way is reported as failed.',
-    now: 'The command ends and writes nothing more. Its earlier records stay in the moved file, and are lost if that file was deleted.',
+    what: 'The log was deleted, moved or replaced while it was open. This concerns the data folder, or `highwater.db`, `highwater.db-wal` or `publisher.lock` in it. A program could still write to its open file, but nobody would find the records. So each commit checks before and after it that the files are the opened files. A commit that was under way is reported as failed.',
+    now: 'The command ends and writes nothing more. Its earlier records are in the moved file, and are lost if that file was deleted.',
     remedy:
       'Find out what deleted, moved or replaced the file. Put the folder back, restore a backup, or name the folder where it is now (HIGHWATER_DATA_DIR). Then start again.',
     see: backupPage,
@@ -342,7 +342,7 @@ const embeddedLog = {
   },
   LOG_CORRUPT: {
     ...parks,
-    what: "The log is damaged. `highwater.db` is not a whole SQLite database: the disk is damaged, the file was copied while it was written, or it is another file of that name. This code also stands for a `highwater.db` that is empty or missing although `highwater.db-wal` has content, and for a text that is not UTF-8. If the message names `publisher.lock`, that file is not empty but the log itself is whole: delete `publisher.lock` while no process uses the folder, and keep `highwater.db`. Damage is noticed only in pages that are read; `highwater doctor` and `sqlite3 highwater.db 'PRAGMA integrity_check'` look at all of them.",
+    what: "The log is damaged. `highwater.db` is not a whole SQLite database: the disk is damaged, the file was copied while it was written, or it is another file of that name. It may also be empty or missing although `highwater.db-wal` has content, or hold a text that is not UTF-8. Damage is noticed only in pages that are read; `highwater doctor` and `sqlite3 highwater.db 'PRAGMA integrity_check'` look at all pages. If the message names `publisher.lock`, the log itself is whole: delete only that file, while no process uses the folder.",
     now: 'Nothing was written.',
     remedy:
       'Keep a copy of the folder. Then restore a backup, or start with an empty folder (HIGHWATER_DATA_DIR): all records come again as reads (op r).',
@@ -357,14 +357,14 @@ const embeddedLog = {
   },
   LOG_UNRESTORED: {
     ...parks,
-    what: 'The log is a backup. A file that `highwater backup` wrote was put in the place of `highwater.db` by hand. A publisher that went on from it would use event ids a second time, with other content.',
+    what: 'The log is a backup. Somebody put a file that `highwater backup` wrote in the place of `highwater.db`. A publisher that went on from it would use event ids a second time, with other content.',
     now: 'The file was left as it is, and nothing was written.',
     remedy: 'Move the file out of the data folder, and run `highwater restore FILE` with it.',
     see: backupPage,
   },
   BACKUP_EXISTS: {
     ...lasts,
-    what: 'The file of the backup is there already. With --overwrite, only an earlier backup is replaced, never another file.',
+    what: 'The file of the backup exists already. --overwrite replaces only an earlier backup, never another file.',
     now: 'Nothing was written.',
     remedy: 'Name another file, or say --overwrite if the file is an earlier backup.',
     see: backupPage,
@@ -372,7 +372,7 @@ const embeddedLog = {
   BACKUP_FAILED: {
     ...lasts,
     what: "The backup could not be written. The message has the system's reason, such as a folder that is missing or a disk that is full.",
-    now: 'No backup was made. The publisher is not concerned.',
+    now: 'No backup was made. The publisher continues.',
     remedy:
       'Name a file in a folder that this user can write to, on a disk with as much room as the log takes.',
     see: backupPage,
@@ -414,7 +414,7 @@ const connecting = 'kafka-connection.md';
 const kafka = {
   KAFKA_UNREACHABLE: {
     ...passes,
-    what: 'The Kafka brokers cannot be reached. No broker answers, or the one that is needed does not: it is down, being restarted, or the address is wrong.',
+    what: 'The Kafka brokers cannot be reached. No broker answers, or the broker that is needed does not: it is down, it restarts, or its address is wrong.',
     now: 'Nothing of the batch was written. It is tried again.',
     remedy:
       'Check the addresses (KAFKA_BROKERS), the network, whether the brokers run, and whether they expect TLS (KAFKA_SSL) or a login (KAFKA_SASL_USERNAME).',
@@ -422,8 +422,8 @@ const kafka = {
   },
   KAFKA_CERTIFICATE: {
     ...parks,
-    what: 'The certificate of a Kafka broker is not trusted. Its authority is unknown here, it has expired, is not valid yet, or is for another host; the message says which. Nothing is sent to that broker, not even a password.',
-    now: 'Nothing is published: nothing is sent to a broker that cannot prove who it is. It is tried again slowly.',
+    what: 'The certificate of a Kafka broker is not trusted. Its authority is unknown here, it has expired, is not valid yet, or is for another host; the message says which.',
+    now: 'Nothing is published, and the password is not sent. It is tried again slowly.',
     remedy: 'Check the certificate of the brokers and the authority to trust (KAFKA_SSL_CA_FILE).',
     see: connecting,
   },
@@ -447,31 +447,31 @@ const kafka = {
     what: 'The outcome of a commit is not known. The connection was lost during the commit of a transaction, and the brokers could not be asked in time. Nothing is lost or repeated: the next owner of the feed, most often this process, first reads what was committed.',
     now: 'This owner writes nothing more. The feed is acquired again, and the committed state is read back first.',
     remedy:
-      'Nothing, if it passes. Otherwise look at the brokers: their answer to a commit was lost and they cannot be asked.',
+      'Nothing, if it passes. Otherwise find out why the brokers do not answer.',
     see: brokerLost,
   },
   LOG_TOPIC_LOST: {
     ...passes,
-    what: 'A topic of the feed is gone, or lost records, while the publisher runs. The topic was deleted, or a partition takes records at an offset that it has passed before: the topic was deleted and created again, or brokers lost records that they had confirmed (`unclean.leader.election.enable`, or one replica and a power cut).',
+    what: 'A topic of the feed is gone, or lost records, while the publisher runs. The topic was deleted, or a partition is at an offset that it has passed before. Then the topic was created again, or brokers lost records that they had confirmed (`unclean.leader.election.enable`, or one replica and a power cut).',
     now: 'Nothing of the batch was written. The feed is acquired again: topics that are missing are created, and the state is read back and compared with the source offset.',
     remedy:
-      'Nothing, if the feed goes on. Otherwise (STATE_DAMAGED follows) find out who deleted the topic, or why brokers lost what they had confirmed.',
+      'Nothing, if the feed goes on. If STATE_DAMAGED follows, find out who deleted the topic, or why brokers lost confirmed records.',
     see: stateDamaged,
   },
   LOG_RESTORE_STALLED: {
     ...passes,
-    what: 'The state of the feed could not be read back in time. A reader of committed records gets no further than the first open transaction of a partition, and another program has a transaction open there.',
+    what: 'The state of the feed could not be read back in time. Another program has a transaction open on a partition, and readers of committed records cannot pass an open transaction.',
     now: 'The feed is not polled until its state has been read back. Reading is tried again.',
     remedy:
-      'Look for a transaction that stays open on the partition (kafka-transactions.sh find-hanging): only highwater may write to this topic.',
+      'Look for the open transaction (kafka-transactions.sh find-hanging). Only highwater may write to this topic.',
     see: brokerLost,
   },
   LOG_UNREADABLE: {
     ...parks,
-    what: 'A batch of a Kafka topic cannot be read. Its checksum is wrong, it cannot be decompressed or decoded, or its format is older than Kafka 0.11. A broker with a damaged batch has a damaged disk; if the partition has replicas, another broker has the whole batch.',
+    what: 'A batch of a Kafka topic cannot be read. Its checksum is wrong, it cannot be decompressed or decoded, or its format is older than Kafka 0.11. A damaged batch means a damaged disk of its broker; if the partition has replicas, another broker may have the whole batch.',
     now: 'Nothing behind this batch is read, and nothing was written.',
     remedy:
-      'Check whether another reader gets past it (kafka-console-consumer.sh), and how the broker stores it (kafka-dump-log.sh). If they fail as well, restore the topic.',
+      'Check whether another reader gets past it (kafka-console-consumer.sh), and how the broker stores it (kafka-dump-log.sh). If these fail too, restore the topic.',
     see: stateDamaged,
   },
 } satisfies Kinds;
@@ -483,14 +483,14 @@ const schemaRefused = 'runbook/schema-refused.md';
 const schemas = {
   REGISTRY_UNREACHABLE: {
     ...passes,
-    what: 'The schema registry cannot be reached. It does not answer, answers too late (10 s for one question, including three tries), or answers that it is not well (5xx, 429). A process needs the registry only when it acquires a feed for the first time: a publisher at work goes on with the ids that it has, even if it acquires its feed again.',
+    what: 'The schema registry cannot be reached. It does not answer within 10 s (three tries), or answers with 5xx or 429. A process needs the registry only when it acquires a feed for the first time. A publisher at work goes on with the ids that it has, even if it acquires its feed again.',
     now: 'Nothing is published without a known schema id; the registry is asked again.',
     remedy: 'Check the address (SCHEMA_REGISTRY_URL), the network, and whether the registry runs.',
     see: registryLost,
   },
   REGISTRY_UNAUTHORIZED: {
     ...parks,
-    what: 'The schema registry refused the login. It answered 401 or 403. To register schemas, the user must be allowed to write the subjects and their compatibility level; to look schemas up (HIGHWATER_SCHEMA_REGISTRATION=lookup), to read the subjects.',
+    what: 'The schema registry refused the login. It answered 401 or 403. To register schemas, the user must be allowed to write the subjects and their compatibility level. With HIGHWATER_SCHEMA_REGISTRATION=lookup, reading the subjects is enough.',
     now: REGISTRY_SLOWLY,
     remedy:
       'Check user and password (SCHEMA_REGISTRY_USERNAME, SCHEMA_REGISTRY_PASSWORD) and what the user may do.',
@@ -498,22 +498,22 @@ const schemas = {
   },
   REGISTRY_REFUSED: {
     ...parks,
-    what: "The schema registry refused the request. It answered with an error that concerns neither compatibility nor the login, or the answer is not a registry's: a login page, the 404 of another server, or a redirect. A redirect is not followed, because it would carry the password elsewhere. Confluent's registry has its API at the root, Apicurio below `/apis/ccompat/v7`.",
+    what: "The schema registry refused the request. The error concerns neither compatibility nor the login, or another server answered: with a login page, a 404 or a redirect. A redirect is not followed, because it would carry the password elsewhere. Confluent's registry has its API at the root, Apicurio below `/apis/ccompat/v7`.",
     now: REGISTRY_SLOWLY,
     remedy:
       "Act on the registry's message; check that SCHEMA_REGISTRY_URL is the base of a Confluent-compatible API.",
   },
   SCHEMA_INCOMPATIBLE: {
     ...parks,
-    what: 'A schema is not compatible with its earlier versions. Readers of one version could not read what the other wrote, so consumers would break; the message names the subject, the version and the field. The publisher compares with all versions of the subject before it asks the registry, so this holds even if the registry is set to check less. `highwater schemas check` says the same before an upgrade, and changes nothing. If the message has the number 409, the registry refused a schema that the publisher found compatible, and the message has its reason.',
+    what: 'A schema is not compatible with its earlier versions. Readers of one version could not read records of the other, so consumers would break. The message names the subject, the version and the field. The publisher compares with all versions of the subject before it asks the registry, so a registry that checks less makes no difference. If the message has the number 409, the registry refused a schema that the publisher found compatible, and the message has its reason. `highwater schemas check` finds all of this before an upgrade, and changes nothing.',
     now: 'Nothing was published with it.',
     remedy:
-      'In a feed of your own, make the new field nullable with a default, or give it a new name. Otherwise go back to the version before, or give these topics a prefix of their own (HIGHWATER_TOPIC_PREFIX).',
+      'In a feed of your own, make the new field nullable with a default, or give it another name. Otherwise go back to the previous version, or give these topics their own prefix (HIGHWATER_TOPIC_PREFIX).',
     see: schemaRefused,
   },
   SCHEMA_UNREGISTERED: {
     ...parks,
-    what: 'A schema is not registered. Schemas are only looked up (HIGHWATER_SCHEMA_REGISTRATION=lookup), and the registry has no schema or another one under the subject. `highwater schemas check` lists all missing schemas, and with the same setting it fails while there are any.',
+    what: 'A schema is not registered. Schemas are only looked up (HIGHWATER_SCHEMA_REGISTRATION=lookup), and the registry has no schema or another schema under the subject. `highwater schemas check` lists all missing schemas, and with the same setting it fails if there are any.',
     now: REGISTRY_SLOWLY,
     remedy:
       'Register the schemas (`highwater schemas register`), or let the publisher do it (HIGHWATER_SCHEMA_REGISTRATION=register).',
@@ -524,11 +524,11 @@ const schemas = {
     what: 'A schema or its change is not recorded in the history. `highwater schemas check --history` found a schema that is not among the versions kept in the folder, or a version that the changelog beside the folder does not mention. The message names each subject. In the repository of highwater: `npm run generate -- --new-schema-version "what changed"`.',
     now: 'Nothing was changed.',
     remedy:
-      'Keep what is printed as the next version (`highwater schemas print --subject NAME > HISTORY/NAME/2.avsc`), with a line in the changelog beside it.',
+      'Keep the printed schema as the next version (`highwater schemas print --subject NAME > HISTORY/NAME/2.avsc`), and add a line to the changelog beside the folder.',
   },
   SCHEMA_UNKNOWN: {
     ...lasts,
-    what: 'The registry does not have the schema id of a record. Ids belong to one registry: records copied from another cluster have other ids, and so does a registry that was set up again, empty.',
+    what: 'The registry does not have the schema id of a record. Ids belong to one registry. Records copied from another cluster have other ids, and a registry that was set up again gives new ids.',
     now: 'The record cannot be decoded.',
     remedy: 'Point to the registry or data folder that the record was written with.',
     see: registryLost,
@@ -552,16 +552,16 @@ const commands = {
   },
   COMMAND_INTERRUPTED: {
     ...lasts,
-    what: 'A long command was ended before it was done. Another command (`pause`, `reset`, `snapshot`, `backfill`) ended it, or its publisher stopped.',
+    what: 'A long command was interrupted. Another command (`pause`, `reset`, `snapshot`, `backfill`) ended it, or its publisher stopped.',
     now: 'Everything published so far is committed.',
-    remedy: 'Run the command again: a backfill continues where it was, any other command starts over.',
+    remedy: 'Run the command again: a backfill continues where it stopped, any other command starts over.',
   },
   COMMAND_NOT_ACCEPTED: {
     ...passes,
-    what: 'No publisher took the command in time. A publisher holds the log, but none of the running publishers took the command for this feed. A publisher that could not take over the feed (a refused schema, a damaged state) does not hear commands for it.',
+    what: 'No publisher took the command in time. A publisher runs, but it hangs, does not have the feed, or could not take it over (a refused schema, a damaged state). Only the owner of a feed takes its commands.',
     now: 'The request is withdrawn: a publisher that wakes up later ignores it.',
     remedy:
-      'Check whether the publisher hangs, whether it has the feed (HIGHWATER_FEEDS), and whether its log names an error that keeps it from taking over the feed: fix that and restart the publisher. Then run the command again.',
+      'Check whether the publisher hangs, whether it has the feed (HIGHWATER_FEEDS), and whether its log names an error of the feed. Fix it, restart the publisher, and run the command again.',
     see: feedParked,
   },
   COMMAND_UNANSWERED: {
@@ -579,15 +579,15 @@ const consumers = 'runbook/consumers.md';
 const consumer = {
   LOG_POSITION_LOST: {
     ...lasts,
-    what: 'The position of a consumer is no longer in the log. Retention removed it, the data folder was deleted and created again, or an older copy of the log was restored. On Kafka 3.1 and later consumers recognise by the topic id that a topic was deleted and created again: a group reads the new topic from its beginning, and tables and readers without a group end with this error. `positions` of a program that have no topic id go by offsets only: they end with this error if the new topic is shorter, and if it is longer they skip the records before their position.',
+    what: 'The position of a consumer is no longer in the log. Retention removed it, the data folder was deleted and created again, or a copy of the log was restored. On Kafka, the topic may also have been deleted and created again: a group then reads the new topic from its beginning (Kafka 3.1 and later), but tables and readers without a group end with this error. A program whose `positions` have no topic id gets this error only if the new topic is shorter; in a longer topic it skips the records before its position.',
     now: 'The consumer stops: if it went on, it would skip records that it never saw.',
     remedy:
-      'Read the table (`<feed>.current`) in place of what is gone. Then begin with a new group, or move the old group to an offset that is still there (kafka-consumer-groups.sh --reset-offsets).',
+      'Read the table (`<feed>.current`) instead of the events that are gone. Then begin with a new group, or move the old group to an offset that still exists (kafka-consumer-groups.sh --reset-offsets).',
     see: consumers,
   },
   GROUP_LOST: {
     ...passes,
-    what: 'The group went on without this consumer. It gave no sign of life for longer than the session timeout: its process was frozen, its network was cut, or a handler took too long after the group asked for the partition. It noticed this when it committed its position.',
+    what: 'The group went on without this consumer. It gave no sign of life for longer than the session timeout: its process was frozen, its network was cut, or a handler took too long when the group needed the partition back.',
     now: 'This member commits nothing more for the partition. Its new owner begins at the position of the group.',
     remedy:
       'Nothing, if it is rare. Otherwise a handler takes longer than the session timeout: make the handler shorter, or raise the timeout.',
@@ -598,7 +598,7 @@ const consumer = {
     what: 'The handler of a consumer (`highwater/consumer`) failed at every try. The message names the event by topic, partition, offset and id; the cause is the error of the handler.',
     now: 'The consumer stops, and its group stays before this event: nothing is skipped.',
     remedy:
-      "Fix what the handler could not do, and start the consumer again; or let it go on without such events (onFailure: 'dead-letter').",
+      "Fix the cause and start the consumer again. To continue without such events, set onFailure: 'dead-letter'.",
     see: consumers,
   },
 } satisfies Kinds;

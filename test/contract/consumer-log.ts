@@ -275,7 +275,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         expect(two.has()).toEqual([0, 1, 2].map((partition) => `${changes()} ${partition}`));
       });
 
-      it('of another group sees all for itself', async () => {
+      it('of another group gets all records too', async () => {
         await publishAll('1');
         const one = start();
         const other = start(log, { groupId: `${harness.prefix}other` });
@@ -318,7 +318,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
       });
     });
 
-    it('what is appended is read by those who follow', async () => {
+    it('a reader that follows reads appended records', async () => {
       const spec: SharedTopicSpec = {
         name: `${harness.prefix}desk.dead-letters`,
         partitions: 1,
@@ -337,7 +337,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
       expect(said(one)).toEqual(['a 1', 'a 2']);
     });
 
-    it('that was closed has left its groups and refuses', async () => {
+    it('a closed log has left its groups and refuses every call', async () => {
       await publishAll('1');
       const one = start();
       await until(() => one.handled.length === keys.length);

@@ -491,7 +491,7 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
         expect(statuses(fresh)).toEqual({ a: 'new' });
       });
 
-      it('of a feed that has nothing yet is empty, and fills', async () => {
+      it('is empty for a feed without records, and fills', async () => {
         const table = await connected().table('ipos');
         expect(table.size).toBe(0);
         await writer.write({ id: 'a', status: 'Filed' });

@@ -117,7 +117,7 @@ export function statusContract(name: string, log: () => Readonly<Record<string, 
       else expect(out).toMatch(/^ipos +✗ no publisher +never +0 +- +nobody$/m);
     });
 
-    it('of a wrong option says so and shows nothing', async () => {
+    it('names a wrong option and shows nothing', async () => {
       const wrong = start(['status', '--josn']);
       expect((await wrong.ended()).code).toBe(2);
     });

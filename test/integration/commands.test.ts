@@ -230,7 +230,7 @@ it('an owner at work shows that it lives, though it has nothing to tell', async 
   expect(await asking).toMatchObject({ outcome: { ok: true } });
 });
 
-it('what was not begun when the feed is lost, or the owner ends, is answered and not carried out', async () => {
+it('a command that was not begun when the feed is lost, or the owner ends, is answered and not carried out', async () => {
   const server = owner();
   const lost = ask();
   await server.inboxOf('ipos').filled(deadline());

@@ -300,7 +300,7 @@ describe('a backfill', () => {
     expect((await offset())!.backfill).toBeNull();
   });
 
-  it('that cannot be read ends, and the feed is polled on', async () => {
+  it('ends if its pages cannot be read, and the feed is still polled', async () => {
     await start({ pagingLimit: 20 });
     const { updated, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
     for (let i = 0; i < 60; i++)

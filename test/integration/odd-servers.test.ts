@@ -194,7 +194,7 @@ it('the vendor mends its paging from 1-based to 0-based', async () => {
   });
 });
 
-it('from record offsets to page index, a second wider than a page', async () => {
+it('a server changes from record offsets to page numbers within a second wider than a page', async () => {
   await world('ipos', { behaviour: { paging: 'offset' } }, { pageSize: 25 }, async ({ api, pub, clock }) => {
     for (let i = 0; i < 100; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 9000 + i));
     await pub.poll({ wide: true });

@@ -353,7 +353,7 @@ async function play(steps: readonly Step[]): Promise<void> {
   await feed.poll();
 }
 
-it('whatever the clocks do, the mark is never ahead, every poll ends, and nothing is lost or published twice', async () => {
+it('for any clocks, the mark is never ahead, every poll ends, and nothing is lost or published twice', async () => {
   const days = fc.record({
     steps: fc.array(step, { maxLength: 14 }),
     pageSize: fc.constantFrom(5, 20, 1000),

@@ -138,7 +138,7 @@ it('a broker that is killed and comes back finds members at their work, and take
   expect(given.map(({ revoked }) => revoked.aborted)).toEqual([false, false, false]);
 });
 
-it('who hears nothing of the group for the session timeout puts its work down, and others go on with it', async () => {
+it('a member that hears nothing of the group for the session timeout puts its work down, and others continue it', async () => {
   const cut = start();
   await until(() => cut.held.size === PARTITIONS);
   const given = [...cut.held.values()];

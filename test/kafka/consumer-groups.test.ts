@@ -166,7 +166,7 @@ it('members that come and go under load lose nothing, repeat nothing, and keep e
   expect(await offsets()).toEqual({ 0: '1000', 1: '1000', 2: '1000', 3: '1000' });
 });
 
-it('what a member that was killed had goes to another within the session timeout, from where it had committed', async () => {
+it('the partitions of a killed member go to another within the session timeout, from its committed positions', async () => {
   await send(0, 40);
   const killed = startProcess();
   await until(() => killed.handled.length === 40);

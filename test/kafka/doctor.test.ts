@@ -260,7 +260,7 @@ describe('on Kafka with permissions', () => {
     expect(said).not.toContain('pass-0815-wrong');
   });
 
-  it('what is missing is named until all is there', async () => {
+  it('every missing permission is named until all are there', async () => {
     const asAdmin = await kafkaTools({ folder: folder(), login: server.users!.admin });
     const env = environment(server.users!.publisher.password);
     const seen: string[] = [];

@@ -321,7 +321,7 @@ it('a reader that takes less than the whole reads the other partitions to their 
   expect(sorted(tailed)).toEqual(sorted([...each('a', 'c'), ...others('b')]));
 });
 
-it('what must be whole fails or waits meanwhile: a read with an end, a load, the state of a publisher', async () => {
+it('reads that must be complete fail or wait meanwhile: a read with an end, a load, the state of a publisher', async () => {
   const topics = feedTopics(ipos, prefix);
   await (await log.acquire(topics, deadline())).release();
   const admin = kafka().admin();

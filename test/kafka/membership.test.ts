@@ -180,7 +180,7 @@ it('a feed that one instance cannot take over goes to another, and stays where n
   expect(counts(a, b)).toEqual([0, 1]);
 });
 
-it('who cannot reach the others is told so when it asks, and keeps what it has', async () => {
+it('a member that cannot reach the others is told so when it asks, and keeps its feeds', async () => {
   const a = start('a', { brokers: kafka.brokers, sessionMs: sessionTimeoutMs });
   await until(() => counts(a)[0] === 3);
   kafka.proxy.freeze();
@@ -191,7 +191,7 @@ it('who cannot reach the others is told so when it asks, and keeps what it has',
   await until(async () => (await a.grant('ipos')?.confirm(deadline())) === true);
 });
 
-it('who ends while it joins leaves no ghost behind', async () => {
+it('a member that ends while it joins leaves no ghost behind', async () => {
   const a = start('a');
   await until(() => counts(a)[0] === 3);
   const began = performance.now();

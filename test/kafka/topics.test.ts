@@ -92,7 +92,7 @@ describe('the topics of a feed', () => {
     expect(maxRecordBytes).toBeLessThan(50_000);
   });
 
-  it('that would lose events or state are refused all at once, with commands that mend them', async () => {
+  it('with settings that would lose events or state are refused all at once, with commands that fix them', async () => {
     const topics = feedTopics(ipos, uniquePrefix());
     const { changes, current, sourceOffset, deadLetters } = topics;
     await make(changes.name, { 'cleanup.policy': 'compact' });
@@ -126,7 +126,7 @@ describe('the topics of a feed', () => {
     expect(await inspectTopics(topics, deps())).toMatchObject([...Array(5)].map(() => ({ exists: null })));
   });
 
-  it('that somebody may have chosen to keep otherwise are warned of once, with the command', async () => {
+  it('with settings that somebody may have chosen cause one warning, with the command', async () => {
     const topics = feedTopics(ipos, uniquePrefix());
     const transition = topics.transitions[0]!;
     const stamped = { 'message.timestamp.type': 'LogAppendTime', 'retention.ms': '604800000' };
@@ -161,7 +161,7 @@ describe('the topics of a feed', () => {
     expect(await admin.listTopics()).not.toContain(topics.changes.name);
   });
 
-  it('that do not turn up are given up with the signal', async () => {
+  it('that do not appear are given up with the signal', async () => {
     const given = new AbortController();
     const preparing = prepareTopics(feedTopics(ipos, uniquePrefix()), { ...deps(), signal: given.signal });
     given.abort(new Error('the end'));
@@ -253,7 +253,7 @@ describe('permissions', () => {
     expect(after.warnings).toStrictEqual([]);
   });
 
-  it('to write are found out per topic without a record', async () => {
+  it('to write are checked for each topic, without writing a record', async () => {
     await allow('--operation Create --operation Write', names());
     await prepared();
     await asAdmin(

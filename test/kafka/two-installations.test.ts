@@ -41,7 +41,7 @@ it('several publishers that take a feed over at once are told so, and the last o
 });
 
 // The brokers fence by transactional id, and these two have different ones.
-it('of two publishers with different app ids on the same topics, each learns of the other before it commits over it', async () => {
+it('two publishers with different app ids on the same topics: each learns of the other before it commits over it', async () => {
   const [first, second] = [await open('renamed'), await open('original')];
   const mine = (number: number) => [record(changes, 'a', `${number}`)];
   const a = await first.acquire(topics, deadline());
@@ -65,7 +65,7 @@ function grant(isStillMine: () => boolean): Grant {
   return { revoked: new AbortController().signal, confirm: async () => isStillMine() };
 }
 
-it('who was succeeded without knowing it acquires nothing, and its successor goes on', async () => {
+it('a publisher that does not know its successor acquires nothing, and its successor goes on', async () => {
   const [zombie, successor] = [await open('same'), await open('same')];
   const held = await successor.acquire(topics, deadline());
   await held.commit(batch(held, topics, [record(changes, 'successor', '1')], 1));

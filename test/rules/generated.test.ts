@@ -9,7 +9,7 @@ import { eventHeaders as documentedHeaders } from '../../tools/generate/event-he
 import { root, staleFiles } from '../../tools/generate/generated-files';
 import { sourcesDigest } from '../../tools/transcoder/compile';
 
-it('what is generated is checked in as it would be generated now: `npm run generate`', () => {
+it('generated files are checked in as they would be generated now: `npm run generate`', () => {
   expect(staleFiles().map((file) => `${file} is stale: run \`npm run generate\``)).toStrictEqual([]);
 });
 

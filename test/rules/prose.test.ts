@@ -37,11 +37,26 @@ it('good English passes', () => {
   expect(mistakes('a.md', [{ line: 1, text }])).toStrictEqual([]);
 });
 
+const inRoot = readdirSync(root).filter((file) => file.endsWith('.md'));
+const documents = [...inRoot, ...filesIn(['docs', 'examples', 'bench', 'schemas'], /\.md$/)];
+
 it('documents are in plain English', () => {
-  const inRoot = readdirSync(root).filter((file) => file.endsWith('.md'));
-  const files = [...inRoot, ...filesIn(['docs', 'examples', 'bench', 'schemas'], /\.md$/)];
-  const found = files.flatMap((file) => mistakes(file, paragraphs(read(file))));
+  const found = documents.flatMap((file) => mistakes(file, paragraphs(read(file))));
   expect(found).toStrictEqual([]);
+});
+
+it('finds a row with other cells than its head, and a long cell', () => {
+  const long = 'x'.repeat(MOST_OF_A_CELL + 1);
+  const page = `| a | b |\n|---|---|\n| \`c\\|d\` | [e](${long}) |\n| f | g | h |\n| ${long} | i |`;
+  expect(wrongRows('a.md', page)).toEqual([
+    'a.md:4 has 3 cells instead of 2',
+    'a.md:5 has a cell of 201 characters: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
+  ]);
+});
+
+it('rows of tables have as many cells as their head, each of a sentence or two', () => {
+  const written = documents.filter((file) => !file.startsWith('docs/events/'));
+  expect(written.flatMap((file) => wrongRows(file, read(file)))).toStrictEqual([]);
 });
 
 it('comments are in plain English', () => {
@@ -67,10 +82,37 @@ function mistakes(file: string, passages: readonly Passage[]): string[] {
   );
 }
 
+const MOST_OF_A_CELL = 200;
+
+/** Rows that a stray `|` has broken, and cells that are paragraphs. Targets of links do not count. */
+function wrongRows(file: string, page: string): string[] {
+  let columns: number | null = null;
+  return withoutCode(page)
+    .split('\n')
+    .flatMap((line, index) => {
+      if (!/^\s*\|/.test(line)) {
+        columns = null;
+        return [];
+      }
+      const cells = line.trim().split(/(?<!\\)\|/).slice(1, -1);
+      columns ??= cells.length;
+      const place = `${file}:${index + 1}`;
+      const wrong = cells.length === columns ? [] : [`${place} has ${cells.length} cells instead of ${columns}`];
+      const long = cells
+        .map((cell) => cell.trim().replaceAll(/\]\([^)]*\)/g, ']'))
+        .filter((cell) => cell.length > MOST_OF_A_CELL)
+        .map((cell) => `${place} has a cell of ${cell.length} characters: ${cell.slice(0, 40)}`);
+      return [...wrong, ...long];
+    });
+}
+
+function withoutCode(page: string): string {
+  return page.replaceAll(/^ *```[\s\S]*?^ *```/gm, (code) => code.replaceAll(/.+/g, ''));
+}
+
 /** Paragraphs, list items and cells of tables, without code and headings. */
 function paragraphs(page: string): Passage[] {
-  const text = page.replaceAll(/^ *```[\s\S]*?^ *```/gm, (code) => code.replaceAll(/.+/g, ''));
-  return passages(text.split('\n'), (line) => {
+  return passages(withoutCode(page).split('\n'), (line) => {
     if (/^\s*(?:#|<!--|$)/.test(line)) return null;
     const item = /^\s*(?:[-*]|\d+\.|\|)\s+(?:\*\*[^*]+\*\* )?/.exec(line);
     return { text: line.slice(item?.[0].length ?? 0), begins: item !== null };

@@ -141,7 +141,7 @@ describe('secrets stay out of all that is printed, written and served (I10)', ()
 
   const dates = ['--from', '2024-01-01', '--to', '2024-01-02'];
 
-  it('of the other commands, at an API and a registry that repeat what they are asked with', async () => {
+  it('of the other commands, at an API and a registry that repeat their requests', async () => {
     const env = {
       ...marked(),
       ...debug,
@@ -251,7 +251,7 @@ describe('secrets stay out of all that is printed, written and served (I10)', ()
     }
   }
 
-  it('of the demo, and of a program on highwater/consumer that fails and that is left to Node to print', async () => {
+  it('of the demo, and of a program on highwater/consumer whose error Node prints', async () => {
     const file = path.join(folder(), 'program.cjs');
     writeFileSync(file, consumerProgram);
     const demo = await done(['demo', '--for', '3s', '--interval', '200ms', '--data-dir', 'data'], marked());

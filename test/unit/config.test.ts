@@ -381,7 +381,7 @@ feeds:
     expect(load({ env: {}, file: token }).api.access.get('ipos')!.token).toBe(scalar);
   });
 
-  it('whatever it is arrives as it was written, when YAML allows it without quotes', () => {
+  it('arrives as it was written, if YAML allows it without quotes (property)', () => {
     const isPlain = (text: string) => {
       const { errors, contents } = parseDocument(`a:\n  ${text}: ${text}\n`, { schema: 'failsafe' });
       const pair = (contents as { items?: { value: { items?: { key: unknown; value: unknown }[] } }[] })
@@ -730,7 +730,7 @@ describe('the token', () => {
     expect(mistakes.join()).not.toContain('T0KEN');
   });
 
-  it('and the proxy’s password are told to the logger', () => {
+  it('and the proxy’s password are given to the logger', () => {
     const env = { ...api, HTTPS_PROXY: 'http://me:p%40ss@proxy.example.com:3128' };
     expect(load({ env }).secrets).toEqual(['T0KEN', 'p%40ss', 'p@ss']);
   });

@@ -176,7 +176,7 @@ describe('of schemas', () => {
     ]);
   });
 
-  it('those of transitions are read too', () => {
+  it('schemas of transitions are read too', () => {
     const found = mistakes(declared({}, { schema: 'other.avsc' }));
     const written = readFileSync(join(cwd, 'highwater.yaml'), 'utf8').split('\n');
     const line = written.findIndex((text) => text.includes('other.avsc')) + 1;
@@ -239,13 +239,13 @@ it('the field of a field transition is looked up', () => {
   ]);
 });
 
-it('what an event demands must be filled', () => {
+it('every mandatory field of an event must be filled', () => {
   expect(mistakes(declared({}, { fields: {}, same: {} }))).toEqual([
     expect.stringMatching(/^feeds.dividends.transitions.0.fields \(.*\): nothing fills id, again, which /),
   ]);
 });
 
-it('what fills an event fits into it, also when it is missing', () => {
+it('the fields that fill an event fit into it, also if they are missing', () => {
   const event = {
     id: 'string',
     updated: 'double',

@@ -119,7 +119,7 @@ describe('highwater completion', () => {
     for (const name of ['run', 'tail', 'status', 'dead-letters', 'completion']) expect(out).toContain(name);
   });
 
-  it('of a shell that it does not know is refused', async () => {
+  it('an unknown shell is refused', async () => {
     expect((await said(['completion', 'cmd'])).code).toBe(2);
   });
 });

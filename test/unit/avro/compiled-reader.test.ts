@@ -145,7 +145,7 @@ it.each([
   expect(wired.decode(wired.encode(value))).toEqual(value);
 });
 
-it('what another schema wrote is resolved by avsc', () => {
+it('avsc resolves a value that another schema wrote', () => {
   const record = (fields: readonly object[]) => ({ type: 'record', name: 'R', fields });
   const reader = wireType<unknown>(
     record([

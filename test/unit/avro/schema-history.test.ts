@@ -70,7 +70,7 @@ it('a version that the changelog does not tell of is named', () => {
   ]);
 });
 
-it('what fits the latest version must fit the ones before it', () => {
+it('a schema that fits the latest version must fit the earlier versions', () => {
   const withSector = changed((fields) => [...fields, sector]);
   write(newSchemaVersions('the sector', history(), withSector));
   // As a number it could follow version 1, which has none.

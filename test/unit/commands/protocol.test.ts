@@ -131,7 +131,7 @@ function run(actions: readonly Action[]): {
   return { log, owners, all, now };
 }
 
-it('whatever happens in whatever order, a request is carried out once at most, by whom the log names, and never after it was withdrawn', () => {
+it('in any order of events, a request is carried out at most once, by the owner that the log names, and never after it was withdrawn', () => {
   const outcomes = { carriedOut: 0, withdrawn: 0, tooLate: 0 };
   fc.assert(
     fc.property(fc.array(action, { minLength: 20, maxLength: 80 }), (actions) => {

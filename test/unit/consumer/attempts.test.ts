@@ -16,7 +16,7 @@ it('tries as often as by default where the number is given as undefined', async 
   expect([outcome.ok, tries]).toEqual([false, 5]);
 });
 
-it('whatever is thrown has a message, of bounded length', () => {
+it('any thrown value has a message, of bounded length', () => {
   const odd = Object.assign(new Error('x'), { message: undefined });
   const thrown = [
     undefined,

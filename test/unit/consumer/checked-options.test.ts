@@ -51,7 +51,7 @@ it('reading and connecting say at once what they were not told', () => {
   expect(() => connect({ kafka: { brokers: ['localhost:9092'] } } as never)).toThrow(invalid);
 });
 
-it('what is given as undefined is as if it were not given, and a signal may have been aborted before', async () => {
+it('an undefined option counts as left out, and a signal may have been aborted before', async () => {
   const nothing = { from: undefined, where: undefined, retry: undefined, positions: undefined };
   const signal = AbortSignal.abort();
   await log().consume({ group, topics, signal, ...nothing } as never, handler);

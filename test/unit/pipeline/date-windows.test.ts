@@ -83,7 +83,7 @@ it('a window of more than twenty pages is halved, and every row of its days is r
   expect(new Set(ids)).toHaveProperty('size', 7 * 32);
 });
 
-it('of an odd number of days, the first half is the larger, and twenty full pages are not too many', async () => {
+it('the first half of an odd number of days is the larger, and twenty full pages are not too many', async () => {
   const { windows } = await read(
     { first: 0, last: 2 },
     holding(() => 100),
@@ -161,7 +161,7 @@ it('days with rows that keep coming are read one by one, and what may be missing
   expect(warnings).toEqual([expect.stringContaining('over the rows of 1970-01-01 still brought new ones')]);
 });
 
-it('what paging counts is learned from the whole feed, unless it is known', async () => {
+it('the unit of the paging is learned from the whole feed, unless it is known', async () => {
   const all = Array.from({ length: 90 }, (_, i) => ({ id: `r${i}`, updated: 1000 + i }));
   const show = ({ dates, pageOffset, pageSize }: PageRequest) =>
     dates === undefined ? all.slice(pageOffset, pageOffset + pageSize) : [];
@@ -173,7 +173,7 @@ it('what paging counts is learned from the whole feed, unless it is known', asyn
   expect((await read(days, show)).windows).toEqual(['0-0']);
 });
 
-it('what a window teaches of paging is kept for the next', async () => {
+it('the paging that a window learned is kept for the next window', async () => {
   const { asked, pagings } = await read({ first: 0, last: 50 }, ({ dates, pageOffset, pageSize }) => {
     if (pageSize > 5) throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'large');
     return holding((day) => (day === 0 ? 3 : 0))({ dates: dates!, pageOffset, pageSize, updatedSince: 0 });

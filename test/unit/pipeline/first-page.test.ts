@@ -75,11 +75,11 @@ describe('behind a first page', () => {
     throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'large');
   };
 
-  it('that is full there are more, told by one request', async () => {
+  it('that is full there are more pages, which one request shows', async () => {
     expect(await look(pages(rows(60)))).toMatchObject({ end: 'more', asked: [[1, 30]] });
   });
 
-  it('that is short an empty one proves the end when it came twice, and the size stays', async () => {
+  it('that is short an empty page proves the end when it came twice, and the size stays', async () => {
     const { end, asked, paging } = await look(pages(rows(25)));
     expect([end, asked, paging.pageSize]).toEqual([
       [],
@@ -91,12 +91,12 @@ describe('behind a first page', () => {
     ]);
   });
 
-  it('that is full an empty one is only believed after a look at how the server pages', async () => {
+  it('that is full an empty page is believed only after a look at how the server pages', async () => {
     const { end, asked } = await look(pages(rows(30)));
     expect([end, asked.map(([offset]) => offset)]).toEqual([[], [1, 1, 0, 1, 2, 1, 1]]);
   });
 
-  it('of few rows it is learned how the server pages only when something is behind it', async () => {
+  it('of few rows the scan learns how the server pages only if there are rows behind it', async () => {
     const unknown = unknownPaging(30);
     expect((await look(pages(rows(19)), unknown)).asked.map(([offset]) => offset)).toEqual([1, 1]);
     expect((await look(pages(rows(20)), unknown)).asked.map(([offset]) => offset)).toEqual([0, 1, 2, 1, 1]);
@@ -123,7 +123,7 @@ describe('behind a first page', () => {
     expect([short.end, short.paging.pageSize]).toEqual([[], 30]);
   });
 
-  it('of few rows that comes again there are more where a third one says so', async () => {
+  it('of few rows that comes again there are more pages if a third answer shows them', async () => {
     const unknown = unknownPaging(30);
     const fromOne = (size: number) => (offset: number) => pages(rows(15))(Math.max(0, offset - 1), size);
     const short = await look(fromOne(5), unknown);
@@ -131,14 +131,14 @@ describe('behind a first page', () => {
     expect((await look(fromOne(5), { ...unknown, pageSize: 5 })).end).toBe('more');
   });
 
-  it('that comes again and again, full, cannot be looked: the server ignores paging', async () => {
+  it('that comes again and again, full, there is nothing to see: the server ignores paging', async () => {
     await expect(look(() => rows(30))).rejects.toMatchObject({
       code: 'SCAN_PAGING_IGNORED',
       message: expect.stringContaining('pages 0, 1 and 2 from 0 on show the same 30 records'),
     });
   });
 
-  it('that is short and comes again and again is nothing, unless it is a part of what the feed asks for', async () => {
+  it('that is short and comes again and again there is nothing, unless it was asked for in part', async () => {
     const { end, paging } = await look(() => rows(5));
     expect([end, paging.pageSize]).toEqual([rows(5), 30]);
     await expect(look(() => rows(5), { ...known, pageSize: 10 })).rejects.toThrow('ignores');

@@ -145,7 +145,7 @@ it('a record that a row shows which was not read is not deleted', async () => {
   });
 });
 
-it('whatever odd rows a page has, its good rows are published, and each odd row is published or a dead letter (property)', async () => {
+it('a page of any odd rows publishes its good rows, and each odd row is published or a dead letter (property)', async () => {
   const levels = fc.constantFrom(1, 100, 450, 499, 500, 501, 1_000, 2_000, 3_500, 5_000, 8_000, 100_000);
   const deep = fc.tuple(levels, fc.constantFrom('list', 'object')).map(([n, as]) => nested(n, as));
   const odd = fc.oneof(

@@ -46,7 +46,7 @@ describe('a walk over pages', () => {
     });
   });
 
-  it('of one second ends with the first page that goes beyond it, and tells the least second behind', async () => {
+  it('of one second ends with the first page that goes beyond it, and returns the least second behind', async () => {
     const rows: readonly Row[] = [...five, ['f', 103], ['g', 102], ['h', 101]];
     expect(await walk(pagesOf(rows), { second: 100 })).toMatchObject({
       end: 'all-read',

@@ -336,7 +336,7 @@ const anyShape: fc.Arbitrary<VendorShape> = fc.record({
   linksNumbers: fc.boolean(),
 });
 
-it('whatever the style, and however rows lie, a scan shows all of them within bounded requests', async () => {
+it('in any style, and for any rows, a scan shows all rows within bounded requests', async () => {
   const seconds = fc.array(
     fc.oneof(fc.integer({ min: 49_995, max: 50_060 }), fc.constant(50_007), fc.constant(PRESENT - 1)),
     { maxLength: 120 },

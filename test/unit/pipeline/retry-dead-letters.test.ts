@@ -72,7 +72,7 @@ it('a letter of more values than a row may hold stays, as such a row would becom
   expect(await events()).toEqual(['1 c b B']);
 });
 
-it('what is published is told, once it is committed', async () => {
+it('published letters are reported once they are committed', async () => {
   await reject(ipo({ id: 'a', updated: 5, name: 'A' }));
   const told: unknown[] = [];
   const onOtherChanges: PollDeps['onOtherChanges'] = (changes) => void told.push(changes);
@@ -137,7 +137,7 @@ describe('a version that is older than what the API has shown since,', () => {
   });
 });
 
-it('what is no record today stays', async () => {
+it('a letter that is still not a record stays', async () => {
   vendor.rows = [{ name: 'without id', updated: 5 }, ipo({ id: 'a', updated: 6 })];
   await publisher.poll();
   const before = await letters();
@@ -202,7 +202,7 @@ describe('over a log that takes small records only', () => {
   }
   const registry = memoryRegistry();
 
-  it('what is too large stays whole until there is room; a failed commit leaves all as it was', async () => {
+  it('a letter that is too large stays whole until there is room; a failed commit changes nothing', async () => {
     const session = memorySession(8_000);
     const small = await owner(session);
     // Each image alone would fit, and so does the row.
@@ -240,7 +240,7 @@ describe('over a log that takes small records only', () => {
     expect((await owner(session)).state.hasDeadLetter(kept[0]!.key)).toBe(false);
   });
 
-  it('what was cut stays', async () => {
+  it('a letter that was cut stays', async () => {
     const session = memorySession(8_000);
     const small = await owner(session);
     vendor.rows = [ipo({ id: 'a', updated: 5, notes: 'x'.repeat(50_000) })];

@@ -140,12 +140,12 @@ describe('an order', () => {
   const show = serving(from(49_996, 3).concat(from(50_100, 2)));
   const newestFirst = (asked: PageRequest) => [...show(asked)].reverse();
 
-  it('that one answer does not have is not given up', async () => {
+  it('is not given up because one answer does not have it', async () => {
     const odd = await poll((asked, request) => (request === 1 ? newestFirst(asked) : show(asked)));
     expect([odd.ids.size, odd.last.paging.ordered]).toEqual([5, true]);
   });
 
-  it('that two answers do not have is given up, with the mark where it began', async () => {
+  it('is given up if two answers do not have it, with the mark where it began', async () => {
     const { pages, ids, last } = await poll(newestFirst);
     expect(pages[0]).toMatchObject({
       rows: [],
@@ -262,7 +262,7 @@ it('a wide poll learns that pages have become shorter', async () => {
   expect(last.paging.longestPage).toBe(20);
 });
 
-it('whatever rows there are, and however they lie, all of them are shown', async () => {
+it('a scan shows all rows, whatever they are (property)', async () => {
   const seconds = fc.array(
     fc.oneof(fc.integer({ min: 49_995, max: 50_060 }), fc.constant(50_007), fc.constant(PRESENT - 1)),
     { maxLength: 120 },

@@ -229,7 +229,7 @@ describe('paging', () => {
     }
   });
 
-  it('that counts records from 1, though from 0 was learned, shows one row twice and hides none', async () => {
+  it('that counts records from 1, although 0 was learned, shows one row twice and hides none', async () => {
     await simulate({ records: { ipos: 200 }, behaviour: { paging: 'offset', firstPage: 1 } });
     const [record] = [...api.truth('ipos').values()];
     const updated = newestOf('ipos') + 1;
@@ -242,7 +242,7 @@ describe('paging', () => {
     expectEverything('ipos', scanned);
   });
 
-  it('that is ignored is no harm while seconds fit into a page', async () => {
+  it('that is ignored does no harm while seconds fit into a page', async () => {
     await simulate({ records: { ipos: 250 }, behaviour: { ignorePaging: true } });
     expectEverything('ipos', await scanAll(ipos));
   });
@@ -299,7 +299,7 @@ describe('order', () => {
     },
   );
 
-  it('that changes to newest first is noticed, though the newest page is of one second', async () => {
+  it('that changes to newest first is noticed, although the newest page is of one second', async () => {
     await simulate({
       records: { ipos: 400 },
       spreadDays: 0.002,

@@ -44,7 +44,7 @@ describe('the pause after a failure', () => {
     expect(pauseAfter('failed', 9, 3_600_000, true, 0)).toBe(1_800_000);
   });
 
-  it('of a parked feed is minutes at least', () => {
+  it('is at least minutes for a parked feed', () => {
     expect(pauseAfter('parked', 1, 1_000, true, 0.5)).toBe(300_000);
     expect(pauseAfter('parked', 1, 600_000, true, 0.5)).toBe(3_000_000);
   });

@@ -26,7 +26,7 @@ describe('a request', () => {
     expect(url).toContain('parameters%5Bupdated%5D=1700000000');
   });
 
-  it('for a range of dates names it instead of what the feed’s query says, where the endpoint has dates', async () => {
+  it('for a range of dates names it instead of the dates in the feed’s query, if the endpoint has dates', async () => {
     const api = await server((_, response) => sendJson(response, { ipos: [] }));
     const query = { from: '1970-01-01', to: '2999-12-31', symbols: 'A' };
     const dated = { ...feed, query, parameters: { ...feed.parameters, dateFrom: 'from', dateTo: 'to' } };

@@ -307,7 +307,7 @@ describe('a reader of rows', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('that cannot read it leaves it to the parser', async () => {
+  it('leaves an answer that it cannot read to the parser', async () => {
     expect(await interpret('[1]', 200, {}, { readRows })).toEqual({ kind: 'page', rows: [1], next: null });
     expect(asked).toHaveLength(1);
   });

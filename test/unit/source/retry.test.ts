@@ -10,7 +10,7 @@ it('a pause is anything up to a bound that doubles and ends', () => {
   expect(backoffMs(failure, 3, limits, () => 0.25)).toBe(500);
 });
 
-it('what the API asks for goes before', () => {
+it('a pause that the API asks for goes first', () => {
   expect(backoffMs({ ...failure, retryAfterMs: 30_000 }, 1, limits, () => 0)).toBe(30_000);
 });
 

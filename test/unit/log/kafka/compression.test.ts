@@ -12,7 +12,7 @@ const content = fc
   .map(([bytes, times]) => Buffer.concat(Array<Uint8Array>(times).fill(bytes)));
 
 describe('gzip', () => {
-  it('of any content, in one stream or in several, comes out as it went in', async () => {
+  it('any content comes out as it went in, in one stream or in several', async () => {
     await fc.assert(
       fc.asyncProperty(content, content, async (one, other) => {
         expect((await decompress(gzipSync(one))).equals(one)).toBe(true);
@@ -32,7 +32,7 @@ describe('gzip', () => {
     },
   );
 
-  it.each([0, 3, 17])('that is cut off after %i bytes is refused by name', async (length) => {
+  it.each([0, 3, 17])('a stream that is cut off after %i bytes is refused by name', async (length) => {
     await expect(decompress(gzipSync('whole').subarray(0, length))).rejects.toThrow('unexpected end of file');
   });
 });

@@ -47,7 +47,7 @@ it('one instance has all feeds, and a second one takes its share of them and no 
   expect([shared.a!.length, shared.b!.length]).toEqual([2, 1]);
 });
 
-it('who comes or goes moves only what it gets or had', () => {
+it('a member that comes or goes moves only the feeds that it gets or had', () => {
   const two = afterwards(afterwards([member('a'), member('b')], 1), 2);
   const three = afterwards([...two, member('c')], 3);
   expect(three.map(({ claims }) => Object.keys(claims.feeds).length)).toEqual([1, 1, 1]);
@@ -70,19 +70,19 @@ it('a fourth instance has nothing and waits', () => {
   expect(given(...three, member('d'))).toEqual({ a: ['ipos'], b: ['insights'], c: ['analysts'], d: [] });
 });
 
-it('who comes back under another member id has no claim against who took over meanwhile', () => {
+it('a member that returns under another member id has no claim against its successor', () => {
   const zombie = member('new', { claims: { memberId: 'old', feeds: { ipos: 9, insights: 9, analysts: 9 } } });
   const successor = holding('s', ['ipos', 'insights'], 1);
   expect(given(zombie, successor)).toEqual({ new: ['analysts'], s: ['insights', 'ipos'] });
 });
 
-it('who comes back under another member id keeps what nobody has', () => {
+it('a member that returns under another member id keeps the feeds that nobody has', () => {
   const back = member('new', { claims: { memberId: 'old', feeds: { ipos: 3 } } });
   const other = holding('o', ['insights', 'analysts']);
   expect(given(back, other)).toEqual({ new: ['ipos'], o: ['analysts', 'insights'] });
 });
 
-it('what is left over by chance is not: whatever they are called, members keep what they have or had', () => {
+it('the rest is not spread by chance: members of any names keep the feeds that they have or had', () => {
   for (let i = 0; i < 20; i++) {
     const [a, b] = [holding(`a${i}`, ['insights', 'ipos']), holding(`b${i}`, ['analysts'])];
     const guest = member(`g${i}`, { isGuest: true });
@@ -96,7 +96,7 @@ it('what is left over by chance is not: whatever they are called, members keep w
   }
 });
 
-it('of two claims to one feed the later one counts', () => {
+it('the later of two claims to a feed counts', () => {
   const result = given(
     holding('early', ['ipos'], 4),
     holding('late', ['ipos'], 5),
@@ -114,7 +114,7 @@ it('a guest takes nothing from those that stay, keeps what it has while they com
   expect(given(working, member('a'))).toEqual({ g: ['ipos'], a: ['analysts', 'insights'] });
 });
 
-it('who declines a feed has it only where all decline it', () => {
+it('a member that declines a feed gets it only if all decline it', () => {
   for (const feed of FEEDS) {
     const declining = { ...holding('a', FEEDS), declined: [feed] };
     expect(given(declining, member('b')).b).toContain(feed);

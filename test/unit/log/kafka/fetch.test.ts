@@ -253,7 +253,7 @@ describe('a batch', () => {
     expect([...recordsOf('ipos', 0, found!)]).toStrictEqual([]);
   });
 
-  it('of which only a part came is none, however small the part is', async () => {
+  it('that came only in part is not a batch, however small the part is', async () => {
     const encoded = await encodeBatch({ ...sample, compression: CompressionTypes.None });
     for (let length = 0; length < encoded.length; length++) {
       expect(await readBatches(encoded.subarray(0, length), 'ipos/0')).toStrictEqual([]);
@@ -261,7 +261,7 @@ describe('a batch', () => {
     expect(await readBatches(encoded, 'ipos/0')).toHaveLength(1);
   });
 
-  it('of a topic that keeps the time of brokers has that for all its records', async () => {
+  it('of a topic with the brokers\' time has that time for all its records', async () => {
     const encoded = await encodeBatch({ ...sample, compression: CompressionTypes.None });
     encoded.writeInt16BE(encoded.readInt16BE(21) | 8, 21);
     encoded.writeBigInt64BE(2_000n, 35);
@@ -277,7 +277,7 @@ describe('a batch', () => {
     expect([...recordsOf('ipos', 0, found!)].map(({ headers }) => headers.header)).toEqual(texts);
   });
 
-  it('that is a marker is no record of a transaction', async () => {
+  it('that is a marker is not a record of a transaction', async () => {
     const encoded = await encodeBatch({ ...sample, compression: CompressionTypes.None });
     encoded.writeInt16BE(encoded.readInt16BE(21) | 32, 21);
     expect(await readBatches(rechecked(encoded), 'ipos/0')).toMatchObject([{ isControl: true }]);
@@ -321,7 +321,7 @@ describe('a batch', () => {
     });
   });
 
-  it.each([-12, -1, 0, 48])('that tells a length of %i is refused, and not read for ever', async (length) => {
+  it.each([-12, -1, 0, 48])('that claims a length of %i is refused, and not read for ever', async (length) => {
     const encoded = await encodeBatch({ ...sample, compression: CompressionTypes.None });
     encoded.writeInt32BE(length, 8);
     await expect(readBatches(encoded, 'ipos/3')).rejects.toMatchObject({
@@ -345,7 +345,7 @@ describe('a batch', () => {
     });
   });
 
-  it('whose bytes are whatever they are ends, in records or in an error that names it', () => {
+  it('of arbitrary bytes ends, in records or in an error that names it', () => {
     const { bytes: whole } = fetchedBatch(0, { keys: ['a', 'b', 'c'] });
     const damage = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
     const mangled = fc.oneof(

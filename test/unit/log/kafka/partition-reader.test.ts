@@ -171,7 +171,7 @@ describe('where nothing comes though something stable ought to be there', () => 
   });
 });
 
-it('of a round that cannot be decoded nothing is lost', async () => {
+it('a round that cannot be decoded loses nothing', async () => {
   const [place] = positions();
   const broken = { ...fetchedBatch(1), bytes: Buffer.from([1]) };
   const answer = fetchedPartition([fetchedBatch(0), broken]);

@@ -139,7 +139,7 @@ it('takes a record over before the next one is written over it', () => {
   );
 });
 
-it('what is committed is not sent again, and its memory goes to one other', () => {
+it('a committed batch is not sent again, and its memory goes to one other batch', () => {
   const pages = ['a', 'b', 'c'].map((key) => [record('a', key, 1_000), record('b', key, 1_000)]);
   const [first, ...others] = pages.map((page) => {
     const gathered = new PartitionedRecords(() => 1, 10_000);

@@ -35,7 +35,7 @@ it('one member has all, a second one takes its half and no more, and gives it ba
   expect(assignPartitions([b!], topics).get('b')).toEqual({ t: numbers(6) });
 });
 
-it('of two claims the one of the later generation counts', () => {
+it('the claim of the later generation counts', () => {
   const zombie = { ...subscriber('a'), claims: { generation: 3, partitions: { t: [0, 1] } } };
   const successor = { ...subscriber('b'), claims: { generation: 4, partitions: { t: [0] } } };
   const given = assignPartitions([zombie, successor], { t: [0, 1] });
@@ -50,13 +50,13 @@ it('the partitions of each topic are spread, not one topic here and one there', 
   for (const partitions of given.values()) expect(Object.keys(partitions).sort()).toEqual(['t', 'u']);
 });
 
-it('of equal members, one takes the partition that has fewer of its topic', () => {
+it('between equal members, the one with fewer partitions of the topic takes the partition', () => {
   const b = { ...subscriber('b', ['t', 'u']), claims: { generation: 1, partitions: { t: [0] } } };
   const given = assignPartitions([subscriber('a', ['t', 'u']), b], { t: [0], u: [0, 1] });
   expect(Object.fromEntries(given)).toEqual({ a: { u: [0] }, b: { t: [0], u: [1] } });
 });
 
-it('who comes and subscribes to fewer topics gets its share of those from who has them', () => {
+it('a new member that subscribes to fewer topics gets its share of them from the members that have them', () => {
   const topics = { t: numbers(2), u: numbers(4) };
   const alone = afterwards([subscriber('a', ['t', 'u'])], topics, 1);
   const given = assignPartitions([...alone, subscriber('b', ['u'])], topics);
@@ -66,7 +66,7 @@ it('who comes and subscribes to fewer topics gets its share of those from who ha
   expect(Object.fromEntries(both)).toEqual({ a: { u: [0] }, b: { u: [1] } });
 });
 
-it('what one gives away makes room for what another one has too much of', () => {
+it('a partition that a member gives away makes room for one that another member has too many of', () => {
   const claims = (topic: string) => ({ generation: 1, partitions: { [topic]: numbers(4) } });
   const members = [
     { ...subscriber('a', ['w']), claims: claims('w') },
@@ -77,7 +77,7 @@ it('what one gives away makes room for what another one has too much of', () => 
   expect([...given.values()].map(count)).toEqual([3, 3, 2]);
 });
 
-it('who subscribes to fewer topics gets its share of those', () => {
+it('a member that subscribes to fewer topics gets its share of them', () => {
   const given = assignPartitions([subscriber('a', ['t', 'u']), subscriber('b', ['u'])], {
     t: numbers(2),
     u: numbers(4),
@@ -153,7 +153,7 @@ describe('whatever the members', () => {
     );
   });
 
-  it('who comes moves only what it gets, and who leaves only what it had', () => {
+  it('a new member moves only the partitions that it gets, and a leaving member only those that it had', () => {
     fc.assert(
       fc.property(anyMembers(true), anyTopics, (members, topics) => {
         const before = afterwards(members, topics, 9);
