@@ -2,7 +2,7 @@ import { type ErrorKind, errorGroups } from './errors/table';
 
 type Groups = typeof errorGroups;
 
-/** Code of an error that a person may meet. */
+/** Codes of all errors, explained in `docs/errors.md`. */
 export type ErrorCode = { [Group in keyof Groups]: keyof Groups[Group] }[keyof Groups];
 
 export const errorKinds: Readonly<Record<ErrorCode, ErrorKind>> = Object.assign(
@@ -10,13 +10,13 @@ export const errorKinds: Readonly<Record<ErrorCode, ErrorKind>> = Object.assign(
   ...Object.values(errorGroups),
 );
 
-/** An error for people. Its message says what happened, `now` what the program does, `remedy` what to do. */
+/** An error for people. The message says what happened, `now` what the program does now, `remedy` what to do. */
 export class HighwaterError extends Error {
   readonly code: ErrorCode;
   readonly now: string;
   readonly remedy: string;
 
-  /** @param what what happened, with the values; never a secret */
+  /** @param what the message, with the values and without secrets */
   constructor(
     code: ErrorCode,
     what: string,
@@ -34,7 +34,7 @@ export class HighwaterError extends Error {
   }
 }
 
-/** The first sentence of what a code means. */
+/** The first sentence of a code's explanation. */
 export function summaryOf(code: ErrorCode): string {
   return errorKinds[code].what.replace(/(?<=\.) .*/, '');
 }

@@ -1,4 +1,4 @@
-/** What a program may use that runs highwater itself instead of the command. */
+/** `highwater`: for programs that run a publisher themselves instead of the command `highwater run`. */
 export { loadConfig } from './config/load-config';
 export { HighwaterError } from './errors';
 export { feedDefinitions } from './feeds';

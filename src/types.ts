@@ -1,29 +1,29 @@
 /**
- * What the stages of the pipeline hand to each other, the state included. Values only; `poll.ts` shows who makes what.
+ * The values that the stages of the pipeline and the state exchange. `poll.ts` shows which stage makes them.
  */
 
 import type { WholeText } from './json/unreadable-row';
 
-/** A record with the two things that all records have. They stand beside its values, where the vendor's names cannot collide with them. */
+/** A record. Its id and time are beside its values, so that the vendor's names cannot collide with them. */
 export interface VendorRecord {
-  /** Names it: the key of all that is published about it. */
+  /** Key of everything that is published about the record. */
   readonly id: string;
   /** Unix seconds, with a fraction if the feed's time format has one. */
   readonly updated: number;
   readonly values: RecordValues;
   /** The image in wire format, if the record was encoded when its row was read. */
   readonly image?: Buffer;
-  /** The ticker symbol, null if there is none; undefined if only the values tell. */
+  /** The ticker symbol; null if there is none, undefined if it has to be read from the values. */
   readonly symbol?: string | null | undefined;
 }
 
-/** A record as its Avro schema has it: vendor names mapped, unknowns null, what does not fit in `extra`. */
+/** A record in the form of its Avro schema: vendor names mapped, unknowns null, and values that do not fit in `extra`. */
 export interface RecordValues {
   readonly extra: Readonly<Record<string, string>>;
   readonly [field: string]: unknown;
 }
 
-/** A row that cannot be published: kept as a dead letter. */
+/** A row that cannot be published and becomes a dead letter. */
 export interface Rejected {
   readonly reason: string;
   /** The row as JSON text. */
@@ -34,7 +34,7 @@ export interface Rejected {
   readonly id?: string;
 }
 
-/** A rejected row with the hash that names it: it is kept once, however often it is read. Its text may be cut. */
+/** A rejected row with the hash of its content, by which it is kept only once. Its text may be cut. */
 export interface DeadLetter extends Rejected {
   /** Hash of the whole text, hexadecimal. */
   readonly sha256: string;
@@ -42,10 +42,10 @@ export interface DeadLetter extends Rejected {
   readonly bytes: number;
 }
 
-/** One page of a scan, as the server gave it, with what the feed's position becomes once it is committed. */
+/** One page of a scan, as the server gave it, and the feed's position once the page is committed. */
 export interface ScanPage {
   readonly rows: readonly unknown[];
-  /** Own clock when the answer had arrived, ms: the time of observation. */
+  /** Own clock when the answer had arrived, Unix ms: the time of observation. */
   readonly observedAtMs: number;
   readonly progress: ScanProgress;
   /** Asks for the same page once more. */
@@ -55,7 +55,7 @@ export interface ScanPage {
 export type Op = 'c' | 'u' | 'd' | 'r';
 export type Origin = 'poll' | 'snapshot' | 'backfill' | 'reconcile';
 
-/** What the diff found out about one record. Images are in wire format, as the current topic holds them. */
+/** A difference of one record. Images are in wire format, as in the current topic. */
 export interface Change {
   readonly op: Op;
   readonly id: string;
@@ -70,7 +70,7 @@ export interface Change {
 /** A change that the log would refuse. It was not applied, and has no number. */
 export interface TooLarge {
   readonly change: Change;
-  /** Size of the largest of its records. */
+  /** Size of the largest record of the change, in bytes. */
   readonly bytes: number;
 }
 
@@ -80,7 +80,7 @@ export interface Unfit {
   readonly reason: string;
 }
 
-/** All of the envelope but its images; names are those of `schemas/envelope.avsc`. */
+/** The envelope without its images, with the names of `schemas/envelope.avsc`. */
 export interface EventTail {
   readonly op: Op;
   readonly changed_fields: readonly string[];
@@ -103,7 +103,7 @@ export interface EventSource {
   readonly seq: number;
 }
 
-/** A change with all that will be published about it. */
+/** A change with everything that will be published about it. */
 export interface ChangeEvents {
   readonly change: Change;
   readonly tail: EventTail;
@@ -118,15 +118,14 @@ export interface TransitionEvent {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** The position that a feed has once the page that carries it is committed. */
+/** The feed's position once the page with it is committed. */
 export interface ScanProgress {
   /** Unix seconds; may be lower than before. */
   readonly highWaterMark: number;
-  /** Rows of this page were read while the first snapshot runs: what is seen for the first time is `r`, not `c`. */
+  /** The page was read during the first snapshot: a record that is seen for the first time is `r`, not `c`. */
   readonly duringSnapshot: boolean;
   /**
-   * All rows that were asked for and are older were shown, Unix seconds. Unlike the mark, it depends only on the rows:
-   * no clock moves it.
+   * Unix seconds: all older rows that were asked for were shown. Unlike the mark, this depends only on the rows, not on a clock.
    */
   readonly shownBelow: number;
   /** The scan ends with this page. */
@@ -137,17 +136,17 @@ export interface ScanProgress {
 }
 
 /**
- * What has been learned of the server's paging. The specification says "page offset, 0 to 100000": it may count pages or
+ * What the feed has learned about the server's paging. The specification says "page offset, 0 to 100000": it may count pages or
  * records, from 0 or from 1, and the server may give fewer records than were asked for.
  */
 export interface Paging {
-  /** Null until known; then pages are asked for by index from 0, which repeats rows at worst, but skips none. */
+  /** Null until known. Until then pages are asked for by index from 0, which may repeat rows, but skips none. */
   readonly unit: 'page' | 'record' | null;
   readonly firstPage: number;
   /** Records to ask for. */
   readonly pageSize: number;
-  /** Most records that came in one page for this size; null before the first page. A shorter one is the last. */
+  /** Most records that came in one page for this size; null before the first page. A shorter page is the last one. */
   readonly longestPage: number | null;
-  /** False once rows came in another order than by `updated`, or older than asked for. */
+  /** False once rows came in another order than by `updated`, or older than the second that was asked for. */
   readonly ordered: boolean;
 }

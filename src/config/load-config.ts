@@ -25,11 +25,11 @@ import type { SettingKey, SettingValues } from './settings';
 import { leastSecretCharacters } from './value-types';
 
 export interface ApiConfig {
-  /** How each feed is asked, by its name. A command that reads the API has all of them. */
+  /** Name of a feed → its address and token. A command that reads the API has those of all feeds. */
   readonly access: ReadonlyMap<string, ApiAccess>;
-  /** What the other feeds lack, by name. */
+  /** Name of a feed without access → the missing setting. */
   readonly lacking: ReadonlyMap<string, string>;
-  /** Certificates (PEM) of authorities to trust besides the public ones, as they are now. */
+  /** Present certificates (PEM) of authorities to trust besides the public ones. */
   readonly ca: string | null;
   readonly budget: RequestBudgetOptions;
   readonly limits: SourceLimits;
@@ -42,13 +42,13 @@ export function baseUrlsOf({ access }: Pick<ApiConfig, 'access'>): string[] {
 
 export interface Config {
   readonly feeds: readonly Feed[];
-  /** Absolute. Folder of the embedded log, which is used when there is no Kafka. */
+  /** Absolute path of the folder of the embedded log, which is used if there is no Kafka. */
   readonly dataDir: string;
   /** Limits of the embedded log. */
   readonly retention: RetentionLimits;
-  /** Null when no brokers are set. */
+  /** Null if no brokers are set. */
   readonly kafka: KafkaConfig | null;
-  /** Set together with Kafka; may be set without Kafka, for commands about schemas. */
+  /** Always set with Kafka. Without Kafka it may be set for commands about schemas. */
   readonly schemaRegistry: SchemaRegistryConfig | null;
   readonly topicPrefix: string;
   readonly appId: string;
@@ -70,7 +70,7 @@ export interface ConfigWithApi extends Config {
 }
 
 export interface LoadConfigInput {
-  /** Options as commander returns them; `config` is the file. Others than settings are left alone. */
+  /** Options as commander returns them; `config` is the file. Options that are not settings are ignored. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -100,11 +100,11 @@ const usedByPublishers: readonly SettingKey[] = [
 ];
 
 /**
- * Flags over environment over `highwater.yaml` over defaults.
- * @param needs `api`: address and token must be set; `feeds`: the command works with the feeds as a publisher would, without
- * reading them; `whatever is set`: all of it counts, the API need not be set; `nothing`: the command only reads the log, and mistakes elsewhere do not keep it from that (what is wrong is
- * then at its default, or left out)
- * @throws HighwaterError CONFIG_INVALID with every mistake that matters, each naming where it was set
+ * Reads all settings. A flag wins over the environment, which wins over `highwater.yaml`, which wins over the default.
+ * @param needs `api`: address and token must be set. `feeds`: the command works with the feeds, but does not read the API. `whatever
+ * is set`: every setting is checked, and the API may be missing. `nothing`: the command only reads the log; a wrong setting that it
+ * does not need gets its default, or is left out
+ * @throws HighwaterError CONFIG_INVALID with all mistakes and the place of each
  */
 export function loadConfig(input: LoadConfigInput, needs?: 'api'): ConfigWithApi;
 export function loadConfig(input: LoadConfigInput, needs: Exclude<Needs, 'api'>): Config;

@@ -10,8 +10,8 @@ import { readEvents } from './read';
 import { openTable } from './table';
 
 /**
- * Opens the log that highwater publishes to, on Kafka or embedded. Without options it is the one that the commands find, by the same
- * environment (`KAFKA_BROKERS`, `SCHEMA_REGISTRY_URL`, `HIGHWATER_DATA_DIR`, …) and `highwater.yaml`. Connects when it is first used.
+ * Opens the log to which highwater publishes, on Kafka or embedded. Without options it finds the log as the commands do: by the
+ * environment (`KAFKA_BROKERS`, `SCHEMA_REGISTRY_URL`, `HIGHWATER_DATA_DIR`, …) and `highwater.yaml`. It connects at first use.
  * @throws HighwaterError CONFIG_INVALID
  */
 export function connect(options?: ConnectOptions): HighwaterLog {
@@ -21,7 +21,7 @@ export function connect(options?: ConnectOptions): HighwaterLog {
   const deps = { log, decoder, logger, topicPrefix, closing: closing.signal };
   const under = new Set<Promise<unknown>>();
 
-  /** What is under way ends before the connections do. */
+  /** `close` waits for this work before it closes the connections. */
   function tracked<T>(work: Promise<T>): Promise<T> {
     const settled: Promise<unknown> = work.then(
       () => under.delete(settled),

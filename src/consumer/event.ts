@@ -1,9 +1,9 @@
 import type { LogRecord } from '../log/commit-log';
 import type { Decoder } from './decoder';
 
-/** A record of the log as a consumer gets it: decoded, and named by its Avro type, by which a union of events is told apart. */
+/** A decoded record of the log. `type` tells the members of a union of events apart. */
 export interface LogEvent<Type extends string | null = string | null, Value = unknown> {
-  /** CloudEvents id: `ipos:3f2a91c0:802`, `ipos:3f2a91c0:802:deal_status`. Never repeats. Empty in topics without such ids. */
+  /** CloudEvents id: `ipos:3f2a91c0:802`, `ipos:3f2a91c0:802:deal_status`. It never repeats. Empty in topics whose records have no id. */
   readonly id: string;
   /** Avro full name of the value: `marketdata.ipos.DealStatusChanged`. Null for a tombstone of a compacted topic. */
   readonly type: Type;
@@ -11,28 +11,25 @@ export interface LogEvent<Type extends string | null = string | null, Value = un
   /** Full name, with the prefix. */
   readonly topic: string;
   readonly partition: number;
-  /** Position in the partition; grows, may have gaps. */
+  /** Position in the partition: ascending, perhaps with gaps. */
   readonly offset: number;
   readonly key: string;
-  /** Time of observation, ms. */
+  /** Time of observation, Unix ms. */
   readonly timestamp: number;
   readonly headers: Readonly<Record<string, string>>;
   /** 1 for the first try of a handler, 2 for the second. */
   readonly attempt: number;
-  /** The record as it lies in the log, not decoded. */
+  /** The undecoded record. */
   readonly record: LogRecord;
 }
 
-/**
- * Conditions on an event's headers, checked before anything is decoded. All of them must hold; if one is a list, one
- * member must.
- */
+/** Conditions on an event's headers and key, checked before decoding. All must hold; for a list, one of its members must. */
 export interface EventFilter {
   /** Kinds of change; for events of their own, the kind of the change that caused them. */
   readonly op?: readonly ('c' | 'u' | 'd' | 'r')[];
   /** Ticker symbols. */
   readonly symbol?: readonly string[];
-  /** Avro names of fields, dotted if nested. At least one of them was changed, so only updates match. */
+  /** Avro names of fields, dotted if nested. One of them must have changed, so only updates match. */
   readonly changedFields?: readonly string[];
   /** CloudEvents types: `marketdata.ipos.updated`. */
   readonly eventType?: readonly string[];

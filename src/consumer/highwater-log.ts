@@ -4,15 +4,16 @@ import type { ReadOptions } from './read';
 import type { FeedRecords, TopicEvents } from './schemas';
 import type { Table, TableOptions } from './table';
 
-/** A topic, without prefix, whose events have types: those of the feeds that come with highwater, and of `highwater schemas types`. */
+/** A topic, without prefix, whose events have types: of the feeds that come with highwater, and of `highwater schemas types`. */
 export type KnownTopic = keyof TopicEvents;
 
-/** What `connect` gives. Topics and feeds that `highwater.yaml` adds have the types of `highwater schemas types`, else their values are `unknown`. */
+/** A log to read, from `connect`. Values of topics that `highwater.yaml` adds are `unknown` without the types of `highwater schemas types`. */
 export interface HighwaterLog {
   /**
-   * Hands each event of some topics to a function, at least once, those of one partition one after the other and in order. An event
-   * counts as done when the function returns. Resolves after `options.signal`, or `close`.
-   * @throws HighwaterError CONSUMER_HANDLER_FAILED, LOG_POSITION_LOST, KAFKA_*, LOG_*: the group stands before what was not done
+   * Calls the handler with each event of the topics, at least once. Events of one partition come in order, one after the other. An
+   * event is done when the handler's promise resolves. Resolves after `options.signal` or `close`.
+   * @throws HighwaterError CONSUMER_HANDLER_FAILED, LOG_POSITION_LOST, CONFIG_INVALID, KAFKA_*, LOG_*. The group stays before the first
+   * event that is not done
    */
   consume<Topic extends KnownTopic>(
     options: ConsumeOptions<Topic>,
@@ -22,7 +23,10 @@ export interface HighwaterLog {
     options: ConsumeOptions,
     handler: (event: LogEvent, context: HandlerContext) => unknown,
   ): Promise<void>;
-  /** As `consume`, with as many events at once as there are: consecutive ones of one partition. They fail and are tried again together. */
+  /**
+   * As `consume`, but calls the handler with a batch: up to `maxBatch` consecutive events of one partition. A batch fails and is tried
+   * again as a whole.
+   */
   consumeBatches<Topic extends KnownTopic>(
     options: ConsumeBatchesOptions<Topic>,
     handler: (events: readonly TopicEvents[Topic][], context: BatchContext) => unknown,
@@ -31,15 +35,21 @@ export interface HighwaterLog {
     options: ConsumeBatchesOptions,
     handler: (events: readonly LogEvent[], context: BatchContext) => unknown,
   ): Promise<void>;
-  /** Events of a topic without a group: all that is there, or on and on. */
+  /**
+   * Events of a topic, without a group. Ends after the last event, or with `follow` at the signal.
+   * @throws HighwaterError LOG_POSITION_LOST, VALUE_FOREIGN, SCHEMA_UNKNOWN, CONFIG_INVALID, KAFKA_*, LOG_*; the signal's reason
+   */
   read<Topic extends KnownTopic>(topic: Topic, options?: ReadOptions): AsyncIterable<TopicEvents[Topic]>;
   read(topic: string, options?: ReadOptions): AsyncIterable<LogEvent>;
-  /** A feed's records as they are now, in memory, kept up to date from then on. */
+  /**
+   * The present records of a feed, in memory and kept up to date. Resolves when they are loaded.
+   * @throws HighwaterError SCHEMA_UNKNOWN, CONFIG_INVALID, KAFKA_*, LOG_*; the signal's reason
+   */
   table<Feed extends keyof FeedRecords>(
     feed: Feed,
     options?: TableOptions<FeedRecords[Feed]>,
   ): Promise<Table<FeedRecords[Feed]>>;
   table(feed: string, options?: TableOptions): Promise<Table>;
-  /** Ends all of the above, what is in hand first: a handler that waits for this waits for itself. */
+  /** Ends all consumers, readers and tables of this log after their event in hand. A handler must not await it: it would wait for itself. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** `highwater/consumer`: for programs that do something with what highwater publishes. */
+/** `highwater/consumer`: for programs that react to published changes. */
 export { HighwaterError } from '../errors';
 export type { Logger } from '../logging/logger';
 export { connect } from './connect';

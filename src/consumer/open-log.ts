@@ -11,39 +11,41 @@ import { openKafkaConsumerLog } from '../log/kafka/consumer-log';
 import { openLocalConsumerLog } from '../log/local/consumer/consumer-log';
 import { createLogger, type Logger } from '../logging/logger';
 
-/** Where the log is. */
+/** Where the log is: named by a settings file, a data folder, or a Kafka cluster and a registry. */
 export type ConnectOptions = (FileOptions | LocalOptions | KafkaOptions) & {
-  /** Where warnings go. Default: stderr, as text. */
+  /** Gets the warnings. Default: stderr, as text. */
   readonly logger?: Logger;
 };
 
-/** As the commands find the log: by the environment and a file with settings. */
+/** Finds the log as the commands do: by the environment and a file with settings. */
 export interface FileOptions {
-  /** Path of the file, in place of `HIGHWATER_CONFIG` and of `highwater.yaml`. */
+  /** Path of the file, instead of `HIGHWATER_CONFIG` or `highwater.yaml`. */
   readonly config: string;
   readonly dataDir?: never;
   readonly kafka?: never;
 }
 
+/** The embedded log. */
 export interface LocalOptions {
   readonly config?: never;
-  /** Folder of the embedded log. */
+  /** Folder of `highwater.db`; relative to the working directory. */
   readonly dataDir: string;
   readonly kafka?: never;
   readonly topicPrefix?: string;
 }
 
+/** A log on Kafka. Schemas are only looked up, never registered. */
 export interface KafkaOptions {
   readonly config?: never;
   readonly kafka: {
     /** `host:port` */
     readonly brokers: readonly string[];
-    /** True: by the certificates that the machine trusts. PEM texts. */
+    /** True: TLS with the certificates that Node.js trusts. An object: PEM texts. Default: no TLS. */
     readonly ssl?:
       | boolean
       | { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly passphrase?: string };
     readonly sasl?: NonNullable<KafkaConfig['sasl']>;
-    /** How this program calls itself to the brokers. Default `highwater-consumer`. */
+    /** Name of this program for the brokers. Default `highwater-consumer`. */
     readonly clientId?: string;
   };
   readonly schemaRegistry: { readonly url: string; readonly username?: string; readonly password?: string };
@@ -51,7 +53,7 @@ export interface KafkaOptions {
   readonly dataDir?: never;
 }
 
-/** A log with all that is needed to read it. */
+/** A log with everything that is needed to read it. */
 export interface Opened {
   readonly log: ConsumerLog;
   readonly registry: SchemaRegistry;
@@ -99,7 +101,7 @@ export function openLog(options: ConnectOptions | undefined): Opened {
   );
 }
 
-/** @param what of which TypeScript would have told */
+/** For a program without TypeScript, which would have named the mistake. */
 function incomplete(what: string): HighwaterError {
   const remedy = 'Correct what is named above in the program.';
   return new HighwaterError('CONFIG_INVALID', `connect is to be told ${what}, or nothing`, { remedy });

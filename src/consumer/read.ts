@@ -3,19 +3,19 @@ import type { Decoder } from './decoder';
 import { type EventFilter, eventFilter, type LogEvent, toEvent } from './event';
 
 export interface ReadOptions {
-  /** With the first event that is kept (default), or with events that come after the first one is asked for. */
+  /** `beginning` (default): from the first event that is kept. `end`: only events that are committed after the iteration begins. */
   readonly from?: 'beginning' | 'end';
-  /** Waits for more at the end, until the signal. Default: it ends there. */
+  /** At the end, wait for more events until the signal. Default: false. */
   readonly follow?: boolean;
   readonly where?: EventFilter;
-  /** Ends it, without an error when it follows. */
+  /** Ends the iteration: with `follow` without an error, otherwise with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 const BEGINNING: TopicEnds = { topicId: null, ends: new Map() };
 
 /**
- * Events of a topic without a group: nobody else's work is shared, and nothing is remembered.
+ * Events of a topic, without a group: no work is shared and no position is kept.
  * @param topic full name
  */
 export async function* readEvents(

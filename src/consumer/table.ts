@@ -15,14 +15,14 @@ interface ChangeOf<Kind, Id, Before, After> {
   readonly event: LogEvent;
 }
 
-/** A change of one record of a feed, or `reset`: the feed was begun anew, and everything that the table held is gone. */
+/** A change of one record of a feed, or `reset`: the feed began again with a new incarnation, and the table is empty. */
 export type TableChange<R = Row> =
   | ChangeOf<'created', string, null, R>
   | ChangeOf<'updated', string, R, R>
   | ChangeOf<'deleted', string, R, null>
   | ChangeOf<'reset', null, null, null>;
 
-/** The records of a feed as they are now, in memory and kept up to date. */
+/** The present records of a feed, by id, in memory and kept up to date. */
 export interface Table<R = Row> extends Iterable<readonly [string, R]> {
   readonly size: number;
   get(id: string): R | undefined;
@@ -30,13 +30,16 @@ export interface Table<R = Row> extends Iterable<readonly [string, R]> {
   keys(): IterableIterator<string>;
   values(): IterableIterator<R>;
   entries(): IterableIterator<[string, R]>;
-  /** Resolves when the table is closed; rejects when it cannot be kept up to date any more. A failure that nobody waits for ends the process. */
+  /**
+   * Resolves when the table is closed. Rejects if it can no longer be kept up to date (HighwaterError LOG_POSITION_LOST, KAFKA_*,
+   * LOG_*, or the error of `onChange`); an unhandled rejection ends the process.
+   */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
 
 export interface TableOptions<R = Row> {
-  /** After the table has been loaded, for each change, once the table shows it. The next one waits until it returns. */
+  /** Called for each change after the table was loaded, when the table already shows it. The next change waits for its promise. */
   readonly onChange?: (change: TableChange<R>) => unknown;
   /** Closes the table. */
   readonly signal?: AbortSignal;
@@ -52,20 +55,20 @@ export interface TableDeps {
   track(following: Promise<void>): void;
 }
 
-/** What a table holds, and of which life of the feed. */
+/** The records of a table, and the feed's incarnation to which they belong. */
 interface TableState {
   /** Null while the feed has none. */
   incarnation: string | null;
-  /** Lives of the feed that are over. A partition that lags may still show some of their changes. */
+  /** Earlier incarnations. A partition that lags may still show some of their changes. */
   readonly retired: Set<string>;
   readonly rows: Map<string, Row>;
-  /** Record id → its last change, also of deleted records whose tombstones were read: until the changes have passed those. */
+  /** Record id → number of its last change, also for deleted records whose tombstones were read. */
   readonly seqs: Map<string, number>;
 }
 
 /**
- * Loads a feed's current images and goes on with its changes, so that none is missed and none counts twice. The place to go
- * on from is taken before the images are read; some changes then come again, and each image tells by `seq` whether it
+ * Loads a feed's current images and continues with its changes, without missing a change or counting it twice. The position of
+ * the changes is taken before the images are read. So some changes come again, and the `seq` of each image shows whether it already
  * has them.
  * @throws HighwaterError KAFKA_*, LOG_*, SCHEMA_UNKNOWN; the signal's reason
  */
@@ -110,8 +113,8 @@ export async function openTable(
       const place = changePlace(record);
       if (place === null) continue;
       if (place.incarnation !== state.incarnation) {
-        // Changes before the end that was asked for after the images are of their life, or of an older one. A feed that had no
-        // life by then may have been in the middle of its first transaction.
+        // Changes before the end that was read after the images belong to the images' incarnation or to an earlier one. A feed
+        // without an incarnation may have been in the middle of its first transaction.
         const isOlder = state.incarnation !== null && record.logOffset < (ends.get(record.partition) ?? 0);
         if (isOlder || retired.has(place.incarnation)) continue;
         if (!(await isLatest(place.incarnation))) {
@@ -127,8 +130,8 @@ export async function openTable(
   }
 
   /**
-   * In a partition that lags, a life that this table never saw may lie between two that it did. The source offset was committed
-   * with the change, so it now names this life or a later one.
+   * In a partition that lags, there may be an incarnation that this table never saw, between two that it did. The source offset was
+   * committed with the change, so it now names this incarnation or a later one.
    */
   async function isLatest(life: string): Promise<boolean> {
     return life === (await incarnationOf(log, topics.sourceOffset.name, over.signal));

@@ -1,13 +1,13 @@
 /**
- * Declares one vendor collection. It is pure data: a definition comes from a source file beside this one or, field by field, from
- * `highwater.yaml`. A new endpoint needs one definition and one Avro schema.
+ * Declares one vendor collection. It is pure data, from a source file beside this one or from `highwater.yaml`. A new endpoint needs
+ * one definition and one Avro schema.
  */
 export interface FeedDefinition {
   /** Short name, used in topics, metrics and commands: `ipos`. */
   readonly name: string;
   /** Base address of the feed's API; null: the general one (`apiUrl`). */
   readonly apiUrl: string | null;
-  /** How requests carry the token; null: as the general API's, in the query as `token`. */
+  /** How requests carry the token; null: in the query as `token`, with the general token. */
   readonly auth: Auth | null;
   /** Sent with every request, in addition to highwater's own headers. */
   readonly headers: Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ export interface Badge {
 export const badgeTones = ['alarm', 'warning', 'up', 'down', 'new', 'corrected', 'info'] as const;
 export type BadgeTone = (typeof badgeTones)[number];
 
-/** A scheme of authentication, and where its token comes from. Without tokenEnv and tokenFile it is the general token. */
+/** A scheme of authentication, and the source of its token. Without tokenEnv, tokenFile and tokenCommand it is the general token. */
 export type Auth = {
   /** Variable of the environment that holds the token. */
   readonly tokenEnv?: string | undefined;

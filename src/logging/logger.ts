@@ -4,7 +4,7 @@ import { plainValue } from './plain-value';
 import { prettyLine } from './pretty-line';
 import { wantsColor } from './wants-color';
 
-/** The four levels, each with a message and facts beside it: `logger.info('asking again', { feed, attempt })`. */
+/** `logger.info('asking again', { feed, attempt })`: a message and its facts. */
 export interface Logger {
   error(message: string, facts?: LogFacts): void;
   warn(message: string, facts?: LogFacts): void;
@@ -12,14 +12,14 @@ export interface Logger {
   debug(message: string, facts?: LogFacts): void;
 }
 
-/** An error goes under `error`. */
+/** Shown beside the message. An error is the member `error`. */
 export type LogFacts = Readonly<Record<string, unknown>>;
 
 export interface LoggerOptions {
   readonly level: 'error' | 'warn' | 'info' | 'debug';
   /** `json`: one object a line. */
   readonly format: 'pretty' | 'json';
-  /** Replaced wherever they occur, in any spelling. */
+  /** Replaced by `[redacted]` wherever they occur, in any encoding. */
   readonly secrets: readonly string[];
   /** Default: stderr, because stdout is for the output of a command. */
   readonly stream?: NodeJS.WritableStream & { readonly isTTY?: boolean };
@@ -44,7 +44,7 @@ export function createLogger(options: LoggerOptions): Logger {
   return { error: write('error'), warn: write('warn'), info: write('info'), debug: write('debug') };
 }
 
-/** Loaded with the first line: most commands that only read the log write none, and winston is a quarter of their start. */
+/** Loaded with the first line: winston takes a quarter of the start of a command, and most commands that only read log nothing. */
 function openWinston(options: LoggerOptions): Winston {
   const { createLogger: createWinston, format, transports }: typeof import('winston') = require('winston');
   const { level, secrets, stream = process.stderr } = options;

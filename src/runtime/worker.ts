@@ -28,16 +28,15 @@ export interface WorkerDeps {
 
 function silent(_: PublisherEvent): void {}
 
-/** How this process is named to people: in the source offset, and to a second publisher that is refused. */
+/** Name of this process for people: in the source offset, and in the error of a second publisher. */
 export function instanceName(): string {
   return `${hostname()}:${process.pid}`;
 }
 
 /**
- * Runs all configured feeds in this process, each in a task of its own, over one request budget for each API. Resolves when all have
- * ended: after the signal, or with `once` after one poll each. Without `once`, operators' commands reach the feeds.
- *
- * @throws HighwaterError LOG_* when nothing can be published to this log
+ * Runs all configured feeds in this process, each in its own task, with one request budget for each API. Resolves when all tasks have
+ * ended: after the signal, or with `once` after one poll each. Without `once` it carries out operators' commands.
+ * @throws HighwaterError LOG_* if nothing can be published to this log
  */
 export async function runWorker(
   config: ConfigWithApi,

@@ -20,21 +20,21 @@ import { openSession } from './session';
 import { openWriter, type Writer } from './writer';
 
 export interface LocalLogOptions {
-  /** Folder of `highwater.db`; made by the first acquire, never by a reader. */
+  /** Folder of `highwater.db`. The first acquire creates it, a reader never does. */
   readonly dataDir: string;
   readonly logger?: Logger;
-  /** How another publisher names this one when it is refused. */
+  /** Name of this publisher in the error of a second publisher. */
   readonly instance?: string;
-  /** How long a write waits for another process's transaction on the file; this process stands still meanwhile. */
+  /** A write waits this long for another process's transaction on the file; it blocks this process. */
   readonly busyTimeoutMs?: number;
   readonly retention?: RetentionLimits;
-  /** From one look for what retention no longer keeps to the next. */
+  /** Time from one search for expired records to the next. */
   readonly retentionEveryMs?: number;
 }
 
 const RETENTION_EVERY_MS = 5_000;
 
-/** The embedded log. Both parts work on one file; closing the log closes both. */
+/** The embedded log. Log and registry share one file, and closing the log closes both. */
 export interface LocalLog {
   readonly commitLog: CommitLog;
   readonly registry: SchemaRegistry;
@@ -44,7 +44,7 @@ export interface LocalLog {
   space(): LogSpace | null;
 }
 
-/** Opens and makes nothing before the first call that needs it. */
+/** Opens and creates files only at the first call that needs them. */
 export function openLocalLog(options: LocalLogOptions): LocalLog {
   const { dataDir, logger, instance = 'highwater', busyTimeoutMs = 5000 } = options;
   const file = path.resolve(dataDir, 'highwater.db');
@@ -93,7 +93,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     stopRetention = repeatedly(step, retentionEveryMs, logger);
   }
 
-  /** Topics of changes and transitions: what a restore needs is kept in compacted ones. */
+  /** Topics of changes and transitions. A restore needs only the compacted topics, which never expire. */
   function expiring(): TopicPartitions[] {
     const all = [...sessions].flatMap(([session, { changes, transitions }]) =>
       [changes, ...transitions].map((spec) => ({ ...spec, partitions: session.partitionsOf(spec.name) })),
@@ -119,7 +119,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     letGo();
   }
 
-  /** An error in letting go would hide the one for which it is done; the next owner takes the folder over anyway. */
+  /** An error while the folder is released would hide the error before it. The next owner takes the folder over anyway. */
   function quietly(work: () => void): void {
     try {
       work();
@@ -134,7 +134,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     async acquire(topics, signal) {
       signal.throwIfAborted();
       assertOpen();
-      // The folder first: to open the file for writing may wait for whoever writes to it.
+      // The folder first: opening the file for writing may wait for another writer.
       holdFolder();
       try {
         const session = openSession(topics, randomUUID(), { writer: openedWriter(), reading, released });
