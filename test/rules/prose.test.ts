@@ -94,10 +94,14 @@ function wrongRows(file: string, page: string): string[] {
         columns = null;
         return [];
       }
-      const cells = line.trim().split(/(?<!\\)\|/).slice(1, -1);
+      const cells = line
+        .trim()
+        .split(/(?<!\\)\|/)
+        .slice(1, -1);
       columns ??= cells.length;
       const place = `${file}:${index + 1}`;
-      const wrong = cells.length === columns ? [] : [`${place} has ${cells.length} cells instead of ${columns}`];
+      const wrong =
+        cells.length === columns ? [] : [`${place} has ${cells.length} cells instead of ${columns}`];
       const long = cells
         .map((cell) => cell.trim().replaceAll(/\]\([^)]*\)/g, ']'))
         .filter((cell) => cell.length > MOST_OF_A_CELL)

@@ -181,7 +181,9 @@ export const feedSettings = z
         'Time from one poll to the next. Default: the general `pollInterval`.',
       ),
       overlap: wholeSeconds().describe('Each poll begins this long before the high-water mark. Default: 5s.'),
-      wideOverlap: wholeSeconds().describe('A wide poll begins this long before the high-water mark. Default: 1h.'),
+      wideOverlap: wholeSeconds().describe(
+        'A wide poll begins this long before the high-water mark. Default: 1h.',
+      ),
       widePollEvery: duration(10).describe('Time from one wide poll to the next. Default: 15m.'),
       reconcileEvery: z
         .union([z.literal('never'), duration(1_000, '6h or 24h')], {

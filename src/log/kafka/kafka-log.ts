@@ -20,7 +20,7 @@ import { appender } from './shared-topics';
 
 export interface KafkaLogOptions {
   readonly kafka: KafkaConfig;
-  /** Name of the installation. Transactional ids begin with it and the prefix, so those of two installations differ. */
+  /** Name of the installation. Transactional ids begin with it and the prefix, so two installations have different ids. */
   readonly appId: string;
   readonly topicPrefix: string;
   readonly logger: Logger;
@@ -156,7 +156,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   };
 }
 
-/** By the topics that take what the API sends; a source offset is small. */
+/** The limit of the topics that take the API's data. A source offset is small. */
 function largestRecord(topics: FeedTopics, layouts: ReadonlyMap<string, TopicLayout>): number {
   const { changes, current, deadLetters, transitions } = topics;
   const names = [changes, current, deadLetters, ...transitions].map(({ name }) => name);

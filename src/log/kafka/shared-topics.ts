@@ -24,13 +24,13 @@ export interface Appender {
 }
 
 /**
- * Has one idempotent producer, which the first call connects. A producer that failed is never used again: what it had under way may
- * have been written, so its sequence numbers cannot be trusted.
+ * Has one idempotent producer, which the first call connects. A producer that failed is never used again: its outstanding records
+ * may have been written, so its sequence numbers cannot be trusted.
  */
 export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
   const layouts = new Map<string, TopicLayout>();
   let producer: Producer | null = null;
-  /** Calls run one after another, so that the records of a key keep their order. */
+  /** Calls run one after another, which keeps the order of a key's records. */
   let last: Promise<void> = Promise.resolve();
 
   async function connected(): Promise<Producer> {

@@ -21,7 +21,7 @@ export async function assertReadable(
   throw forbidden(doing, { operation: 'READ', resource: 'topic', names }, target, cause);
 }
 
-/** What the brokers say against it; null when nothing. */
+/** The error of the brokers that refuse it; null if they allow it. */
 async function refusal(cluster: Cluster, topic: string): Promise<unknown> {
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
   // A leader that is missing says nothing of permissions, nor does an offset that is there no more.

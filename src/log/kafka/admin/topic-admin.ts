@@ -5,7 +5,7 @@ import type { CommandTarget } from '../connection/admin-commands';
 import { forbidden, isForbidden, kafkaFailure, protocolType } from '../connection/kafka-failure';
 import { judge, type RoledTopic, type Verdict } from './topic-rules';
 
-/** What the cluster tells about one topic. */
+/** The cluster's description of one topic. */
 export interface TopicReport extends RoledTopic {
   /** Null: it does not exist. */
   readonly exists: {
@@ -128,7 +128,7 @@ async function settingsFound(
 /** A broker answers from its own copy of the cluster's metadata, which lags. */
 export const turnUpWithinMs = 15_000;
 
-/** The brokers do not know yet what they are going to know. */
+/** The brokers do not know the topic yet, but will. */
 export class NotYet extends Error {}
 
 /** Asks again while the answer is `NotYet`. @throws HighwaterError LOG_FAILED with the last `NotYet` */

@@ -14,9 +14,9 @@ import {
 import { type RoledTopic, settingsFor } from './topic-rules';
 
 /**
- * Would create the topics that are missing.
+ * Checks whether the missing topics could be created.
  * @param whose for people: `feed ipos`
- * @throws as create where that is refused; nothing is created
+ * @throws as `create` if it is refused; nothing is created
  */
 export async function assertCreatable(
   whose: string,

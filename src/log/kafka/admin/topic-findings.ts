@@ -10,7 +10,9 @@ export function findingText({ topic, setting, found, wanted, consequence }: Sett
   return `${setting} of ${topic} is ${found === '' ? 'empty' : found}, expected ${wanted}: ${consequence}`;
 }
 
-/** Makes a setting what it should be. One that only a new topic can have deletes the topic, which is created at the next start. */
+/**
+ * The command that corrects a setting. One that only a new topic can have deletes the topic, which is created at the next start.
+ */
 export function fixCommand(cluster: CommandTarget, { topic, setting, wanted }: SettingFinding): string {
   if (setting === 'partitions') return deleteCommand(cluster, topic);
   return configCommand(cluster, [topic], setting, wanted);
@@ -60,7 +62,7 @@ export function warn(
   }
 }
 
-/** What several topics have alike. */
+/** A finding that several topics share. */
 export type SharedFinding = Omit<SettingFinding, 'topic'> & { readonly topics: readonly string[] };
 
 /** `retention.ms is 604800000 on ipos, recommended -1: older events disappear …` */
@@ -68,7 +70,7 @@ export function riskText({ setting, found, wanted, consequence, topics }: Shared
   return `${setting} is ${found} on ${topics.join(', ')}, recommended ${wanted}: ${consequence}`;
 }
 
-/** What is risky, each setting once. */
+/** Risky settings, each once. */
 export function byFinding(reports: readonly TopicReport[]): SharedFinding[] {
   const groups = new Map<string, SettingFinding & { topics: string[] }>();
   for (const finding of reports.flatMap(({ verdict }) => verdict.risky)) {

@@ -32,7 +32,7 @@ export function settingsOf(role: TopicRole): Readonly<Record<string, string>> {
   return { ...settings[role], 'message.timestamp.type': 'CreateTime' };
 }
 
-/** As settingsOf, and what the topic itself asks for. */
+/** As `settingsOf`, with the settings that the topic itself needs. */
 export function settingsFor({ role, spec }: RoledTopic): Readonly<Record<string, string>> {
   const own = 'retentionMs' in spec ? { 'retention.ms': String(spec.retentionMs) } : {};
   return { ...settingsOf(role), ...own };
@@ -42,7 +42,7 @@ const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = 
   changes: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
   // Kafka never compacts the newest segment, so its size bounds how many stale images a start reads.
   current: { 'cleanup.policy': 'compact', 'segment.bytes': `${64 * mebibyte}` },
-  // A record a transaction, of which only the last counts.
+  // One record per transaction, and only the last one counts.
   'source-offset': {
     'cleanup.policy': 'compact',
     'segment.bytes': `${4 * mebibyte}`,
@@ -53,14 +53,14 @@ const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = 
   shared: { 'cleanup.policy': 'delete', 'segment.bytes': `${4 * mebibyte}` },
 };
 
-/** A setting of a topic that exists, and what it should be. */
+/** A setting of an existing topic, and the value that it should have. */
 export interface SettingFinding {
   readonly topic: string;
-  /** As Kafka names it; `partitions`, which can only be chosen anew with the topic. */
+  /** Kafka's name, or `partitions`, which only a new topic can change. */
   readonly setting: string;
   readonly found: string;
   readonly wanted: string;
-  /** What it leads to. */
+  /** The consequence. */
   readonly consequence: string;
 }
 

@@ -18,13 +18,13 @@ import { type RoledTopic, roledTopics, settingsFor } from './topic-rules';
 /** A topic that exists and may be written to. */
 export interface TopicLayout {
   readonly partitions: number;
-  /** Size of the largest record that it takes, key, value and headers together, whatever the codec makes of it. */
+  /** Size of the largest record that it accepts: key, value and headers, uncompressed. */
   readonly maxRecordBytes: number;
 }
 
 /**
  * Creates the topics of a feed that are missing and verifies the others.
- * @param deps `warned` holds what was warned of already: a feed is acquired more than once
+ * @param deps `warned` holds the warnings so far, because a feed is acquired more than once
  * @returns every topic by its name
  * @throws HighwaterError LOG_TOPIC_MISMATCH with every wrong setting and the commands that fix them; KAFKA_FORBIDDEN,
  * KAFKA_UNREACHABLE, LOG_FAILED; the signal's reason
@@ -67,7 +67,7 @@ async function prepare(
   return reports;
 }
 
-/** What is there of the topics of a feed, or of one that belongs to none; changes nothing. @throws as prepareTopics, but for LOG_TOPIC_MISMATCH */
+/** The existing topics of a feed, or one shared topic. Changes nothing. @throws as `prepareTopics`, without LOG_TOPIC_MISMATCH */
 export async function inspectTopics(
   topics: FeedTopics | SharedTopicSpec,
   deps: TopicDeps,
@@ -91,8 +91,8 @@ function refuseSharedNames(feed: string, wanted: readonly RoledTopic[]): void {
 }
 
 /**
- * A broker that knows of a new topic may not know its settings yet, and names the defaults. So what looks wrong is looked at
- * again, and a topic that this or another instance has just made until it has what it was made with.
+ * A broker that knows of a new topic may not know its settings yet, and names the defaults. So a wrong setting is read again. A
+ * topic that an instance has just created is read until it shows the settings of its creation.
  */
 async function settled(
   fresh: ReadonlySet<string>,

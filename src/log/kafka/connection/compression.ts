@@ -41,8 +41,8 @@ export function compress(type: CompressionTypes, bytes: Buffer): Promise<Buffer>
 }
 
 /**
- * @param type as a batch's attributes have it
- * @throws as `codecOf`; what the codec throws
+ * @param type the codec's number in a batch's attributes
+ * @throws as `codecOf`; errors of the codec
  */
 export async function decompress(type: number, bytes: Buffer): Promise<Buffer> {
   return type === CompressionTypes.None ? bytes : codecOf(type).decompress(bytes);

@@ -12,7 +12,7 @@ import { HighwaterError } from '../../../errors';
 import { type Access, aclCommand, type CommandTarget } from './admin-commands';
 import { type TlsFailure, tlsFailure } from './tls-failure';
 
-/** The question to the brokers, so that an error can name what they refused. */
+/** The question to the brokers. An error names it if they refuse it. */
 export interface Asked {
   readonly operation: Access['operation'];
   readonly topics: readonly string[];
@@ -23,8 +23,8 @@ export interface Asked {
 
 /**
  * A failure of Kafka in words for people.
- * @param doing what was tried, and on what: `writing a page of feed ipos`
- * @param asked names what was refused if the brokers' answer does not
+ * @param doing the action that failed: `writing a page of feed ipos`
+ * @param asked names the refused topics or ids if the brokers' answer does not
  * @returns KAFKA_UNREACHABLE, KAFKA_CERTIFICATE, KAFKA_UNAUTHENTICATED, KAFKA_FORBIDDEN or LOG_FAILED; an error that does not come
  * from Kafka as it is
  */
@@ -120,12 +120,12 @@ export function mayPass(error: unknown): boolean {
   return chain.some((one) => isOfConnection(one) || (one instanceof KafkaJSError && one.retriable));
 }
 
-/** Whether the brokers do not allow this user what was asked. */
+/** Whether the brokers refused this user the request. */
 export function isForbidden(error: unknown): boolean {
   return protocolType(error)?.endsWith('_AUTHORIZATION_FAILED') === true;
 }
 
-/** Says what this user may not do, on which topics or ids, and the command that allows it. */
+/** Names the operation that this user lacks, the topics or ids, and the command that allows it. */
 export function forbidden(
   doing: string,
   access: Access,
@@ -155,7 +155,7 @@ function refusedAccess(type: string, { operation, topics, transactionalId, group
     case 'TOPIC_AUTHORIZATION_FAILED':
       return topics.length === 0 ? null : { operation, resource: 'topic', names: topics };
     case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
-      // Beginning a transaction and ending it are both a WRITE on its id, whatever was sent in it.
+      // Beginning and ending a transaction both need WRITE on its id, even if it has no records.
       if (transactionalId === undefined) return null;
       return { operation: 'WRITE', resource: 'transactional-id', names: [transactionalId] };
     case 'CLUSTER_AUTHORIZATION_FAILED':

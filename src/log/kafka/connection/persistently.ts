@@ -6,7 +6,7 @@ import { type Asked, kafkaFailure, passesByItself } from './kafka-failure';
 const PAUSE_MS = 100;
 
 export interface Persistence {
-  /** Asks for the leaders anew before each further try. Left out if `work` connects anew each time. */
+  /** Asks for the leaders again before each further try. Left out if `work` opens a new connection each time. */
   readonly cluster?: Cluster;
   readonly doing: string;
   readonly forMs: number;
@@ -41,7 +41,7 @@ export function persistently<T>(
     pauseMs: PAUSE_MS,
     async recover(failure) {
       try {
-        // What is known of the leaders may be what was wrong.
+        // The known leaders may be wrong.
         await tried(async () => cluster?.refreshMetadata().catch(() => undefined));
         if (recover !== undefined) await tried(() => recover(failure));
       } catch (error) {

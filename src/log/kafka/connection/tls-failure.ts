@@ -4,8 +4,8 @@ import { untrustedCertificate } from '../../../net/certificate-failures';
 export interface TlsFailure {
   readonly code: ErrorCode;
   /**
-   * @param error as the socket has it
-   * @param clientCertEnds when the client's own certificate ends; null where it shows none
+   * @param error of the socket
+   * @param clientCertEnds expiry of the client's own certificate; null if it has none
    */
   says(error: Error, clientCertEnds: Date | null): string;
   readonly remedy: string;
@@ -79,8 +79,8 @@ const ofBrokers: Readonly<Record<string, TlsFailure>> = {
 };
 
 /**
- * What a broker sends when it takes no offence but at the client's certificate. Java tells few of the reasons apart.
- * SSLV3_ALERT is called SSL/TLS_ALERT since OpenSSL 3.2, which comes with Node 22 and 24.
+ * Alerts that a broker sends only about the client's certificate. Java tells few of the reasons apart. SSLV3_ALERT is called
+ * SSL/TLS_ALERT since OpenSSL 3.2, which comes with Node 22 and 24.
  */
 const clientAlert =
   /^ERR_SSL_(SSLV3|SSL\/TLS|TLSV1|TLSV13)_ALERT_(BAD_CERTIFICATE|CERTIFICATE_\w+|NO_CERTIFICATE|UNKNOWN_CA|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)$/;

@@ -34,7 +34,7 @@ export async function* follow(
     await cluster.connect();
     if (!(await knowTopic(cluster, topic))) return;
     await cluster.refreshMetadata();
-    // Before the offsets: those of a topic that is recreated in between are then refused when they are read.
+    // The id is asked for before the offsets. If the topic is recreated in between, reading at these offsets is refused.
     const id = (await topicIds(cluster, [topic])).get(topic) ?? null;
     topicId ??= id;
     if (id !== null && id !== topicId)

@@ -30,7 +30,7 @@ export interface CommittedOffset {
  */
 const METADATA = /^topic-id=([\w-]{22})$/;
 
-/** The offsets of a group, asked of its coordinator over the connection on which the member gives its signs of life. */
+/** Offsets of a group. They are requested from its coordinator, over the connection of the member's heartbeats. */
 export class GroupOffsets {
   /** @param limits `patienceMs`: how long a commit may take while the coordinator is away. A fetch may take any time */
   constructor(

@@ -1,12 +1,12 @@
 import type { TopicPartitions } from '../group/member-data';
 import { assign, byText, type Item, idOf } from '../group/sticky-assignor';
 
-/** What a member of a consumer group tells the others when it joins. */
+/** Data that a member of a consumer group sends to the others when it joins. */
 export interface Subscriber {
   /** Given by the coordinator; another one after an expulsion. */
   readonly memberId: string;
   readonly topics: readonly string[];
-  /** What it was given last, and in which generation of the group. */
+  /** Its last assignment, and the generation of the group in which it was given. */
   readonly claims: Claims;
 }
 
@@ -16,10 +16,10 @@ export interface Claims {
 }
 
 /**
- * Gives each partition to one member that subscribes to its topic. If two members claim a partition, the one that was given
- * it later has it: the other one was away meanwhile.
- * @param partitions of each topic that there is
- * @returns by member id; every member is there
+ * Gives each partition to one member that subscribes to its topic. If two members claim a partition, the member with the later
+ * assignment has it, because the other member was away.
+ * @param partitions number for each existing topic
+ * @returns assignments of all members, by member id
  */
 export function assignPartitions(
   members: readonly Subscriber[],

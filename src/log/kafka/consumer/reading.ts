@@ -26,7 +26,7 @@ export function readFailure(error: unknown, topics: readonly string[], target: C
   return kafkaFailure(error, doing, asked);
 }
 
-/** Has a cluster know a topic. @returns false: there is no such topic */
+/** Makes a cluster load the metadata of a topic. @returns false: the topic does not exist */
 export async function knowTopic(cluster: Cluster, topic: string): Promise<boolean> {
   try {
     await cluster.addMultipleTargetTopics([topic]);

@@ -28,7 +28,7 @@ export interface SubscriptionDeps {
   readonly sessionTimeoutMs: number;
   readonly topics: readonly string[];
   readonly logger: Logger;
-  /** What this member has now; null: nothing yet. */
+  /** The present assignment; null: none yet. */
   claims(): Claims | null;
   /** The partitions of topics that there are. Asked if this member leads the group. */
   partitions(topics: readonly string[]): Promise<TopicPartitions>;
@@ -53,7 +53,8 @@ export function subscription(deps: SubscriptionDeps): Omit<GroupProtocol, 'place
 
   return {
     name: CONSUMER_PROTOCOL,
-    // Members first finish the work in hand, which may take one session timeout; the rest is for what comes before and after.
+    // Members first finish the work in hand, which may take one session timeout. The rest is a reserve for the steps before and
+    // after.
     rebalanceTimeoutMs: 2 * sessionTimeoutMs,
     introduction() {
       const { generation, partitions } = deps.claims() ?? NO_CLAIMS;

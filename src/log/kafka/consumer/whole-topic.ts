@@ -38,7 +38,7 @@ export async function endsWithId(
       await cluster.connect();
       return (await topicIds(cluster, [topic])).get(topic) ?? null;
     };
-    // Before the ends: those of a topic that is recreated in between are then not taken for those of the new topic.
+    // The id is asked for before the ends. If the topic is recreated in between, the ends do not count for the new topic.
     const asking = { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal };
     const topicId = await persistently(askId, asking);
     const found = await endsOf(cluster, topic, 'end', signal, target);

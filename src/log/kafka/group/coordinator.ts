@@ -22,7 +22,7 @@ export interface Coordinator {
     readonly groupId: string;
     readonly generationId: number;
     readonly memberId: string;
-    /** What each member gets; empty, unless this member leads the group. */
+    /** The assignments of all members; empty unless this member leads the group. */
     readonly groupAssignment: readonly { readonly memberId: string; readonly memberAssignment: Buffer }[];
   }): Promise<{ readonly memberAssignment: Buffer }>;
   heartbeat(request: {
@@ -58,7 +58,7 @@ export interface Joined {
   readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
 }
 
-/** The connection of one group to its coordinator. After `drop` it connects anew, which forgets what may be wrong. */
+/** The connection of one group to its coordinator. After `drop` it opens new connections, which forgets data that may be wrong. */
 export class CoordinatorLink {
   /** The broker that keeps the group; null while it is looked for. */
   coordinator: Coordinator | null = null;

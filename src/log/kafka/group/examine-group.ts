@@ -27,9 +27,9 @@ export interface InstanceReport {
 }
 
 /**
- * Whether an instance could join the group, and which instances are in it. It joins under a member id that the brokers never
- * gave: they check permission, session timeout and protocol, and then refuse it, so that no member notices. This creates
- * neither the group nor the topic in which the brokers keep groups.
+ * Whether an instance could join the group, and which instances are in it. It joins under a member id that the brokers never gave.
+ * They check permission, session timeout and protocol, and then refuse the id. No member notices. This creates neither the group
+ * nor the topic in which the brokers keep groups.
  * @returns null: no broker coordinates the group, so there is none
  * @throws HighwaterError KAFKA_*, CONFIG_INVALID (session timeout), LOG_FAILED (members of other programs; does not settle);
  * the signal's reason

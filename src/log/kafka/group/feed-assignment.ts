@@ -1,7 +1,7 @@
 import type { ProcessIdentity } from './process-identity';
 import { assign, byText, idOf } from './sticky-assignor';
 
-/** What an instance tells the others when it joins. */
+/** Data that an instance sends to the others when it joins. */
 export interface Member {
   /** Given by the coordinator; another one after an expulsion. */
   readonly memberId: string;
@@ -13,7 +13,7 @@ export interface Member {
   readonly declined: readonly string[];
   /** Lets a later process on the same machine see whether this one has ended. */
   readonly process: ProcessIdentity;
-  /** What it was given before, and under which member id. */
+  /** Its earlier assignment, and its member id at that time. */
   readonly claims: Claims;
 }
 
@@ -24,8 +24,8 @@ export interface Claims {
 }
 
 /**
- * Gives each feed to one member. A guest keeps what it has, and is given only what no other member can have. A member that
- * declines a feed has it only if all that could have it decline it.
+ * Gives each feed to one member. A guest keeps its feeds, and otherwise gets only feeds that no other member can have. A member
+ * that declines a feed has it only if all that could have it decline it.
  * @returns feeds by member id; every member is there
  */
 export function assignFeeds(members: readonly Member[]): ReadonlyMap<string, readonly string[]> {

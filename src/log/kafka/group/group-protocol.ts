@@ -1,13 +1,13 @@
 import type { JoinedMember } from './member-data';
 
-/** What a member was given. It holds until the next one. */
+/** The assignment of a member. It holds until the next one. */
 export interface MemberPlace {
   readonly memberId: string;
   readonly generation: number;
   readonly assignment: Buffer;
 }
 
-/** What the members of a group share, and how. The member's loop carries it and does not look inside. */
+/** How the members of a group share its work. The member's loop carries it and does not look inside. */
 export interface GroupProtocol {
   /** Members that speak no protocol in common cannot be in one group. */
   readonly name: string;
@@ -25,7 +25,10 @@ export interface GroupProtocol {
   isPassing(): boolean;
   /** Left out by members that have no work in hand. */
   readonly work?: {
-    /** The place is to be given up. Resolves when the work in hand is done; signs of life go on meanwhile. May be called again. */
+    /**
+     * The place is to be given up. Resolves when the work in hand is done. Heartbeats continue during that time. May be called
+     * again.
+     */
     finish(): Promise<void>;
     /** The group goes on without what this member had. */
     lost(): void;

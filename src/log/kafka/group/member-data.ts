@@ -4,8 +4,8 @@ import type { Joined } from './coordinator';
 import { hasEnded } from './process-identity';
 
 /**
- * What the members of a group and their leader send each other: Kafka's own protocol of consumers, so that its tools show
- * which member has what. Anything that members need beyond it is JSON in the user data.
+ * Data that the members of a group and their leader exchange. It is Kafka's own protocol of consumers, so Kafka's tools show the
+ * assignments. Anything that members need beyond it is JSON in the user data.
  */
 const { MemberMetadata, MemberAssignment } = AssignerProtocol;
 
@@ -18,8 +18,8 @@ export type JoinedMember = Joined['members'][number];
 export type TopicPartitions = Readonly<Record<string, readonly number[]>>;
 
 /**
- * What every member says. Anything that a later version adds needs a default: members of both versions are in one group
- * while one version replaces the other.
+ * Data of every member. Anything that a later version adds needs a default: members of both versions are in one group while one
+ * version replaces the other.
  */
 export const memberData = z.object({
   process: z.object({ place: z.string().nullable(), pid: z.number() }).default({ place: null, pid: 0 }),
@@ -47,7 +47,7 @@ export function isGhost(member: JoinedMember): boolean {
   try {
     return hasEnded(decodeMetadata(member, memberData).data.process);
   } catch {
-    // A member of another program, or one that has not joined yet, says nothing that can be read.
+    // The data of a foreign member, or of a member that has not joined yet, cannot be read.
     return false;
   }
 }

@@ -20,9 +20,9 @@ export interface MemberDeps {
 }
 
 export interface GroupMember {
-  /** Asks now whether the place still holds. @returns the mark by which `confirmed` tells of the answer */
+  /** Asks now whether the membership still holds. @returns the mark for which `confirmed` returns the answer */
   ask(): number;
-  /** Joins again, to introduce itself anew. */
+  /** Joins again with new data. */
   rejoin(): void;
   /** The broker that keeps the group; null while it is looked for. */
   coordinator(): Coordinator | null;
@@ -55,10 +55,10 @@ interface MemberState {
 }
 
 /**
- * Keeps a place in a group until it leaves. It joins, and divides what there is if it leads the group; gives signs of life;
- * joins again when others come and go, when the group went on without it, and when the coordinator is another broker. If
- * members have work in hand, a member whose connection broke asks first whether its place still holds, because all members
- * put their work down for each one that joins.
+ * Keeps a place in a group until it leaves. It joins, and divides what there is if it leads the group; gives signs of life; joins
+ * again when others come and go, when the group went on without it, and when the coordinator is another broker. If members have
+ * work in hand, a member whose connection broke first asks whether its membership still holds, because every join makes all members
+ * put their work down.
  */
 export function joinGroup(deps: MemberDeps): GroupMember {
   const { kafka, groupId, sessionTimeoutMs, logger, protocol } = deps;
@@ -165,7 +165,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     try {
       return await inTime(answer, longest);
     } finally {
-      // If it leaves meanwhile, it still has to learn its id.
+      // Even if it leaves during this request, it needs its id.
       if (!over.signal.aborted) state.standing = OUTSIDE;
     }
   }

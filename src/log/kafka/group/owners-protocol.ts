@@ -36,7 +36,7 @@ const sharedFeeds = z.object({
 /** The feeds assigned to one instance. */
 export type SharedFeeds = z.infer<typeof sharedFeeds>;
 
-/** What an instance was given. It holds until the next one. */
+/** The assignment of an instance. It holds until the next one. */
 export interface OwnersAssignment extends SharedFeeds {
   readonly memberId: string;
   readonly generation: number;

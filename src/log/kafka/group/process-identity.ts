@@ -2,9 +2,9 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Where a process runs, so that another one of the same place can tell whether it still does. A publisher that is killed and
- * started again on the same machine has its feeds back after 1.4 s, and without this after 9.7 s: it waits for the session
- * timeout (10 s). In another container it waits all the same.
+ * The machine and process of an instance. Another process on the same machine can check whether it still runs. A publisher that is
+ * killed and started again on the same machine has its feeds back after 1.4 s, and without this after 9.7 s: it waits for the
+ * session timeout (10 s). In another container it waits all the same.
  */
 export interface ProcessIdentity {
   /**

@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../../errors';
 import { protocolType } from '../connection/kafka-failure';
 
-/** What to do about a refusal. */
+/** Remedies for refusals. */
 export interface Remedies {
   readonly sessionTimeout: string;
   /** About members of another program. */
@@ -17,9 +17,9 @@ const ofOwners = (groupId: string): Remedies => ({
 });
 
 /**
- * A refusal of the coordinator that another try does not change, in words for people.
+ * The error for a refusal of the coordinator that another try does not change.
  * @param doing `joining the group highwater:owners`
- * @returns null: the error is not such a refusal
+ * @returns null: another try may help
  */
 export function refusalOf(
   error: unknown,
@@ -46,7 +46,7 @@ export function refusalOf(
   }
 }
 
-/** What to do about members of another program. */
+/** The remedy if members of another program are in the group. */
 export function endForeign(groupId: string): string {
   return `Give this installation another app id (HIGHWATER_APP_ID), or end the consumers that use the group ${groupId}.`;
 }

@@ -62,7 +62,7 @@ export async function takeOver(
 }
 
 /**
- * Whether a batch is the last one that was committed. Only a fence of this ownership rules out that it is still to come.
+ * Whether a batch was committed last. Only a fence of this ownership proves that it will not be committed later.
  * @param from offset in the source offset topic, behind the last record that this ownership knows of there
  * @param through the offset of the fence; null: the end of what is committed by now
  * @throws HighwaterError LOG_FENCED when another ownership has written there since
@@ -96,9 +96,9 @@ export async function isCommitted(
 
 /**
  * Asserts that no other publisher has written to the source offset topic since this owner last did. The brokers do not refuse a
- * publisher under another transactional id (another app id on the same topics). Each of two such publishers looks before it commits.
- * The one whose record comes later in the partition sees the other's record, committed or not, and ends. Its own records, left
- * behind, tell the other publisher.
+ * publisher under another transactional id (another app id on the same topics). Each of two such publishers checks this before it
+ * commits. The one whose record comes later in the partition sees the other's record, committed or not, and ends. Its own records,
+ * left behind, tell the other publisher.
  * @param from offset behind the last record of this owner, where the marker of its transaction lies
  * @param to offset of the record that is about to be committed
  * @throws HighwaterError LOG_FENCED; what kafkajs throws

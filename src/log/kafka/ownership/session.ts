@@ -116,7 +116,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         await assertStillOwned(deps, giveUpAt - performance.now());
       await isCommitted(deps, position, known, null);
       producer = await takeOver(deps, sourceOffsetOnly, written, acknowledged, timeoutMs);
-      // Released meanwhile: nobody else would close this one.
+      // The session was released in the meantime, and nobody else would close this producer.
       if (over !== null) throw over;
       const committed = await isCommitted(deps, position, known, behindLast() - 1n);
       known = behindLast();
@@ -128,8 +128,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         forMs: limits.outcomeMs,
         pauseMs: 50,
         longestPauseMs: 2_000,
-        // A topic that was made anew has no answer, and fences would bring its offsets up to where the old topic stood. Acquiring names
-        // the permission that is missing.
+        // A topic that was created again has no answer, and fences would move its offsets to those of the old topic. Acquiring
+        // names the permission that is missing.
         isWorthIt: (failure) =>
           over === null &&
           !isForbidden(failure) &&

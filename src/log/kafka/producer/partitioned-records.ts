@@ -3,7 +3,7 @@ import type { Gathered, ProducerRecord } from '../../commit-log';
 import { partitionOf } from '../../partitioner';
 import { type EncodedRecords, RecordsEncoder } from '../protocol/record-format';
 
-/** What one partition gets of a transaction: one request after the other. */
+/** The records of a transaction for one partition, sent in one request after the other. */
 export interface PartitionSends extends TopicPartition {
   readonly sends: readonly EncodedRecords[];
 }
@@ -17,7 +17,7 @@ export class PartitionedRecords implements Gathered {
   private readonly topics = new Map<string, (PartitionBatches | undefined)[]>();
   private finished: PartitionSends[] | null = null;
   private isReleased = false;
-  /** The one that was added last. Its value is not to be read: it is written over. */
+  /** The batch that was added last. Its value is not to be read: it is written over. */
   last: Omit<ProducerRecord, 'value'> | null = null;
   valueBytes = 0;
 
@@ -52,13 +52,13 @@ export class PartitionedRecords implements Gathered {
     return this.finished;
   }
 
-  /** They are where they belong: what `sends` has returned is not read any more. */
+  /** They are sent: nobody reads the result of `sends` any more. */
   release(): void {
     for (const places of this.topics.values()) for (const place of places) place?.release();
     this.isReleased = true;
   }
 
-  /** How everything becomes again what it is now. */
+  /** A function that restores the present state. */
   private mark(): () => void {
     const { last, valueBytes } = this;
     const places = [...this.topics.values()].flat().filter((place) => place !== undefined);
@@ -96,7 +96,7 @@ export class PartitionedRecords implements Gathered {
 /** Size of a batch without its records. */
 const BATCH_HEADER_BYTES = 128;
 
-/** What goes to one partition. */
+/** The records for one partition. */
 class PartitionBatches {
   private readonly whole: RecordsEncoder[] = [];
   private growing: RecordsEncoder;

@@ -4,7 +4,7 @@ import { byTopic, type Cluster, type ProducerIdentity } from '../connection/clus
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
 
-/** What is to be written to one partition by one request. */
+/** The records that one request writes to one partition. */
 export interface PartitionRecords extends TopicPartition {
   readonly records: EncodedRecords;
 }
@@ -17,11 +17,11 @@ export interface Appended extends PartitionRecords {
 
 export interface Produced {
   readonly appended: readonly Appended[];
-  /** For so long a quota of the broker holds back what is written next, in ms. */
+  /** Time for which a quota of the broker delays the next write, in ms. */
   readonly heldBackMs: number;
 }
 
-/** The numbers by which brokers recognise a record of a producer that is sent again: in each partition without a gap. */
+/** Sequence numbers, by which brokers recognise a record that a producer sends again. They have no gap within a partition. */
 export class SequenceNumbers {
   /** By topic, then partition. */
   private readonly numbers = new Map<string, Map<number, number>>();
@@ -59,8 +59,8 @@ const REPLICAS_MS = 30_000;
 
 /**
  * One request to one leader.
- * @throws what kafkajs throws, where one partition was refused: others may have taken theirs. HighwaterError LOG_FAILED for an
- * answer that is none to this request
+ * @throws errors of kafkajs if one partition was refused; the other partitions may have accepted their records HighwaterError
+ * LOG_FAILED for an answer that is none to this request
  */
 export async function produceTo(
   cluster: Cluster,

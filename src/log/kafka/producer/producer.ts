@@ -13,7 +13,7 @@ export const transactionTimeout = 10_000;
 /** The same where a quota holds back parts of a transaction for longer; every broker allows as much by default. In ms. */
 export const heldBackTransactionTimeout = 60_000;
 
-/** What the last send of a transaction and its commit may take, in ms. */
+/** Time for the last send of a transaction and its commit, in ms. */
 const REST_MS = 2_000;
 
 /** A quota holds back the rest of a transaction for longer than the transaction may be open. */
@@ -25,8 +25,8 @@ const PATIENCE_MS = 10_000;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 500];
 
 /**
- * The one who may write under a transactional id, until the next InitProducerId of that id. One transaction after the other, and
- * one call after the other. After any error it is of no more use but for `abort` and `disconnect`.
+ * The only producer that may write under a transactional id, until the next InitProducerId of that id. One transaction after the
+ * other, and one call after the other. After an error only `abort` and `disconnect` may be called.
  */
 export interface TransactionalProducer {
   /**
@@ -35,12 +35,12 @@ export interface TransactionalProducer {
    */
   begin(places: readonly TopicPartition[]): Promise<void>;
   /**
-   * Writes to each of these partitions, all at once. Tried again as long as that can pass, always under the same sequence numbers:
-   * what a broker has taken already it does not take twice.
-   * @param sends to partitions that `begin` has named, each of them once
+   * Writes to each of these partitions, all at once. Errors that may pass are tried again, always under the same sequence numbers,
+   * so a broker does not take a record twice.
+   * @param sends one for each partition, which `begin` must have named
    * @returns in any order, when all replicas have it
-   * @throws HeldBackError; HighwaterError LOG_TOPIC_LOST, LOG_FAILED; what kafkajs throws. Nothing of it is under way then but what was sent to a
-   * broker that does not answer any more
+   * @throws HeldBackError; HighwaterError LOG_TOPIC_LOST, LOG_FAILED; errors of kafkajs. After an error, only requests to brokers
+   * that no longer answer may be outstanding
    */
   send(sends: readonly PartitionRecords[], compression: CompressionTypes): Promise<Appended[]>;
   /** @throws what kafkajs throws: nobody knows then whether it is committed */
@@ -50,11 +50,11 @@ export interface TransactionalProducer {
 }
 
 /**
- * A producer under a transactional id. Its beginning ends whatever an earlier one of that id had begun, and refuses that one from
- * now on (InitProducerId).
+ * A producer under a transactional id. Its beginning (InitProducerId) ends the open transaction of an earlier producer of that id,
+ * which the brokers refuse from now on.
  *
- * Over kafkajs's connections, not its producer: that asks for the coordinator, adds a partition and writes for each partition, one
- * after the other, and sends again under new sequence numbers where several brokers are written to at once. `docs/decisions/0015`.
+ * It uses kafkajs's connections, but not its producer. That producer handles one partition after the other (find the coordinator,
+ * add the partition, write), and with several brokers it repeats records under new sequence numbers. `docs/decisions/0015`.
  * @param topics that it is going to write to: they exist. None, when it writes nothing
  * @throws what kafkajs throws; the signal's reason
  */
@@ -69,8 +69,8 @@ export function connectProducer(
 }
 
 /**
- * @param cluster is the producer's, from now on
- * @param patienceMs for so long is tried again what can pass
+ * @param cluster belongs to the producer from now on
+ * @param patienceMs errors that may pass are tried again for this long
  */
 export async function producerOver(
   cluster: Cluster,
@@ -84,7 +84,7 @@ export async function producerOver(
   const ending = joinSignals([signal, closing.signal]);
   const coordinator = new TransactionCoordinator(cluster, transactionalId);
   const sequences = new SequenceNumbers();
-  /** Until then a quota of the brokers holds back what is written. By the own clock, in ms. */
+  /** A quota of the brokers delays writes until then. By the own clock, in ms. */
   let heldBackUntil = 0;
   let openUntil = 0;
 
@@ -120,7 +120,7 @@ export async function producerOver(
     try {
       signal.throwIfAborted();
       await cluster.connect();
-      // Without topics kafkajs asks for those of the whole cluster, and fails for any of them that has no leader.
+      // Without topics kafkajs asks for all topics of the cluster, and fails if one of them has no leader.
       if (topics.length > 0) await retried(() => cluster.addMultipleTargetTopics(topics));
       return await initProducerId();
     } catch (error) {
@@ -140,8 +140,8 @@ export async function producerOver(
     );
 
   async function end(transactionResult: boolean): Promise<void> {
-    // Where one that is not the coordinator any more has begun to end it all the same, the same request does no harm: it is answered
-    // as done, or as being done, and then it is looked up. Any other error leaves it open what was done.
+    // A former coordinator may have begun to end the transaction. Then the same request does no harm: the answer is that it is done
+    // or in progress, and the outcome is looked up. After any other error the outcome is unknown.
     await retried(
       () => coordinator.ask((broker) => broker.endTxn({ ...identity, transactionResult })),
       isNotCoordinator,
@@ -158,7 +158,7 @@ export async function producerOver(
         await add(places, (error) => mayPass(error) && !isOfPartition(error));
       } catch (error) {
         if (!isOfPartition(error)) throw error;
-        // kafkajs tells of one answer out of many, and not whose it is.
+        // kafkajs reports only one of the partition errors and does not say which partition it belongs to.
         for (const place of places) await add([place]).catch((refusal) => named([place], refusal));
       }
     },
@@ -178,7 +178,7 @@ export async function producerOver(
             left.delete(each);
           }
         });
-        // All of them: what is sent again must not be under way any more.
+        // It waits for all of them, because a request must not be outstanding when it is sent again.
         const failures = (await Promise.allSettled(sending)).flatMap((one) =>
           one.status === 'rejected' ? [one.reason as unknown] : [],
         );

@@ -11,7 +11,7 @@ export class TransactionCoordinator {
     private readonly transactionalId: string,
   ) {}
 
-  /** @throws what kafkajs throws; what the question throws */
+  /** @throws errors of kafkajs and of the question */
   async ask<T>(question: (coordinator: Broker) => Promise<T>): Promise<T> {
     try {
       const coordinator = await this.find();
@@ -34,7 +34,7 @@ export class TransactionCoordinator {
       return await cluster.findGroupCoordinator(wanted);
     } catch (error) {
       if (!(error instanceof KafkaJSGroupCoordinatorNotFound)) throw error;
-      // kafkajs drops what the brokers say when they refuse to name a coordinator.
+      // kafkajs drops the brokers' message when they refuse to name a coordinator.
       const asked = cluster.brokerPool.findConnectedBroker();
       const refusal = await asked.then((one) => one.findGroupCoordinator(wanted)).catch((one) => one);
       throw isForbidden(refusal) ? refusal : error;

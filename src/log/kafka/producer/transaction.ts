@@ -15,11 +15,11 @@ export type WrittenOffsets = Map<string, Map<number, bigint>>;
  * Kafka: an open transaction holds up every committed reader of its partitions.
  *
  * @param partitions at least one
- * @param written is filled with where the records went, of the topics that it names, also when the commit fails: it may have
- * succeeded all the same
- * @param ready is asked when all is sent and nothing committed; what it throws keeps it so
- * @throws what the producer throws. The transaction is then open, aborted, or committed with its answer lost, and the producer is
- * let go of. HighwaterError LOG_TOPIC_LOST, LOG_FAILED: for certain it is not committed
+ * @param written gets the offsets of the records, for the topics that it names, also if the commit fails, because it may have
+ * succeeded nevertheless
+ * @param ready is called when everything is sent and nothing committed; if it throws, nothing is committed
+ * @throws errors of the producer. The transaction is then open, aborted, or committed with its answer lost, and the producer is let
+ * go of. HighwaterError LOG_TOPIC_LOST, LOG_FAILED: for certain it is not committed
  */
 export async function writeTransaction(
   producer: TransactionalProducer,

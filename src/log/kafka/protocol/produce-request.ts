@@ -31,7 +31,7 @@ export async function produceEncoded(
       return await sendByKafkajs(connection, call, request);
     return await sendFramed(connection, call, request);
   } catch (error) {
-    // As kafkajs does: who asks for this broker next connects anew.
+    // As kafkajs does: the next caller for this broker opens a new connection.
     if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
     throw error;
   }
@@ -51,7 +51,7 @@ function sendByKafkajs(
   return connection.send({ request: { ...theirs, encode }, response });
 }
 
-/** Does what the connection's own `send` does, but writes the frame itself. */
+/** As the connection's own `send`, but it writes the frame itself. */
 async function sendFramed(
   connection: BrokerConnection,
   { request: { apiKey, apiName, apiVersion }, response }: ApiCall,
@@ -105,8 +105,8 @@ export async function encodeProduce(
 }
 
 /**
- * The same in consecutive pieces, so that records are not copied once more. No piece is the memory in which records were encoded: that
- * memory is used again, and a connection that was given up may still hold what it had to write.
+ * The same in consecutive pieces, which saves one copy of the records. No piece is the memory in which records were encoded. That
+ * memory is used again, and a connection that was given up may still hold the pieces.
  */
 export async function encodePieces(
   request: ProduceRequest<EncodedRecords>,

@@ -1,4 +1,4 @@
-/** A record of a batch; its offset and time are distances from those of the batch. */
+/** A record of a batch. Its offset and time are relative to the batch. */
 export interface DecodedRecord {
   readonly offsetDelta: number;
   /** ms */
@@ -11,8 +11,8 @@ export interface DecodedRecord {
 }
 
 /**
- * Decodes record after record of one batch (format v2). Names of headers, and most of their values, are what they were in the
- * record before: a text that is the same is compared, not decoded.
+ * Decodes record after record of one batch (format v2). Names of headers, and most of their values, equal those of the record
+ * before. An equal text is compared, not decoded.
  */
 export class RecordsDecoder {
   private at = 0;
@@ -51,7 +51,7 @@ export class RecordsDecoder {
     return headers;
   }
 
-  /** @param length in bytes; below 0: there is none, which counts as empty. @param guess what it may be */
+  /** @param length in bytes; below 0 there is no text, which counts as empty. @param guess the probable text */
   private text(length: number, guess: string): string {
     if (length <= 0) return '';
     const start = this.at;

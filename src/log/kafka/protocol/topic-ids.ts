@@ -9,7 +9,7 @@ const NO_ID = Buffer.alloc(16).toString('base64url');
 
 /**
  * The ids of topics by their names (KIP-516). A topic that is deleted and created again gets another id.
- * @returns none from a broker that knows no ids, and none for a topic that does not exist or may not be seen
+ * @returns no id from a broker without ids, nor for a topic that does not exist or may not be seen
  * @throws errors of kafkajs
  */
 export async function topicIds(

@@ -6,7 +6,7 @@ import { nextOffset } from './committed';
 import { BYTES_PER_PARTITION, fetchPartitions, notWhole, READ_UNCOMMITTED } from './fetch-partitions';
 import { leaderOf } from './leaderless';
 
-/** How long a broker may send nothing of what is there, in ms: a quota holds it back, or a new leader does not know yet. */
+/** Time for which a broker may send none of the existing records, in ms: because of a quota, or as a new leader. */
 const PATIENCE_MS = 10_000;
 const MAX_WAIT_MS = 100;
 

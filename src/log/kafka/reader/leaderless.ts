@@ -6,8 +6,8 @@ import { acceptsLeaderless } from '../connection/guards/cluster-questions';
 import { isUnreachable } from '../connection/kafka-failure';
 
 /**
- * A partition is leaderless if it has no leader, or if its leader cannot be reached from here. Clusters that accept such partitions
- * read the others meanwhile (`acceptLeaderless`).
+ * A partition is leaderless if it has no leader, or if its leader cannot be reached from here. Clusters that accept partitions
+ * without a leader read the other partitions (`acceptLeaderless`).
  */
 
 /** Kafka's node id for "no leader". */
@@ -31,7 +31,7 @@ export function leaderOf(cluster: Cluster, place: TopicPartition): string {
   return nodeId;
 }
 
-/** By what the cluster heard last. False for a partition that does not exist. */
+/** From the cluster's latest metadata. False for a partition that does not exist. */
 export function isLeaderless(cluster: Cluster, { topic, partition }: TopicPartition): boolean {
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
   return nodeId !== undefined && (nodeId === NO_LEADER || unreachable.get(cluster)?.has(nodeId) === true);
@@ -57,7 +57,7 @@ export function missingPartition({ topic, partition }: TopicPartition): Highwate
   });
 }
 
-/** The partitions of topics, by what the cluster heard last. */
+/** The partitions of topics, from the cluster's latest metadata. */
 export function partitionsOf(cluster: Cluster, topics: readonly string[]): TopicPartition[] {
   return topics.flatMap((topic) =>
     cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ topic, partition: partitionId })),
@@ -65,8 +65,8 @@ export function partitionsOf(cluster: Cluster, topics: readonly string[]): Topic
 }
 
 /**
- * The time from which to read a partition whose end could not be asked for. Some records that were written shortly before are read
- * too: a later beginning could lose records that were written while the partition had its leader back.
+ * Time from which to read a partition whose end is unknown. Some records that were written shortly before are read too: a later
+ * beginning could lose records that were written while the partition had its leader back.
  * @param nowMs when the reader began
  */
 export function leaderlessSince(nowMs: number): number {

@@ -29,9 +29,9 @@ export interface PartitionPosition extends FetchPosition {
 }
 
 /**
- * One round over all positions that have not come to their end. It returns what has been committed since, in log order per
- * partition, and moves the positions. Records are decoded one at a time, when the caller asks for them. Leaderless partitions are
- * left out, unless all are leaderless.
+ * One round over all positions that have not come to their end. It returns the records committed since, in log order per partition,
+ * and advances the positions. Records are decoded one at a time, when the caller asks for them. Leaderless partitions are left out,
+ * unless all are leaderless.
  * @param maxWaitMs how long a broker waits for records if there are none
  * @param maxBytes of one partition; the first batch comes even if it is larger
  * @throws errors of kafkajs, HighwaterError LOG_UNREADABLE, LOG_FAILED (all are leaderless): no position has moved then, whatever
@@ -102,7 +102,7 @@ async function fetchFrom(
     const { topic, partition, next } = position;
     let answer = fetched.get(`${topic} ${partition}`);
     if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
-      // It may be left out of a full answer, but not if it is asked for alone.
+      // A full answer may leave it out, but not if it is the only partition that was asked for.
       const alone = await fetchPartitions(cluster, nodeId, [position], wanted);
       answer = alone.get(`${topic} ${partition}`);
     }

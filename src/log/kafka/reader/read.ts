@@ -106,7 +106,9 @@ export function read(
   }
 }
 
-/** Merges the records of several partitions by their time. The records of one partition keep their order, whatever their times. */
+/**
+ * Merges the records of several partitions by their time. The records of one partition keep their order even if their times differ.
+ */
 function inTime(records: readonly LogRecord[]): LogRecord[] {
   const latest = new Map<string, number>();
   const timed = records.map((record) => {

@@ -10,7 +10,7 @@ import { isAtEnd, type PartitionPosition } from './partition-reader';
 
 /** A reader that does not follow waits for this long for records that ought to come, in ms. */
 export const GIVE_UP_MS = 30_000;
-/** It waits for this long for transactions that are neither committed nor aborted, in which nothing comes, in ms. */
+/** Time to wait for open transactions without new records, in ms. */
 const SETTLE_MS = 2_000;
 
 /** The partitions of the topics of one `read`, and how far it is in each. */
@@ -36,8 +36,8 @@ export class TopicPositions {
     await this.addPartitions(true);
     this.late = partitionsOf(this.cluster, this.names).filter((one) => !includes(this.all, one));
     if (this.options.follow) return;
-    // Up to where the topics end now, so that a busy publisher cannot keep a reader for ever. Open transactions count too, since a
-    // commit is answered before its markers are written.
+    // Up to the present ends of the topics; otherwise a busy publisher could keep a reader for ever. Open transactions count too,
+    // since a commit is answered before its markers are written.
     for (const end of await partitionOffsets(this.cluster, topicsOf(this.all), 'written')) {
       const position = this.all.find((one) => isSamePartition(one, end));
       if (position !== undefined) position.end = end.next;
@@ -80,7 +80,7 @@ export class TopicPositions {
     });
   }
 
-  /** After a round that failed: a topic was deleted or made anew, or retention took what was to be read next. */
+  /** After a failed round: a topic was deleted or created again, or retention removed the next records. */
   async recover(failure: unknown): Promise<void> {
     const type = protocolType(failure);
     if (type === 'UNKNOWN_TOPIC_OR_PARTITION') {
@@ -110,8 +110,8 @@ export class TopicPositions {
   }
 
   /**
-   * Moves positions on to where the reader begins.
-   * @param isLate their end was not known at the call: they move no further than what was written since the call
+   * Advances positions to the place where the reader begins.
+   * @param isLate their end was unknown at the call, so they do not pass records written since the call
    * @returns the positions for which a leader could be asked
    */
   private async leap(positions: readonly PartitionPosition[], isLate: boolean): Promise<PartitionPosition[]> {

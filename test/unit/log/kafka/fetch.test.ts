@@ -261,7 +261,7 @@ describe('a batch', () => {
     expect(await readBatches(encoded, 'ipos/0')).toHaveLength(1);
   });
 
-  it('of a topic with the brokers\' time has that time for all its records', async () => {
+  it("of a topic with the brokers' time has that time for all its records", async () => {
     const encoded = await encodeBatch({ ...sample, compression: CompressionTypes.None });
     encoded.writeInt16BE(encoded.readInt16BE(21) | 8, 21);
     encoded.writeBigInt64BE(2_000n, 35);
@@ -321,14 +321,17 @@ describe('a batch', () => {
     });
   });
 
-  it.each([-12, -1, 0, 48])('that claims a length of %i is refused, and not read for ever', async (length) => {
-    const encoded = await encodeBatch({ ...sample, compression: CompressionTypes.None });
-    encoded.writeInt32BE(length, 8);
-    await expect(readBatches(encoded, 'ipos/3')).rejects.toMatchObject({
-      code: 'LOG_UNREADABLE',
-      message: 'the batch of ipos/3 at offset 7 has no length',
-    });
-  });
+  it.each([-12, -1, 0, 48])(
+    'that claims a length of %i is refused, and not read for ever',
+    async (length) => {
+      const encoded = await encodeBatch({ ...sample, compression: CompressionTypes.None });
+      encoded.writeInt32BE(length, 8);
+      await expect(readBatches(encoded, 'ipos/3')).rejects.toMatchObject({
+        code: 'LOG_UNREADABLE',
+        message: 'the batch of ipos/3 at offset 7 has no length',
+      });
+    },
+  );
 
   it.each([
     ['damaged', 30],

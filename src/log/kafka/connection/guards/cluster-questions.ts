@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs';
 import { adaptBrokers } from './each-broker';
 
 /**
- * Error codes of Kafka's protocol: the partition has no leader just now, or one that cannot be reached here.
+ * Error codes of Kafka's protocol: the partition has no leader now, or its leader cannot be reached from here.
  * https://kafka.apache.org/protocol#protocol_error_codes
  */
 const NO_LEADER = new Set([5, 9, 72]);
@@ -10,7 +10,7 @@ const NO_LEADER = new Set([5, 9, 72]);
 interface MetadataBroker {
   /** Covers all topics if none are named. */
   metadata(topics?: readonly string[]): Promise<unknown>;
-  /** What `metadata` makes its request by. */
+  /** The request that `metadata` sends. */
   lookupRequest(apiKey: number, definition: object): (of: object) => MetadataCall;
 }
 

@@ -12,8 +12,8 @@ interface Connecting {
 }
 
 /**
- * Has a cluster make no connection any more once it was disconnected. Otherwise an unfinished call of kafkajs goes on,
- * is tried again and connects anew: nobody knows of its socket, which keeps the process from ending.
+ * Has a cluster make no connection any more once it was disconnected. Otherwise an unfinished call of kafkajs is tried again on a
+ * new connection. Nobody closes that socket, and it keeps the process from ending.
  */
 export function disconnectForGood(cluster: Connecting): void {
   const { connectionPoolBuilder: builder } = cluster;
@@ -32,7 +32,7 @@ export function disconnectForGood(cluster: Connecting): void {
   }
 
   function assertNotOver(): void {
-    // In the words by which a connection's end is known: who asked tries again by the cluster that comes after this one.
+    // This error counts as the end of a connection, so the caller tries again with the next cluster.
     if (isOver) throw new Error('Connection timeout: the connections of this cluster were closed');
   }
 

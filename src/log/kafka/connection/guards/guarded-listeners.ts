@@ -7,8 +7,8 @@ type Listener = (...given: unknown[]) => unknown;
  * Ends a connection when one of its listeners throws, or returns a promise that is rejected. The requests that wait on that
  * connection fail, and kafkajs sends them again on another.
  *
- * The listeners are kafkajs's own, and some of them are async functions that nobody awaits. Without this, whatever goes wrong in
- * them would reach the process as an uncaught exception and end it.
+ * The listeners are kafkajs's own, and some of them are async functions that nobody awaits. Without this, an error in them would be
+ * an uncaught exception and end the process.
  */
 export function guardedListeners(factory: ISocketFactory): ISocketFactory {
   return ({ onConnect, ...given }) => {

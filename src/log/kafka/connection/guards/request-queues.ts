@@ -5,7 +5,7 @@ import { adaptBrokers } from './each-broker';
 export interface RequestQueue {
   /** Requests that a quota of the brokers holds back, or that wait because enough others are on their way. */
   readonly pending: readonly unknown[];
-  /** Sets a timer that sends what it can of `pending`, and then calls this again. */
+  /** Sets a timer that sends as much of `pending` as possible, and then calls this again. */
   scheduleCheckPendingRequests(): void;
 }
 

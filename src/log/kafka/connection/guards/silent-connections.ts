@@ -3,7 +3,7 @@ import type { ISocketFactory } from 'kafkajs';
 
 /** Codes of Kafka's protocol: https://kafka.apache.org/protocol#protocol_api_keys */
 const [JOIN_GROUP, SYNC_GROUP, API_VERSIONS] = [11, 14, 18];
-/** A request begins with its length, and what it asks for. */
+/** A request begins with its length and the key of its API. */
 const [LENGTH_BYTES, HEADER_BYTES] = [4, 6];
 
 /** After how long without an answer a connection is given up, in ms. */
@@ -84,10 +84,7 @@ function watch(
     timer = setTimeout(() => isSilent(ms, since), ms).unref();
   }
 
-  /**
-   * Rest of the request that is being written: it may come in pieces, and only the first piece says what the request
-   * is.
-   */
+  /** Remaining bytes of the request that is being written. It may come in pieces, and only the first piece has the key. */
   let bytesLeft = 0;
 
   function wrote(piece: Buffer): void {

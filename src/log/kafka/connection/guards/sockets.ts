@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ISocketFactory } from 'kafkajs';
 import { TLS_UNANSWERED, tlsFailure } from '../tls-failure';
 
-/** What kafkajs does by itself, in ms. */
+/** Defaults of kafkajs, in ms. */
 const KEEP_ALIVE_DELAY = 60_000;
 
 /** Texts in PEM, and the password of the key; null where none is set. */
@@ -16,8 +16,8 @@ interface TlsTexts {
 }
 
 /**
- * Opens the connections of kafkajs, as it would by itself. kafkajs keeps only the message and the code of a socket's
- * error, so a problem with a certificate is put into words here.
+ * Opens the connections of kafkajs as its own factory does. kafkajs keeps only the message and the code of a socket's error, so a
+ * problem with a certificate is put into words here.
  * @param tlsNow asked for each connection, since certificates are replaced; null: without TLS
  */
 export function socketFactory(tlsNow: () => TlsTexts | null): ISocketFactory {

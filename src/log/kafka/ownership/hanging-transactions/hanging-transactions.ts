@@ -33,8 +33,8 @@ export interface WholeLog {
 /**
  * Connects the producer of a feed and leaves no transaction of its predecessors open in a partition. Brokers can complete a
  * transaction and leave out its marker in a partition that has no leader at that moment (KAFKA-20734). The transaction then hangs
- * there, and the next marker of the same producer id would decide on it, whatever was decided before. Two requests a broker, before
- * and after InitProducerId, nearly always show that none hangs. `docs/decisions/0011`.
+ * there. The next marker of the same producer id would decide it, against the decision of the other partitions. Two requests a
+ * broker, before and after InitProducerId, nearly always show that none hangs. `docs/decisions/0011`.
  * @param connect InitProducerId: resolves with the latest producer of the id
  * @param acknowledged the last transaction that this process knows to be committed; null: it knows none
  * @throws HighwaterError KAFKA_*, LOG_*; what kafkajs throws; the signal's reason

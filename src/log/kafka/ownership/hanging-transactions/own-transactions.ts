@@ -5,7 +5,7 @@ import { recordsOf } from '../../protocol/record-batch';
 import { batchesBetween } from '../../reader/batches-between';
 import { isFence } from '../../reader/fence';
 
-/** What one transaction of a producer id wrote to one partition. */
+/** The records that one transaction of a producer id wrote to one partition. */
 export interface OwnTransaction extends TopicPartition {
   readonly firstOffset: bigint;
   readonly lastOffset: bigint;
@@ -58,8 +58,8 @@ export async function ownTransactions(
 }
 
 /**
- * Where transactions of other producer ids are open in the tail of a partition. Such an id may belong to the same transactional id:
- * the brokers give it a new producer id when the epochs of the old one are used up, after 32,767 takeovers.
+ * Where transactions of other producer ids are open in the tail of a partition. The id may belong to the same transactional id. The
+ * brokers give it a new producer id after 32,767 takeovers, when the epochs of the old one are used up.
  * @returns the offset of the first record of each transaction
  */
 export async function openOfOthers(cluster: Cluster, tail: Tail, producerId: string): Promise<bigint[]> {
