@@ -52,7 +52,7 @@ const table = {
   ),
   apiTokenCommand: {
     schema: command(),
-    doc: 'Command that prints the token within 10 s: a line for `/bin/sh -c`, or in the file a list (program and arguments). It runs at the start, and again when the token is refused. No flag: it may hold a secret.',
+    doc: 'Command that prints the token within 10 s: a line for `/bin/sh -c`, or in the file a list (program and arguments). It runs at the start, and when the token is refused. No flag: it may hold a secret.',
     secret: true,
   },
   apiCaFile: file(
