@@ -7,7 +7,7 @@ import { feedOf, watchPages } from './page-commits';
 export interface CommitCuts {
   /** `request`: the broker never hears of the commit. `answer`: it carries it out, and the publisher does not hear of that. */
   readonly where: 'request' | 'answer';
-  /** Every so-manieth commit of all feeds together, fences too. */
+  /** Every n-th commit of all feeds together, including fences. */
   readonly every: number;
   readonly times: number;
   /** No further cut after this time. Default: two minutes. */

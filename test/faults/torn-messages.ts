@@ -3,7 +3,7 @@ import type { Fate, KafkaProxy, ProxyWatch } from '../support/kafka-proxy';
 
 export interface TornMessages {
   readonly seed: number;
-  /** Every so-manieth message in each direction, of whatever kind. */
+  /** Every n-th message in each direction, of any kind. */
   readonly every: number;
   /** No more than so many in each direction. */
   readonly times: number;

@@ -150,7 +150,7 @@ describe('a poll', () => {
     expect(partition_counts.reduce((a: number, b: number) => a + b)).toBe(10);
   });
 
-  it('goes on after a restart where it was: nothing twice, befores from the log', async () => {
+  it('continues after a restart: publishes nothing twice, and takes each before from the log', async () => {
     await start('ipos', { records: { ipos: 25 } });
     await publisher.poll();
     await publisher.restart();

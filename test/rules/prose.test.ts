@@ -66,6 +66,12 @@ it('comments are in plain English', () => {
   expect(found).toStrictEqual([]);
 });
 
+it('the words that the spelling check knows are sorted, each once', () => {
+  const words = read('cspell-words.txt').trimEnd().split('\n');
+  const sorted = [...new Set(words)].toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
+  expect(words).toEqual(sorted);
+});
+
 interface Passage {
   readonly line: number;
   readonly text: string;

@@ -25,9 +25,9 @@ export interface ProxyPoint {
   readonly where: 'request' | 'answer';
   /** Of EndTxn: only those that commit, or only those that abort. */
   readonly commits?: boolean;
-  /** The first one meant. Default 1. */
+  /** The first message that counts. Default 1. */
   readonly nth?: number;
-  /** And from there on every so-manieth. Default: no other. */
+  /** From there on every n-th message. Default: no other. */
   readonly every?: number;
   /** No more than so many in all. */
   readonly times?: number;

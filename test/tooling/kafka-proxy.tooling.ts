@@ -103,7 +103,7 @@ describe('the proxy', () => {
     cut.remove();
   });
 
-  it('cuts every so-manieth message, so many times, and only commits when told so', async () => {
+  it('cuts every n-th message, as often as asked, and only commits if asked', async () => {
     const name = await topic('every');
     const cut = kafka.proxy.cut({
       api: 'EndTxn',

@@ -46,7 +46,7 @@ async function install(): Promise<string> {
 /** The page as somebody has it open. */
 export interface OpenPage {
   readonly page: Page;
-  /** What must not happen: errors, dialogs, and what the policy refused. */
+  /** What must not happen: errors, alert boxes, and requests that the policy refused. */
   readonly faults: readonly string[];
   /** The headline's words. */
   headline(): Promise<string>;

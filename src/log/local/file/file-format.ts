@@ -61,7 +61,7 @@ export function prepareFile(db: Connection, file: string): void {
   // FULL: a commit is on the disk when it returns, also when the power fails.
   db.exec('PRAGMA synchronous = FULL');
   db.exec('PRAGMA cache_size = -16000');
-  // The limit for when the checkpointer's thread cannot keep up, 200 MB: a checkpoint within a commit blocks the process.
+  // The limit if the checkpoint thread cannot keep up, 200 MB: a checkpoint within a commit blocks the process.
   pragma(db, 'wal_autocheckpoint = 48000');
   // After a long outside reader has gone, the grown WAL is cut back to this many bytes.
   pragma(db, 'journal_size_limit = 134217728');
