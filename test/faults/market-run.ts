@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FeedName, feedNames } from '../../src/simulator/endpoints';
@@ -10,16 +10,17 @@ import { describeVerdict, type Verdict } from '../support/judge/verdict';
 import { DEADLINE_MS, until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import { observed } from './crash-run';
-import { type MarketWeeks, overlapSeconds, startMarketWeeks, wideOverlapSeconds } from './market-weeks';
+import { type MarketOptions, type MarketWeeks, startMarketWeeks } from './market-weeks';
 import type { PublisherLog } from './publisher-log';
+import { partOfQuarter, type Sample, startSampling } from './resources';
 
-export interface MarketRunOptions {
-  readonly seed: number;
-  readonly records: Readonly<Record<FeedName, number>>;
-  /** Between two writes while the exchanges are open. */
-  readonly everyMs: number;
+export interface MarketRunOptions extends MarketOptions {
   /** How long the market moves and operators and kills come. */
   readonly ms: number;
+  /** Look at the publisher's resources all the time, and kill nothing in the last third of each quarter: processes grow old there. */
+  readonly sampled?: boolean;
+  /** Settings of the publisher besides those of its log. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** Empty. */
   readonly log: PublisherLog;
   /** Of the test's own; the publishers run there. */
@@ -46,22 +47,27 @@ export interface MarketReport {
   readonly surprises: readonly string[];
   /** Of the last publisher, ended by SIGTERM. */
   readonly exitCode: number | null;
+  /** Empty unless they were asked for. */
+  readonly samples: readonly Sample[];
   readonly verdict: Verdict;
 }
 
 const pollIntervalMs = 200;
 const pageSizes: Record<FeedName, number> = { insights: 100, analysts: 60, ipos: 300 };
 
-function publisherEnv({ sim }: MarketWeeks, log: PublisherLog, folder: string): Record<string, string> {
+function publisherEnv(
+  { sim, overlapSeconds }: MarketWeeks,
+  { log, folder, settings }: MarketRunOptions,
+): Record<string, string> {
   mkdirSync(folder, { recursive: true });
   const every: Record<FeedName, string> = { insights: 'never', analysts: '10s', ipos: '15s' };
   const feeds = feedNames.map(
     (feed) =>
-      `  ${feed}: { pageSize: ${pageSizes[feed]}, overlap: ${overlapSeconds}s, wideOverlap: ${wideOverlapSeconds}s, ` +
+      `  ${feed}: { pageSize: ${pageSizes[feed]}, overlap: ${overlapSeconds}s, wideOverlap: 24h, ` +
       `widePollEvery: 5s, reconcileEvery: ${every[feed]} }\n`,
   );
   writeFileSync(path.join(folder, 'highwater.yaml'), `feeds:\n${feeds.join('')}`);
-  writeFileSync(tokenFile(folder), sim.token);
+  writeToken(folder, sim.token);
   return {
     HIGHWATER_API_URL: sim.url,
     HIGHWATER_API_TOKEN_FILE: tokenFile(folder),
@@ -71,10 +77,17 @@ function publisherEnv({ sim }: MarketWeeks, log: PublisherLog, folder: string): 
     HIGHWATER_LOG_FORMAT: 'json',
     HIGHWATER_LOG_LEVEL: 'debug',
     ...log.env,
+    ...settings,
   };
 }
 
 const tokenFile = (folder: string): string => path.join(folder, 'api-token');
+
+/** In one step: a publisher that starts at this moment would refuse an empty file. */
+function writeToken(folder: string, token: string): void {
+  writeFileSync(`${tokenFile(folder)}.new`, token);
+  renameSync(`${tokenFile(folder)}.new`, tokenFile(folder));
+}
 
 /** How a command may end where owners are killed and others ask as well; `left`: its asker went. */
 const expected = /^(done|left|COMMAND_[A-Z_]+|LOG_OWNED|LOG_FENCED|SOURCE_UNAUTHORIZED)$/;
@@ -90,24 +103,30 @@ const fatal = /a fault in highwater itself|UNEXPECTED|STATE_DAMAGED|LOG_OUTCOME_
 export async function runMarket(options: MarketRunOptions): Promise<MarketReport> {
   const { log, folder, seed, say = () => undefined } = options;
   const cli = await cliStarter();
-  const market = await startMarketWeeks(seed, options.records, options.everyMs);
-  const env = publisherEnv(market, log, folder);
+  const market = await startMarketWeeks(options);
+  const env = publisherEnv(market, options);
   const publisher = supervise(() => cli.start(['run'], { env, cwd: folder }), createRandom(seed + 1));
   const ofOperators = { ...env, HIGHWATER_LOG_LEVEL: 'error' };
   const operate = (args: readonly string[]) => cli.start(args, { env: ofOperators, cwd: folder });
   const operators = operatorsOf(operate, market);
   const counts = { rotations: 0, backups: 0 };
+  let sampling: ReturnType<typeof startSampling> | null = null;
   try {
     await publisher.until(() => hasSnapshots(log), DEADLINE_MS);
-    const end = Date.now() + options.ms;
+    const begin = Date.now();
+    const end = begin + options.ms;
+    if (options.sampled) sampling = startSampling(publisher.process, folder, options.ms);
     const commands = [2, 3].map((n) => operators.work(createRandom(seed + n), end, publisher));
-    const kills = killNowAndThen(createRandom(seed + 4), end);
+    const isSpared = () =>
+      options.sampled === true && partOfQuarter((Date.now() - begin) / options.ms) > 2 / 3;
+    const kills = killNowAndThen(createRandom(seed + 4), end, isSpared);
     const care = [
       rotateNowAndThen(createRandom(seed + 5), end),
       backUpNowAndThen(createRandom(seed + 6), end),
     ];
     await Promise.race([Promise.all([...commands, kills, ...care]), publisher.failed]);
 
+    const samples = sampling?.stop() ?? [];
     const stillAt = market.calm();
     const days = market.days();
     await until(() => Date.now() > stillAt);
@@ -120,6 +139,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
     for (const feed of feedNames) await operators.insist(['reconcile', feed, '--allow-deletes', '1000000']);
     const exitCode = await publisher.stop();
     const truth = market.truth();
+    const { overlapSeconds } = market;
     const circumstances = { snapshots: operators.snapshots, goneForMs: pollIntervalMs, overlapSeconds };
     const verdict = await log.read((seen) => judge(seen, truth, circumstances));
     const { requests, byFault } = market.sim.counters;
@@ -127,6 +147,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
       days,
       requests,
       exitCode,
+      samples,
       verdict,
       polls: publisher.polls(),
       faults: Object.values(byFault).reduce((sum, count) => sum + count, 0),
@@ -138,6 +159,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
       surprises: operators.surprises,
     };
   } finally {
+    sampling?.stop();
     publisher.leave();
     await cli.killAll();
     await market.stop();
@@ -149,11 +171,11 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
       await delay(Math.min(random.int(2_000, 12_000), until - Date.now()));
       const token = `token-${++counts.rotations}`;
       const isEarly = random.chance(0.5);
-      if (isEarly) writeFileSync(tokenFile(folder), token);
+      if (isEarly) writeToken(folder, token);
       await delay(random.int(0, 500));
       market.accept(token);
       await delay(random.int(0, 500));
-      if (!isEarly) writeFileSync(tokenFile(folder), token);
+      if (!isEarly) writeToken(folder, token);
     }
   }
 
@@ -168,7 +190,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
     }
   }
 
-  async function killNowAndThen(random: Random, until: number): Promise<void> {
+  async function killNowAndThen(random: Random, until: number, isSpared: () => boolean): Promise<void> {
     for (;;) {
       const pauseMs = random.int(1_000, 9_000);
       // One comes, however slow the machine.
@@ -177,6 +199,7 @@ export async function runMarket(options: MarketRunOptions): Promise<MarketReport
       // Half of them in the middle of a command, if one comes.
       if (random.chance(0.6)) await operators.accepted(3_000);
       if (random.chance(0.5)) await delay(random.int(0, 150));
+      if (isSpared()) continue;
       await publisher.kill(operators.isCarriedOut());
       operators.giveUp();
       if (log.visibleMs === 0 && publisher.counts.kills % 3 === 0) {
@@ -201,6 +224,8 @@ function trackedIpos(log: JudgedLog): string[] {
 }
 
 interface Supervised {
+  /** Null: there is none at the moment. */
+  process(): CliProcess | null;
   readonly counts: { kills: number; killsInCommands: number };
   polls(): number;
   /** Rejects when the publisher ends by itself. */
@@ -249,6 +274,7 @@ function supervise(start: () => CliProcess, random: Random): Supervised {
   return {
     counts,
     failed,
+    process: () => running,
     polls: () => polls,
     async kill(inCommand) {
       const one = await running_();

@@ -4,18 +4,24 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ApiTruth } from '../support/judge/judge';
 import { editOf, faults } from './restless-market';
 
-/** A minute is a week. */
-export const PACE = 10_080;
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
-/** How far back polls look, and the widest ones, in the market's seconds: two seconds, and eight and a half, of a clock. */
-export const overlapSeconds = 6 * HOUR;
-export const wideOverlapSeconds = DAY;
+export interface MarketOptions {
+  readonly seed: number;
+  /** At the start. A feed that has twice as many grows no further. */
+  readonly records: Readonly<Record<FeedName, number>>;
+  /** Between two writes while the exchanges are open. */
+  readonly everyMs: number;
+  /** Default 1. */
+  readonly weeksPerMinute?: number;
+}
 
-/** Weeks of market days, a week a minute: busy while the exchanges are open, quiet at night and on weekends. */
+/** Weeks of market days: busy while the exchanges are open, quiet at night and on weekends. */
 export interface MarketWeeks {
   readonly sim: Simulator;
+  /** How far back polls look, in the market's seconds: two seconds of a clock. */
+  readonly overlapSeconds: number;
   /** What was done to the records so far, by kind. */
   writes(): Readonly<Record<string, number>>;
   /** Since the start, by the market's clock. */
@@ -35,19 +41,15 @@ export interface MarketWeeks {
 const removable = ['insights', 'ipos'] as const;
 const drift = { members: 0.05, types: 0.05, withoutUpdated: 0.01, milliseconds: 0.03, scale: 0.1 };
 
-/**
- * The market's clock begins in the past, so that it never passes the publisher's.
- * @param everyMs between two writes while the exchanges are open
- */
-export async function startMarketWeeks(
-  seed: number,
-  records: Readonly<Record<FeedName, number>>,
-  everyMs: number,
-): Promise<MarketWeeks> {
+/** The market's clock begins in the past, so that it never passes the publisher's. */
+export async function startMarketWeeks(options: MarketOptions): Promise<MarketWeeks> {
+  const { seed, records, everyMs, weeksPerMinute = 1 } = options;
+  const pace = 10_080 * weeksPerMinute;
+  const overlapSeconds = 6 * HOUR * weeksPerMinute;
   const startedMs = Date.now();
-  const firstMs = mondayMorning(startedMs - 400 * DAY * 1000);
-  const clock = (): number => Math.floor(firstMs + (Date.now() - startedMs) * PACE);
-  const ownMs = (marketMs: number): number => startedMs + (marketMs - firstMs) / PACE;
+  const firstMs = mondayMorning(startedMs - 800 * DAY * 1000);
+  const clock = (): number => Math.floor(firstMs + (Date.now() - startedMs) * pace);
+  const ownMs = (marketMs: number): number => startedMs + (marketMs - firstMs) / pace;
   const tokens = ['token-0'];
   const sim = await startSimulator({
     seed,
@@ -55,7 +57,7 @@ export async function startMarketWeeks(
     clock,
     tokens,
     cluster: { feed: 'ipos', size: Math.floor(records.ipos / 5), secondsAgo: 30 * DAY },
-    behaviour: { drift, visibilityDelay: 1.5 * HOUR, visibilityDelayShare: 0.2 },
+    behaviour: { drift, visibilityDelay: 1.5 * HOUR * weeksPerMinute, visibilityDelayShare: 0.2 },
     behaviours: { analysts: { ties: 'shuffled', drift: { withoutId: 0.02 } } },
     faults: [
       ...faults,
@@ -65,7 +67,7 @@ export async function startMarketWeeks(
   });
   const random = createRandom(seed);
   const writes: Record<string, number> = {};
-  const removed: Removed[] = [];
+  const scene: Scene = { sim, random, overlapSeconds, records, removed: [] };
   let ticks = 0;
   const timer = setInterval(() => {
     ticks++;
@@ -78,8 +80,12 @@ export async function startMarketWeeks(
         drift: { members: random.next() * 0.3, types: random.next() * 0.3, scale: random.next() * 0.3 },
         moveRowsPerRequest: random.int(0, 1),
       });
-    const kind = disturb(sim, random, Math.floor(clock() / 1000), removed);
-    writes[kind] = (writes[kind] ?? 0) + 1;
+    const now = Math.floor(clock() / 1000);
+    const kinds = [
+      disturb(scene, now),
+      ...removable.filter((feed) => isFull(scene, feed)).map((feed) => remove(scene, feed)),
+    ];
+    for (const kind of kinds) writes[kind] = (writes[kind] ?? 0) + 1;
   }, everyMs);
 
   const truthOf = (feed: FeedName): ApiTruth => ({
@@ -91,8 +97,9 @@ export async function startMarketWeeks(
   });
   return {
     sim,
+    overlapSeconds,
     writes: () => writes,
-    days: () => ((Date.now() - startedMs) * PACE) / DAY / 1000,
+    days: () => ((Date.now() - startedMs) * pace) / DAY / 1000,
     nowMs: clock,
     accept(token) {
       tokens[0] = token;
@@ -129,8 +136,21 @@ interface Removed {
   readonly record: JsonRecord;
 }
 
+interface Scene {
+  readonly sim: Simulator;
+  readonly random: Random;
+  readonly overlapSeconds: number;
+  readonly records: Readonly<Record<FeedName, number>>;
+  readonly removed: Removed[];
+}
+
+function isFull({ sim, records }: Scene, feed: FeedName): boolean {
+  return sim.stores[feed].size >= 2 * records[feed];
+}
+
 /** One write, or a burst of them. @returns what it was */
-function disturb(sim: Simulator, random: Random, now: number, removed: Removed[]): string {
+function disturb(scene: Scene, now: number): string {
+  const { sim, random, overlapSeconds } = scene;
   const kind = random.next();
   const feed = random.pick(feedNames);
   const store = sim.stores[feed];
@@ -149,40 +169,50 @@ function disturb(sim: Simulator, random: Random, now: number, removed: Removed[]
     store.rescale(key);
     return 'rescale';
   }
-  if (kind < 0.85) {
+  // Analysts are never removed, so that a full feed of them gets no new records.
+  const staysFull = feed === 'analysts' && isFull(scene, feed);
+  if (kind < 0.85 || (staysFull && kind >= 0.86 && kind < 0.91)) {
     store.upsert({ ...changed, updated: now }, { key });
     return 'edit';
   }
-  if (kind < 0.86) {
-    for (let i = 0; i < 40; i++) store.upsert({ ...record, id: recordId(random, now), updated: now });
-    return 'burst';
-  }
-  if (kind < 0.89) return late(sim, feed, changed, now - random.int(0, overlapSeconds - 1), random, 'late');
-  if (kind < 0.91)
-    return late(sim, feed, changed, now - random.int(overlapSeconds, 60 * DAY), random, 'too late');
+  if (kind < 0.86) return burst(scene, feed, record, now);
+  if (kind < 0.89) return late(scene, feed, changed, now - random.int(0, overlapSeconds - 1), 'late');
+  if (kind < 0.91) return late(scene, feed, changed, now - random.int(overlapSeconds, 60 * DAY), 'too late');
   if (kind < 0.95) {
     store.upsert(changed, { key, updated: record.updated as number });
     return 'silent';
   }
-  if (kind < 0.98) return remove(sim, random, removed);
-  return comeBack(sim, random, now, removed);
+  if (kind < 0.98) return remove(scene, random.pick(removable));
+  return comeBack(scene, now);
+}
+
+/** Within one second: new records, or in a full feed edits of known ones. */
+function burst(scene: Scene, feed: FeedName, record: JsonRecord, now: number): string {
+  const { sim, random } = scene;
+  const store = sim.stores[feed];
+  for (let i = 0; i < 40; i++) {
+    if (isFull(scene, feed)) {
+      const { key } = random.pick(store.view().byUpdated);
+      const known = store.get(key)!;
+      store.upsert({ ...known, ...editOf(feed, known, random), updated: now }, { key });
+    } else store.upsert({ ...record, id: recordId(random, now), updated: now });
+  }
+  return 'burst';
 }
 
 /** A record that is shown at once, and dated in the past. */
 function late(
-  sim: Simulator,
+  { sim, random }: Scene,
   feed: FeedName,
   record: JsonRecord,
   updated: number,
-  random: Random,
   kind: string,
 ): string {
   sim.stores[feed].upsert({ ...record, id: recordId(random, updated), updated });
   return kind;
 }
 
-function remove(sim: Simulator, random: Random, removed: Removed[]): string {
-  const feed = random.pick(removable);
+function remove({ sim, random, removed }: Scene, feed: Removed['feed']): string {
   const store = sim.stores[feed];
   const { key } = random.pick(store.view().byUpdated);
   removed.push({ feed, key, record: store.get(key)! });
@@ -191,9 +221,10 @@ function remove(sim: Simulator, random: Random, removed: Removed[]): string {
 }
 
 /** As it was, as if it had only been hidden, or as news. */
-function comeBack(sim: Simulator, random: Random, now: number, removed: Removed[]): string {
+function comeBack(scene: Scene, now: number): string {
+  const { sim, random, removed } = scene;
   const [back] = removed.splice(random.int(0, Math.max(0, removed.length - 1)), 1);
-  if (back === undefined) return remove(sim, random, removed);
+  if (back === undefined) return remove(scene, random.pick(removable));
   const { feed, key, record } = back;
   const isNews = random.chance(0.6);
   sim.stores[feed].upsert(isNews ? { ...record, ...editOf(feed, record, random), updated: now } : record, {

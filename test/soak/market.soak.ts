@@ -1,21 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { feedNames } from '../../src/simulator/endpoints';
+import { collectedLog } from '../faults/collected-log';
 import { kafkaPublisherLog } from '../faults/kafka-publisher-log';
 import { type MarketReport, runMarket } from '../faults/market-run';
-import { embeddedLog, type PublisherLog } from '../faults/publisher-log';
+import type { PublisherLog } from '../faults/publisher-log';
+import { type Quarter, quartersOf, quarterTable } from '../faults/resources';
+import type { JudgedLog } from '../support/judge/log';
 import { countHarms, describeVerdict } from '../support/judge/verdict';
 import { sharedServers, uniquePrefix } from '../support/servers';
 
 /**
- * Weeks at the market, a week a minute, with operators and kills. Settings: LOG (embedded, or kafka: a broker and a registry
- * are started), MINUTES (5), SEED (drawn), KEEP=1 to keep the embedded log of a run that failed.
+ * Weeks at the market with operators and kills. The embedded log keeps little and is read meanwhile, so that the judge sees all of
+ * it. Settings: LOG (embedded, or kafka: a broker and a registry are started), MINUTES (5), WEEKS (1, or 2: in each minute), KEPT
+ * (2MB of each topic), SEED (drawn), KEEP=1 to keep the embedded log of a run that failed. A year:
+ * MINUTES=26 WEEKS=2.
  */
 const kind = process.env.LOG ?? 'embedded';
 const minutes = Number(process.env.MINUTES ?? 5);
+const weeksPerMinute = Number(process.env.WEEKS ?? 1);
+const kept = process.env.KEPT ?? '2MB';
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
 const folder = mkdtempSync(path.join(tmpdir(), 'highwater-soak-'));
-let stop: () => Promise<void> = async () => undefined;
+const embedded = kind === 'embedded' ? collectedLog(path.join(folder, 'data')) : null;
+let stop = async () => embedded?.stop();
 let isKept = process.env.KEEP === '1';
 
 afterAll(async () => {
@@ -28,8 +37,7 @@ function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-async function openLog(): Promise<PublisherLog> {
-  if (kind === 'embedded') return embeddedLog(path.join(folder, 'data'));
+async function openKafka(): Promise<PublisherLog> {
   if (kind !== 'kafka') throw new Error(`LOG is embedded or kafka, not ${kind}`);
   const { brokers, registryUrl } = await sharedServers();
   const place = { brokers, direct: brokers, registryUrl, prefix: uniquePrefix(), proxy: null };
@@ -39,25 +47,61 @@ async function openLog(): Promise<PublisherLog> {
 }
 
 it(
-  'ends with the records that the API shows',
+  'ends with the records that the API shows, in a log that keeps little and stops growing',
   async () => {
     say(`seed ${seed}: ${minutes} minutes on ${kind}`);
     const report = await runMarket({
       seed,
       ms: minutes * 60_000,
       everyMs: 12,
+      weeksPerMinute,
       say,
+      sampled: true,
+      settings: {
+        HIGHWATER_HTTP_PORT: '0',
+        ...(embedded === null ? {} : { HIGHWATER_RETENTION_SIZE: kept }),
+      },
       records: { insights: 500, analysts: 250, ipos: 800 },
-      log: await openLog(),
+      log: embedded ?? (await openKafka()),
       folder: path.join(folder, 'data'),
     });
+    const quarters = quartersOf(report.samples);
     say(figures(report));
+    say(quarterTable(quarters));
     expect(describeVerdict(report.verdict)).toBe('nothing to object to');
     expect(report.exitCode).toBe(0);
+    if (embedded !== null) {
+      const { collected, kept: left } = embedded.checkTail();
+      say(`retention      ${collected} events and transitions, ${collected - left} of them removed`);
+      say(`images         ${await embedded.read(imageCounts)}`);
+      expect(collected - left).toBeGreaterThan(minutes >= LONG ? collected / 2 : 0);
+    }
+    if (minutes >= LONG) assertFlat(quarters);
     isKept = false;
   },
   (minutes + 10) * 60_000,
 );
+
+function imageCounts(log: JudgedLog): string {
+  const sum = (of: (topic: string) => number): number =>
+    feedNames.reduce((total, feed) => total + of(`${feed}.current`), 0);
+  const live = sum(log.tableSize);
+  return `${live}, and ${sum(log.count) - live} tombstones of records that were removed`;
+}
+
+/** Minutes after which the log holds as much as it may, and the oldest process of a quarter has all files open that it needs. */
+const LONG = 10;
+/** Requests of all feeds, the metrics, and Kafka's connections. */
+const SOCKETS = 30;
+
+/** No bound depends on the speed of the machine. */
+function assertFlat(quarters: readonly Quarter[]): void {
+  const [first, second, , last] = quarters as [Quarter, Quarter, Quarter, Quarter];
+  expect(quarters.map(({ files }) => files)).toEqual(quarters.map(() => first.files));
+  for (const { sockets } of quarters) expect(sockets).toBeLessThan(SOCKETS);
+  expect(last.oldRssMb).toBeLessThan(1.3 * second.oldRssMb);
+  if (kind === 'embedded') expect(last.logMb).toBeLessThan(1.25 * second.logMb);
+}
 
 function figures(report: MarketReport): string {
   const { verdict } = report;

@@ -4,9 +4,15 @@ import Database from 'libsql';
 import { type JudgedLog, type KnownSchema, type LogRow, wireReader } from './log';
 
 type Columns = [string, number, number, number, string, string, Buffer | null];
+const columns = 'topic, partition, offset, timestamp, key, headers, value';
+
+export interface FileLog extends JudgedLog {
+  /** Records of one partition, from an offset on. */
+  rowsFrom(topic: string, partition: number, offset: number): readonly LogRow[];
+}
 
 /** Reads a log file at one moment, whoever writes it meanwhile or died writing it. One that is not there yet has nothing. */
-export function withLogFile<T>(file: string, use: (log: JudgedLog) => T): T {
+export function withLogFile<T>(file: string, use: (log: FileLog) => T): T {
   const db = openedOrNull(file);
   if (db === null) return use(emptyLog);
   try {
@@ -22,10 +28,13 @@ function closeReader(db: Database.Database): void {
   db.close();
 }
 
-function logOf(db: Database.Database): JudgedLog {
+function logOf(db: Database.Database): FileLog {
   const rowsOf = db
+    .prepare(`SELECT ${columns} FROM records WHERE topic = ? ORDER BY partition, offset`)
+    .raw();
+  const rowsFrom = db
     .prepare(
-      'SELECT topic, partition, offset, timestamp, key, headers, value FROM records WHERE topic = ? ORDER BY partition, offset',
+      `SELECT ${columns} FROM records WHERE topic = ? AND partition = ? AND offset >= ? ORDER BY offset`,
     )
     .raw();
   const counter = (sql: string): ((topic: string) => number) => {
@@ -44,27 +53,30 @@ function logOf(db: Database.Database): JudgedLog {
   }
   return {
     keeps: 'latest',
-    rows: (topic) =>
-      (rowsOf.all(topic) as Columns[]).map(
-        ([name, partition, offset, timestamp, key, headers, value]): LogRow => ({
-          topic: name,
-          partition,
-          offset,
-          timestamp,
-          key,
-          headers: JSON.parse(headers) as Record<string, string>,
-          value,
-        }),
-      ),
+    rows: (topic) => (rowsOf.all(topic) as Columns[]).map(rowOf),
+    rowsFrom: (...place) => (rowsFrom.all(...place) as Columns[]).map(rowOf),
     count: counter(''),
     tableSize: counter(' AND value IS NOT NULL'),
     ...wireReader(schemas),
   };
 }
 
-const emptyLog: JudgedLog = {
+function rowOf([topic, partition, offset, timestamp, key, headers, value]: Columns): LogRow {
+  return {
+    topic,
+    partition,
+    offset,
+    timestamp,
+    key,
+    headers: JSON.parse(headers) as Record<string, string>,
+    value,
+  };
+}
+
+const emptyLog: FileLog = {
   keeps: 'latest',
   rows: () => [],
+  rowsFrom: () => [],
   count: () => 0,
   tableSize: () => 0,
   ...wireReader(new Map()),
