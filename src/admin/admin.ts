@@ -29,11 +29,11 @@ export interface AdminOptions {
   readonly logger: Logger;
 }
 
-/** What a running publisher shows of itself. */
+/** The HTTP server of a running publisher. */
 export interface Admin {
   /** `http://127.0.0.1:9464` */
   readonly url: string;
-  /** To be told of all that the publisher does. */
+  /** Receives every event of the publisher. */
   readonly tell: Tell;
   close(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
         metrics.tell(event);
         dashboard.tell(event);
       } catch (error) {
-        // A number that is not counted must not stop what is.
+        // If a metric cannot be counted, the work that it counts still goes on.
         logger.debug('an event was not counted', { feed: event.feed, kind: event.kind, error });
       }
     },

@@ -90,7 +90,7 @@ function move(standing: Moving, event: PublisherEvent): void {
 }
 
 /**
- * What this process knows of a feed.
+ * This process's knowledge of a feed.
  * @param stored position in the log, of a feed that another instance has; null: not read
  */
 export function knowledgeOf(

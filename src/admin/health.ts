@@ -2,7 +2,7 @@ import type { FeedVerdict } from '../feed-status/verdict';
 import { boardVerdicts, type FeedBoard, type FeedStanding } from './feed-board';
 import type { Owners } from './owners';
 
-/** What `/readyz` and `/livez` answer: 200 when `ok`, else 503. */
+/** The answers of `/readyz` and `/livez`: 200 if `ok`, else 503. */
 export interface Health {
   readonly ok: boolean;
   /** Why not: `ipos: parked by SOURCE_UNAUTHORIZED, tried again slowly`. */

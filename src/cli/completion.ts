@@ -31,7 +31,7 @@ interface Word {
   readonly words: readonly string[];
 }
 
-/** What may follow a command: its parts, its options and, where it takes feeds, their names. */
+/** Words that may follow a command: its parts, its options and, if it takes feeds, their names. */
 function word(command: Command, before = ''): Word {
   const takesFeeds = command.registeredArguments.some((argument) => /^feeds?$/.test(argument.name()));
   return {

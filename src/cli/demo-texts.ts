@@ -26,7 +26,7 @@ ${page}
 `;
 }
 
-/** What to try beside it, as commands that can be pasted. */
+/** Commands to try beside the demo, ready to paste. */
 export function whatToTry({ url, token, dataDir, color }: DemoFacts): string {
   const paint = painter(color);
   const folder = shellWord(dataDir);

@@ -104,7 +104,7 @@ async function* checks(
   view: () => Promise<PublisherView | null>,
 ): Checks {
   const { level } = config.log;
-  // A check's line says what is wrong; the log has more at level debug.
+  // A check's line names the problem; the log has details at level debug.
   const logger = createLogger({
     ...config.log,
     level: level === 'debug' ? level : 'error',

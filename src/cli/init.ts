@@ -143,7 +143,7 @@ function replaceFiles(texts: Readonly<Record<string, string>>, check: () => unkn
   }
 }
 
-/** @throws HighwaterError USAGE_INVALID: what is written to the file must not be secret */
+/** @throws HighwaterError USAGE_INVALID if a secret would be written to the file */
 function refuseSecrets(url: URL, headers: InitFlags['header']): void {
   const found = [...url.searchParams.keys(), ...Object.keys(headers)].find((name) => secretNames.test(name));
   if (found === undefined) return;
@@ -165,7 +165,7 @@ function checkedName(name: string): string {
   );
 }
 
-/** Parameters of the address about pages and times are not fixed: each request sets them anew. */
+/** Parameters about pages and times are removed from the address, because each request sets them. */
 function fixedQuery(url: URL, { parameters, paging }: Examined): Readonly<Record<string, string>> {
   const changing = [...Object.values(parameters), paging.style === 'cursor' ? paging.parameter : null];
   return Object.fromEntries([...url.searchParams].filter(([name]) => !changing.includes(name)));
@@ -255,7 +255,7 @@ function refuseToReplace(name: string, config: string, schemaFile: string, flags
   );
 }
 
-/** What was found, with what it means for the feed. */
+/** The findings, and their consequences for the feed. */
 function summary(section: FeedSection, found: Examined, config: string): string {
   const { paging, parameters, pageSize } = section;
   const order = found.isAscending

@@ -6,14 +6,14 @@ import { type CommandRecord, type CommandWriterDeps, writeCommandRecord } from '
 
 export interface AnswerQueueDeps extends CommandWriterDeps {
   readonly logger: Logger;
-  /** Takes secrets out of what is said. */
+  /** Removes secrets from texts. */
   readonly redact: Redact;
   /** Name of this process for people, and its id. */
   readonly instance: string;
   readonly ownerId: string;
   /** Own clock, ms. */
   readonly now: () => number;
-  /** The process ends: what is tried again is tried soon. */
+  /** The process ends, so retries come soon. */
   isClosing(): boolean;
 }
 

@@ -3,7 +3,7 @@ import type { Facts, Outcome } from './command';
 import { factsOf, factTexts } from './command-arguments';
 import type { CommandRecord } from './command-record';
 
-/** What an owner says to who has asked, without what both know. */
+/** An owner's answer, without the fields that both sides know. */
 export type Said = Pick<CommandRecord, 'kind' | 'summary' | 'facts' | 'error'>;
 
 export function saidProgress(summary: string, facts: Facts): Said {

@@ -33,14 +33,14 @@ export type Answer =
 
 /** A request that its asker left behind is void after so long, by the owner's clock; they may differ. */
 const expiresAfterMs = 60_000;
-/** How long the log may take to show what was written to it. */
+/** Time in which the log must show a written record. */
 const settleWithinMs = 15_000;
 
 /**
- * Asks the owner of a feed, wherever it runs, and waits for its answer. A request that nobody accepts in time is withdrawn:
- * the log settles who was first, so after `not accepted` nobody carries it out.
+ * Asks the owner of a feed, wherever it runs, and waits for its answer. A request that nobody accepts in time is withdrawn. The
+ * order in the log decides, so after `not accepted` nobody carries it out.
  *
- * @param signal ends the waiting: the request is withdrawn, or, where it is accepted already, left to its owner
+ * @param signal ends the waiting: the request is withdrawn, or left to its owner if it is already accepted
  * @throws HighwaterError COMMAND_UNANSWERED when the owner is silent for too long, or the log does not show what becomes of
  * the request; LOG_*, KAFKA_*, REGISTRY_*, SCHEMA_* when it cannot be asked
  */
@@ -151,7 +151,7 @@ interface NextWithin<T> {
   abandon(): void;
 }
 
-/** Items one by one, each waited for only so long: one that comes later is the next one's. */
+/** Items one by one, with a limit for each wait. An item that comes later belongs to the next call. */
 function nextWithin<T>(items: AsyncGenerator<T>): NextWithin<T> {
   let coming: Promise<IteratorResult<T>> | null = null;
   return {

@@ -9,9 +9,9 @@ export interface ClocksApart {
   /** A request that was passed over, since it had expired. @param readAt monotonic, ms */
   passedOver(request: Stamped, readAt: number): void;
   /**
-   * What settled a request.
+   * The record that decided a request.
    * @param now by the own clock, ms
-   * @returns by how many ms that is ahead of the asker's; null when the request was not passed over, or is an old one
+   * @returns the ms by which the own clock is ahead of the asker's; null if the request was not passed over, or is old
    */
   settled(record: Stamped & Pick<CommandRecord, 'kind'>, readAt: number, now: number): number | null;
 }

@@ -5,7 +5,7 @@ import { fullName, readSchema, typeName } from '../avro/schemas';
 import { HighwaterError } from '../errors';
 import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 
-/** One value of the command topic; names are those of `schemas/command.avsc`, which says what they mean. */
+/** One value of the command topic. `schemas/command.avsc` explains the names. */
 export interface CommandRecord {
   readonly request_id: string;
   readonly kind: CommandRecordKind;
@@ -81,7 +81,7 @@ export function commandCodec(
       else passOver(id, `it is ${typeName(schema)}`, Number.POSITIVE_INFINITY);
       return isCommand;
     } catch (error) {
-      // A record of another program must not stand in the way of commands, whatever the registry says to its id.
+      // A record of another program must not block commands, for any answer of the registry about its schema id.
       if (error instanceof HighwaterError && error.kind.retriable) throw error;
       passOver(id, (error as Error).message, now() + ASK_AGAIN_MS);
       return false;

@@ -14,7 +14,7 @@ export interface Inbox {
   put(request: Request): void;
   /** The first one, taken out; null when there is none. */
   take(): Request | null;
-  /** The first one, left where it is. */
+  /** The first request, which stays in the inbox. */
   first(): Request | null;
   /** Resolves at once while something waits, else with the next `put` or the signal. */
   filled(signal: AbortSignal): Promise<void>;

@@ -1,9 +1,9 @@
 import type { CommandRecord } from './command-record';
 
 /**
- * What the records of the command topic, taken in log order, come to. Only the log settles who has a request: the first
- * record of its `accepted` and `withdrawn` counts. So at most one owner carries a request out, and none that its asker
- * has withdrawn, however late anybody reads or writes.
+ * The state that follows from the records of the command topic, in log order. Only the log decides about a request: the first of
+ * its `accepted` and `withdrawn` records counts. So at most one owner carries a request out, and none that its asker has withdrawn,
+ * however late anybody reads or writes.
  */
 export interface Ledger {
   /** @returns whether the record is the first of its request to settle it, or the first that asks it */

@@ -69,7 +69,7 @@ export function openRequests({ say }: AnswerQueue, heartbeatMs: number): OpenReq
     const inbox: Inbox = {
       ...inner,
       first() {
-        // A request that was answered meanwhile, because the feed was lost before work on it began, is never shown.
+        // A request that was answered because the feed was lost before work on it began is never shown.
         for (let next = inner.first(); next !== null; next = inner.first()) {
           if (entryOf(next) !== undefined) return next;
           inner.take();

@@ -1,7 +1,7 @@
 import type { CommandRecord } from './command-record';
 import type { Ledger } from './ledger';
 
-/** What an owner knows when it reads a record of the command topic. */
+/** An owner's knowledge when it reads a record of the command topic. */
 export interface OwnerView {
   readonly ownerId: string;
   /** ms */

@@ -24,7 +24,7 @@ export interface ServeCommandsDeps {
   readonly instance: string;
   /** Whether this process owns the feed now. */
   owns(feed: string): boolean;
-  /** Takes secrets out of what is said. */
+  /** Removes secrets from texts. */
   readonly redact: Redact;
   /** Progress is repeated so often, so that askers know that the owner lives. Default: 5 s. */
   readonly heartbeatMs?: number;
@@ -41,7 +41,7 @@ export interface CommandServer {
   close(): Promise<void>;
 }
 
-/** The topic is followed anew after a failure: first soon, then seldom. */
+/** After a failure the topic is followed again, with growing pauses. */
 const [firstRetryMs, lastRetryMs] = [500, 30_000];
 const closeWithinMs = 3_000;
 /** How long a settled request is remembered behind its expiry: clocks may step. */

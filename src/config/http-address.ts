@@ -5,8 +5,8 @@ import { configError, type Mistake } from './mistake';
 import { concerns, findUnknown, readSettings } from './raw-settings';
 
 /**
- * Where a publisher with the same settings answers those of its own machine, as host and port of a URL: `127.0.0.1:9464`.
- * Other settings, right or wrong, are not looked at.
+ * Host and port at which a publisher with the same settings answers on its own machine: `127.0.0.1:9464`. Other settings, right or
+ * wrong, are not looked at.
  * @throws HighwaterError CONFIG_INVALID when it has no port, or any free one
  */
 export function httpAddress(input: Omit<LoadConfigInput, 'definitions'>): string {

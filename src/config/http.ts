@@ -20,7 +20,7 @@ export interface ReadHttp {
   readonly mistakes: readonly Mistake[];
 }
 
-/** What other machines can reach needs a token. */
+/** An address that other machines can reach needs a token. */
 export function readHttp(read: ReadSettings, cwd: string, rotation: Rotation): ReadHttp {
   const { httpPort: port, httpHost: host } = read.values;
   const { token, live, mistakes } = readSecret(read, cwd, 'httpToken', rotation);
@@ -45,7 +45,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether an address is reachable only from this machine. The only such name is `localhost`. */
+/** Whether an address is reachable only from this machine. The only loopback name is `localhost`. */
 export function isLoopback(host: string): boolean {
   if (isIPv4(host)) return loopback.check(host, 'ipv4');
   if (isIPv6(host)) return loopback.check(host, 'ipv6');

@@ -29,8 +29,8 @@ const tlsSettings = {
 } as const;
 
 /**
- * Brokers, how to log in to them, and the registry that belongs to them. Certificates and passwords are those of now whenever they
- * are looked at.
+ * Brokers, how to log in to them, and the registry that belongs to them. Certificates and passwords are read at each use, so they
+ * are always the present ones.
  * @param live passwords that come from files
  */
 export function readKafka(

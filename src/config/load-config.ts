@@ -81,7 +81,7 @@ export interface LoadConfigInput {
 
 type Needs = 'api' | 'feeds' | 'whatever is set' | 'nothing';
 
-/** What a command that only reads the log depends on. */
+/** Settings that a command needs to read the log. */
 const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'logLevel', 'logFormat'];
 
 const apiTokenSettings = ['apiToken', 'apiTokenFile', 'apiTokenCommand'] as const;

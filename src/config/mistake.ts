@@ -6,7 +6,7 @@ export interface Mistake {
   readonly key: string;
   /** Where it was set: a flag, a variable, a file with its line; null when it was not set at all. */
   readonly where: string | null;
-  /** What is wrong with it, for people. */
+  /** The mistake, for people. */
   readonly problem: string;
 }
 
@@ -19,7 +19,7 @@ export function configError(mistakes: readonly Mistake[], redact: Redact): Highw
   return new HighwaterError('CONFIG_INVALID', `${count}:\n${lines.join('\n')}`);
 }
 
-/** A value as an error may show it: short, and of an address only what cannot hold a password or token. */
+/** A value for an error: short, and only the parts of an address that cannot hold a password or token. */
 export function shown(value: unknown): string {
   const bare = (_: string, one: unknown) => (typeof one === 'string' ? bareAddress(one) : one);
   const json = JSON.stringify(value, bare) ?? String(value);

@@ -63,7 +63,7 @@ function lookUp(
   if (flag !== undefined && setting.flag !== null) {
     return { raw: flag, origin: { rank: 0, where: setting.flag.split(' ')[0] ?? setting.flag } };
   }
-  // Compose files and charts pass an empty variable for one that is not set.
+  // Compose files and charts pass an empty variable for a setting that is not set.
   const variable = env[setting.env];
   if (variable !== undefined && variable !== '')
     return { raw: variable, origin: { rank: 1, where: setting.env } };
@@ -90,7 +90,7 @@ export function findUnknown({ env, file }: SettingSources, named: readonly strin
   const variables = [CONFIG_VARIABLE, ...settingKeys.map((key) => settings[key].env)];
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || value === '') continue;
-    // Only what is near to a setting: Kubernetes sets HIGHWATER_SERVICE_HOST, KAFKA_PORT and the like on its own.
+    // Only variables that resemble a setting: Kubernetes itself sets HIGHWATER_SERVICE_HOST, KAFKA_PORT and the like.
     if (!/^(HIGHWATER|KAFKA|SCHEMA_REGISTRY)_/.test(name) || variables.includes(name) || named.includes(name))
       continue;
     const near = didYouMean(name, variables);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The types of settings, as schemas that take the text of flags, variables and the file. The message of each schema says what was
- * expected.
+ * The types of settings, as schemas that take the text of flags, variables and the file. The message of each schema names the
+ * expected form.
  */
 const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const longTimes: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 };
@@ -15,7 +15,7 @@ const bytes: Readonly<Record<string, number>> = {
   GiB: 1_073_741_824,
 };
 
-/** A text that `read` makes a value of; `error` says what was expected if it returns null. */
+/** A text that `read` converts. `error` names the expected form if `read` returns null. */
 function read<Value>(error: string, parse: (text: string) => Value | null) {
   return z.string({ error }).transform((text, context): Value => {
     const value = parse(text);
@@ -43,7 +43,7 @@ export function duration(atLeastMs: number, example = '500ms, 60s or 5m') {
   });
 }
 
-/** A duration in whole seconds, because the vendor's clock is no finer. */
+/** A duration in whole seconds, like the vendor's clock. */
 export function wholeSeconds() {
   return read('a duration of whole seconds such as 5s, 2m or 1h, at most 24 h', (text) => {
     const value = withUnit(text, milliseconds);

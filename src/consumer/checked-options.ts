@@ -10,7 +10,7 @@ const signal = z.custom<AbortSignal>(
   'expected an AbortSignal',
 );
 const callback = z.custom((value) => typeof value === 'function', 'expected a function');
-/** What is a number may be infinite here. */
+/** Numbers may be infinite here. */
 const atLeast = (least: number) =>
   z.custom<number>(
     (value) => typeof value === 'number' && value >= least,

@@ -63,6 +63,6 @@ export function connect(options?: ConnectOptions): HighwaterLog {
       await log.close();
     },
   };
-  // Its overloads say by topic what the handlers get; only the compiler sees that.
+  // The overloads give each topic the type of its events. They exist only for the compiler.
   return highwaterLog as unknown as HighwaterLog;
 }

@@ -12,9 +12,9 @@ export interface Decoded {
 }
 
 /**
- * Brings values to the schemas that this version of the package knows, whichever version wrote them, so that what a program
- * gets is what its types say; values of other types come as they were written. Schemas are looked up, and what resolves one
- * to the other is made, once per writer's schema.
+ * Converts values of any version to the schemas of this version of the package, so they have the types that a program sees. Values
+ * of unknown types stay as they were written. Schemas are looked up, and what resolves one to the other is made, once per writer's
+ * schema.
  */
 export interface Decoder {
   /** Makes `decode` know who wrote a value. Undefined when it does already. @throws HighwaterError SCHEMA_UNKNOWN, VALUE_FOREIGN, REGISTRY_* */

@@ -30,7 +30,7 @@ export async function startTable(
   signal: AbortSignal,
 ): Promise<TableStart> {
   for (;;) {
-    // Before the ends: those of a topic that is recreated in between are not followed.
+    // The id is asked for before the ends. If the topic is recreated in between, the ends are not followed.
     const { topicId } = await log.endsWithId(changes.name, signal);
     const from = await log.ends(changes.name, 'committed', signal);
     const images = new Map<string, { record: LogRecord; seq: number }>();
@@ -52,7 +52,7 @@ export async function startTable(
   }
 }
 
-/** The incarnation of a feed, by what is committed now; null while it has none. @throws as load */
+/** The present incarnation of a feed; null if it has none. @throws as load */
 export async function incarnationOf(
   log: ConsumerLog,
   topic: string,

@@ -102,7 +102,7 @@ export async function openTable(
       loaded.seqs.set(id, seq);
       if (record.value !== null) loaded.rows.set(id, (await toEvent(record, decoder)).value as Row);
     }
-    // A table that was closed meanwhile is not followed.
+    // A table that was closed during the load is not followed.
     over.signal.throwIfAborted();
     return { state: loaded, start: found };
   }

@@ -1,4 +1,4 @@
-/** What a code means and what follows from it. `docs/errors.md` is generated from these tables. */
+/** Meaning and consequences of a code. `docs/errors.md` is generated from these tables. */
 export interface ErrorKind {
   /** Exit code of a command that this error ends. */
   readonly exit: 1 | 2 | 3;
@@ -6,11 +6,11 @@ export interface ErrorKind {
   readonly retriable: boolean;
   /** Parks the feed: it is retried slowly, because only a person can fix it. */
   readonly parks: boolean;
-  /** What happened and why. The dashboard and `explain` show the first sentence by itself. */
+  /** The explanation: what happened, and why. The dashboard and `explain` show the first sentence by itself. */
   readonly what: string;
-  /** What the program does now, unless the place that throws knows better. */
+  /** What the program does now. The place that throws may replace it. */
   readonly now: string;
-  /** What to do. */
+  /** What to do. The place that throws may replace it. */
   readonly remedy: string;
   /** Page below `docs` that helps further. */
   readonly see?: string;

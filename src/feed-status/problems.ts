@@ -21,7 +21,7 @@ export interface FeedProblem {
 export type Severity = (typeof severities)[number];
 const severities = ['bad', 'warning', 'note'] as const;
 
-/** What else a list of problems names. */
+/** Further problems in a list. */
 export interface ProblemFacts {
   readonly feed: string;
   /** Null: nothing is committed, or it is not known. */

@@ -77,6 +77,6 @@ export async function storedDeadLetters(
 
 export interface KeptLetters {
   readonly count: number;
-  /** The one that was written last; null: there is none. */
+  /** The last one that was written; null: there is none. */
   readonly latest: LogRecord | null;
 }

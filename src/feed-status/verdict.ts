@@ -1,13 +1,15 @@
 import type { Feed } from '../feeds/feed';
 import type { SourceOffset } from '../state/source-offset';
 
-/** What is known of a feed by whoever asks how it stands: its publisher, an instance that waits for it, or a command that reads the log. */
+/**
+ * The data for a verdict on a feed: from its publisher, from an instance that waits for it, or from a command that reads the log.
+ */
 export interface FeedKnowledge {
   readonly feed: Pick<Feed, 'pollIntervalMs'>;
   /** The position of the feed's owner; null: nothing is committed, or it is not known. */
   readonly offset: SourceOffset | null;
   readonly owner: FeedOwner;
-  /** What this process knows as a publisher of the feed; null in a command that reads the log. */
+  /** The knowledge of this process if it publishes; null in a command that reads the log. */
   readonly live: LiveKnowledge | null;
 }
 
@@ -51,7 +53,7 @@ export interface FeedVerdict {
   readonly behind: boolean;
   /** A snapshot runs, and nothing fails: only time is missing. */
   readonly isBeingRead: boolean;
-  /** What the feed suffers from. */
+  /** The problem of the feed. */
   readonly failure: FeedFailure | null;
   /** The publisher's poll interval. */
   readonly pollIntervalMs: number;

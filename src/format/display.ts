@@ -16,7 +16,7 @@ export function titleAmong(fields: readonly string[]): string | undefined {
   return titleNames.find((name) => fields.includes(name));
 }
 
-/** What a person wants to see of a record first. */
+/** The parts of a record that people want to see first. */
 export interface ShownRecord {
   readonly title: string;
   /** Empty if the record has none. */

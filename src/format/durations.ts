@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A length of time in one unit, as precise as somebody needs who looks at it: `12 s`, `3 min`, `5 h`, `2 d`. */
+/** A length of time in one unit, for people: `12 s`, `3 min`, `5 h`, `2 d`. */
 export function durationText(ms: number): string {
   const length = Math.max(0, ms);
   if (length < 119.5 * SECOND) return `${Math.round(length / SECOND)} s`;

@@ -1,10 +1,10 @@
 import { shortText } from './short-text';
 
 const MOST_CHARACTERS = 200;
-/** What is shown before the place where two long texts part. */
+/** Number of letters that are shown before the first difference of two long texts. */
 const COMMON_CHARACTERS = 40;
 
-/** A value of a record as text for people, cut when it is long; null where there is none. */
+/** A value of a record as text for people, cut if it is long; null if there is none. */
 export function vendorText(value: unknown): string | null {
   const text = wholeText(value);
   return text === null ? null : shortText(text, MOST_CHARACTERS);

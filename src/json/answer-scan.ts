@@ -22,9 +22,9 @@ export interface AnswerScanOptions {
 }
 
 /**
- * Parses a list, or an object that holds the list of rows, one row at a time. The result is that of JSON.parse, but the memory is
- * bounded by the length of the text, whatever the text holds. A very long member other than the rows is replaced by an empty value
- * of its kind. Yields every few KB, so that the caller can let others have their turn.
+ * Parses a list, or an object that holds the list of rows, one row at a time. The result is that of JSON.parse, but for any text
+ * the memory is bounded by its length. A very long member other than the rows is replaced by an empty value of its kind. Yields
+ * every few KB, so that the caller can let others have their turn.
  * @param bytes UTF-8; nothing may change them meanwhile
  */
 export function* scanAnswer(bytes: Buffer, options: AnswerScanOptions): Generator<void, ScannedAnswer> {

@@ -1,20 +1,19 @@
 import type { LogRecord, ProducerRecord, SharedTopicSpec } from './commit-log';
 
 /**
- * The log as its consumers meet it. Two adapters stand behind this port too, the embedded log (SQLite) and Kafka; one
- * contract suite (`test/contract/consumer-log.ts`) holds both to what is written here. Only what is committed is ever shown,
- * and never the publisher's own fence records.
+ * The log as its consumers meet it. Two adapters implement this port, the embedded log (SQLite) and Kafka. The contract suite
+ * `test/contract/consumer-log.ts` tests both. Readers see only committed records, and never the publisher's own fences.
  */
 export interface ConsumerLog {
   /**
-   * By partition the position after the last record: after the last one that readers are shown (`committed`), or after the
-   * last one there is, in open transactions too (`written`). Empty while there is no such topic.
+   * Partition → the position after the last record that readers see (`committed`), or after the last record of all, including open
+   * transactions (`written`). Empty if the topic does not exist.
    * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
    */
   ends(topic: string, at: 'committed' | 'written', signal: AbortSignal): Promise<ReadonlyMap<number, number>>;
   /**
-   * As `ends` of what is committed, with the topic that they belong to, and without waiting for a partition that has no leader just
-   * now: its end is null. To read it from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`.
+   * As `ends` with `committed`, with the id of the topic. It does not wait for a partition without a leader: its end is null. To
+   * read it from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`.
    */
   endsWithId(topic: string, signal: AbortSignal): Promise<TopicEnds>;
   /**
@@ -26,8 +25,9 @@ export interface ConsumerLog {
   load(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
   /**
    * Committed records of a topic from given positions on, in log order per partition, for ever: ends without an error at the
-   * signal. A partition that is not named, or a topic that appears later, is read from its beginning; one that is null begins with
-   * what is committed after the call, and maybe some of the minute before. While a partition has no leader, the others are read on.
+   * signal. A partition that is not named, or a topic that appears later, is read from its beginning. A partition with null begins
+   * with records that are committed after the call, and perhaps some of the minute before. While a partition has no leader, the
+   * others are read on.
    * @param topicId the topic that the positions are of; left out or null: the topic that has the name when reading begins
    * @throws HighwaterError LOG_POSITION_LOST when records that were to come are not there any more, or the topic was deleted
    * and created again; KAFKA_*, LOG_*
@@ -47,24 +47,24 @@ export interface ConsumerLog {
 
 export interface TopicEnds {
   /**
-   * A topic that is deleted and created again under its name has another id. Null while there is no such topic, and where the log knows
-   * no ids: the embedded log, whose topics cannot be deleted, and Kafka before 2.8.
+   * A topic that is deleted and created again under its name has another id. Null if the topic does not exist, or if the log has no
+   * ids: the embedded log, whose topics cannot be deleted, and Kafka before 2.8.
    */
   readonly topicId: string | null;
   readonly ends: ReadonlyMap<number, number | null>;
 }
 
 export interface GroupOptions {
-  /** Name of the group as it is: with the prefix, where one is wanted. */
+  /** Full name of the group, including a prefix. */
   readonly groupId: string;
   /** Full names. One that does not exist yet is taken up when it does. */
   readonly topics: readonly string[];
   /** After so long without a sign of life the others go on without this member, in ms. */
   readonly sessionTimeoutMs: number;
   /**
-   * Called for each partition that this member is given. It works until `revoked` and then returns, soon: what it was in
-   * the middle of is finished and committed first, and the group waits for that, as long as the session timeout at most.
-   * When it returns or throws before that, the partition rests until the next rebalance.
+   * Called for each partition that this member is given. It works until `revoked` and then returns soon. It first finishes and
+   * commits the work in hand. The group waits for that, at most for the session timeout. When it returns or throws before that, the
+   * partition rests until the next rebalance.
    */
   readonly work: (partition: AssignedPartition) => Promise<void>;
 }
@@ -90,8 +90,8 @@ export interface AssignedPartition {
   records(from: number): AsyncIterable<readonly LogRecord[]>;
   /**
    * Remembers for the group that everything before an offset is done with. Also after `revoked`, until `work` returns.
-   * @throws HighwaterError GROUP_LOST when the group has gone on without this member: whoever has the partition now begins
-   * at what was committed before; KAFKA_*, LOG_*
+   * @throws HighwaterError GROUP_LOST if the group has gone on without this member: the new owner of the partition begins at the
+   * last committed position; KAFKA_*, LOG_*
    */
   commit(next: number): Promise<void>;
 }
@@ -108,8 +108,8 @@ export interface PartitionRange {
 
 export interface GroupMember {
   /**
-   * Rejects when the group cannot be kept: what a person has to fix (refused passwords, missing permissions, a session
-   * timeout that brokers do not take). Failures that pass by themselves are waited out. Resolves once it has left.
+   * Rejects for errors that only a person can fix: a refused password, a missing permission, a session timeout that the brokers do
+   * not accept. Failures that pass by themselves are waited out. Resolves once it has left.
    */
   readonly over: Promise<void>;
   /** Revokes all, waits for `work` to return, and leaves. May be called again. */

@@ -24,7 +24,7 @@ export class GatheredRecords implements Gathered {
   }
 }
 
-/** @throws TypeError for what was gathered for another log */
+/** @throws TypeError for records gathered for another log */
 export function recordsOf({ records }: TransactionBatch): readonly ProducerRecord[] {
   if (records instanceof GatheredRecords) return records.all;
   if ('add' in records) throw new TypeError('these records were gathered for another log');

@@ -1,7 +1,6 @@
 /**
- * A place among the instances that share the feeds of one installation: each feed has one owner among the live
- * instances. It settles who works, not who is safe: that is the fence of `CommitLog.acquire`, which holds whatever is
- * believed here.
+ * A place among the instances that share the feeds of one installation: each feed has one owner among the live instances. It
+ * decides which instance works on a feed. Safety comes from the fence of `CommitLog.acquire`, which does not depend on this.
  */
 export interface Membership {
   /**
@@ -11,11 +10,11 @@ export interface Membership {
    */
   grant(feed: string, signal: AbortSignal): Promise<Grant>;
   /**
-   * Leaves a feed that could not be taken over to others, where there are any that can. It is given back when they cannot
-   * either; else it is offered again after some minutes.
+   * Leaves a feed that could not be taken over to other instances, if one can take it. It is given back when they cannot either;
+   * else it is offered again after some minutes.
    */
   decline(feed: string): void;
-  /** Gives the place up, so that others take over at once. What was acquired must be released before. Never fails. */
+  /** Gives the place up, so that others take over at once. Acquired feeds must be released before. Never fails. */
   leave(): Promise<void>;
 }
 
@@ -33,7 +32,7 @@ export interface Grant {
 }
 
 export interface JoinOptions {
-  /** How people are told of this instance. */
+  /** Name of this instance for people. */
   readonly instance: string;
   /** A guest stays for one piece of work and takes no feed from permanent members. */
   readonly isGuest: boolean;

@@ -1,6 +1,6 @@
 /**
- * Kafka's default partitioner, so that a key lies in the same partition on either log and for every Kafka client:
- * murmur2 over the key's UTF-8 bytes, made positive, modulo the number of partitions.
+ * Kafka's default partitioner: murmur2 over the key's UTF-8 bytes, made positive, modulo the number of partitions. So a key is in
+ * the same partition on both logs and for every Kafka client.
  */
 export function partitionOf(key: string, partitions: number): number {
   return partitions === 1 ? 0 : toPositive(hashOf(key)) % partitions;
@@ -32,7 +32,7 @@ const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 const R = 24;
 
-/** 32-bit murmur2 with Kafka's seed, as a signed integer like Java's. @param length of what is hashed, from the beginning on */
+/** 32-bit murmur2 with Kafka's seed, as a signed integer like Java's. @param length number of bytes to hash, from the first one */
 export function murmur2(bytes: Buffer, length = bytes.length): number {
   const tail = length & ~3;
   let h = SEED ^ length;

@@ -30,7 +30,7 @@ export function feedTopics(
   };
 }
 
-/** Whether a topic of a feed is that of its dead letters, whatever the prefix. */
+/** Whether a topic of a feed is its topic of dead letters, with any prefix. */
 export function isDeadLetterTopic(topic: string, feed: string): boolean {
   return topic.endsWith(`${feed}${DEAD_LETTERS}`);
 }

@@ -38,7 +38,7 @@ export interface PollDeps {
   readonly onPage?: (page: PageReport) => void;
   /** Called with changes that belong to no page: the deletes of a reconcile, and dead letters that are records now. */
   readonly onOtherChanges?: (changes: PublishedChanges, observedAtMs: number) => void;
-  /** Called for each record of which only `updated` is new. */
+  /** Called for each record in which only `updated` differs. */
   readonly onTouch?: () => void;
   /** Called with the rows of every page of every round. */
   readonly witnesses: Set<(rows: readonly unknown[]) => void>;
@@ -63,9 +63,8 @@ export interface PollResult {
 const LINGER_MS = 200;
 
 /**
- * One round of one feed. A page's events, images, dead letters and source offset commit together or not at all, alone or
- * with those of the pages next to it, and the state moves only then. The signal ends the poll after the page that is
- * under way.
+ * One round of one feed. A page's events, images, dead letters and source offset commit together or not at all, perhaps together
+ * with the next pages. The state moves only then. The signal ends the poll after the page that is under way.
  *
  * @param round says which pages are read: see `pollRound` for the regular poll
  */

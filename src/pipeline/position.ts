@@ -24,7 +24,7 @@ export function advance(
   };
 }
 
-/** The fields that keep what a scan has learned of the server's paging. */
+/** The fields for the paging that a scan has learned. */
 export function pagingFields(paging: Paging): Partial<SourceOffset> {
   return {
     page_offset_unit: paging.unit,

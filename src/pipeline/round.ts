@@ -10,8 +10,8 @@ import { type ScanDeps, scan } from './scan/scan';
 import type { BatchPage } from './transaction/batch';
 
 /**
- * One round over a feed's records: which pages are read, and what they mean. The regular poll is a round; a reconcile and a backfill
- * are others, which go through the same steps.
+ * One round over a feed's records: which pages are read, and how they count. The regular poll is a round; a reconcile and a
+ * backfill are others, which go through the same steps.
  */
 export interface Round {
   /** The pages, in the order of their requests. */
@@ -39,7 +39,7 @@ export interface RoundDeps extends ScanDeps {
   readonly state: { readonly offset: SourceOffset };
 }
 
-/** From the high-water mark, less an overlap, to what the server showed when it began. */
+/** From the high-water mark, less an overlap, to the end of the records that the server showed when the poll began. */
 export function pollRound(deps: RoundDeps, wide: boolean): Round {
   const { feed } = deps;
   const { offset } = deps.state;

@@ -24,8 +24,8 @@ const BATCH = 5_000;
 const SOURCE_OFFSET = '.source-offset';
 
 /**
- * Begins every feed of a log anew, as `resetState` does, but without the feed's definition: feeds that are not published now may be
- * published again later. A feed that began without a snapshot goes on from its mark.
+ * Resets every feed of a log, as `resetState` does, but without the feeds' definitions, because feeds that are not published now
+ * may be published again later. A feed that began without a snapshot goes on from its mark.
  */
 export async function beginAllAnew(
   log: CommitLog,
@@ -33,7 +33,7 @@ export async function beginAllAnew(
   signal: AbortSignal,
 ): Promise<readonly BegunFeed[]> {
   const sourceOffsets = ((await log.topicNames()) ?? []).filter((topic) => topic.endsWith(SOURCE_OFFSET));
-  // Before the first commit: a reader of a compacted topic goes on to what is committed meanwhile.
+  // Read before the first commit, because a reader of a compacted topic also gets records that are committed while it reads.
   const stored = new Map<string, LogRecord>();
   for await (const record of log.read(sourceOffsets, { fromBeginning: true, follow: false, signal }))
     if (record.topic.endsWith(`${record.key}${SOURCE_OFFSET}`)) stored.set(record.topic, record);

@@ -26,7 +26,7 @@ import {
 } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 
-/** Work that a long command lets happen meanwhile: the feed's own polls, when they are due. */
+/** Work between the pages of a long command: the feed's own polls, when they are due. */
 export interface Turns {
   /** To be called between two pages. */
   between(): Promise<void>;
@@ -41,8 +41,8 @@ export interface Turns {
  * polls would publish as well: an end in the middle leaves nothing half-done.
  *
  * The request is answered in any case.
- * @param turns what a long command lets happen between its pages
- * @returns an error that the feed's loop has to deal with as after a poll; null when the feed is well
+ * @param turns work between the pages of a long command
+ * @returns an error that the feed's loop handles as after a poll; null if there is none
  */
 export async function carryOut(
   feed: Feed,
@@ -125,9 +125,9 @@ export async function carryOut(
 }
 
 /**
- * Begins a backfill, or goes on where one of the same dates was left. There is one at a time: an unfinished one of
- * other dates is given up, which is said. A page that cannot be read however often it is requested ends the backfill,
- * but not the polls of the feed.
+ * Begins a backfill, or continues an unfinished one of the same dates. There is one at a time: an unfinished one of other dates is
+ * given up, which is said. A page that cannot be read however often it is requested ends the backfill, but not the polls of the
+ * feed.
  * @throws HighwaterError as `poll`; the signal's reason
  */
 export async function backfill(
@@ -169,7 +169,7 @@ export async function backfill(
   }
 }
 
-/** Polls go first, those of other feeds too. */
+/** Polls go first, also polls of other feeds. */
 export function patient(deps: PollDeps): PollDeps {
   return { ...deps, source: deps.patientSource };
 }
@@ -179,7 +179,7 @@ function refuseWhilePaused(feed: Feed, { deps }: OwnedFeed, { name }: Command): 
     throw refused(`feed ${feed.name} is paused; resume it first`);
 }
 
-/** What was thrown while a command was carried out, as an error for people. */
+/** An error of a command, in the form for people. */
 export function failureOf(feed: Feed, { name }: Command, thrown: unknown): HighwaterError {
   if (thrown instanceof HighwaterError) return thrown;
   return new HighwaterError('UNEXPECTED', `${name} of feed ${feed.name}: ${String(thrown)}`, {

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorKinds } from '../errors';
 
-/** What an error means for the feed that met it. */
+/** The consequence of an error for its feed. */
 export function eventFor(code: ErrorCode | null): 'failed' | 'parked' | 'fenced' {
   if (code === 'LOG_FENCED') return 'fenced';
   return code !== null && errorKinds[code].parks ? 'parked' : 'failed';
@@ -29,7 +29,7 @@ const losesFeed: readonly ErrorCode[] = [
   'KAFKA_FORBIDDEN',
 ];
 
-/** What passes by itself has passed by then; a limit that was lowered meanwhile has not. */
+/** Errors that pass by themselves are over by then. A limit that was lowered still applies. */
 const FAILURES_KEPT = 3;
 
 /** @param failures how many in a row, this one included */
@@ -48,7 +48,7 @@ export function awaitsSecret(code: ErrorCode | undefined): boolean {
   return code !== undefined && refusals.includes(code);
 }
 
-/** Whether a feed that could not be acquired is better left to another instance: what is wrong may be wrong here alone. */
+/** Whether a feed that could not be acquired is left to another instance, because only this one may have the problem. */
 export function isForOthers(event: 'failed' | 'parked' | 'fenced', failures: number): boolean {
   return event === 'parked' || (event === 'failed' && failures >= FAILURES_KEPT);
 }

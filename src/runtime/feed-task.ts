@@ -19,16 +19,16 @@ import { type FeedTenureDeps, feedTenure } from './feed-tenure';
 export interface FeedTaskReport {
   readonly feed: string;
   readonly error: HighwaterError | null;
-  /** The last poll reached the end of what the server showed; also of a feed that an operator has paused. */
+  /** The last poll reached the end of the server's records. Also true for a paused feed. */
   readonly complete: boolean;
-  /** What the log said to the last commit, when the signal came meanwhile: nobody tries it again. */
+  /** Error of the last commit, if the signal came during it: nobody tries it again. */
   readonly notCommitted: HighwaterError | null;
 }
 
 export interface FeedTaskDeps extends FeedTenureDeps {
-  /** For what is kept in the log of an error, where whoever reads it knows no secrets. */
+  /** For errors that are stored in the log, whose readers do not know the secrets. */
   readonly redact: Redact;
-  /** Looks whether secrets were replaced, for a feed that is parked since one was refused. */
+  /** Checks whether secrets were replaced, for a feed that is parked because a secret was refused. */
   readonly rotation: Pick<Rotation, 'changes' | 'look'>;
 }
 
@@ -37,7 +37,7 @@ export interface FeedTaskDeps extends FeedTenureDeps {
  * with commands in between. Errors are answered here: retried with growing pauses, or the feed is parked, so that no other
  * feed notices (I9). The signal ends it after the page that is being committed, and so does another instance that gets the feed.
  *
- * @param once ends after the first poll, whatever its outcome
+ * @param once ends after the first poll, with any outcome
  * @throws HighwaterError LOG_* when the log cannot be published to at all: another process holds it, it cannot be written, it
  * was deleted or moved
  */
@@ -51,7 +51,7 @@ export async function runFeedTask(
   const tenure = feedTenure(feed, deps, once, signal);
   let trouble = noTrouble;
 
-  /** @param notCommitted what the signal left open */
+  /** @param notCommitted error of a commit that the signal interrupted */
   function report(notCommitted: HighwaterError | null): FeedTaskReport {
     const isPaused = tenure.owned?.deps.state.offset.paused ?? false;
     const complete = isPaused || (tenure.held?.work.lastPoll?.complete ?? false);
@@ -137,7 +137,7 @@ const ASK_AGAIN_MS = 1_000;
 /** How often a parked feed looks for a replaced secret. */
 const LOOK_MS = 2_000;
 
-/** What has failed since the feed was read last. */
+/** Failures since the feed was last read. */
 interface Trouble {
   readonly error: HighwaterError | null;
   /** In a row, since the feed was granted. */

@@ -16,7 +16,7 @@ export interface FeedTenureDeps extends OwnedFeedDeps {
   readonly inbox: Inbox;
 }
 
-/** What this instance has of a feed: nothing, then the others' grant, then the feed itself with its state in memory. */
+/** This instance's hold of a feed: none, then the group's grant, then the feed itself with its state in memory. */
 export interface FeedTenure {
   /** Null until the others have granted the feed. */
   readonly held: Held | null;
@@ -102,8 +102,8 @@ async function takeOver(feed: Feed, deps: FeedTenureDeps, { grant, over }: Held)
 }
 
 /**
- * What goes wrong in letting go must not hide why, nor end the other feeds: the next owner fences this one anyway.
- * @throws HighwaterError LOG_GONE: what was committed is not where it belongs
+ * An error while releasing must not hide the reason for it, nor end the other feeds. The next owner fences this one anyway.
+ * @throws HighwaterError LOG_GONE: the committed records are not in their place
  */
 async function letGo({ session, deps }: OwnedFeed): Promise<void> {
   await session.release().catch((error: unknown) => {

@@ -21,12 +21,12 @@ import { reconciled } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Tell } from './publisher-events';
 
-/** What the owner of a feed has to do: commands, polls, and by schedule a reconcile. */
+/** The work of a feed's owner: commands, polls, and by schedule a reconcile. */
 export interface FeedWork {
   /**
-   * Does what is due: one command, or a poll and what may follow it.
+   * Does the work that is due: one command, or a poll and perhaps a reconcile.
    * @returns whether it was polled
-   * @throws HighwaterError what the feed's loop answers
+   * @throws HighwaterError that the feed's loop handles
    */
   turn(owned: OwnedFeed, signal: AbortSignal): Promise<boolean>;
   /** No poll before so many ms have passed; commands are still taken. */
@@ -46,7 +46,7 @@ export interface FeedWorkDeps {
 /** Commands that end a long piece of work instead of waiting for it. */
 const endsLongWork: readonly Command['name'][] = ['pause', 'reset', 'snapshot', 'backfill'];
 
-/** The feed is polled at once after these: the operator wants to see what comes. */
+/** The feed is polled at once after these commands, because the operator wants to see the result. */
 const pollsAtOnce: readonly Command['name'][] = ['resume', 'reset', 'snapshot'];
 
 /** Until long work that failed, or was ended, is tried again, in ms. */
@@ -62,7 +62,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
   let nextPollAt = Number.NEGATIVE_INFINITY;
   let lastWide = Number.NEGATIVE_INFINITY;
   let lastPoll: PollResult | null = null;
-  /** Own clock, ms: one that was carried out counts although it asked for an operator, and one that failed has its pause. */
+  /** Own clock, ms. A reconcile that ran counts even if it asked for an operator; a failed one waits for its pause. */
   let nextReconcileAt = Number.NEGATIVE_INFINITY;
   let nextBackfillAt = Number.NEGATIVE_INFINITY;
 
@@ -186,7 +186,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
         const turns = turnsOf(owned, request.command, signal);
         const failure = await carryOut(feed, owned, request, signal, turns);
         if (failure !== null) throw failure;
-        // These mean to see what comes now.
+        // These operators want to see the next changes now.
         if (pollsAtOnce.includes(request.command.name)) nextPollAt = Number.NEGATIVE_INFINITY;
         return false;
       }

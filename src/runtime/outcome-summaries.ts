@@ -11,7 +11,7 @@ export function done(summary: string, facts: Facts = {}): Outcome {
   return { ok: true, summary, facts };
 }
 
-/** What a reconcile found, for people: also what a scheduled one writes into the log. */
+/** Summary of a reconcile for people, also for the log line of a scheduled one. */
 export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean, tracked: number): Outcome {
   const { created, updated, deleted, missing, why, pages, rows } = result;
   const would = dryRun ? 'would be ' : '';
@@ -75,7 +75,7 @@ function named({ from, to }: BackfillRequest): Facts {
   return { givenUpFrom: from, givenUpTo: to };
 }
 
-/** What a retry of dead letters came to. */
+/** Summary of a retry of dead letters. */
 export function retried(feed: Feed, result: RetryResult): Outcome {
   const { published, still, tooOld, superseded } = result;
   const older =

@@ -23,7 +23,7 @@ export interface OwnedFeedDeps {
   readonly registry: SchemaRegistry;
   readonly logger: Logger;
   readonly topics: FeedTopics;
-  /** Fingerprint of what is asked of the API. */
+  /** Fingerprint of the scope: the requests to the API. */
   readonly scope: string;
   readonly appId: string;
   readonly instance: string;
@@ -42,8 +42,8 @@ export interface OwnedFeed {
 }
 
 /**
- * Fences the previous owner, then reads the state back: in this order, since only what is fenced stands still. A registry
- * apart from the log is asked before: who cannot encode must not take the feed from an owner who can.
+ * Fences the previous owner, then reads the state back. The order matters, because only a fenced state no longer changes. A
+ * registry apart from the log is asked first: an instance that cannot encode must not take the feed from an owner that can.
  *
  * @throws HighwaterError LOG_OWNED, SCHEMA_INCOMPATIBLE, STATE_DAMAGED, KAFKA_*, REGISTRY_*
  */
@@ -85,7 +85,7 @@ export async function acquireFeed(
       },
     };
   } catch (error) {
-    // The first error is the one that tells.
+    // The first error has the reason.
     await session.release().catch(() => {});
     throw error;
   }

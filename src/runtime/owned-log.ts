@@ -2,7 +2,7 @@ import { type ErrorCode, HighwaterError } from '../errors';
 import type { CommitLog } from '../log/commit-log';
 import type { Tell } from './publisher-events';
 
-/** A log that knows which feeds this process owns, from acquire to release, and tells of each transaction. */
+/** A log that knows which feeds this process owns, from acquire to release, and reports each transaction. */
 export interface OwnedLog {
   /** The log to acquire feeds of. */
   readonly log: CommitLog;

@@ -5,7 +5,7 @@ import type { Drift } from '../pipeline/records/drift';
 import type { SourceEvent } from '../source/source';
 import type { FeedState } from '../state/feed-state';
 
-/** What a publisher tells of its work while it does it, for metrics and health. Times are in seconds. */
+/** Events of a publisher's work, for metrics and health. Times are in seconds. */
 export type PublisherEvent =
   | SourceEvent
   /** The feed is not this instance's yet, or not any more. */
@@ -44,7 +44,7 @@ export type PublisherEvent =
       readonly feed: string;
       readonly code: ErrorCode;
       readonly parks: boolean;
-      /** What happened, for people, without secrets. */
+      /** Message for people, without secrets. */
       readonly what: string;
     }
   | {

@@ -49,7 +49,7 @@ export async function runWorker(
   rotation.logger = logger;
   const tell = deps.tell ?? silent;
   const clients = createApiClients(api, { logger, tell });
-  // What ends one task for good (the log has another owner) ends the others too.
+  // An error that ends one task for good (the log has another owner) ends the others too.
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   const held = ownedLog(deps.log, tell, (feed) => {

@@ -34,11 +34,11 @@ const RECENT_VALUES = 10;
 
 /** All secrets and certificates of one configuration, and how they are read again. */
 export class Rotation {
-  /** What nobody may see, earlier values included. A redactor follows the list as it changes. */
+  /** All secrets, including earlier values. A redactor follows the list as it changes. */
   readonly known: string[] = [];
   /** How often a value was replaced. */
   changes = 0;
-  /** Told what was read again. */
+  /** Called with the names of the sources that were read again. */
   logger: Logger | null = null;
   private readonly fixed: string[] = [];
   private readonly sources: Source[] = [];
@@ -162,7 +162,9 @@ export class Rotation {
     };
   }
 
-  /** What keeps a source from being read again. Somebody may be writing its files one after the other, so it is told late. */
+  /**
+   * The error that keeps a source from being read again. Somebody may be writing its files one after the other, so it is told late.
+   */
   private troubleOf(name: string) {
     let since: number | null = null;
     let isTold = false;

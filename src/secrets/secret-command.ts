@@ -24,8 +24,8 @@ interface Ended {
 }
 
 /**
- * What a command prints on stdout, without blanks around it.
- * @param known secrets that the words of the command may hold
+ * The output of a command, without blanks around it.
+ * @param known secrets that the words of the command may contain
  */
 export function runCommand(command: Command, known: readonly string[]): Promise<Read<string>> {
   return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const share = z.number().min(0).max(1).default(0);
 
-/** How much of what is written from now on departs from the specification. A share is the part of the records, chosen by id. */
+/** Share of new records that depart from the specification. A share is the part of the records, chosen by id. */
 const driftSchema = z.strictObject({
   /** Members that no schema knows: `cusip`, `ratings_accuracy.rank`, `6m_*`, `1y_gain_count`. */
   members: share,
@@ -31,9 +31,9 @@ const behaviourSchema = z.strictObject({
   paging: z.enum(['index', 'offset']).default('index'),
   /** With 1, page 0 is answered like page 1. */
   firstPage: z.union([z.literal(0), z.literal(1)]).default(0),
-  /** At most so many rows in an answer, whatever was asked. */
+  /** Most rows in an answer, for any page size. */
   pageCap: z.int().min(1).nullable().default(null),
-  /** Under a cap page k begins at k × cap, or at k × what was asked (rows between are never shown). */
+  /** Under a cap page k begins at k × cap, or at k × page size (rows in between are never shown). */
   capStep: z.enum(['cap', 'asked']).default('cap'),
   /** Every page is the first page. */
   ignorePaging: z.boolean().default(false),
@@ -62,7 +62,7 @@ const behaviourSchema = z.strictObject({
   /** Seconds by which the server's clock is ahead (negative: behind): `Date` header and new `updated` alike. */
   clockSkew: z.number().default(0),
   dateHeader: z.boolean().default(true),
-  /** After each answer so many rows of what was asked for are touched, and so move to the end. */
+  /** After each answer this many matching rows are touched and move to the end. */
   moveRowsPerRequest: z.int().min(0).default(0),
   /** Which rows move: the first in order, or any. */
   moveWhich: z.enum(['first', 'random']).default('random'),

@@ -23,7 +23,7 @@ export interface Endpoint {
   /** Where a record has its ticker symbol; the parameter that filters by it. */
   readonly symbol: (record: JsonRecord) => unknown;
   readonly symbols: string | null;
-  /** Parameter → what it is compared with. */
+  /** Parameter → the field with which it is compared. */
   readonly filters: Readonly<Record<string, (record: JsonRecord) => unknown>>;
   /** Key type → the member that the search keys are compared with; null: the name of the record's analyst. */
   readonly searchKeys: Readonly<Record<string, string | null>> | null;

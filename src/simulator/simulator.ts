@@ -57,7 +57,7 @@ export interface Simulator {
   limitRate(limit: RateLimit | null): void;
   /** Replaces the hook that every request calls before it is answered. */
   onRequest(hook: RequestHook | null): void;
-  /** Records shown now, by id: what a complete reader must have. */
+  /** Present records by id. A complete reader must have all of them. */
   truth(feed: FeedName): Map<string, JsonRecord>;
   history(feed: FeedName, from?: number): HistoryEntry[];
   /** The latest requests, oldest first. */

@@ -8,7 +8,7 @@ export interface ApiAccess {
   /** Empty when the scheme is `none`. */
   readonly token: string;
   readonly auth: AuthScheme;
-  /** Where the token can be read again, and what it is by now. Left out: it cannot change. */
+  /** The source of the token, and its present value. Left out: it cannot change. */
   readonly secret?: Secret | undefined;
 }
 

@@ -35,7 +35,7 @@ export interface HttpGet {
 
 const errorBodyBytes = 65_536;
 
-/** An answer, whatever its status, or why there is none. */
+/** An answer of any status, or the reason why there is none. */
 export type HttpResult = { readonly kind: 'response'; readonly response: RawResponse } | SourceFailure;
 
 /**
@@ -106,8 +106,8 @@ function send(get: HttpGet, signal: AbortSignal) {
 }
 
 /**
- * Null if a page is longer than the limit; the rest is thrown away with the connection. For an error answer the beginning is enough, and
- * its status counts even if the body breaks off.
+ * Null if a page is longer than the limit; the rest is thrown away with the connection. The beginning of an error answer is enough,
+ * and its status counts even if the body breaks off.
  */
 async function readBody(
   answer: AxiosResponse<Readable>,

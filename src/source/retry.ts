@@ -11,7 +11,7 @@ export interface RetryLimits {
   readonly totalMs: number;
   /** Greatest pause before the second request, ms; doubled for each further one. */
   readonly baseMs: number;
-  /** The doubling ends here, ms. What the API asks for by Retry-After may be longer. */
+  /** The doubling ends here, ms. `Retry-After` of the API may be longer. */
   readonly maxMs: number;
 }
 

@@ -5,7 +5,7 @@ import type { Body } from './body';
 /** The vendor's API as the scan sees it: one GET is one page. */
 export interface Source {
   /**
-   * Retries what is worth retrying within the request budget, then gives up.
+   * Retries errors that may pass, within the request budget, then gives up.
    * @throws HighwaterError SOURCE_* (see errors.ts): nothing was read
    */
   fetchPage(feed: FeedDefinition, request: PageRequest, signal: AbortSignal): Promise<SourcePage>;
@@ -73,7 +73,7 @@ export type SourceEvent =
 export interface SourceFailure {
   readonly kind: 'failure';
   readonly code: ErrorCode;
-  /** What happened, with the values, without secrets. */
+  /** Message with the values, without secrets. */
   readonly what: string;
   /** How long the API asks to wait, ms; absent if it does not say. */
   readonly retryAfterMs?: number;

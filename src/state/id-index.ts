@@ -11,9 +11,7 @@ export interface IdIndex {
   add(id: string): number;
   /** Its number is given to another id later. */
   remove(id: string): void;
-  /**
-   * All numbers, also when ids come and go meanwhile: a number that is there from beginning to end comes exactly once.
-   */
+  /** All numbers. Ids may come and go during the iteration: a number that exists from beginning to end comes exactly once. */
   numbers(): IterableIterator<number>;
 }
 
@@ -76,7 +74,7 @@ export function idIndex(isAt: (number: number, id: string) => boolean): IdIndex 
       const number = slots[gap]!;
       vacant.push(number);
       taken[number] = 0;
-      // Ids behind it move up, unless that would put one before the slot of its hash.
+      // Ids behind it move up, unless an id would then be before the slot of its hash.
       for (let slot = (gap + 1) & mask; slots[slot] !== EMPTY; slot = (slot + 1) & mask) {
         const home = hashes[slots[slot]!]! & mask;
         if (((slot - home) & mask) < ((slot - gap) & mask)) continue;

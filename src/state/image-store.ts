@@ -23,7 +23,7 @@ export interface ImageStore {
   see(id: string, updated: number): void;
   /** Unix seconds; null if unknown. */
   seenAt(id: string): number | null;
-  /** Records may come and go meanwhile: an id that is there from beginning to end comes once. */
+  /** Records may come and go during the iteration: an id that exists from beginning to end comes once. */
   ids(): IterableIterator<string>;
   values(): IterableIterator<Buffer>;
   /** Size of all slabs: at most a third more than ids and images, and a slab or two. */

@@ -29,7 +29,7 @@ function numberOf({ table }: EncodedRows, row: number, field: number): number {
 
 /**
  * A row that is already the Avro bytes of its record. Its values are decoded only when they are needed, which is rare. Its `id` and
- * `updated` serve both as members of a row and as those of a record.
+ * `updated` are members both of a row and of a record.
  */
 export class EncodedRecord implements VendorRecord {
   readonly #rows: EncodedRows;

@@ -15,7 +15,7 @@ export interface ChangeFeed {
    * @returns once the last ones there are were read, or that took too long. Never fails
    */
   begin(): Promise<Pick<RecentChanges, 'first' | 'after' | 'last'>>;
-  /** Ends reading, and forgets what was read. */
+  /** Ends reading and drops the records read so far. */
   end(): void;
 }
 

@@ -8,7 +8,7 @@ import type { ChangeView, FieldView, TransitionView } from './view';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The parts of an envelope that are shown; names are those of `schemas/envelope.avsc`. */
+/** The parts of an envelope that are shown, under their names in `schemas/envelope.avsc`. */
 interface Envelope {
   readonly before: Fields | null;
   readonly after: Fields | null;
@@ -27,7 +27,7 @@ export interface ReadChange {
 
 const MOST_FIELDS = 20;
 
-/** What a change event says to people. */
+/** A change event in the form in which people see it. */
 export function readChange(feed: Feed, record: DecodedRecord): ReadChange {
   const { before, after, op, changed_fields, source, ts_ms, event_id } = record.value as Envelope;
   const shown = after ?? before ?? {};

@@ -37,7 +37,7 @@ export interface Dashboard {
   close(): Promise<void>;
 }
 
-/** A page that is loaded anew, or has lost its connection, goes on where it was. */
+/** A page that was reloaded or lost its connection continues at its last change. */
 const LINGER_MS = 30_000;
 
 export function createDashboard(deps: DashboardDeps): Dashboard {
@@ -68,7 +68,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     closing.signal.throwIfAborted();
     const elsewhere = board.feeds.filter(({ phase }) => phase !== 'owned').map(({ feed }) => feed);
     const watching = others.watch(elsewhere);
-    // A log that does not answer delays no page: it shows what was known before.
+    // A log that does not answer does not delay a page, which then shows the last known state.
     if (elsewhere.length > 0) await Promise.race([watching, pause(MOVED_MS, closing.signal)]);
     return board.feeds.map((standing) => {
       const { name } = standing.feed;
@@ -108,7 +108,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
       let n = news.changes.at(-1)?.n ?? recent.last;
       yield eventText('changes', news, `${boot}.${n}`);
       while (!over.aborted) {
-        // Asked for before anything is looked at: what moves meanwhile is not missed.
+        // The promise is taken before the state is read, so no move in between is missed.
         const { next } = moved;
         news = recent.after(n);
         if (news.changes.length > 0) {
@@ -168,7 +168,7 @@ function audienceOf(rest: () => void) {
   };
 }
 
-/** Wakes everybody who waits for something to move. `next` resolves at the first ring after it was read. */
+/** Wakes all waiting pages. `next` resolves at the first ring after it was read. */
 function createBell() {
   let resolve: () => void = () => undefined;
   let next = new Promise<void>((done) => {

@@ -1,7 +1,7 @@
 import type { Logger } from '../../logging/logger';
 import type { FeedView } from './view';
 
-/** The feeds as the pages are told of them: drawn once for everybody who looks. */
+/** The feeds as pages show them, drawn once for all connected pages. */
 export interface DrawnFeeds {
   /** The event that was drawn last; empty before the first one. */
   readonly text: string;
@@ -9,7 +9,7 @@ export interface DrawnFeeds {
   touch(): void;
   /** Draws when it is time to. */
   keepFresh(): void;
-  /** @returns once the drawing is no older than a second, or could not be made. Never fails */
+  /** Resolves when the drawing is at most a second old, or could not be made. Never fails */
   freshen(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import type { SourceOffset } from '../../state/source-offset';
 import { type TimeSlots, timeSlots } from './time-slots';
 import type { ErrorView } from './view';
 
-/** What has happened of each feed since the process began, in numbers. */
+/** Counters for each feed since the process began. */
 export interface FeedActivity {
   tell(event: PublisherEvent): void;
   /** Takes note of how many changes a feed has, as its owner has committed it last. */

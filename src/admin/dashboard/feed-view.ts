@@ -8,12 +8,12 @@ import type { Owners } from '../owners';
 import { errorText, type FeedCounts } from './feed-activity';
 import type { FeedView, ProblemView } from './view';
 
-/** All that the page is told of one feed, from where it is known. */
+/** Everything that the page shows of one feed, and its sources. */
 export interface FeedFacts {
   readonly standing: FeedStanding;
   readonly counts: FeedCounts;
   readonly owners: Owners;
-  /** What the feed has committed last, of one that another instance has; null: not known. */
+  /** Last committed source offset, if another instance has the feed; null: unknown. */
   readonly stored: SourceOffset | null;
   /** In the log, of a feed that another instance has; null: not known. */
   readonly storedLetters: number | null;

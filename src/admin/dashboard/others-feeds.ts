@@ -8,7 +8,7 @@ import type { Logger } from '../../logging/logger';
 import type { SourceOffset } from '../../state/source-offset';
 import { allowanceOf, followTopic } from './log-follower';
 
-/** What the log says of feeds that other instances have. */
+/** The state of other instances' feeds, read from the log. */
 export interface OthersFeeds {
   offset(feed: string): SourceOffset | null;
   /** Dead letters in the log; null: not known. */

@@ -11,13 +11,13 @@ export interface RecentChanges {
   add(change: Omit<ChangeView, 'n'>): void;
   /** This many changes were committed and are not shown. */
   leaveOut(count: number): void;
-  /** For a page that connects: the changes after the last one that it was shown, or the latest changes if it was shown none. */
+  /** Changes for a page that connects: those after the last change that it showed, or the latest changes if it showed none. */
   first(n: number | null): ChangesView;
-  /** For a connected page; changes that came too fast for it are left out. */
+  /** Changes for a connected page, without changes that came too fast for it. */
   after(n: number): ChangesView;
   /** Number of the last one. */
   readonly last: number;
-  /** No page is connected any more: the next one begins anew. */
+  /** No page is connected any more. The next page starts afresh. */
   forget(): void;
 }
 

@@ -63,7 +63,7 @@ export interface FeedView {
   readonly drift: string;
 }
 
-/** What went wrong, and what to do, of the table of error codes. */
+/** Explanation and remedy from the table of error codes. */
 export interface ProblemView {
   readonly code: string;
   /** `bad`: the feed stands still until somebody acts. */
@@ -96,7 +96,7 @@ export interface ChangesView {
   readonly fresh: boolean;
   /** Oldest first. */
   readonly changes: readonly ChangeView[];
-  /** Committed, but not sent, for they were too many at once. */
+  /** Number of changes that were committed but not sent, because there were too many at once. */
   readonly left: number;
 }
 

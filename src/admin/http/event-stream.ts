@@ -14,8 +14,8 @@ const defaultLimits: EventStreamLimits = { connections: 32, stalledMs: 30_000 };
 const AHEAD_BYTES = 64 * 1024;
 
 /**
- * Serves `GET /events`. Each connection asks for the next event when its reader has taken the one before, so that one that is
- * slow is shown less, and holds no memory.
+ * Serves `GET /events`. Each connection asks for the next event when its reader has taken the previous one. So a slow reader sees
+ * fewer events and holds no memory.
  */
 export function serveEvents(
   app: FastifyInstance,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import send from '@fastify/send';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Made by `npm run build`; of a program that runs from its sources, what was built beside them. */
+/** Built by `npm run build`. A program that runs from its sources uses the files that were built beside them. */
 const folders = [
   path.join(__dirname, '..', 'page'),
   path.join(__dirname, '..', '..', '..', 'dist', 'admin', 'page'),

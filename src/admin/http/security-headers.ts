@@ -1,8 +1,8 @@
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 
 /**
- * What the page may do: load its own files, ask its own server, and nothing else. Texts of the vendor that were taken for
- * markup would find nothing to run.
+ * The page may only load its own files and send requests to its own server. Texts of the vendor that were taken for markup would
+ * find nothing to run.
  */
 export const securityHeaders: FastifyHelmetOptions = {
   global: true,

@@ -47,7 +47,7 @@ export async function startAdminServer(
   const { host, port } = http;
   const app = fastify({
     forceCloseConnections: true,
-    // Its own answer repeats what was asked for.
+    // fastify's own answer repeats the requested path.
     frameworkErrors: (_, __, reply: FastifyReply) => void reply.code(400).send({ error: 'not an address' }),
   });
   const refused = wrongTokens(logger);

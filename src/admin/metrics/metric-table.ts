@@ -10,7 +10,7 @@ export interface MetricSpec {
 
 export type MetricLabel = 'feed' | 'op' | 'type' | 'result' | 'reason' | 'status' | 'version' | 'log';
 
-/** What each label can be: few values, never an id or a symbol. */
+/** The values of each label: few, and never an id or a symbol. */
 export const labelValues: Readonly<Record<MetricLabel, string>> = {
   feed: 'name of a configured feed',
   op: '`c`, `u`, `d`, `r`',
@@ -28,7 +28,7 @@ const durations = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 
 const feed = ['feed'] as const;
 
-/** All metrics of highwater itself; those of the process are prom-client's own. */
+/** All metrics of highwater itself. prom-client adds the metrics of the process. */
 export const metricTable = {
   highwater_feed_owned: {
     type: 'gauge',

@@ -2,7 +2,7 @@ import { type Type, types } from 'avsc';
 import { MOST_DEPTH, mayBeEmpty } from './value-check';
 import { WIRE_HEADER_BYTES } from './wire';
 
-/** Reads a value in the wire format. Undefined if avsc has to read it, or to say what is wrong with it. */
+/** Reads a value in the wire format. Undefined if avsc has to read the value, or to report its fault. */
 export type CompiledReader = (value: Buffer) => unknown;
 
 /**

@@ -2,8 +2,8 @@ import { MOST_BYTES_A_UNIT, MOST_VARINT_BYTES, writeText, writeVarint } from '..
 import { isListOfTexts, type RecordShape, type Shape } from '../record-shape';
 
 /**
- * Writes a value of one schema from `start` on. @returns where it ends; negative if the memory is too short, or the value is not one
- * that this writes: then avsc writes it, or throws the error
+ * Writes a value of one schema from `start` on. @returns its end; negative if the memory is too short or the value needs avsc,
+ * which then writes it or throws the error
  */
 export type PlainWriter = (value: object, target: Buffer, start: number) => number;
 

@@ -6,7 +6,7 @@ import type { AvroSchema } from './registry';
 // An id must fit into the wire format, which has four bytes without a sign.
 const id = z.int().min(1).max(0xffff_ffff);
 const version = z.int().min(1);
-// The type is left out where it is Avro.
+// The type is left out for Avro.
 const stored = z.object({
   schemaType: z.literal('AVRO').nullish(),
   schema: z.string().transform(parseSchema),

@@ -13,7 +13,7 @@ export interface Registration {
   readonly isFirstVersion: boolean;
 }
 
-/** The version was not taken, or not under the level that it was meant for; the subject may have changed meanwhile. */
+/** The version was not accepted, or not under the intended level. The subject may have changed in between. */
 export interface Conflict {
   /** Code of the error, if the conflict lasts. */
   readonly code: 'SCHEMA_INCOMPATIBLE' | 'REGISTRY_REFUSED';

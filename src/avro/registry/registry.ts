@@ -9,7 +9,7 @@ export interface SchemaRegistry {
    */
   register(subject: string, schema: AvroSchema): Promise<number>;
   /**
-   * How a schema stands to what is registered under a subject. Changes nothing.
+   * Result of comparing a schema with the registered versions of a subject. Changes nothing.
    * @throws HighwaterError REGISTRY_*
    */
   inspect(subject: string, schema: AvroSchema): Promise<SchemaStatus>;
@@ -21,7 +21,7 @@ export interface SchemaRegistry {
 export type AvroSchema = string | { readonly [attribute: string]: unknown } | readonly AvroSchema[];
 
 export type SchemaStatus = SchemaStanding & {
-  /** The compatibility that the registry itself demands: `FULL_TRANSITIVE`, `NONE`; null while there is no such subject. */
+  /** The compatibility level that the registry enforces: `FULL_TRANSITIVE`, `NONE`; null if the subject does not exist. */
   readonly level: string | null;
 };
 

@@ -7,7 +7,7 @@ import { fullName, schemaFolder } from '../schemas';
 import { incompatibility, isSameSchema, type SchemaVersion } from './compatibility';
 import type { AvroSchema, Incompatibility } from './registry';
 
-/** The versions of the schemas that come with highwater, `<subject>/<version>.avsc`. What changed: `CHANGELOG.md` beside it. */
+/** The versions of the schemas that come with highwater, `<subject>/<version>.avsc`. The changes: `CHANGELOG.md` beside it. */
 export const historyFolder = path.join(schemaFolder, 'history');
 
 /** How a schema relates to its kept versions. It must be compatible with all of them. */
@@ -21,7 +21,7 @@ export type HistoryStanding =
   | { readonly state: 'incompatible'; readonly reason: Incompatibility };
 
 /**
- * @param folder of versions; subjects without any in it are those of the schemas that come with highwater
+ * @param folder of versions; a subject without versions in it has the versions that come with highwater
  * @throws HighwaterError SCHEMA_INCOMPATIBLE naming the file when a version is not JSON
  */
 export function historyStanding({ subject, schema }: Subject, folder = historyFolder): HistoryStanding {

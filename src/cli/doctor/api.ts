@@ -11,7 +11,7 @@ import { checkFeed } from './feed';
 /** Within these the answer's whole seconds and its way explain a difference. */
 const clockToleranceMs = 5_000;
 
-/** Each feed's first page, asked for as a publisher asks; what went wrong where there is none. */
+/** Each feed's first page, requested as a publisher requests it, or the error. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;
 
 /** Each API with its token and its clock, and each feed. */
@@ -126,7 +126,7 @@ function clock(pages: FirstPages): Check {
   );
 }
 
-/** What is the API's or the token's fault was said above. */
+/** Faults of the API or the token were reported above. */
 function firstPageFailed(subject: { check: string; feed: string }, error: HighwaterError): Check {
   if (unreachable.has(error.code)) return skipped(subject, `not answered (${error.code})`);
   if (error.code === 'SOURCE_UNAUTHORIZED') return skipped(subject, 'the token was refused');

@@ -1,8 +1,8 @@
 import { HighwaterError } from '../../errors';
 
-/** What one question about the installation was answered with. */
+/** Result of one check of the installation. */
 export interface Check {
-  /** What was looked at: `token`, `topics`. */
+  /** The subject of the check: `token`, `topics`. */
   readonly check: string;
   /** Where a feed has a check of its own. */
   readonly feed: string | null;
@@ -11,7 +11,7 @@ export interface Check {
   readonly found: string;
   /** The error that a publisher would have. */
   readonly code: string | null;
-  /** What to do. */
+  /** The remedy. */
   readonly remedy: string | null;
 }
 
@@ -35,7 +35,7 @@ export function skipped(subject: Subject, found: string): Check {
   return { ...named(subject), state: 'skipped', found, code: null, remedy: null };
 }
 
-/** What operators' commands need: publishing works without, so nothing of it fails. */
+/** Operators' commands need these, but publishing does not, so problems are only warnings. */
 export function forCommands(check: Check): Check {
   if (check.state !== 'failed') return check;
   const found = `${check.found}; publishing works without, but commands of operators do not reach a publisher`;

@@ -72,7 +72,7 @@ function checkFolder(dataDir: string): Check {
   return ok('data-folder', `${dataDir} ${made}, ${room} free`);
 }
 
-/** The first run makes what is missing. */
+/** The first run creates them. */
 function nearestExisting(folder: string): string {
   let nearest = folder;
   while (!existsSync(nearest) && path.dirname(nearest) !== nearest) nearest = path.dirname(nearest);

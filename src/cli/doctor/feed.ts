@@ -133,7 +133,7 @@ async function nextProblem(
   return null;
 }
 
-/** A first page that is shorter than what was asked for is all there is, or the server's cap. */
+/** If the first page is shorter than the page size, it is the whole feed, or the server has a cap. */
 async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<string> {
   const { length } = whole;
   if (length >= feed.pageSize) return `${length} records a page`;

@@ -14,7 +14,7 @@ import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from 
 export async function* checkStatus(config: Config, logger: Logger, signal: AbortSignal): Checks {
   const open = openLog(config, { logger, signal });
   try {
-    // To ask who owns the feeds would make Kafka's topic of groups where no publisher has run.
+    // If no publisher has run yet, asking for the owners would create Kafka's topic of groups.
     if (!(await isAnyStored(config, open, signal)))
       for (const { name } of config.feeds) yield ok(subjectOf(name), nothing);
     else
@@ -36,7 +36,7 @@ async function isAnyStored(
   return feeds.some((feed) => names.has(feedTopics(feed, topicPrefix).sourceOffset.name));
 }
 
-/** @returns null when all images of the feed can be decoded; on Kafka, where they would have to be fetched, they are not looked at */
+/** @returns null if all images of the feed can be decoded; on Kafka they are not checked, because they would have to be fetched */
 async function checkImages(
   name: string,
   { feeds, kafka, topicPrefix }: Config,
@@ -61,7 +61,7 @@ async function checkImages(
   return failed(subjectOf(name), found, errorKinds.STATE_DAMAGED.remedy, 'STATE_DAMAGED');
 }
 
-/** Without the log: what the publisher on this machine says of the feeds. @param view null: it says nothing */
+/** Without the log: the state of the feeds according to the publisher on this machine. @param view null: it does not answer */
 export function statusByPublisher({ feeds }: Config, view: PublisherView | null): Check[] {
   return feeds.map(({ name }) => {
     if (!view?.feeds.includes(name)) return skipped(subjectOf(name), 'the log cannot be read');

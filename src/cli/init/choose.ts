@@ -3,7 +3,7 @@ import { HighwaterError } from '../../errors';
 import type { CommandContext } from '../process/command-context';
 
 export interface Choice {
-  /** What is to be chosen: `Which member names a record?` */
+  /** The question: `Which member names a record?` */
   readonly question: string;
   /** The first is the most likely. */
   readonly options: readonly string[];

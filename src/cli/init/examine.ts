@@ -136,7 +136,7 @@ interface Wanted {
   readonly what: string;
 }
 
-/** The one that was named, or is clearly meant, or is chosen. */
+/** The member that a flag names, that is the only candidate, or that the user chooses. */
 async function oneOf(
   named: string | undefined,
   candidates: readonly Candidate[],

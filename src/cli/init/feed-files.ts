@@ -4,7 +4,7 @@ import type { Auth, Display, PagingStyle } from '../../feeds/definition';
 import { titleAmong } from '../../format/display';
 import type { FeedKeys } from './infer-schema';
 
-/** What was found out about an endpoint, as `highwater.yaml` says it. */
+/** The findings about an endpoint, in the words of `highwater.yaml`. */
 export interface FeedSection extends FeedKeys {
   readonly name: string;
   readonly apiUrl: string;

@@ -87,7 +87,7 @@ export async function findMostRows(
   return { size: 20, rows: 20 };
 }
 
-/** @param query by which pages are short, so that there is a second one; empty when there is no parameter for that */
+/** @param query asks for short pages, so that there is a second page; empty if there is no parameter for the size */
 export async function findPaging(
   query: Readonly<Record<string, string>>,
   { idField, responseKey }: Pick<FieldsOfRows, 'idField' | 'responseKey'>,
@@ -150,7 +150,7 @@ interface Member {
   readonly value: unknown;
 }
 
-/** The members of an answer beside its rows, with those of the objects among them. */
+/** The members of an answer beside its rows, including members of nested objects. */
 function membersBeside(body: unknown, rowsPath: string, path = '', depth = 0): Member[] {
   if (!isObject(body) || depth === 3) return [];
   return Object.entries(body).flatMap(([name, value]) => {

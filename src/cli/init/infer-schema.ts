@@ -15,7 +15,7 @@ export interface InferredSchema {
   readonly leftOut: readonly string[];
 }
 
-/** What the values of one member have in common. */
+/** The common properties of all values of a member. */
 type Kind =
   | { readonly is: 'nothing' | 'mixed' }
   | { readonly is: 'boolean' | 'long' | 'double' | 'string' }
@@ -107,7 +107,7 @@ function kindOf(value: unknown): Kind {
   return { is: 'record', members: new Map(Object.entries(value).map(([name, of]) => [name, kindOf(of)])) };
 }
 
-/** What both values fit into without a loss. */
+/** A type that holds both values without loss. */
 function joined(one: Kind, other: Kind): Kind {
   if (one.is === 'nothing') return other;
   if (other.is === 'nothing') return one;

@@ -18,7 +18,7 @@ const marks: Readonly<Record<Check['state'], Span>> = {
 /** Room for `schemas insights`. */
 const NAME_CELLS = 18;
 const HEAD_CELLS = 2 + NAME_CELLS + 1;
-/** Where less than this is left beside the names, what was found stands below them. */
+/** If less width than this is left beside the names, findings are printed below them. */
 const LEAST_CELLS = 36;
 
 const groups: readonly (readonly [title: string, checks: readonly string[]])[] = [
@@ -28,12 +28,12 @@ const groups: readonly (readonly [title: string, checks: readonly string[]])[] =
   ['Feeds', ['status']],
 ];
 
-/** Under which heading a check stands: what is in none of the others concerns the log. */
+/** The heading of a check. Checks without a heading of their own concern the log. */
 export function checkGroup({ check }: Pick<Check, 'check'>): string {
   return groups.find(([, checks]) => checks.includes(check))?.[0] ?? 'Log';
 }
 
-/** One check, and below it what to do, where there is something; folded where the terminal ends. */
+/** One check with its remedy, if it has one, wrapped at the width of the terminal. */
 export function checkLine(
   { check, feed, state, found, remedy }: Check,
   { width, color }: CheckLineOptions,

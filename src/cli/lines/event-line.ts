@@ -10,7 +10,7 @@ import { changeLine } from './change-line';
 import { transitionLine } from './transition-line';
 
 export interface LineOptions {
-  /** Cells of a line; Infinity where nobody counts them. */
+  /** Width in cells; Infinity: unlimited. */
   readonly width: number;
   readonly color: boolean;
   /** Label a change by its feed (`~ ipos`) instead of its op (`~ updated`): where several feeds are shown together. */

@@ -24,7 +24,7 @@ const columns: readonly Column[] = [
   { head: 'OWNER', least: 9, leaves: 2 },
 ];
 
-/** A line a feed, below it what is wrong and what to do, and last how many are fine. */
+/** One line per feed, then the problems with their remedies, and last the number of healthy feeds. */
 export function statusTable(all: readonly FeedStatus[], options: StatusTableOptions): string {
   const { width, color } = options;
   return statusLines(all, options)
@@ -65,7 +65,7 @@ function cells(status: FeedStatus, nowMs: number): Span[] {
   ];
 }
 
-/** The mark says it where there is no colour. */
+/** Without colour, the mark shows it. */
 function stateOf({ condition, being_read, backfill_done: backfill }: FeedStatus): [string, Style] {
   if (condition === 'parked') return ['✗ parked', 'red'];
   if (condition === 'paused') return ['‖ paused', 'yellow'];

@@ -47,7 +47,7 @@ export function openLog(config: Config, { logger, signal, instance = 'highwater'
 
 /**
  * Runs the work of a command that only reads the log.
- * @param onWarning gets what the log warns of, such as a partition without a leader; without it, warnings are not shown
+ * @param onWarning gets the log's warnings, for example about a partition without a leader; without it they are not shown
  * @returns exit code; 0 when the command is interrupted
  */
 export async function readLog(
@@ -99,7 +99,7 @@ export function openRegistry(
   return { registry, place: path.join(dataDir, 'highwater.db'), close: () => commitLog.close() };
 }
 
-/** Loaded only when it is needed: the clients of Kafka and of its registry are a third of what a command loads. */
+/** Loaded only if needed: the clients of Kafka and the registry are a third of the code that a command loads. */
 function onKafka() {
   const {
     confluentRegistry,

@@ -4,9 +4,9 @@ import type { CommitLog, LogRecord, ReadStart } from '../../log/commit-log';
 const [FIRST_LOOK, FURTHER, LOOKS] = [2_048, 16, 3];
 
 /**
- * The last records that are wanted, and then, with `follow`, new records. Only the end of the topics is read where that
- * is enough: a look that finds too few is repeated further back.
- * @param isWanted by what can be seen before decoding
+ * The last records that are wanted, and then, with `follow`, new records. Reads only the end of the topics if that is enough. If it
+ * finds too few records, it reads again from further back.
+ * @param isWanted decides by data that needs no decoding
  */
 export async function* recentRecords(
   log: Pick<CommitLog, 'read'>,
@@ -44,7 +44,7 @@ export async function* recentRecords(
     }
     yield* lastOf(latest, count);
     if (!follow) return;
-    // From the same place on: what has been looked at is known by its offset, and what came meanwhile is not lost.
+    // From the same place on. Records that were already checked are recognised by their offsets, and new records are not lost.
     for await (const record of log.read(topics, { fromBeginning: true, follow: true, ...start, signal }))
       if (record.logOffset > (seen.get(place(record)) ?? -1) && isWanted(record)) yield record;
     return;

@@ -6,7 +6,7 @@ import { feedDefinitions } from '../../feeds/index';
 import { allTopics, feedTopics } from '../../log/topics';
 
 /**
- * The topic that a person means: of this very name where there is one, else with the prefix before it.
+ * The topic that a person means: the topic of this name if it exists, otherwise the name with the prefix.
  * @param inLog names of the topics that the log has; null while there is no log
  */
 export function meantTopic(name: string, config: Config, inLog: readonly string[] | null): string {
@@ -14,7 +14,7 @@ export function meantTopic(name: string, config: Config, inLog: readonly string[
 }
 
 /**
- * A note for somebody who reads a topic that has no records yet; null if the topic exists.
+ * A note about a topic that does not exist yet; null if it exists.
  * @param place of the log, for people
  * @throws HighwaterError TOPIC_UNKNOWN, LOG_MISSING when the reader would not wait for it
  */
@@ -41,7 +41,7 @@ export function missingTopicNote(
   return `the log in ${place} has no topic ${topic} yet${follow ? '. Waiting for it; Ctrl-C ends.' : '.'}`;
 }
 
-/** What the log has, and what the feeds will write. */
+/** Topics of the log and of the feeds. */
 function knownTopics({ feeds, topicPrefix }: Config, inLog: readonly string[] | null): readonly string[] {
   const ofFeeds = feeds.flatMap((feed) => allTopics(feedTopics(feed, topicPrefix)).map(({ name }) => name));
   return [...new Set([...ofFeeds, ...(inLog ?? [])])].sort();

@@ -5,11 +5,11 @@ import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
 import type { CommandContext } from '../process/command-context';
 
-/** Decodes the records that a command shows. Records that cannot be read are told of and left out. */
+/** Decodes the records that a command shows. Records that cannot be read are named and left out. */
 export interface TolerantDecoder {
   /** Null for a record that is left out. @throws HighwaterError REGISTRY_UNREACHABLE, LOG_* */
   decode(record: LogRecord): Promise<DecodedRecord | null>;
-  /** Exit code of a command that has shown what it could: 1 when a record was left out. */
+  /** Exit code of the command: 1 if a record was left out. */
   exitCode(): 0 | 1;
 }
 
@@ -18,7 +18,7 @@ export function tolerantDecoder(
   { report }: Pick<CommandContext, 'report'>,
 ): TolerantDecoder {
   const decode = recordDecoder(registry);
-  /** Schema ids that the registry does not give out: it is asked once for each, and told of once. */
+  /** Schema ids that the registry does not have. Each is asked for once and named once. */
   const refused = new Set<number | null>();
   let code: 0 | 1 = 0;
 

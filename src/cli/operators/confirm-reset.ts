@@ -9,8 +9,8 @@ export interface Terminal {
 }
 
 /**
- * Asks for the name of the feed, for `yes` is typed too easily.
- * @param signal Ctrl-C: the same as no
+ * Asks for the name of the feed, because `yes` is typed too easily.
+ * @param signal Ctrl-C, which counts as no
  * @throws HighwaterError USAGE_INVALID where there is no terminal
  */
 export async function confirmReset(

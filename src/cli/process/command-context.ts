@@ -19,7 +19,7 @@ export interface Surroundings {
   interruption(report: (error: unknown) => number): Interruption;
 }
 
-/** What every command works with. */
+/** Streams, environment and signals of a command. */
 export interface CommandContext extends Omit<Surroundings, 'args' | 'interruption'>, Interruption {
   /** Aborted by the first SIGINT or SIGTERM, when the terminal closes (SIGHUP), and when the reader of stdout has gone. */
   readonly signal: AbortSignal;

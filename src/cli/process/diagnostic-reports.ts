@@ -1,7 +1,7 @@
 /**
- * Keeps the environment, where the secrets are, out of the reports that Node.js writes when it was started to (`--report-on-signal`,
- * `--report-on-fatalerror`). A Node.js that cannot leave it out by itself writes none of a fatal error, and that of a signal with
- * an environment that is empty meanwhile.
+ * Keeps the environment, where the secrets are, out of the reports that Node.js writes when it was started to
+ * (`--report-on-signal`, `--report-on-fatalerror`). A Node.js without an option for that writes no report of a fatal error, and the
+ * report of a signal while the environment is empty.
  */
 export function keepEnvironmentOutOfReports(): void {
   const report = process.report as NodeJS.ProcessReport & { excludeEnv?: boolean };

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 
 export interface Interruption {
-  /** Aborted by the first signal: finish what is under way. */
+  /** Aborted by the first signal: finish the work in hand. */
   readonly signal: AbortSignal;
   /** Registers what must be done however the process ends, also when the second signal ends it at once; it cannot wait. */
   beforeExit(cleanUp: () => void): void;

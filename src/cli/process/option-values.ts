@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { duration, wholeNumber } from '../../config/value-types';
 
-/** Values of options that are not settings, for commander: a wrong one is a usage error that says what was expected. */
+/** Parsers for commander, for options that are not settings. A wrong value is a usage error that names the expected form. */
 function checked<Schema extends z.ZodType>(schema: Schema): (text: string) => z.output<Schema> {
   return (text) => {
     const parsed = schema.safeParse(text);

@@ -13,8 +13,8 @@ export interface RenderOptions {
 }
 
 /**
- * What a command says on stderr when it ends by an error: what happened, what the program does now, what to do. Anything
- * but a HighwaterError is a fault of the program and says so, with its stack.
+ * The text on stderr of a command that ends with an error, in three parts: what happened, what the program does now, what to do.
+ * Anything but a HighwaterError is a fault of the program and says so, with its stack.
  */
 export function renderError(
   error: unknown,
@@ -60,7 +60,7 @@ function summary(error: unknown): string {
   return isError(error) ? `${error.name}: ${error.message}` : `thrown: ${String(error)}`;
 }
 
-/** Those of the database library are not native errors; those of another realm are not instances. */
+/** Errors of the database library are not native errors, and errors of another realm are not instances. */
 function isError(error: unknown): error is Error {
   return error instanceof Error || types.isNativeError(error);
 }

@@ -6,14 +6,14 @@ import { canRedraw, widthOf } from '../terminal/terminal';
 import { progressLines } from './progress-line';
 import type { ProgressText } from './progress-text';
 
-/** Lines of progress at the end of a terminal, under what is logged meanwhile. Elsewhere a line every few seconds. */
+/** Lines of progress at the end of a terminal, below the lines of the log. Elsewhere a line every few seconds. */
 export interface ProgressScreen {
   /** For `createLogger`: its lines stay above the progress. */
   readonly logging: Pick<LoggerOptions, 'stream' | 'color'>;
   /**
-   * Shows a work, or goes on showing it.
-   * @param text how it goes, asked for again with each frame; `sinceMs` is when the work was set first
-   * @param line says how it goes if nothing can be drawn over; called now and then
+   * Shows the progress of a task, or updates it.
+   * @param text describes the progress, called with each frame; `sinceMs` is the time of the first call for this task
+   * @param line describes the progress if lines cannot be overwritten; called now and then
    */
   set(key: string, text: (nowMs: number, sinceMs: number) => ProgressText, line?: () => void): void;
   /** That work is over. @returns how long it was shown, ms */
@@ -36,7 +36,7 @@ interface Work {
   text(nowMs: number, sinceMs: number): ProgressText;
 }
 
-/** On stderr: stdout is for what a command has to say. @param isWanted false where lines are read by programs */
+/** On stderr, because stdout is for the command's output. @param isWanted false if programs read the lines */
 export function progressScreen(
   { stderr, env, logging, beforeExit }: Pick<CommandContext, 'stderr' | 'env' | 'logging' | 'beforeExit'>,
   isWanted: boolean,

@@ -6,9 +6,9 @@ import { perSecond, type SnapshotCount } from './snapshot-count';
 
 /** How long work goes, at one moment. */
 export interface ProgressText {
-  /** What is worked on: a feed. */
+  /** The feed. */
   readonly label: string;
-  /** What is done with it: `snapshot`. */
+  /** The task: `snapshot`. */
   readonly work: string;
   /** 0 to 1, for a bar; null where the end is not known: then something turns, and nothing is made up. */
   readonly share: number | null;
@@ -107,7 +107,7 @@ function reconcileText(facts: Facts, sinceMs: number): Known | null {
       share: missing === 0 ? 1 : probed / missing,
       facts: [`${counted(missing, 'record')} probed`, ...found],
     };
-  // As many rows as records, but for what moves meanwhile: no percentage is claimed.
+  // The number of rows is only about the number of records, because records move during the scan. So no percentage is shown.
   const of = `scan ${facts.scan}: ${number(scanRows)} of about ${number(tracked)} rows`;
   return { share: tracked === 0 ? null : Math.min(1, scanRows / tracked), facts: [of, ...found] };
 }

@@ -55,7 +55,7 @@ export interface FeedStatus {
   readonly log_free_bytes: number | null;
 }
 
-/** What the log and the settings have of a feed. */
+/** The data of a feed in the log and the settings. */
 export interface KnownOfFeed {
   /** The last committed offset; null: none. */
   readonly offset: SourceOffset | null;
@@ -109,7 +109,7 @@ export function feedStatus(
 
 /**
  * Reads the status of each feed from the log.
- * @throws HighwaterError LOG_MISSING, and what the log, the registry and the group of publishers throw; the signal's reason
+ * @throws HighwaterError LOG_MISSING and errors of the log, the registry and the group of publishers; the signal's reason
  */
 export async function readStatus(
   config: Config,

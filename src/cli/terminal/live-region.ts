@@ -4,9 +4,9 @@ import { heightOf, type Output, widthOf } from './terminal';
 
 /** Lines at the end of a terminal that are drawn over again: progress, or a table that keeps itself up to date. */
 export interface LiveRegion {
-  /** Takes the place of what is shown. Lines that do not fit the terminal are cut. */
+  /** Replaces the shown lines. Lines that do not fit the terminal are cut. */
   show(lines: readonly (readonly Span[])[]): void;
-  /** Writes whole lines that stay, above what is shown. */
+  /** Writes permanent lines above the shown lines. */
   above(text: string): void;
   /** Gives the terminal back, with the last lines on it or without. May be called again. */
   end(what: 'keep' | 'clear'): void;

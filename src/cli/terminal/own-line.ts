@@ -6,7 +6,7 @@ import type { SourceOffset } from '../../state/source-offset';
 import { harmless } from './cells';
 import { type LineText, type Span, type Style, span } from './spans';
 
-/** What highwater writes for itself and its operators: positions, dead letters, commands. Null for anything else. */
+/** Lines for highwater's own records: positions, dead letters, commands. Null for anything else. */
 export function ownLine({ type, value }: DecodedRecord): LineText | null {
   switch (type) {
     case 'highwater.SourceOffset':

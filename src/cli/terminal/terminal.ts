@@ -12,7 +12,7 @@ export type Output = Writable & Screen;
 /** Assumed for terminals that do not report their size. */
 const USUAL = { columns: 80, rows: 24 };
 
-/** Cells of a line; Infinity where nobody counts them. */
+/** Width in cells; Infinity: unlimited. */
 export function widthOf({ isTTY, columns }: Screen): number {
   if (isTTY !== true) return Number.POSITIVE_INFINITY;
   return columns === undefined || columns < 1 ? USUAL.columns : columns;
@@ -22,7 +22,7 @@ export function heightOf({ rows }: Screen): number {
   return rows === undefined || rows < 1 ? USUAL.rows : rows;
 }
 
-/** Whether what is shown can be overwritten: on a terminal that moves its cursor, with somebody before it. */
+/** Whether printed lines can be overwritten: on an interactive terminal that can move its cursor. */
 export function canRedraw({ isTTY }: Screen, { TERM, CI }: NodeJS.ProcessEnv): boolean {
   return isTTY === true && TERM !== 'dumb' && (CI ?? '') === '';
 }

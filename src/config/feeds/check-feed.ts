@@ -18,7 +18,7 @@ import type { FeedMistake } from './topic-clashes';
 
 type Add = (path: readonly PropertyKey[], problem: string) => void;
 
-/** What every event has without being declared. */
+/** Fields that every event has without being declared. */
 const alwaysFilled = ['event_id', 'caused_by', 'origin', 'ts_ms'];
 
 /** Whether a definition holds together with its schemas, so that nothing of it fails in the middle of a poll. */
@@ -164,7 +164,7 @@ function checkEventTypes(
     const given = record === null ? undefined : typeAt(record, path.join('.'));
     const wanted = typeAt(event, name);
     if (given === undefined || wanted === undefined) continue;
-    // There is no record before a created one, and all but what every record has can be null, also within one that is.
+    // A created record has no `before`, and every field except id, time and `extra` can be null, also nested fields.
     const ofEvery = path.length === 1 && !takesNull(given);
     const isFilled = side === 'after' && (ofEvery || groupOf(transition).includes(path.join('.')));
     if (!isFilled && !takesNull(wanted))

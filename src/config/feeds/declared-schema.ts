@@ -5,7 +5,7 @@ import { type RecordSchema, schemaFolder } from '../../avro/schemas';
 import { readText } from '../../bytes/read-text';
 import { shown } from '../mistake';
 
-/** A record schema as declared, and the type that avsc makes of it; or what is wrong with it. */
+/** A declared record schema and its avsc type, or its mistake. */
 export type DeclaredSchema =
   | { readonly schema: RecordSchema; readonly type: types.RecordType }
   | { readonly problem: string };
@@ -46,7 +46,7 @@ export function avroType(schema: unknown): Type | string {
   }
 }
 
-/** What paths can name in a record: its fields and those of the records within. */
+/** Paths in a record: its fields and the fields of nested records. */
 export interface RecordPaths {
   /** Dotted Avro paths. */
   readonly avro: readonly string[];

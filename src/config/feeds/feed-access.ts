@@ -6,7 +6,7 @@ import { secretFrom } from '../files/secrets';
 import type { Mistake } from '../mistake';
 import { settings } from '../settings';
 
-/** The settings of the API that feeds without one of their own have; null where they are not set. */
+/** The general API's settings, for feeds without their own API; null if they are not set. */
 export interface GeneralApi {
   readonly url: string | null;
   readonly token: string | null;
@@ -17,11 +17,11 @@ export interface GeneralApi {
 export interface ReadAccess {
   /** By feed; feeds that lack something are left out. */
   readonly access: ReadonlyMap<string, ApiAccess>;
-  /** By feed: what it lacks, for people. */
+  /** Feed → its missing setting, for people. */
   readonly lacking: ReadonlyMap<string, string>;
-  /** What a command that reads the API cannot do without. */
+  /** Missing settings that a command needs to read the API. */
   readonly missing: readonly Mistake[];
-  /** What is set wrongly. */
+  /** Wrong settings. */
   readonly mistakes: readonly Mistake[];
   readonly needsUrl: boolean;
   readonly needsToken: boolean;
@@ -113,7 +113,7 @@ function tokenOf({ name, auth }: Feed, { env, cwd, rotation, runs, where }: Acce
   return 'problem' in found ? { wrong: mistake(found.problem) } : { token: found.token, secret: found.live };
 }
 
-/** What a text should have been to be a token of this scheme; null: it may be one. */
+/** The form of a token for this scheme; null: the text may be one. */
 function expectedInstead(token: string, { scheme }: AuthScheme): string | null {
   const parsed = settings.apiToken.schema.safeParse(token);
   if (!parsed.success) return parsed.error.issues[0]?.message ?? 'a token';

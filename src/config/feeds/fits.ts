@@ -43,7 +43,7 @@ export function fits(type: Type, into: Type): boolean {
     );
 }
 
-/** For people: what a type holds beside null. */
+/** The values of a type besides null, for people. */
 export function typeText(type: Type): string {
   const names = branches(type).map((branch) => branch.branchName ?? branch.typeName);
   return names.filter((name) => name !== 'null').join(' or ');

@@ -3,7 +3,7 @@ import type { Auth, FeedDefinition, PagingStyle } from '../../feeds/definition';
 import { tokenParameter, usualAuth } from '../../source/api-access';
 import { command, matching, text } from '../value-types';
 
-/** Tokens of HTTP: what a header may be called. */
+/** Tokens of HTTP: the form of a header's name. */
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Set by highwater or by HTTP itself. `Accept` may be replaced: vendors have media types of their own. */
 const ownHeaders =

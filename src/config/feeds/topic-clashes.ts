@@ -1,7 +1,7 @@
 import type { Feed } from '../../feeds/feed';
 import { feedTopics } from '../../log/topics';
 
-/** What is wrong in the section of a feed. */
+/** A mistake in the section of a feed. */
 export interface FeedMistake {
   readonly feed: string;
   /** Below the feed: `transitions`, 0, `field`. */
@@ -18,8 +18,8 @@ interface Claim {
 }
 
 /**
- * Topics that two would write, named where one of them can be changed.
- * @param isWritten whether the file sets what stands at a path of a feed
+ * Topics with two writers, each reported at a setting that the file can change.
+ * @param isWritten whether the file sets the value at a path of a feed
  */
 export function topicClashes(
   feeds: readonly Feed[],

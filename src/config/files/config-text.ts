@@ -37,7 +37,7 @@ export function parseConfig(text: string, name: string): ConfigFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { ...asWritten, lineCounter: lines });
   const lineAt = (offset: number): string => `${name}, line ${lines.linePos(offset).line}`;
-  // A tag such as `!!int` that would change what was written is a warning to the parser.
+  // A tag such as `!!int`, which would change the written text, is only a warning to the parser.
   const problems = [...document.errors, ...document.warnings];
   if (problems.length > 0) {
     const mistakes = problems.map(({ code, pos }) => ({

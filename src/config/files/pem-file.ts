@@ -7,7 +7,7 @@ import { tlsProblem } from './tls-files';
 
 type PemSetting = 'apiCaFile' | 'kafkaSslCaFile' | 'kafkaSslCertFile' | 'kafkaSslKeyFile';
 
-/** The text of a file that a setting names; null, and perhaps a mistake, where there is none. */
+/** The text of a file that a setting names; null, and perhaps a mistake, if there is none. */
 export function readPem(
   { values, origins }: ReadSettings,
   cwd: string,
@@ -46,7 +46,7 @@ export function readApiCa(
 }
 
 /**
- * What `readNow` makes of files, as long as it finds no mistake.
+ * The latest result of `readNow` without a mistake.
  * @param files null: not set
  */
 export function liveFiles<T>(

@@ -17,7 +17,7 @@ export function namedConfigFile({ flags, env }: Pick<Input, 'flags' | 'env'>): s
   return typeof flags.config === 'string' ? flags.config : env[CONFIG_VARIABLE] || undefined;
 }
 
-/** Reads the file with settings. The default file may be absent; one that somebody named may not. */
+/** Reads the file with settings. The default file may be missing, a named file may not. */
 export function readConfigFile(input: Input): { file: ConfigFile; filePath: string } {
   const named = namedConfigFile(input);
   const name = named ?? DEFAULT_CONFIG_FILE;

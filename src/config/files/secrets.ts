@@ -20,7 +20,7 @@ type Password = (typeof passwords)[number];
 /**
  * A secret, the content of its file, or what its command prints: whichever is set nearer to the command line. Blanks around a token
  * are ignored; a password file loses only the line break at its end.
- * @param name of the setting; those of the file and the command have the same name with `File` and `Command` behind it
+ * @param name of the setting; the settings of the file and the command add `File` and `Command` to it
  * @param runs whether a command is run; else its secret counts as not set
  */
 export function readSecret(
@@ -49,7 +49,7 @@ export function readSecret(
   const isCommand = first.key === 'apiTokenCommand';
   if (given === null || (isCommand && !runs)) return { token: null, mistakes: [] };
   const place = isCommand ? { command: given as Command } : { file: given as string };
-  // The error shows what was expected, never the secret.
+  // The error shows the expected form, never the secret.
   const expected = (content: string) =>
     settings[name].schema.safeParse(content).error?.issues[0]?.message ?? null;
   const found = secretFrom(first.key, place, expected, { cwd, rotation, isToken });
@@ -62,9 +62,9 @@ export function readSecret(
 export type SecretPlace = { readonly file: string } | { readonly command: Command };
 
 /**
- * Reads a secret from a file or from what a command prints.
+ * Reads a secret from a file or from a command's output.
  * @param key of the setting
- * @param expected what a content should have been; null: it is right
+ * @param expected returns the expected form; null: the content is right
  */
 export function secretFrom(
   key: string,

@@ -40,7 +40,7 @@ export function tlsProblem({ ca, cert, key, passphrase }: TlsTexts): TlsProblem 
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/** OpenSSL passes over what it does not know, and then trusts nobody. */
+/** OpenSSL ignores unknown content, and then trusts nobody. */
 function certificateProblem(text: string): string | null {
   const blocks = text.match(certificateBlock) ?? [];
   if (blocks.length === 0) return 'holds no certificate in PEM (-----BEGIN CERTIFICATE-----)';

@@ -14,7 +14,7 @@ export async function tryOften(
   signal: AbortSignal,
   isPassing: (error: unknown) => boolean = () => false,
 ): Promise<Outcome> {
-  // By default also where it is given as undefined.
+  // The default also counts for undefined.
   const { attempts = 5, delayMs = 200, maxDelayMs = 10_000, isRetriable = () => true } = retry ?? {};
   for (let attempt = 1; ; attempt++) {
     try {

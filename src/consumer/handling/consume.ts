@@ -84,7 +84,7 @@ export async function takePart(
     const { topic, topicId, partition, committed, range } = place;
     const own = (await positions?.load(topic, partition, topicId)) ?? null;
     if (own !== null) return own;
-    // A database that knows of nothing has seen nothing, whatever the group remembers of one before it.
+    // A database without a position has seen nothing. The group's position may come from an earlier database.
     if (positions !== undefined && from === 'beginning') return range.first;
     // Events that were handled here are not handled again if the group did not hear of it.
     if (committed !== null) return Math.max(committed, done.get(placeName(place)) ?? 0);

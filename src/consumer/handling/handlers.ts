@@ -36,7 +36,7 @@ export function eventJob(
     },
   };
 
-  /** @returns false when the partition was taken away over it: whoever has it next does it */
+  /** @returns false if the partition was taken away in the middle; its next owner does the work */
   async function handled(record: LogRecord, { topicId, revoked }: AssignedPartition): Promise<boolean> {
     let tries = 0;
     let event: LogEvent | null = null;

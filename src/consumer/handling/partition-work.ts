@@ -3,7 +3,7 @@ import type { LogRecord } from '../../log/commit-log';
 import type { AssignedPartition } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 
-/** What is done with the records of a partition. */
+/** Handles the records of a partition. */
 export interface PartitionJob {
   /**
    * Works through records in order.
@@ -22,7 +22,7 @@ export interface PartitionWorkDeps {
   readonly logger: Logger;
   /** Where to begin: offset of the record to come. */
   startOffset(place: AssignedPartition): Promise<number>;
-  /** By `placeName`: offset before which this consumer has done everything, whatever the group was told of it. */
+  /** `placeName` → offset before which this consumer has done everything, committed or not. */
   readonly done: Map<string, number>;
 }
 
@@ -45,7 +45,8 @@ export async function workOn(
   let next = await startOffset(place);
   let committed = place.committed;
   let committedAt = performance.now();
-  // The place from which a group begins is remembered before anything comes after it; so is one that it was not told of.
+  // The position at which a group begins is committed before any later event comes, and so is a position that was not committed
+  // yet.
   await commit();
   try {
     for await (const records of place.records(next)) {
@@ -70,7 +71,7 @@ export async function workOn(
       await place.commit(next);
       committed = next;
     } catch (error) {
-      // Nothing is lost by it: at worst what was done is done again. A group that has gone on revokes the partition itself.
+      // Nothing is lost: at worst work is done again. A group that has gone on revokes the partition itself.
       if (!(error instanceof HighwaterError) || !error.kind.retriable) throw error;
       logger.debug('the group could not be told', { topic, partition, next, error });
     }

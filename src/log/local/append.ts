@@ -85,7 +85,7 @@ export function appender(db: Connection): Appender {
   };
 }
 
-/** A statement over many rows, as many as `ROWS` at a time, what is left one by one. `first` are its leading parameters. */
+/** Inserts `ROWS` rows with one statement, and the remaining rows one by one. `first` are its leading parameters. */
 function chunked(
   columns: number,
   prepareFor: (rows: string) => Statement,

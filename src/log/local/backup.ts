@@ -62,7 +62,7 @@ export function backUp(dataDir: string, target: string, overwrite: boolean): Bac
 }
 
 /**
- * Copies a log or a backup as it is committed. Writers go on meanwhile; only the write-ahead log cannot shrink.
+ * Copies a log or a backup as it is committed. Writers continue during the copy, but the write-ahead log cannot shrink.
  * @param target made for this user only
  * @throws HighwaterError LOG_*
  */
@@ -76,7 +76,7 @@ export function copyLog(source: string, target: string): void {
   }
 }
 
-/** What a copy must be, whatever SQLite says of it. @returns how many records it has @throws Damaged */
+/** Checks a copy beyond SQLite's own check. @returns how many records it has @throws Damaged */
 export function assertSound(db: Connection): number {
   const found = String(pragma(db, 'quick_check(1)'));
   if (found !== 'ok') throw new Damaged(found);

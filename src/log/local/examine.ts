@@ -9,7 +9,7 @@ export interface LocalLogReport {
   readonly topics: readonly string[] | null;
   /** The publisher that registered itself here and has not said that it ended. */
   readonly owner: FolderOwner | null;
-  /** Whether the owner's process runs; null where that cannot be seen from this machine. */
+  /** Whether the owner's process runs; null if this machine cannot see it. */
   readonly ownerRuns: boolean | null;
 }
 
@@ -37,7 +37,7 @@ export function assertWhole(dataDir: string): void {
   }
 }
 
-/** @throws HighwaterError LOG_CORRUPT when no publisher could take the lock of the folder, whoever has it now */
+/** @throws HighwaterError LOG_CORRUPT if no publisher could ever take the lock of the folder */
 export function assertLockable(dataDir: string): void {
   assertEmpty(path.resolve(dataDir, 'publisher.lock'));
 }

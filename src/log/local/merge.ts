@@ -23,7 +23,7 @@ export function partitionCursor(
   range: { from: number; end: number; hasGaps: boolean },
 ): PartitionCursor {
   const { from, end, hasGaps } = range;
-  // Whoever begins at the beginning begins where that is by now.
+  // A reader that begins at the beginning uses the present beginning.
   return { topic, partition, next: from, end, isBound: !hasGaps && from > 0, hasGaps, ahead: [], taken: 0 };
 }
 
@@ -51,8 +51,8 @@ export function readAhead(
 }
 
 /**
- * The records read ahead in the order in which they were committed, until one partition runs out: what it holds next may
- * be older than what the others still have.
+ * Records in the order of their commits, until one partition runs out of records that were read ahead: its next record may be older
+ * than those of the others.
  */
 export function* merged(
   cursors: readonly PartitionCursor[],

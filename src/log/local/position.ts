@@ -9,7 +9,7 @@ interface Place {
 }
 
 /**
- * That what is to be read next is still there, or has not been written yet. A log that was restored has never had it.
+ * Checks that the next record still exists or has not been written yet. A log that was restored has never had it.
  * @param place `next`: offset of the record to come; `end`: after the last record that there is
  * @throws HighwaterError LOG_POSITION_LOST
  */
@@ -19,7 +19,8 @@ export function assertKept(reader: ReaderConnection, place: Place & { readonly e
   // A compacted topic keeps the latest record of each key, wherever it lies.
   const first = spec === null || isCompacted(spec) ? 0 : reader.firstOffset(topic, partition);
   const gap = reader.gaps(topic, partition).find(({ after, next: goesOn }) => after <= next && next < goesOn);
-  // A reader that has read all of a copy goes on behind the gap; a reader that was further has read what the copy does not have.
+  // A reader that has read the whole copy continues behind the gap. A reader that was further has read records that the copy does
+  // not have.
   const wanted = gap !== undefined && gap.after === next && end > next ? gap.next : next;
   const isInGap = gap !== undefined && gap.after < next;
   if (!isInGap && wanted >= first && wanted <= end) return;
@@ -29,7 +30,7 @@ export function assertKept(reader: ReaderConnection, place: Place & { readonly e
 
 /**
  * Refuses to skip records that retention removed before they were read.
- * @param found what the log has from `next` on; undefined: nothing yet
+ * @param found first position that the log has from `next` on; undefined: none yet
  * @throws HighwaterError LOG_POSITION_LOST
  */
 export function assertNext(reader: ReaderConnection, place: Place, found: StoredRecord | undefined): void {

@@ -23,9 +23,9 @@ import { refuse } from './ownership';
 export interface PutBackReport<T> {
   /** When the backup was made, ms; null for another copy of a log. */
   readonly madeMs: number | null;
-  /** Groups of consumers that stand where they stood when the backup was made. */
+  /** Consumer groups, at their positions in the backup. */
   readonly groups: number;
-  /** Folder with what was in the place of the log; null when nothing was. */
+  /** Folder with the files that the restore replaced; null if there were none. */
   readonly replaced: string | null;
   readonly begun: T;
 }
@@ -80,7 +80,7 @@ function publisherOf(log: string) {
   }
 }
 
-/** Makes a copy a log again, whose offsets are above those of the log that it replaces. */
+/** Turns a copy into a log whose offsets are above those of the log that it replaces. */
 function unmarked(file: string, replaced: string) {
   const db = connect(file, BUSY_MS);
   try {
@@ -116,7 +116,7 @@ function highestOffset(db: Connection): number {
   );
 }
 
-/** 0 where it cannot be read: it may be damaged, which is why it is replaced. */
+/** 0 if it cannot be read. It may be damaged, and therefore replaced. */
 function highestOffsetIn(file: string): number {
   try {
     const db = connectReadOnly(file, BUSY_MS);

@@ -6,7 +6,7 @@ import { isCompacted } from '../topics';
 import type { ReaderConnection, StoredRecord } from './file/reader-connection';
 import { merged, type PartitionCursor, partitionCursor, readAhead } from './merge';
 
-/** Records read ahead of one partition: what bounds the memory of a reader, whatever the size of the log. */
+/** Records read ahead in one partition. They bound the memory of a reader for a log of any size. */
 const READ_AHEAD = 256;
 /** How often a reader that waits looks whether anything was committed. One look reads one number in shared memory. */
 const LOOK_INTERVAL_MS = 50;
@@ -31,7 +31,7 @@ function startOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): Beg
   }
   return (topic, partition, end) => deps.reader()?.offsetSince(topic, partition, notBefore.sinceMs) ?? end;
 }
-/** Gaps do not count. @returns 0 where fewer are kept: the beginning is where it is by then */
+/** Gaps do not count. @returns 0 if fewer are kept; the reader then begins at the first kept record */
 function positionsBack(
   reader: ReaderConnection,
   { topic, partition, end }: { topic: string; partition: number; end: number },
@@ -46,9 +46,9 @@ function positionsBack(
 const endOfPartition: BeginAt = (_topic, _partition, end) => end;
 
 /**
- * Reads topics in log order, several partitions and topics merged as they were committed. Where to begin is settled when
- * this is called, not when the first record is asked for.
- * @param beginAt of the topics that are there by then, instead of what the options say
+ * Reads topics in log order, several partitions and topics merged as they were committed. The call fixes where to begin, not the
+ * first request for a record.
+ * @param beginAt replaces the options' beginning for the topics that exist by then
  */
 export function read(
   topics: readonly string[],
@@ -76,8 +76,8 @@ export function read(
   function addTopic(name: string, at: BeginAt, reader: ReaderConnection): void {
     const topic = reader.topic(name);
     if (topic === null) return;
-    // A plain topic is read up to where it ends now, so that a busy publisher cannot keep a reader for ever. In a compacted
-    // one the record of a key may move behind that end meanwhile: there the reader goes on until it has caught up.
+    // A plain topic is read up to its present end; otherwise a busy publisher could keep a reader for ever. In a compacted topic a
+    // key's record may move behind that end in the meantime, so the reader goes on until it has caught up.
     const pinned = !options.follow && !isCompacted(topic);
     const partitions = Array.from({ length: topic.partitions }, (_, partition) => {
       const end = reader.endOffset(name, partition);
@@ -127,8 +127,7 @@ export async function committedSince(
 }
 
 /**
- * The latest record of each key of a compacted topic, tombstones left out: the topic as it stands, for that is all that the
- * file keeps of it.
+ * The latest record of each key of a compacted topic, without tombstones. The file keeps no other records of it.
  * @throws the signal's reason, or LOG_CLOSED: half of a state must not pass for the whole
  */
 export async function* restore(

@@ -3,7 +3,7 @@ import type { OwnedTopic } from './append';
 import { gapsQuery } from './file/gaps';
 import { type Connection, prepare, transact } from './file/sqlite';
 
-/** What the embedded log keeps of each topic of changes and transitions. Null: all. */
+/** Limits of the embedded log for each topic of changes and transitions. Null: all. */
 export interface RetentionLimits {
   readonly ageMs: number | null;
   /** Size of a topic's values. */
@@ -19,9 +19,7 @@ export type TopicPartitions = Pick<OwnedTopic, 'name' | 'partitions'>;
 export interface Retention {
   /** Within the caller's transaction: records that are older than a moment (ms), some at a time. */
   removeOlder(topic: TopicPartitions, before: number): void;
-  /**
-   * Removes what the limits no longer keep, for `STEP_MS`, in a transaction of its own.
-   */
+  /** Removes records beyond the limits, for `STEP_MS`, in its own transaction. */
   step(topics: readonly TopicPartitions[], limits: RetentionLimits): RetentionStep;
 }
 
@@ -77,7 +75,7 @@ export function retention(db: Connection): Retention {
     return count;
   }
 
-  /** Removes from the partition whose first record came before those of the others. */
+  /** Removes from the partition with the oldest first record. */
   function removeFirst({ name, partitions }: TopicPartitions, excess: number) {
     const all = Array.from({ length: partitions }, (_, partition) => ({
       partition,
@@ -146,7 +144,7 @@ export function retention(db: Connection): Retention {
       for (let partition = 0; partition < partitions; partition++) removeAged(name, partition, before);
     },
     step(topics, limits) {
-      // Without an fsync: what is removed only up to a power failure is removed again, and the next commit syncs the WAL anyway.
+      // Without an fsync: after a power failure the records are removed again, and the next commit syncs the WAL anyway.
       db.exec('PRAGMA synchronous = NORMAL');
       try {
         return transact(db, 'IMMEDIATE', () => {

@@ -14,7 +14,7 @@ import { type RetentionLimits, retention, type TopicPartitions } from './retenti
 
 /** The one connection of this process that writes. Everything that it throws about the file is a HighwaterError LOG_*. */
 export interface Writer {
-  /** @param lockFile by which this process holds the folder */
+  /** @param lockFile with which this process holds the folder */
   claimFolder(instance: string, lockFile: string): void;
   claimFeed(topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic>;
   /** One transaction: the check that the feed is still owned, and all records. */
@@ -36,7 +36,7 @@ export interface WriterOptions {
   readonly logger: Logger | undefined;
 }
 
-/** Makes the folder and the file where they are missing. @throws HighwaterError LOG_* */
+/** Creates the folder and the file if they are missing. @throws HighwaterError LOG_* */
 export function openWriter({ file, busyTimeoutMs, logger }: WriterOptions): Writer {
   return attempt(file, () => {
     makeDataFolder(path.dirname(file));
@@ -127,7 +127,7 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
         pragma(db, 'busy_timeout = 0');
         pragma(db, isPublisher ? 'wal_checkpoint(TRUNCATE)' : 'wal_checkpoint(PASSIVE)');
       } catch (error) {
-        // What was committed stays in the WAL. Thrown here, this error would hide the one that the log is closed for.
+        // Committed records stay in the WAL. This error would hide the error for which the log is closed.
         logger?.debug('the write-ahead log could not be emptied', { file, error: logFailure(error, file) });
       } finally {
         db.close();

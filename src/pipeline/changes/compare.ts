@@ -9,9 +9,9 @@ import { NUMERIC } from '../records/coerce';
 export type Comparison = (before: RecordValues, after: RecordValues) => string[];
 
 /**
- * Compiles the comparison of two records of a shape. These values are equal (I6): unknown values, however they are written (null,
- * empty text, 0, an empty list); decimal texts of the same number; JSON texts of the same value in `extra`. A list or a map
- * differs as a whole.
+ * Compiles the comparison of two records of a shape. These values are equal (I6): unknown values in any form (null, empty text, 0,
+ * an empty list), decimal texts of the same number, and JSON texts of the same value in `extra`. A list or a map differs as a
+ * whole.
  */
 export function createComparison(
   shape: RecordShape,

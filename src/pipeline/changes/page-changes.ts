@@ -95,8 +95,8 @@ export class PageChanges {
   /**
    * Compares records with their last published images, in the order in which they were observed.
    *
-   * A record that equals its image, or differs in nothing that a reader would notice, did not change. Its image stays
-   * as published, so that the next change's `before` is the last published `after` (I3, I6).
+   * A record that equals its image, or differs in nothing that a reader would notice, did not change. Its image stays as published:
+   * the next change's `before` must be the last published `after` (I3, I6).
    * @param isConfirmed false: a record that is older than its image is doubtful
    */
   compare(records: Iterable<VendorRecord>, isConfirmed: boolean): void {
@@ -254,7 +254,7 @@ function isSurelyWithin(
 ): boolean {
   if (maxBytes === Number.POSITIVE_INFINITY) return true;
   let imageBytes = (change.before?.length ?? 0) + (change.after?.length ?? 0);
-  // A transition also repeats another record: the one that was the newest of the group.
+  // A transition also repeats another record: the former newest record of the group.
   for (const { before } of origins) if (before !== null) imageBytes += pending.image(before.id)!.length;
   return imageBytes * 8 + 64 * 1024 <= maxBytes;
 }

@@ -4,7 +4,7 @@ import { learnedPaging } from '../position';
 import { lookAt, type Sight } from './look';
 
 export interface AbsenceProbe {
-  /** @param ids some of the records in doubt; @returns those of them that are proved to be gone */
+  /** @param ids of records in doubt @returns the ids that are proved to be gone */
   gone(ids: readonly string[]): Promise<string[]>;
 }
 

@@ -12,7 +12,7 @@ import { absenceProbe } from './prove-absent';
 export interface ReconcileOptions {
   /** Says what would be published, and publishes nothing. */
   readonly dryRun: boolean;
-  /** As many deletes are meant at most, whatever their share of the feed; null: nobody has said so, and the share decides. */
+  /** An operator's limit of deletes, for any share of the feed; null: the share decides. */
   readonly allowDeletes: number | null;
   /** After each page: others have their turn, the feed's own polls above all. */
   readonly between: () => Promise<void>;
@@ -51,7 +51,7 @@ export interface ReconcileResult {
   readonly created: number;
   readonly updated: number;
   readonly deleted: number;
-  /** Records that no answer showed, and of which nothing was deleted: `why` tells. */
+  /** Records that no answer showed and that were not deleted; `why` has the reason. */
   readonly missing: number;
   readonly why: 'too-many' | 'rows-without-id' | 'not-proved' | 'too-large' | 'scan-not-complete' | null;
 }
@@ -99,7 +99,7 @@ export async function reconcile(
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
       await options.rest(feed.pollIntervalMs);
       isComplete = await readAll(deps, options, found, tell, 2, signal);
-      // The second scan may have skipped rows that moved meanwhile.
+      // The second scan may have skipped rows that moved during it.
       await options.poll();
     }
     signal.throwIfAborted();
@@ -180,7 +180,7 @@ async function readAll(
   const note = (page: BatchPage) => {
     found.pages++;
     found.rows += page.rows;
-    // The second scan of a dry run finds what the first one found.
+    // The second scan of a dry run finds the same differences as the first one.
     if (!options.dryRun || number === 1) {
       found.created += page.changes.ops.c;
       found.updated += page.changes.ops.u;

@@ -28,8 +28,8 @@ const FEW_PAGES = MOST_PAGES / 4;
 
 /**
  * Reads the records of some calendar days, window by window. A window that holds more rows than a walk should read, or than paging
- * reaches, is halved, down to one day. The pages of a window are walked as rows without order (`page-walk.ts`), so no row is
- * skipped, whatever the server orders by and whichever rows move meanwhile.
+ * reaches, is halved, down to one day. The pages of a window are walked as rows without order (`page-walk.ts`). So no row is
+ * skipped, for any order of the server and even if rows move.
  *
  * `updated since` stays in the query, with 0: the specification says that it forces the order, and a request without it
  * would be the only one of its kind.

@@ -61,7 +61,7 @@ async function behindByNumber(
   if (odd || (unit === null && page.length > 1 && !isSmall)) await reader.learnPaging();
   const asked = reader.paging();
   const isShort = page.length > 0 && page.length < asked.pageSize;
-  // A record counter is asked from behind the rows that came, whatever the size.
+  // A server that counts records is asked for the rows behind the last one, for any page size.
   const mayBeCap = isShort && asked.unit !== 'record';
   if (mayBeCap) reader.setPaging(withPageSize(asked, page.length));
 
@@ -84,7 +84,7 @@ async function behindByNumber(
     return successor;
   }
   if (asked.unit !== null && !odd) {
-    // This contradicts what was learned, so it is learned again.
+    // This contradicts the learned paging, so the scan learns it again.
     reader.setPaging({ ...asked, unit: null, firstPage: 0 });
     return behindByNumber(feed, reader, anchor, page, true);
   }

@@ -15,14 +15,14 @@ export interface PageFacts {
   readonly least: number | null;
   readonly greatest: number | null;
   readonly last: number | null;
-  /** No row is older than the one before it. */
+  /** No row is older than the row before it. */
   readonly ascending: boolean;
 }
 
 export function pageFacts(rows: readonly unknown[], rowKeys: RowKeys): PageFacts {
   const ids = rows.map(rowKeys.id);
   const keys = ids.map((id, i) => id ?? `\0${jsonText(rows[i])}`);
-  // Filters are asked in whole seconds, so rows of one second are ties, whatever their fractions.
+  // Filters have whole seconds, so rows of one second are ties even if their fractions differ.
   const updated = rows.map((row) => secondOf(rowKeys.updated(row)));
   let least: number | null = null;
   let greatest: number | null = null;

@@ -19,7 +19,7 @@ const LEARNING_TRIES = 3;
 /** A smaller cap may be a row that came between two requests: it holds for one scan only. */
 const LEAST_LASTING_CAP = 20;
 
-/** Reads the pages of one scan and keeps what it learns of the server's paging on the way. */
+/** Reads the pages of one scan, and learns the server's paging on the way. */
 export class PageReader {
   readonly kind: PagingKind;
   private readonly keys: RowKeys;
@@ -83,7 +83,7 @@ export class PageReader {
     }
   }
 
-  /** Learns from the first pages of the whole feed what the paging parameter counts, and whether they are in order. */
+  /** Learns from the first pages of the whole feed the unit of the paging parameter, and whether there is an order. */
   async learnPaging(): Promise<void> {
     if (!this.isLearned && (this.kind === 'single' || !this.known.ordered)) return;
     // A cap that was met at one short second holds too few rows to tell anything by.
@@ -94,7 +94,7 @@ export class PageReader {
     if (this.known.pageSize >= pageSize) this.known = { ...this.known, pageSize, longestPage };
   }
 
-  /** Whether it has to be learned what the paging parameter counts. */
+  /** Whether the unit of the paging parameter is still unknown. */
   private get isLearned(): boolean {
     return this.feed.paging.style === 'page';
   }

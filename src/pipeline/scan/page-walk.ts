@@ -42,14 +42,14 @@ const QUIET_WALKS = { ifAsManyIds: 4, else: 6 };
 export const MOST_RESTARTS = 3;
 
 /**
- * The end of a window of n records comes after n pages at most, whatever paging counts. If ties are shuffled on each request,
- * pages of one row each have shown two thirds of the records by then. On a longer climb, the server ignores paging.
+ * The end of a window of n records comes after at most n pages, for any unit of paging. If ties are shuffled on each request, pages
+ * of one row each have shown two thirds of the records by then. On a longer climb, the server ignores paging.
  */
 const MOST_PAGES_A_RECORD = 2;
 const MORE_PAGES = 10;
 
 /**
- * Reads the rows of a window, in whatever order they come. `end`, `next` and `page` say how it went, once `pages` or `behind` is over.
+ * Reads the rows of a window, in any order. `end`, `next` and `page` say how it went, once `pages` or `behind` is over.
  *
  * Both throw HighwaterError SCAN_BEYOND_REACH or SCAN_PAGING_IGNORED.
  */
@@ -154,7 +154,7 @@ export class PageWalk {
       this.rows = 0;
       this.isNews = false;
       this.shown = [];
-      // The first climb only finds the end. What it saw counts for the ids, not as a walk.
+      // The first climb only finds the end. Its rows count as seen, but it does not count as a walk.
       const hasDescent = kind === 'numbered' && walk > 0;
       const odd = (yield* this.climb(walk === 0)) ?? (hasDescent ? yield* this.descend() : null);
       if (odd !== null) return odd;
@@ -256,7 +256,7 @@ export class PageWalk {
     return { inside, named, hasOlder };
   }
 
-  /** Rows that begin a page because the page before ended with them: nothing is hidden between such pages. */
+  /** Rows that begin a page and also ended the page before: nothing is hidden between these two pages. */
   private rowsAtSeams(): number {
     const pages = this.shown.toReversed();
     const countsPages = this.reader.paging().unit !== 'record';

@@ -47,7 +47,7 @@ export function declaredPaging({ paging: { style }, parameters }: FeedDefinition
 
 /**
  * Value of the paging parameter for page n (from 0) of a walk.
- * @param before rows that came on the pages before it: a page may be shorter than what was asked for
+ * @param before rows on the earlier pages, which may be shorter than the page size
  */
 export function pageOffset(paging: Paging, n: number, before: number): number {
   // Counting from 1, page 0 was answered like page 1: asking for 0 stays right when the server comes to count from 0.
@@ -63,12 +63,12 @@ export function withPageSize(paging: Paging, pageSize: number): Paging {
 export const LEAST_EVIDENCE = 20;
 
 /**
- * Infers the paging from what the server gives for the paging values 0, 1 and 2 of one window.
+ * Infers the paging from the server's answers to the paging values 0, 1 and 2 of one window.
  *
- * It looks at the rows of page 0 whose second does not reach the page's end, since rows of equal `updated` may change
- * places between two requests. Counting by index from 0, none of them is on page 1; from 1, all are. Counting records,
- * each step loses one. Null when the pages do not tell (too few rows, ties in random order, rows moving meanwhile):
- * a wrong answer would skip records.
+ * It looks at the rows of page 0 whose second does not reach the page's end, since rows of equal `updated` may change places
+ * between two requests. Counting by index from 0, none of them is on page 1; from 1, all are. Counting records, each step loses
+ * one. Null if the pages do not show it (too few rows, ties in random order, rows that move), because a wrong answer would skip
+ * records.
  */
 export function inferPaging(
   zero: PageFacts,
@@ -91,7 +91,7 @@ export function inferPaging(
   return null;
 }
 
-/** How many of the rows are not on the page; null when one of them is, but has been updated meanwhile and so moved. */
+/** Number of the rows that are not on the page; null if one of them is there but has moved by an update. */
 function missingFrom(page: PageFacts, zero: PageFacts, rows: readonly (string | null)[]): number | null {
   const seconds = new Map(page.ids.map((id, i) => [id, page.updated[i]]));
   const before = new Map(zero.ids.map((id, i) => [id, zero.updated[i]]));
@@ -104,8 +104,8 @@ function missingFrom(page: PageFacts, zero: PageFacts, rows: readonly (string | 
 }
 
 /**
- * Whether three pages of the whole feed, asked for one after the other, come oldest first. A single page may look so by
- * chance; a row on a later one that is older than what came before says otherwise.
+ * Whether three pages of the whole feed, asked for one after the other, come oldest first. A single page may look ordered by
+ * chance, until a later page has an older row.
  */
 export function showOrder(pages: readonly PageFacts[]): boolean {
   const seen = new Set<string | null>();

@@ -33,12 +33,12 @@ export class Clocks {
     server: null,
     own: null,
   };
-  /** The second at which each of the latest rows was seen last. */
+  /** Latest rows → the second at which each was last seen. */
   private readonly seen = new Map<string, number>();
   private movingPages = 0;
-  /** The last second of the first page on which rows had moved. */
+  /** The last second of the first page with moved rows. */
   private edge = Number.POSITIVE_INFINITY;
-  /** The greatest last second of such pages. */
+  /** The greatest last second of pages with moved rows. */
   private latest = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -50,7 +50,7 @@ export class Clocks {
   presentAt(page: FetchedPage, isShort: boolean): Present {
     const { facts, observedAtMs, serverSecond, ownSecond } = page;
     const { pins } = this;
-    // The own clock may step meanwhile.
+    // The own clock may step in between.
     if (this.lastAtMs !== null) this.elapsedMs += Math.max(0, observedAtMs - this.lastAtMs);
     this.lastAtMs = observedAtMs;
     const last = facts.last ?? 0;

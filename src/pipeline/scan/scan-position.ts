@@ -40,7 +40,7 @@ export class ScanPosition {
 
   /**
    * The second to read from if the mark lies ahead of the present: as far back as a wide poll. The mark was set while no clock was
-   * right, nobody knows since when, and rows written meanwhile lie behind it.
+   * right. Nobody knows since when, and rows written since then lie behind it.
    */
   rewound(page: FetchedPage): number {
     return Math.max(0, page.knownSecond - this.feed.wideOverlapSeconds);

@@ -32,9 +32,9 @@ export interface ScanDeps {
 }
 
 /**
- * Walks the pages from the stored position to the end, by keyset on `updated`: when a page's last row is later than the
- * anchor, the next request starts there, so that the server's paging limit is never met. Rows at the seam come twice;
- * the diff makes that free. The rules and their reasons: `docs/scan.md`.
+ * Walks the pages from the stored position to the end, by keyset on `updated`: if a page's last row is later than the anchor, the
+ * next request starts at that row. So the server's paging limit is rarely met. Rows at the seam come twice; the diff makes that
+ * free. The rules and their reasons: `docs/scan.md`.
  *
  * @throws HighwaterError SOURCE_* when the server cannot be read, SCAN_* when its answers cannot be scanned completely
  */
@@ -90,10 +90,10 @@ type WideSecond = 'read' | 'read-again' | 'out-of-order' | 'end';
 class OrderedScan {
   private readonly clocks: Clocks;
   private cursor: KeysetCursor;
-  /** The scan may begin anew, before the present: once. */
+  /** The scan may begin again, before the present, once. */
   private mayRewind: boolean;
   private previous: PageFacts | null = null;
-  /** When the first page was answered that reaches into the seconds in which rows may still become visible. */
+  /** Time of the answer to the first page that reaches into the seconds in which rows may still become visible. */
   private nearSince = Number.POSITIVE_INFINITY;
   /** How often reading from this anchor has begun again, and how often because a row was older than those before it. */
   private restarts = 0;
@@ -163,7 +163,7 @@ class OrderedScan {
     this.disorders = 0;
   }
 
-  /** The first answer shows that the scan has begun ahead of the present. @returns whether it begins anew */
+  /** If the first answer shows that the scan began ahead of the present, it begins again. @returns whether it does */
   private rewinds(page: FetchedPage): boolean {
     if (this.previous !== null || !this.mayRewind || page.knownSecond >= this.from) return false;
     this.mayRewind = false;
@@ -223,7 +223,7 @@ class OrderedScan {
   }
 }
 
-/** A row is older than what was asked for, or than the row before it. */
+/** A row is older than the second that was asked for, or than the row before it. */
 function isOutOfOrder({ ascending, least }: PageFacts, anchor: number): boolean {
   return !ascending || (least !== null && least < anchor);
 }

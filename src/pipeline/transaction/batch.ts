@@ -24,8 +24,8 @@ export interface Batch {
   /** Waiting for another page does not help. */
   isDue(): boolean;
   /**
-   * Begins to commit all pages, as soon as the previous commit has ended, and does not wait for the end. Pages that are added meanwhile are
-   * compared with the state after these pages, and dropped with them if the commit fails.
+   * Begins to commit all pages, as soon as the previous commit has ended, and does not wait for the end. Pages that are added
+   * during the commit are compared with the state after these pages, and dropped with them if it fails.
    * @throws the error of the previous commit; the batch cannot be used after it
    */
   flush(): Promise<void>;

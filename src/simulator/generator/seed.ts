@@ -7,7 +7,7 @@ import { createInsight } from './insights';
 import { createIpo } from './ipos';
 import { createUniverse, type Universe } from './universe';
 
-/** What the API holds when the simulation starts. */
+/** Records of the API at the start of the simulation. */
 export interface SeedOptions {
   /** Records per feed. Default none. */
   readonly records?: Partial<Record<FeedName, number>>;

@@ -30,7 +30,7 @@ export const unauthorized = (): Answer =>
     }),
   );
 
-/** What the gateway in front says to a path that it does not know. */
+/** The gateway's answer to an unknown path. */
 export const noRoute = (): Answer => answer(404, '{"message":"no Route matched with those values"}');
 
 /** A page of records in the shape that the behaviour asks for. */

@@ -39,8 +39,8 @@ const requestsQuery = z.object({ feed: feed.optional() });
 const historyQuery = z.object({ from: z.coerce.number().int().min(0).default(0) });
 
 /**
- * Routes by which a test in another process steers the simulator: no part of the vendor's API, no token. What they
- * can't read they refuse with 400 and the reason.
+ * Routes by which a test in another process steers the simulator: no part of the vendor's API, no token. They refuse a body that
+ * they cannot read with 400 and the reason.
  */
 export function addControlRoutes(app: FastifyInstance, market: Market, marketDay: MarketDay): void {
   app.register(async (control) => {

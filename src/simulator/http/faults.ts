@@ -7,7 +7,7 @@ const retryAfter = z.strictObject({
   seconds: z.number().min(0).default(1),
 });
 
-/** What can go wrong with one answer. */
+/** Faults of one answer. */
 const faultSchema = z.discriminatedUnion('kind', [
   /** Any status, in one of the error shapes that have been seen (the usual one of that status unless given). */
   z.strictObject({
@@ -77,12 +77,12 @@ const faultRuleSchema = z
 export type FaultRule = z.input<typeof faultRuleSchema>;
 
 export interface FaultBook {
-  /** @throws ZodError naming what is wrong with the rule */
+  /** @throws ZodError that names the mistakes of the rule */
   add(rule: FaultRule): void;
   clear(): void;
   /** Rules that can still strike. */
   list(): z.output<typeof faultRuleSchema>[];
-  /** What this request meets: any delays, and at most one other fault. */
+  /** The faults of this request: any delays, and at most one other fault. */
   draw(feed: FeedName, pageSize: number): Fault[];
 }
 

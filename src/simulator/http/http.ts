@@ -147,6 +147,6 @@ function send(reply: FastifyReply, made: Answer): FastifyReply {
 function writeHalf(reply: FastifyReply, made: Answer, then: () => void): void {
   const headers = { ...(reply.getHeaders() as Record<string, string>), ...made.headers };
   reply.raw.writeHead(made.status, { ...headers, 'content-length': made.body.length });
-  // The reset must not overtake what was written.
+  // The reset must not overtake the written bytes.
   reply.raw.write(made.body.subarray(0, Math.ceil(made.body.length / 2)), () => setImmediate(then));
 }

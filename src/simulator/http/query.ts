@@ -4,7 +4,7 @@ import { type Answer, badRequest } from './answer';
 
 export type QueryText = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What was asked, understood. */
+/** A parsed request. */
 export interface FeedQuery {
   readonly page: number;
   readonly pageSize: number;

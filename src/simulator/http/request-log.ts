@@ -5,7 +5,7 @@ export interface SeenRequest {
   /** From 1, over all feeds. */
   readonly number: number;
   readonly atMs: number;
-  /** Null: no such path. */
+  /** Null: the path does not exist. */
   readonly feed: FeedName | null;
   readonly path: string;
   /** Without the token. */
@@ -40,7 +40,7 @@ export interface RequestLog {
     request: Omit<SeenRequest, 'number' | 'socket' | 'status' | 'faults' | 'rows'>,
     socket: object,
   ): SeenRequest;
-  /** Counts how the request is answered, before the first byte is on its way: who has the answer finds it counted. */
+  /** Counts the answer before its first byte is sent, so a client that has the answer finds it counted. */
   answered(request: SeenRequest): void;
   /** When the answer is complete or the connection gone. */
   finished(): void;

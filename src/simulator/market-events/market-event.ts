@@ -3,7 +3,7 @@ import type { Universe } from '../generator/universe';
 import type { Random } from '../random';
 import type { FeedStore } from '../store/store';
 
-/** What an event may look at and change. */
+/** The data that an event may read and change. */
 export interface MarketScene {
   readonly stores: Readonly<Record<FeedName, FeedStore>>;
   readonly universe: Universe;

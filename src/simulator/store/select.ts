@@ -12,7 +12,7 @@ export interface Window {
   rows(from: number, to: number): Version[];
 }
 
-/** Filters and orders what is shown, as the query asks and the behaviour does. */
+/** Filters and orders the records by the query and the behaviour. */
 export function selectWindow(
   endpoint: Endpoint,
   view: View,
@@ -116,7 +116,7 @@ function byUpdatedWindow(
   };
 }
 
-/** Shuffles each run of one second over its whole length, also where it reaches beyond the rows asked for. */
+/** Shuffles each run of one second over its whole length, even if it reaches beyond the requested rows. */
 function withShuffledTies(
   sorted: readonly Version[],
   low: number,

@@ -47,7 +47,7 @@ export interface FeedStore {
   keys(): string[];
   /** The present view, after writes whose delay is over. */
   view(): View;
-  /** What was shown so many writes ago; never less than what was loaded. */
+  /** The records as shown this many writes ago, at least the loaded ones. */
   viewBehind(writes: number): View;
   /** Records shown now that have a usable `id` and `updated`, and are not too deep, by id. */
   truth(): Map<string, JsonRecord>;
@@ -58,7 +58,7 @@ export interface FeedStore {
 }
 
 export interface StoreDeps extends VersionDeps {
-  /** False: a long demo does not collect what it has been. */
+  /** False: a long demo does not collect its history. */
   readonly keepHistory: boolean;
 }
 
@@ -86,7 +86,7 @@ export function createStore(deps: StoreDeps): FeedStore {
 
   function show(version: Version): void {
     const former = shownByKey.get(version.key);
-    // A later write may have become visible earlier, when the delay was shortened meanwhile.
+    // A later write may have become visible earlier if the delay was shortened in between.
     if (former !== undefined && former.order > version.order) return;
     if (former !== undefined) shown.splice(lowerBound(shown, former.updated, former.order), 1);
     view = null;

@@ -76,7 +76,7 @@ export function parseVersion(version: Version): JsonRecord {
   return JSON.parse(slab.toString('utf8', start, end)) as JsonRecord;
 }
 
-/** The record as the server knows it: with `id` and `updated` in seconds even where it does not show them. */
+/** The record as the server knows it: with `id` and `updated` in seconds, even if it does not show them. */
 export function knownRecord(version: Version): JsonRecord {
   const known: JsonRecord = version.key.startsWith('#') ? {} : { id: version.key };
   return { ...parseVersion(version), ...known, updated: version.updated };

@@ -4,7 +4,7 @@ import type { RecordBytes } from './record-bytes';
 export interface Version {
   /** The id, also where the record is shown without one; `#n` for a record that never had one. */
   readonly key: string;
-  /** Unix seconds by which the server orders and filters, whatever the record shows. */
+  /** Unix seconds by which the server orders and filters, independent of the record's own fields. */
   readonly updated: number;
   /** Number of the write within the feed: breaks ties of `updated`. */
   readonly order: number;
@@ -19,7 +19,7 @@ export interface Version {
   readonly symbol: string;
 }
 
-/** What the server shows at one moment, sorted by `updated`, then order of writing. */
+/** The server's records at one moment, sorted by `updated`, then by order of writing. */
 export interface View {
   readonly byUpdated: readonly Version[];
   byInsertion(): readonly Version[];

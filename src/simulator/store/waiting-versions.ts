@@ -3,7 +3,7 @@ import type { Version } from './view';
 /** Versions that are written but not shown yet. */
 export interface WaitingVersions {
   add(version: Version): void;
-  /** Takes out what is visible by now, in the order of writing. */
+  /** Removes and returns versions that are visible by now, in the order of writing. */
   takeDue(nowMs: number): Version[];
   newest(key: string): Version | undefined;
   drop(key: string): void;

@@ -4,11 +4,11 @@ export interface Difference {
   readonly after: string;
 }
 
-/** Letters of what both begin with that are kept before the first one that differs. */
+/** Number of common letters that are kept before the first difference. */
 const CONTEXT = 8;
 
 /**
- * Long texts from shortly before the place where they part: else a line shows twice what did not change.
+ * Shortens two long texts to begin shortly before their first difference. Otherwise a line would show their common beginning twice.
  * @param most letters; texts up to it stay as they are
  */
 export function difference(before: string, after: string, most = 26): Difference {
@@ -17,7 +17,7 @@ export function difference(before: string, after: string, most = 26): Difference
   const now = [...after];
   let same = 0;
   while (same < old.length && same < now.length && old[same] === now[same]) same += 1;
-  // At the beginning of a word, where there is one.
+  // At the beginning of a word, if there is one.
   const space = old.slice(0, same).lastIndexOf(' ', same - CONTEXT);
   const from = same <= CONTEXT ? 0 : space < 0 ? same - CONTEXT : space + 1;
   const cut = (letters: readonly string[]) => {

@@ -39,7 +39,7 @@ export function judge(feed: FeedView, nowMs: number): Judgement {
         lastCompleteScanMs === null
           ? 'not yet completely read'
           : `${duration(nowMs - lastCompleteScanMs)} behind`;
-      // That it is behind is the whole problem, where nothing else is known.
+      // If nothing else is known, the only problem is that the feed is behind.
       const what = problem === null || problem.code === 'BEHIND' ? behind : `${behind}: ${causeOf(feed)}`;
       return { tone: 'warning', rank: 5, short: 'behind', what };
     }
@@ -85,8 +85,7 @@ export function headline(model: Model, nowMs: number): Headline {
 
   const judged = feeds.map((feed) => ({ ...judge(feed, nowMs + aheadMs), name: feed.feed }));
   const key = judged.map(({ name, short }) => `${name} ${short}`).join();
-  // A condition that several feeds share is told of all of them at once, the worst first; up to date comes last, unless
-  // nothing else is to be told.
+  // A condition that several feeds share is named once for all of them, the worst condition first. `up to date` comes last.
   const whats = [...new Set(judged.map(({ what }) => what))];
   const groups = whats
     .map((what) => judged.filter((one) => one.what === what))

@@ -40,7 +40,7 @@ export type Message =
   | { readonly kind: 'changes'; readonly view: ChangesView }
   | { readonly kind: 'cleared' };
 
-/** More than are shown, so that a filter finds some of what a flood has carried past. */
+/** More changes than are shown, so a filter also finds some that have already scrolled away. */
 const ROWS_KEPT = 2_000;
 
 export const firstModel: Model = {
@@ -79,7 +79,7 @@ export function reduce(model: Model, message: Message): Model {
 
 function withChanges(model: Model, { fresh, changes, left }: ChangesView): Model {
   const arrived = changes.map((change, at): Row => ({ id: model.nextId + at, change })).reverse();
-  // What was committed while nobody looked comes feed by feed.
+  // Changes that were committed while no page was open come feed by feed.
   const rows = [...arrived, ...(fresh ? [] : model.rows)].sort(
     (a, b) => b.change.observedAtMs - a.change.observedAtMs,
   );

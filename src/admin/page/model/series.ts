@@ -4,10 +4,10 @@ export interface Series {
   /** Minutes before now, as negative numbers, 0 last. */
   readonly minutes: readonly number[];
   readonly counts: readonly number[];
-  /** Where the axis ends. Few minutes may be far beyond it, such as those of a first snapshot, which would flatten all others. */
+  /** Where the axis ends. A few minutes may be far above it, for example during a first snapshot. They would flatten all others. */
   readonly top: number;
   readonly total: number;
-  /** For whoever does not see the chart. */
+  /** For people who cannot see the chart. */
   readonly summary: string;
 }
 

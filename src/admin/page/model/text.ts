@@ -5,7 +5,7 @@ const dateAndClock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', tim
 
 export const number = (value: number): string => numbers.format(value);
 
-/** `1,204`, and `1.2M` where there is no room for more. */
+/** `1,204`, or `1.2M` if there is no room for more. */
 export const shortNumber = (value: number): string =>
   Math.abs(value) >= 1_000_000 ? rounded.format(value) : numbers.format(value);
 
@@ -36,7 +36,7 @@ export const timeOfDay = (ms: number): string => (isTime(ms) ? clock.format(ms) 
 /** `22 Nov 2026, 12:31:05`, in the reader's zone. */
 export const dateAndTime = (ms: number): string => (isTime(ms) ? dateAndClock.format(ms) : '–');
 
-/** Dates beyond it are none to `Intl`, and what a vendor sends may be any number. */
+/** `Intl` rejects dates beyond it, and a vendor may send any number. */
 const isTime = (ms: number) => Math.abs(ms) <= 8.64e15;
 
 /** `RatingChanged` as words: `Rating changed`. */

@@ -20,7 +20,7 @@ const ROWS_SHOWN = 500;
 /** The list as it was when it began to stand still. */
 type Held = Pick<Model, 'rows' | 'nextId'>;
 
-/** What just changed, newest on top. It stands still while somebody reads: paused, scrolled down, or with a row open. */
+/** The latest changes, newest on top. It stands still while somebody reads: paused, scrolled down, or with a row open. */
 export function ChangeList({ model, nowMs, isLost, hasShortcuts, onClear }: ChangeListProps) {
   const [filter, setFilter] = useFilterOfAddress();
   const [isPaused, setPaused] = useState(false);

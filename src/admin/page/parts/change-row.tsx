@@ -8,7 +8,7 @@ import { dateAndTime, duration, number, timeOfDay, typeText } from '../model/tex
 interface ChangeRowProps {
   readonly row: Row;
   readonly isOpen: boolean;
-  /** The one that Tab stops at. */
+  /** The row at which Tab stops. */
   readonly isStop: boolean;
   readonly onToggle: (id: number) => void;
   readonly onOnly: (text: string) => void;

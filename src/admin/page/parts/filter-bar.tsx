@@ -13,7 +13,7 @@ interface FilterBarProps {
 }
 
 export function FilterBar({ filter, feeds, types, search, onFilter }: FilterBarProps) {
-  // What the address names can be chosen even where it was not seen yet.
+  // Values in the address of the page can be chosen even before they were seen.
   const names = withOne(
     feeds.map(({ feed }) => feed),
     filter.feed,

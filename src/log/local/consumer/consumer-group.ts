@@ -18,7 +18,7 @@ export interface LocalGroupDeps {
   readonly folder: string;
 }
 
-/** How often a member that waits looks whether the one before it has gone. */
+/** Time from one check of a waiting member for the end of its predecessor to the next. */
 const TURN_MS = 500;
 const BATCH = 500;
 
@@ -34,7 +34,7 @@ export function joinLocalGroup(
   // Each partition waits on it.
   setMaxListeners(0, leaving.signal);
   const over = live();
-  // Whoever joined is told; one that has left does not listen any more.
+  // Members that have joined get the error. A member that has left does not listen any more.
   over.catch(() => undefined);
 
   async function live(): Promise<void> {
@@ -71,7 +71,7 @@ export function joinLocalGroup(
     try {
       await giveAll();
     } finally {
-      // Where the log cannot be read any more, nobody else begins before what is in hand is done.
+      // If the log can no longer be read, no other member begins before the work in hand is done.
       leaving.abort();
       await Promise.all(workers);
     }

@@ -18,7 +18,7 @@ export interface LocalConsumerLogOptions {
   readonly busyTimeoutMs?: number;
 }
 
-/** The embedded log for its consumers. Nothing is written to the publisher's file but what is appended. */
+/** The embedded log for its consumers. Only `append` writes to the publisher's file. */
 export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
   readonly consumerLog: ConsumerLog;
   readonly registry: SchemaRegistry;
@@ -72,7 +72,7 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
         (_name, partition, end) => {
           const next = from.get(partition);
           if (next === null) return end;
-          // The beginning is where it is by now.
+          // The beginning may have moved since.
           if (next === undefined) return 0;
           assertKept(reading.reader()!, { topic, partition, next, end });
           return next;

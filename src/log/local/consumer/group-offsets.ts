@@ -24,7 +24,7 @@ export function openGroupOffsets(file: string): GroupOffsets {
 
 function groupOffsets(db: Connection, file: string): GroupOffsets {
   pragma(db, 'journal_mode = WAL');
-  // A commit that is lost with the machine's power is work done again; one that is lost with the process cannot be.
+  // A power failure may lose a commit, and its work is then done again. The end of the process loses none.
   pragma(db, 'synchronous = NORMAL');
   db.exec(
     `CREATE TABLE IF NOT EXISTS offsets (

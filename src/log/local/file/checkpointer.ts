@@ -2,7 +2,10 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { type Connection, pragma } from './sqlite';
 
-/** Copies what the write-ahead log (WAL) holds into the file, in another thread: 64 MB take 400 ms, and nothing may block for so long. */
+/**
+ * Copies the write-ahead log (WAL) into the file, in another thread, because 64 MB take 400 ms and the process may not block for so
+ * long.
+ */
 export interface Checkpointer {
   /** To be called after each commit. */
   committed(records: number): void;
@@ -73,7 +76,7 @@ export function checkpointer(db: Connection, file: string): Checkpointer {
     process.removeListener('exit', idle);
   }
 
-  /** The WAL begins anew only after a checkpoint that nothing was committed behind: no other thread can be sure of that. */
+  /** The WAL restarts only after a checkpoint without later commits, which no other thread can rule out. */
   function finish(): void {
     if (isOver) return;
     try {

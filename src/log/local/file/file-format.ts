@@ -92,7 +92,7 @@ export function hasTables(db: Connection, file: string): boolean {
       `${file} has format ${version}; this program knows formats up to ${FORMAT_VERSION}`,
     );
   }
-  // Every statement asks for the types of its columns, and the library ends the process over one that is not UTF-8.
+  // Every statement asks for the types of its columns. The library ends the process if one of them is not UTF-8.
   for (const [sql] of prepare(
     db,
     'SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE sql IS NOT NULL',

@@ -9,9 +9,9 @@ export interface FolderLock {
 }
 
 /**
- * Holds an SQLite write lock on a file of its own for as long as the process publishes. The operating system frees it with
- * the process, however that ends, and keeps it for one that is merely stopped: neither a pid that is used again nor a clock
- * can deceive it. The file stays empty.
+ * Holds an SQLite write lock on a file of its own for as long as the process publishes. The operating system frees it when the
+ * process ends for any reason, and keeps it for a process that is only stopped. Neither a reused pid nor a clock can deceive it.
+ * The file stays empty.
  *
  * Never open this file by other means: a POSIX process loses its locks on a file when it closes any handle of it that
  * SQLite does not know.

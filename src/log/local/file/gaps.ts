@@ -3,7 +3,7 @@ import { type Connection, prepare } from './sqlite';
 
 /**
  * Offsets that no record of a partition has, since the log was restored from a copy. The log that was lost may have given some of
- * them to records that the copy does not have. A reader whose position is among them has read such records.
+ * them to records that the copy does not have. A reader with a position among them has read records that the restore removed.
  */
 export interface Gap {
   /** The offset after the copy's last record. */

@@ -26,9 +26,9 @@ export interface StoredRecord {
   readonly value: Buffer | null;
 }
 
-/** The questions that readers ask of the file. Each is answered from what is committed, without a lock. */
+/** The questions that readers ask of the file. Each statement sees the committed records, without a lock. */
 export interface ReaderConnection {
-  /** All that `work` asks is answered from one state of the file. Keep it short: meanwhile the WAL cannot shrink. */
+  /** All that `work` asks is answered from one state of the file. Keep it short: the WAL cannot shrink while it is open. */
   snapshot<T>(work: () => T): T;
   /** Another number whenever another connection has committed. */
   dataVersion(): number;
@@ -38,7 +38,7 @@ export interface ReaderConnection {
   firstOffset(topic: string, partition: number): number;
   /** The offset after the last one; 0 for an empty partition. */
   endOffset(topic: string, partition: number): number;
-  /** What restores left between the records of a partition, the oldest first. */
+  /** The gaps that restores left in a partition, the oldest first. */
   gaps(topic: string, partition: number): readonly Gap[];
   /** The offset of the first record with this timestamp or a later one; null: there is none. */
   offsetSince(topic: string, partition: number, sinceMs: number): number | null;
@@ -69,7 +69,7 @@ export interface FolderOwner {
   readonly feeds: readonly string[];
 }
 
-/** Null while there is no file, or one that no publisher has prepared yet. @throws HighwaterError LOG_* */
+/** Null if there is no file, or if no publisher has prepared it yet. @throws HighwaterError LOG_* */
 export function openReaderConnection(file: string, busyTimeoutMs: number): ReaderConnection | null {
   return attempt(file, () => {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;

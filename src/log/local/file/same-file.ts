@@ -5,8 +5,8 @@ import { HighwaterError } from '../../../errors';
 const LOOK_INTERVAL_MS = 1_000;
 
 /**
- * An open file can still be read after its folder was deleted or put back from a copy, and stays what it was for ever.
- * @returns throws, from then on, once another file or none is at its place. @throws HighwaterError LOG_POSITION_LOST
+ * A process can still read its open file after the folder was deleted or put back from a copy, and would never see a new record.
+ * @returns a check that throws, from then on, if the file at its place is another or gone. @throws HighwaterError LOG_POSITION_LOST
  */
 export function sameFileGuard(file: string): () => void {
   const opened = identity(file);
@@ -27,9 +27,10 @@ export function sameFileGuard(file: string): () => void {
 }
 
 /**
- * An open file can still be written after it was deleted or moved, where nobody will look for what was written.
+ * A process can still write to its open file after it was deleted or moved, but nobody will find the records.
  * @param files which are there
- * @returns throws if another file or none is at one of their places; a look takes a few µs. @throws HighwaterError LOG_GONE
+ * @returns a check that throws if the file at one of the places is another or gone; it takes a few µs. @throws HighwaterError
+ * LOG_GONE
  */
 export function inPlaceGuard(...files: readonly string[]): () => void {
   const opened = files.map(identity);

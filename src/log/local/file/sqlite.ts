@@ -62,7 +62,7 @@ export function jsonOf<T>(bytes: Buffer): T {
   }
 }
 
-/** The file holds what was never written to it. `attempt` names it. */
+/** The file holds data that nobody wrote to it. `attempt` names it. */
 export class Damaged extends Error {}
 
 /** The first column of the first row. */
@@ -95,7 +95,7 @@ export function attempt<T>(file: string, work: () => T): T {
   }
 }
 
-/** @returns the error as a person meets it; one that has nothing to do with the file comes back as it is */
+/** @returns the error for people; an error that does not concern the file is returned unchanged */
 export function logFailure(error: unknown, file: string): unknown {
   const code = codeOf(error);
   if (code === null) return error;
@@ -125,7 +125,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   26: 'LOG_CORRUPT', // NOTADB
 };
 
-/** No room for the file by which connections share the write-ahead log. */
+/** No room for the file through which connections share the write-ahead log. */
 const IOERR_SHMSIZE = 10 | (19 << 8);
 
 const fileSystemCodes: Readonly<Record<string, ErrorCode>> = { ENOSPC: 'LOG_FULL', EDQUOT: 'LOG_FULL' };
