@@ -36,7 +36,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 export const steps = fc.array(step, { maxLength: 12 });
 
-/** Takes the steps on the log and on a list, and compares what is read. @returns the log that is open at the end */
+/** Takes the steps on the log and on a list, and compares the records that are read. @returns the log that is open at the end */
 export async function runAgainstModel(
   sequence: readonly Step[],
   topics: FeedTopics,

@@ -31,7 +31,7 @@ export interface CommitLogHarness {
   /** From now on every batch with a source offset fails when its other records have been taken. */
   breakCommits(): Promise<void>;
   mendCommits(): Promise<void>;
-  /** What a second live instance meets when it acquires a feed that is owned. */
+  /** How a second live instance fails to acquire an owned feed. */
   readonly secondInstance: 'is refused' | 'fences the first';
   /** Frees the storage. */
   close(): Promise<void>;
@@ -374,7 +374,7 @@ export function commitLogContract(
       const all = written.map(({ value }) => String(value));
 
       expect(await read({ sinceMs: at(2) })).toEqual(all.slice(2));
-      // What was written at once with the first of them may come too.
+      // Records of the same commit as the first one may come too.
       const since = await read({ sinceMs: at(3) });
       expect([3, 4]).toContain(since.length);
       expect(since).toEqual(all.slice(-since.length));

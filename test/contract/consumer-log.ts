@@ -18,7 +18,7 @@ export interface ConsumerLogHarness {
   readonly prefix: string;
   /** Another instance over the same storage. The suite closes it. */
   open(): Promise<ConsumerLog>;
-  /** Who writes what consumers read. The suite closes it. */
+  /** The publisher that writes the records for consumers. The suite closes it. */
   publisher(): Promise<CommitLog>;
   /** Frees the storage. */
   close(): Promise<void>;
@@ -85,7 +85,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
 
       it('are of every partition, behind the last record', async () => {
         await publishAll('1');
-        // Waits until readers are shown what was committed.
+        // Waits until readers see the committed records.
         const found = await collect(log.load(changes(), deadline()));
         expect(found.map(({ key }) => key).sort()).toEqual(keys);
         const ends = await log.ends(changes(), 'committed', deadline());
@@ -326,7 +326,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         retentionMs: 86_400_000,
       };
       const one = start(log, { topics: [spec.name] });
-      // Of now: what is older than the topic's retention may be gone before it is read.
+      // With the present time, because records older than the topic's retention may be gone before they are read.
       const now = { timestamp: Date.now() };
       await log.append(
         spec,

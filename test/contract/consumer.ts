@@ -23,7 +23,7 @@ export interface ConsumedLog {
   close(): Promise<void>;
 }
 
-/** What programs get of `highwater/consumer`, over either log. */
+/** `highwater/consumer` over either log. */
 export function consumerContract(name: string, open: () => Promise<ConsumedLog>): void {
   describe(`consumers of ${name}`, () => {
     let consumed: ConsumedLog;
@@ -75,7 +75,7 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       const consuming = log.consume(
         { group: 'desk', topics: ['ipos', 'ipos.deal-status'], from: 'beginning', signal: stop.signal },
         (event) => {
-          // What the types promise: a union, told apart by `type` and then by `op`.
+          // The promise of the types: a union, told apart by `type` and then by `op`.
           if (event.type === 'marketdata.ipos.DealStatusChanged') {
             events.push(`${event.value.id} status ${event.value.previous_status} → ${event.value.status}`);
           } else if (event.value.op === 'u') {
@@ -334,7 +334,7 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
     it('hands over batches of one partition, and begins where a database of the program stands', async () => {
       for (let i = 0; i < 10; i++)
         await writer.write({ id: 'a', status: `s${i}` }, { id: 'b', status: `s${i}` });
-      /** A database: what it holds and its place change together or not at all. */
+      /** A database whose content and position change together or not at all. */
       const database = { rows: [] as string[], places: new Map<string, number>() };
       let crashes = 0;
       const run = (stop: AbortController) =>
@@ -461,7 +461,7 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
         const expected = Object.fromEntries(writer.rows);
         for (const [i, table] of tables.entries()) {
           await until(() => JSON.stringify(sorted(statuses(table))) === JSON.stringify(sorted(expected)));
-          // From what it showed at first each change leads to the next.
+          // From its first content, each change leads to the next.
           const rows = at[i]!;
           for (const { id, before, after } of seen[i]!) {
             expect(rows.get(id!)?.deal_status).toBe(before?.deal_status);

@@ -9,15 +9,15 @@ interface Said {
   readonly facts: Record<string, any>;
 }
 
-/** What every command of an operator comes to in the log, whoever carries it out. */
+/** The effect of every operator's command on the log, carried out by a publisher or by the command itself. */
 export function operatorCommandContract(publisher: CliPublisher): void {
   const { api, done, running, records, start, stillPolled } = publisher;
   const store = () => api().stores.ipos;
 
-  /** Who is to carry commands out: the publisher, or the command itself. */
+  /** Carries commands out: the publisher, or the command itself. */
   let by: 'accepted' | 'acting';
 
-  /** What it came to, and the exit code. */
+  /** The outcome and the exit code. */
   async function said(...args: string[]): Promise<Said & { code: number | null }> {
     // Where nobody will accept it, there is nothing to wait for.
     const wait = by === 'acting' ? ['--wait', '1s'] : [];
@@ -41,7 +41,7 @@ export function operatorCommandContract(publisher: CliPublisher): void {
     for (const { key, value } of await records('ipos.current')) latest.set(key, value);
     return [...latest].filter(([, value]) => value !== null).map(([key]) => key);
   }
-  /** A record that is shown with the `updated` of another: one that polls have passed. */
+  /** A record with the `updated` of another, which polls have already passed. */
   function addLate(id: string, beside: string): void {
     const { updated, ...record } = store().get(beside)!;
     store().upsert({ ...record, id } as never, { updated: updated as number });
@@ -110,7 +110,7 @@ export function operatorCommandContract(publisher: CliPublisher): void {
     expect(await kept()).toEqual([letters[1]]);
     expect(await images()).toContain('revived');
   }
-  /** One that is a record by now, and one that is none. */
+  /** One letter that is a record by now, and one that is not. */
   async function leaveLetters(): Promise<string[]> {
     const record = { ...store().get(store().keys()[0]!)!, id: 'revived' };
     const letters = [JSON.stringify(record), '{"name":"without id"}'];

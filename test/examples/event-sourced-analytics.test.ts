@@ -39,7 +39,7 @@ async function publishedIds(): Promise<string[]> {
   return all.flatMap((topic) => topic.map(({ value }) => value!.event_id as string)).sort();
 }
 
-/** What the database holds, doubles too. */
+/** The content of the database, including doubles. */
 function storedIds(): string[] {
   const db = new Database(path.join(folder(), 'analytics.db'), { timeout: 5_000 });
   const rows = db.prepare('SELECT id FROM events ORDER BY id').all() as { id: string }[];
@@ -53,7 +53,7 @@ it('has every event once, however often it is killed, and draws what it found', 
   for (let kills = 0; kills < 3; kills++) {
     const killed = replay();
     await killed.sees(/events\n/);
-    // In the middle of whatever it does then.
+    // In the middle of any work.
     await delay(Math.random() * 100);
     await end(killed, 'SIGKILL');
   }
@@ -112,7 +112,7 @@ it('has every event once though two programs take themselves for the only one', 
   expect(storedIds()).toEqual(published);
 });
 
-/** Whether the group of a log remembers where it began, which comes after the question where the database stands. */
+/** Whether the log has the group's position, which is committed after the database was asked for its own. */
 function hasBegun(dataDir: string): boolean {
   const file = path.join(dataDir, 'consumers', 'event-sourced-analytics.db');
   if (!existsSync(file)) return false;

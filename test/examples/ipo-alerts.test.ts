@@ -19,7 +19,7 @@ async function stop(program: CliProcess): Promise<void> {
   expect(program.stderr()).toMatch(/^Watching \d+ IPOs. Ctrl-C ends it.\n$/);
 }
 
-/** Writes what a line of the terminal is made of, beside what the record had. */
+/** Writes the parts of a terminal line next to the fields of the record. */
 function move(id: string, change: Record<string, unknown>): void {
   const before = api().truth('ipos').get(id);
   const now = Math.floor(Date.now() / 1000);

@@ -19,7 +19,7 @@ export interface ApiFeed {
   readonly folder: string;
   /** Variable that holds the token. */
   readonly tokenEnv: string;
-  /** What stands in the file for the reader to fill in, and what it is here. */
+  /** Placeholders in the file, and their values here. */
   readonly filledIn?: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ export interface ApiRunOptions {
   readonly hostility: Partial<Hostility>;
   /** Empty. */
   readonly log: PublisherLog;
-  /** Of the test's own; the publishers run there. */
+  /** Belongs to the test; the publishers run there. */
   readonly folder: string;
 }
 
@@ -38,16 +38,16 @@ export interface ApiReport {
   /** By status; 0: cut off. */
   readonly answers: Readonly<Record<number, number>>;
   readonly writes: Readonly<Record<string, number>>;
-  /** Of the last publisher, ended by SIGTERM. */
+  /** Exit code of the last publisher, ended by SIGTERM. */
   readonly exitCode: number | null;
-  /** What the last publisher has said. */
+  /** Output of the last publisher. */
   readonly output: string;
   readonly verdict: Verdict;
 }
 
 /**
- * Publishes a hostile API with the real program while its rows change, kills it on the way, lets the API come to rest, and has
- * what is gone deleted by a reconcile. Then the judge holds the log against all that the API ever showed.
+ * Publishes a hostile API with the real program while its rows change, and kills it on the way. Then the API comes to rest, and a
+ * reconcile deletes the records that are gone. Then the judge holds the log against all that the API ever showed.
  */
 export async function runApi(of: ApiFeed, options: ApiRunOptions): Promise<ApiReport> {
   const { feed, shape } = of;

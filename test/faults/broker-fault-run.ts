@@ -21,7 +21,7 @@ export interface BrokerFaultRunOptions {
   readonly prefix: string;
   /** Empty, on these brokers. */
   readonly log: KafkaPublisherLog;
-  /** Of the test's own; the publishers run there. */
+  /** Belongs to the test; the publishers run there. */
   readonly folder: string;
   /** One after the other. */
   readonly faults: readonly BrokerFault[];
@@ -41,11 +41,11 @@ export interface FaultReport {
 export interface BrokerFaultRun {
   readonly reports: readonly FaultReport[];
   readonly verdict: Verdict;
-  /** Of both publishers, ended by SIGTERM. */
+  /** Exit codes of both publishers, ended by SIGTERM. */
   readonly exitCodes: readonly (number | null)[];
 }
 
-/** As the program names itself where nothing else is set. */
+/** The program's default name. */
 const appId = 'highwater';
 const RECOVERY_MS = 90_000;
 const START_MS = 90_000;

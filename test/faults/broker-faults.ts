@@ -12,10 +12,10 @@ import {
 import type { ProxiedBrokers } from '../support/proxied-brokers';
 
 /**
- * What is done to a cluster of three. `leader`, `transaction coordinator`, `group coordinator`: the broker that is it for some
- * feed is killed, in the middle of what it is asked for. `black hole`: one of these hangs for longer than a transaction
- * may be open. `silence`: one hangs until the publishers have gone on without it. `two of three`, `all at once`: killed, and
- * started again. `rolling restart`: each is stopped in order and started again, one after the other.
+ * Faults of a cluster of three brokers. `leader`, `transaction coordinator`, `group coordinator`: the broker with this role for
+ * some feed is killed in the middle of a request. `black hole`: one of these hangs for longer than a transaction may be open.
+ * `silence`: one hangs until the publishers have gone on without it. `two of three`, `all at once`: killed, and started again.
+ * `rolling restart`: each is stopped in order and started again, one after the other.
  */
 export type BrokerFault = (typeof brokerFaults)[number];
 
@@ -48,7 +48,7 @@ export interface FaultCourse {
 /** Longer than a transaction of the publisher may be open, in ms. */
 const HANGS_MS = { from: 11_500, to: 15_000 };
 
-/** For how long brokers are away without which nothing can be published, in ms; a start takes its time besides. */
+/** Time for which brokers are away that are needed to publish, in ms; the time of their start comes on top. */
 const AWAY_MS = { from: 500, to: 4_000 };
 
 /** How long the moment for a blow is waited for, in ms. */
@@ -56,7 +56,7 @@ const MOMENT_MS = 3_000;
 
 type Role = 'leader' | 'transaction coordinator' | 'group coordinator';
 
-/** What a broker is being asked for, in this role, when it is struck. */
+/** The request to a broker in this role, during which it is struck. */
 const moments: Readonly<Record<Role, readonly ProxyPoint[]>> = {
   leader: [
     { api: 'Produce', where: 'request' },
@@ -129,7 +129,7 @@ export async function strikeBrokers(
   await leaders.inSync();
 }
 
-/** Strikes whoever has the role for a feed, while one who came through the proxies asks it for something. @returns whom */
+/** Strikes the broker with the role for a feed, during a request that comes through the proxies. @returns the broker */
 async function strikeRole(
   role: Role,
   blow: (broker: Broker) => Promise<void>,

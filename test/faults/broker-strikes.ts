@@ -6,7 +6,7 @@ import type { CliProcess } from './cli-process';
 import { observed } from './crash-run';
 import type { KafkaPublisherLog } from './kafka-publisher-log';
 
-/** What is done to the broker, at a moment at which a transaction of the publisher is under way. */
+/** Faults of the broker during a transaction of the publisher. */
 export interface BrokerStrike {
   /** `kill`: SIGKILL, then another start on the same data. `freeze`: SIGSTOP, then SIGCONT. */
   readonly does: 'kill' | 'freeze';
@@ -15,7 +15,7 @@ export interface BrokerStrike {
    * request comes to it. `ended`: it has committed and the answer is lost.
    */
   readonly at: keyof typeof points;
-  /** For how long it is away, in ms; a start takes its time besides. */
+  /** Time for which it is away, in ms; the time of its start comes on top. */
   readonly forMs: number;
 }
 
@@ -33,7 +33,7 @@ export interface StrikeReport extends BrokerStrike {
   readonly commits: number;
 }
 
-/** The transaction timeout of the publisher: after a longer silence the broker ends what is open. */
+/** The transaction timeout of the publisher: after a longer silence the broker ends the open transaction. */
 export const transactionTimeoutMs = 10_000;
 
 /**
@@ -74,7 +74,7 @@ export async function strikeBroker(
         number,
       ];
       commits += commit - old;
-      // What was under way may be one more; the next is certainly of a time after the strike.
+      // The transaction in progress may be one more. The next one is certainly from after the strike.
       if (commit > old) seen.get(feed)!.add(commit);
     }
     return [...seen.values()].every(({ size }) => size >= 2);

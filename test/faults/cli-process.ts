@@ -19,7 +19,7 @@ export interface CliOptions {
   readonly cwd: string;
 }
 
-/** Built before the first start; `ended` kills what a failed test left. */
+/** Built before the first start; `ended` kills the processes that a failed test left. */
 export async function cliStarter(): Promise<{
   start(args: readonly string[], options: CliOptions): CliProcess;
   killAll(): Promise<void>;

@@ -17,7 +17,7 @@ export interface CommitCuts {
 /** One commit that was lost on its way. */
 interface Cut {
   readonly feed: FeedName;
-  /** Of a page; else of the fence by which a new producer takes the feed over. */
+  /** The commit of a page; otherwise of the fence of a new producer. */
   readonly ofPage: boolean;
 }
 
@@ -44,7 +44,7 @@ export async function cutCommits(
     return hitAt.size === 0;
   };
 
-  // Before the pages are watched, so that an answer that is cut is no commit that the publisher knows of.
+  // Registered before the pages are watched, so a cut answer does not count as a commit that the publisher knows.
   const cutting = proxy.at({ api: 'EndTxn', commits: true, where, nth: every, every, times }, (message) => {
     const feed = feedOf(message)!;
     cuts.push({ feed, ofPage: !pages.isFencing(feed) });

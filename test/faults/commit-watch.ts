@@ -3,7 +3,7 @@ import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { type FeedName, feedNames } from '../../src/simulator/endpoints';
 import { type ForeignRecord, startForeignReader } from '../support/foreign-reader/foreign-reader';
 
-/** What publishers commit, as a foreign consumer sees it while brokers come and go. */
+/** The commits of publishers, as a foreign consumer sees them while brokers come and go. */
 export interface CommitWatch {
   /** When the pages were read that each feed has committed, ms since the epoch, in the order of the log. */
   times(feed: FeedName): readonly number[];
@@ -35,7 +35,7 @@ export async function watchCommits({ brokers, registryUrl, prefix }: WatchedPlac
 
   const looking = (async () => {
     while (!isOver) {
-      // What cannot be read now is read later.
+      // Partitions that cannot be read now are read later.
       failure = null;
       const records = await reader.read(...topics.keys()).catch((error: unknown) => {
         failure = String(error);

@@ -20,18 +20,18 @@ export interface CrashRunOptions {
   readonly size: MarketSize;
   /** Empty. */
   readonly log: PublisherLog;
-  /** Of the test's own; the publishers run there. */
+  /** Belongs to the test; the publishers run there. */
   readonly folder: string;
   /** No further kill after this time. */
   readonly killUntilMs?: number;
   readonly onKill?: (kill: Kill) => void;
   /** Each time before a publisher is started. */
   readonly onStart?: () => void;
-  /** What is done to the world of the last publisher, which has to live through it, while the market still moves. */
+  /** Faults around the last publisher, which must survive them while the market still moves. */
   readonly strikes?: (publisher: CliProcess) => Promise<void>;
 }
 
-/** One SIGKILL and what it met. */
+/** One SIGKILL and its moment. */
 export interface Kill {
   readonly number: number;
   readonly moment: KillMoment;
@@ -48,7 +48,7 @@ export interface CrashReport {
   readonly restarts: number;
   readonly writes: number;
   readonly lateWritesAtEnd: number;
-  /** Of the last life, ended by SIGTERM. */
+  /** Exit code of the last publisher, ended by SIGTERM. */
   readonly exitCode: number | null;
   readonly verdict: Verdict;
 }
@@ -150,7 +150,7 @@ export function observed(log: PublisherLog): Promise<Observation> {
   return log.read((seen) => observe(seen, feedNames));
 }
 
-/** What does not agree once everything that was committed must be visible; nobody writes meanwhile. */
+/** Contradictions in the log, at a time when all commits must be visible and nobody writes. */
 async function tornFeeds(log: PublisherLog): Promise<Violation[]> {
   const end = Date.now() + log.visibleMs;
   for (;;) {

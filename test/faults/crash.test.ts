@@ -22,13 +22,13 @@ describe('the publisher, killed at random moments', () => {
 
     expect(describeVerdict(verdict)).toBe('nothing to object to');
     expect(exitCode).toBe(0);
-    // The kills hit what they were meant to hit.
+    // The kills hit the intended moments.
     expect(kills.length).toBe(8);
     expect(kills.filter(({ commits }) => commits > 0).length).toBeGreaterThanOrEqual(3);
     expect(kills.filter(({ snapshots }) => snapshots.length > 0).length).toBeGreaterThanOrEqual(1);
     expect(kills.filter(({ snapshots }) => snapshots.length === 0).length).toBeGreaterThanOrEqual(3);
     expect(kills.filter(({ tornCommit }) => tornCommit).length).toBeGreaterThanOrEqual(2);
-    // And the market was no quiet one.
+    // The market was busy.
     expect(report.lateWritesAtEnd).toBeGreaterThanOrEqual(40);
     const { insights, analysts, ipos } = verdict.feeds;
     for (const counts of [insights!, analysts!, ipos!]) {

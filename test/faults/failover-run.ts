@@ -15,8 +15,8 @@ import type { KafkaPublisherLog } from './kafka-publisher-log';
 import { type MarketSize, startRestlessMarket } from './restless-market';
 
 /**
- * What is done to an instance that owns feeds. `kill`: SIGKILL. `stop`: SIGTERM. `freeze`: SIGSTOP until others have its
- * feeds, then SIGCONT. `cut`: nothing passes between it and the broker until then.
+ * Faults of an instance that owns feeds. `kill`: SIGKILL. `stop`: SIGTERM. `freeze`: SIGSTOP until others have its feeds, then
+ * SIGCONT. `cut`: nothing passes between it and the broker until then.
  */
 export type Blow = 'kill' | 'stop' | 'freeze' | 'cut';
 
@@ -45,7 +45,7 @@ export interface FailoverOptions {
 export interface FailoverReport {
   readonly failovers: readonly Failover[];
   readonly verdict: Verdict;
-  /** What the instances said that were struck by nothing: of a feed taken from them against the group's will. */
+  /** Lines of the instances without a fault, about feeds that were taken from them against the group's will. */
   readonly thefts: readonly string[];
   readonly exitCodes: readonly (number | null)[];
 }

@@ -33,9 +33,9 @@ export async function startProxiedPublisherLog(): Promise<ProxiedPublisherLog> {
 }
 
 export interface KafkaPlace {
-  /** What the publisher is told. */
+  /** Addresses for the publisher. */
   readonly brokers: string;
-  /** What the one who looks on is told. */
+  /** Addresses for the observer. */
   readonly direct: string;
   /** Base address of the registry's API. */
   readonly registryUrl: string;
@@ -48,9 +48,9 @@ export interface KafkaPlace {
 type Moment = 'start' | 'begin' | 'produce' | 'end-lost' | 'end-late' | 'ended';
 
 /**
- * What the proxy sees at a moment. `start`: any request; `begin`: partitions are added to a transaction; `produce`: records
- * are on their way; `end-lost`: the request to commit never arrives; `end-late`: it arrives from one that is dead; `ended`:
- * it was carried out and nobody hears of it.
+ * The proxy's view of a moment. `start`: any request; `begin`: partitions are added to a transaction; `produce`: records are on
+ * their way; `end-lost`: the request to commit never arrives; `end-late`: it arrives from one that is dead; `ended`: it was carried
+ * out and nobody hears of it.
  */
 const points: Readonly<Record<Moment, ProxyPoint & { readonly passes: boolean }>> = {
   start: { where: 'request', passes: true },

@@ -23,7 +23,7 @@ export interface MarketRunOptions extends MarketOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Empty. */
   readonly log: PublisherLog;
-  /** Of the test's own; the publishers run there. */
+  /** Belongs to the test; the publishers run there. */
   readonly folder: string;
   readonly say?: (text: string) => void;
 }
@@ -34,18 +34,18 @@ export interface MarketReport {
   readonly requests: number;
   readonly faults: number;
   readonly writes: Readonly<Record<string, number>>;
-  /** Of the token, and backups of the log. */
+  /** Changes of the token, and backups of the log. */
   readonly rotations: number;
   readonly backups: number;
   readonly kills: number;
-  /** Of those: while a publisher carried out a command. */
+  /** Kills while a publisher carried out a command. */
   readonly killsInCommands: number;
   /** Asked for, by kind; and how they ended: `done` or a code. */
   readonly commands: Readonly<Record<string, number>>;
   readonly outcomes: Readonly<Record<string, number>>;
-  /** What commands said that ended in another way than kills and other commands explain. */
+  /** Output of commands that ended in a way that kills and other commands do not explain. */
   readonly surprises: readonly string[];
-  /** Of the last publisher, ended by SIGTERM. */
+  /** Exit code of the last publisher, ended by SIGTERM. */
   readonly exitCode: number | null;
   /** Empty unless they were asked for. */
   readonly samples: readonly Sample[];
@@ -96,8 +96,8 @@ const expected = /^(done|left|COMMAND_[A-Z_]+|LOG_OWNED|LOG_FENCED|SOURCE_UNAUTH
 const fatal = /a fault in highwater itself|UNEXPECTED|STATE_DAMAGED|LOG_OUTCOME_UNKNOWN|SCHEMA_INCOMPATIBLE/;
 
 /**
- * Weeks at the market under the real program, with operators who ask for anything and kills at any moment, also in the
- * middle of what they asked for. Ends with a reconcile of each feed and the judge's verdict.
+ * Weeks at the market under the real program, with operators' commands of all kinds and kills at any moment, also in the middle of
+ * a command. Ends with a reconcile of each feed and the judge's verdict.
  * @throws Error when a publisher ends by itself, or a kill leaves a log in which position, events and images do not agree
  */
 export async function runMarket(options: MarketRunOptions): Promise<MarketReport> {
@@ -320,7 +320,7 @@ interface Operators {
   insist(args: readonly string[]): Promise<void>;
   /** A publisher has accepted a command and not answered it yet. */
   isCarriedOut(): boolean;
-  /** Who has accepted is dead: nobody waits for its answer. */
+  /** The publisher that accepted is dead, so nobody waits for its answer. */
   giveUp(): void;
   /** Until a command is accepted, or so many ms. */
   accepted(withinMs: number): Promise<void>;

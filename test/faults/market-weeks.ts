@@ -22,7 +22,7 @@ export interface MarketWeeks {
   readonly sim: Simulator;
   /** How far back polls look, in the market's seconds: two seconds of a clock. */
   readonly overlapSeconds: number;
-  /** What was done to the records so far, by kind. */
+  /** Number of writes so far, by kind. */
   writes(): Readonly<Record<string, number>>;
   /** Since the start, by the market's clock. */
   days(): number;
@@ -32,7 +32,7 @@ export interface MarketWeeks {
   accept(token: string): void;
   /** Nothing moves any more, and every answer is right. @returns when the last late row is shown, ms by the own clock */
   calm(): number;
-  /** Times are those of the own clock, which stamps the log. */
+  /** All times are of the own clock, which also stamps the log. */
   truth(): Record<FeedName, ApiTruth>;
   stop(): Promise<void>;
 }
@@ -123,7 +123,7 @@ export async function startMarketWeeks(options: MarketOptions): Promise<MarketWe
   };
 }
 
-/** The latest one before, an hour before the exchanges open. The epoch was a Thursday. */
+/** The latest Monday before, an hour before the exchanges open. The epoch was a Thursday. */
 function mondayMorning(ms: number): number {
   const week = 7 * DAY * 1000;
   const first = 4 * DAY * 1000 + 12 * HOUR * 1000;
@@ -148,7 +148,7 @@ function isFull({ sim, records }: Scene, feed: FeedName): boolean {
   return sim.stores[feed].size >= 2 * records[feed];
 }
 
-/** One write, or a burst of them. @returns what it was */
+/** One write, or a burst of them. @returns its kind */
 function disturb(scene: Scene, now: number): string {
   const { sim, random, overlapSeconds } = scene;
   const kind = random.next();

@@ -11,16 +11,16 @@ import { hasTornCommit } from './wal-frames';
 export interface PublisherLog {
   /** Settings of the program that lead there. */
   readonly env: Readonly<Record<string, string>>;
-  /** Looks at what is committed now. */
+  /** Reads the present commits. */
   read<T>(use: (log: JudgedLog) => T): Promise<T>;
   /** How long after a commit it may take until a reader sees all of it, in ms. */
   readonly visibleMs: number;
   /** @param early soon after the start: in a first snapshot */
   drawMoment(random: Random, early: boolean): KillMoment;
   /**
-   * Calls `hit` each time that what a moment names happens.
-   * @param hit true: the publisher was killed this moment
-   * @returns ends that
+   * Calls `hit` at each occurrence of a moment.
+   * @param hit returns true if it killed the publisher
+   * @returns a function that stops this
    */
   watch(at: string, sim: Simulator, hit: () => boolean): () => void;
   /** Whether a publisher that was killed at the moment died in the middle of a commit. */

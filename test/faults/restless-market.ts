@@ -132,7 +132,7 @@ function edit(sim: Simulator, feed: FeedName, key: string, random: Random): void
   store.upsert({ ...record, ...editOf(feed, record, random), updated }, { key });
 }
 
-/** A change of some members; some come back to what was there before, some say nothing new. */
+/** A change of some members. Some return to an earlier value, some are not new. */
 export function editOf(feed: FeedName, record: JsonRecord, random: Random): JsonRecord {
   switch (feed) {
     case 'insights':

@@ -19,7 +19,7 @@ export function hasTornCommit(file: string): boolean {
   const salts = wal.subarray(16, 24);
   let isCovered = true;
   for (let at = headerBytes; at + frameHeaderBytes <= wal.length; at += frameBytes) {
-    // Frames of an earlier round of the WAL lie behind those of this one.
+    // Frames of an earlier round of the WAL lie behind the present frames.
     if (!wal.subarray(at + 8, at + 16).equals(salts)) break;
     isCovered = wal.readUInt32BE(at + 4) !== 0;
   }

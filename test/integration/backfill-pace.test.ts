@@ -8,7 +8,7 @@ import { testFeed } from '../support/feeds';
 import { quietLogger } from '../support/source';
 import { testPublisher } from '../support/test-publisher';
 
-/** Tells a live poll's requests from those of backfills. */
+/** Whether a request comes from a live poll, not from a backfill. */
 const LIVE_PAGE_SIZE = 7;
 const REQUEST_MS = 25;
 

@@ -16,7 +16,7 @@ let source: ClosableSource;
 let publisher: TestPublisher;
 let feed: Feed;
 
-/** A feed that began without a snapshot, and so knows nothing of what the server has. */
+/** A feed that began without a snapshot, so it knows no record of the server. */
 async function begin(
   name: FeedName,
   options: SimulatorOptions,
@@ -132,7 +132,7 @@ describe('a backfill by date', () => {
     const wanted = shownBetween(api, 'insights', 'date', range.from, range.to);
     await backfill(publisher, feed, range);
     expect(published(await publisher.topic('insights'), 'r', 'backfill')).toEqual(wanted);
-    // What paging counts is learned from the whole feed.
+    // The unit of the paging is learned from the whole feed.
     const windows = asks('insights').filter(({ date_from }) => date_from !== '1970-01-01');
     const days = windows.map(
       ({ date_from, date_to }) => (secondsOf(String(date_to)) - secondsOf(String(date_from))) / 86_400 + 1,

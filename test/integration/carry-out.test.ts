@@ -27,7 +27,7 @@ afterEach(async () => {
   await api.stop();
 });
 
-/** The outcome, and what was said before it. */
+/** The outcome, and the lines before it. */
 async function carriedOut(
   command: Command,
   turns: Partial<Turns> = {},
@@ -45,7 +45,7 @@ async function carriedOut(
   return { outcome: outcomes[0]!, told };
 }
 
-/** Ends what is carried out after so many pages. */
+/** Aborts the command after this many pages. */
 async function cutAfter(pages: number, command: Command): Promise<Outcome> {
   const stop = new AbortController();
   let n = 0;

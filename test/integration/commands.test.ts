@@ -46,11 +46,11 @@ interface OwnerOptions {
   readonly instance?: string;
   readonly log?: Pick<CommitLog, 'append' | 'read'>;
   readonly registry?: SchemaRegistry;
-  /** Of its clock. */
+  /** Offset of its clock. */
   readonly aheadMs?: number;
 }
 
-/** A process that owns feeds, without a feed task: the test takes what is in the inboxes. */
+/** A process that owns feeds, without a feed task: the test takes the requests from the inboxes. */
 function owner({ instance = 'owner:1', aheadMs = 0, ...options }: OwnerOptions = {}): Owner {
   const { commitLog, registry } = open();
   const ownFeed = `only of ${instance}`;
@@ -259,7 +259,7 @@ it('an owner whose clock is far ahead accepts nothing, and says why, once for ea
 
   await ahead.close();
 
-  // Who reads the same later takes it for what it is: a request of the past.
+  // A later reader recognises it as an old request.
   const later = owner({ instance: 'owner:3', aheadMs });
   const asking = ask('ipos', { acceptWithinMs: 10 * aheadMs });
   const { answer } = await taken(later);

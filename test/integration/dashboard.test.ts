@@ -391,6 +391,6 @@ it('ends at once though somebody looks, and reads nothing of the log before anyb
   const began = performance.now();
   await admin.close();
   await Promise.all(looking.map(({ ended }) => ended));
-  // A server that waits for those who look never ends.
+  // A server that waits for its viewers never ends.
   expect(performance.now() - began).toBeLessThan(20_000);
 });

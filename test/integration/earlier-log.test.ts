@@ -17,7 +17,7 @@ import { pagedSource } from '../support/paged-source';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 
-/** What test/fixtures/log-of-7bc3a50 holds; see the README there. */
+/** The content of test/fixtures/log-of-7bc3a50; see the README there. */
 const fixture = path.join(__dirname, '..', 'fixtures', 'log-of-7bc3a50');
 const unpacked = (name: string): Buffer => gunzipSync(readFileSync(path.join(fixture, name)));
 

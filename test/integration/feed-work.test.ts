@@ -279,7 +279,7 @@ it('answers commands while the API fails', async () => {
 describe('a backfill', () => {
   const ofAll = { name: 'backfill', from: '2000-01-01', to: '2099-12-31' } as const;
 
-  /** Far behind the mark and all overlaps, where no poll reads. */
+  /** Far behind the mark and all overlaps, so no poll reads it. */
   function hide(count: number): void {
     const { updated, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
     for (let i = 0; i < count; i++)

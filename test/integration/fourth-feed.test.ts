@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { commandLine } from '../support/cli';
 import { tempFolder } from '../support/temp-folder';
 
-/** The feed of docs/adding-a-feed.md, as it stands there, by the command line alone. */
+/** The feed of docs/adding-a-feed.md, unchanged, used only by the command line. */
 const docs = path.join(__dirname, '..', '..', 'docs');
 const page = readFileSync(path.join(docs, 'adding-a-feed.md'), 'utf8');
 const block = (language: string) => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)![1]!;
@@ -22,7 +22,7 @@ let address: string;
 let rows: Row[];
 let queries: Query[];
 
-/** What the page shows as the endpoint's answer, many times. */
+/** The page's answer of the endpoint, many times. */
 const [sample] = JSON.parse(block('json')).dividends as [Row];
 const row = (n: number, change: Partial<Row> = {}): Row => ({
   ...sample,
@@ -76,7 +76,7 @@ async function topic(name: string): Promise<Values[]> {
   const lines = printed.split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Values);
 }
-/** What came after the first snapshot. */
+/** Events after the first snapshot. */
 const changes = async () => {
   const all = await topic('dividends');
   return all.sort((a, b) => a.value.source.seq - b.value.source.seq).slice(50);
@@ -155,7 +155,7 @@ it('runs from its section and its schemas alone: snapshot, changes, states, reco
     rows.map(({ id }) => id).sort(),
   );
 
-  // What became visible long behind the mark, within the dates and outside.
+  // Records that became visible long behind the mark, within the dates and outside.
   rows.push(row(60, { ex_date: '2015-05-05' }), row(61, { ex_date: '2021-01-01' }));
   queries = [];
   await highwater('backfill', 'dividends', '--from', '2015-01-01', '--to', '2019-12-31');

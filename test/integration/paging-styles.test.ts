@@ -54,7 +54,7 @@ async function scene(
 
 const events = ({ publisher, feed }: Scene): Promise<Published[]> => publisher.topic(feed.name);
 
-/** What readers have, by id: the last that was published. Each event goes on from the one before, and differs from it. */
+/** The readers' records by id, each as last published. Each event goes on from the one before, and differs from it. */
 function view(published: readonly Published[]): Map<string, unknown> {
   const images = new Map<string, unknown>();
   for (const { key, decoded } of published) {
@@ -68,7 +68,7 @@ function view(published: readonly Published[]): Map<string, unknown> {
   return images;
 }
 
-/** Readers have exactly what the API shows: every row, as it is now. */
+/** Readers have exactly the API's present rows. */
 async function expectEverything(scene: Scene): Promise<void> {
   const images = view(await events(scene));
   const names = new Map([...images].map(([id, after]) => [id, (after as { name: string }).name]));

@@ -50,7 +50,7 @@ describe('the vendor’s published records', () => {
     },
   );
 
-  /** What the specification and the contract make of the sample, spelled out. */
+  /** The sample as the specification and the contract want it, spelled out. */
   const mappedIpo = {
     currency: 'USD',
     date: '2026',
@@ -95,7 +95,7 @@ describe('the vendor’s published records', () => {
     updated: 1767600431,
   };
 
-  /** Insights and analysts go through as they are, but for names that Avro cannot hold. */
+  /** Insights and analysts are published unchanged, except for names that Avro cannot hold. */
   function documented(sample: Record<string, unknown>): Record<string, unknown> {
     if (typeof sample.ratings_accuracy !== 'object') return { ...sample, extra: {} };
     const accuracy = Object.entries(sample.ratings_accuracy as object).map(([k, v]) => [

@@ -38,7 +38,7 @@ function reconciled(options: Partial<ReconcileOptions> = {}): Promise<ReconcileR
 
 const keys = () => api.stores.ipos.keys();
 const events = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!);
-/** What was published after the first snapshot. */
+/** Events after the first snapshot. */
 const news = async () => (await events()).filter(({ op }) => op !== 'r');
 
 /** A change that the vendor does not date. */
@@ -360,7 +360,7 @@ it('deletes nothing that a changed filter leaves out, and does delete what is go
   const shown = (await events()).slice(50).map(({ after }) => after.id as string);
   expect(shown.length).toBeGreaterThan(2);
   expect(shown.length).toBeLessThan(50);
-  // Also after another start, which knows nothing but what the log says.
+  // Also after another start, which knows only the log.
   await publisher.restart({ feed, scope: 'narrow' });
   api.stores.ipos.remove(shown[1]!);
 

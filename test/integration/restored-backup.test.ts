@@ -31,14 +31,14 @@ async function move(...prices: string[]): Promise<void> {
   }
 }
 
-/** @returns what it prints with `--json` */
+/** @returns its output with `--json` */
 async function json(...args: string[]): Promise<Readonly<Record<string, unknown>>> {
   const ended = await done([...args, '--json']);
   expect(ended).toMatchObject({ code: 0, err: '' });
   return JSON.parse(ended.out) as Readonly<Record<string, unknown>>;
 }
 
-/** What a group is handed, up to so many events. @returns their ids, with what each says of the price */
+/** Events that a group gets, up to a number. @returns their ids, each with the price */
 async function consumed(count: number): Promise<Map<string, string>> {
   const log = connect({ dataDir: data(), logger: quietLogger() });
   const over = new AbortController();

@@ -82,7 +82,7 @@ describe('a version with one more field', () => {
     await publisher.close();
   });
 
-  /** In the order of the schema, `extra` where it stands in it. */
+  /** In the order of the schema, `extra` included. */
   const order = newer.fields.map(({ name }) => name);
   const byField = (a: string, b: string) =>
     order.indexOf(a.split('.')[0]!) - order.indexOf(b.split('.')[0]!) || (a < b ? -1 : 1);
@@ -202,7 +202,7 @@ describe.each(['ipos', 'analysts', 'insights'] as const)('%s', (name) => {
     })
     .chain(({ lacks, isOneWider }) => {
       const versions = isOneWider ? [[], lacks[1]!] : lacks;
-      // Values for what the versions differ in, and for little else.
+      // Values for the fields in which the versions differ, and for few others.
       const chosen = [...new Set([...lacks.flat(), paths[0]!, paths.at(-1)!, 'unheard_of'])];
       const top = chosen.filter((path) => !path.includes('.'));
       const nested = new Map<string, string[]>();
@@ -264,7 +264,7 @@ describe.each(['ipos', 'analysts', 'insights'] as const)('%s', (name) => {
               ]);
             }
           }
-          // Of versions of which none has all fields, neither can show what was published by the other.
+          // If each version lacks a field of the other, neither can show the other's events in full.
           const readers = isOneWider ? schemas : [without(full, versions.flat())];
           for (const reader of readers) await expectChained(reader, feeds[0]!, publisher);
         } finally {

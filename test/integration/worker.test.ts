@@ -52,7 +52,7 @@ function worker(once: boolean, onPage: (report: PageReport) => void = () => {}, 
   return result;
 }
 
-/** What is in a topic now. */
+/** The present records of a topic. */
 async function logged(topic: string): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   const options = { fromBeginning: true, follow: false, signal: stop.signal };

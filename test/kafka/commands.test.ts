@@ -79,14 +79,14 @@ it('a publisher that stands still does not carry out what was withdrawn, and tak
   expect(paused.err).toContain('this command acquires the feed');
   running.signal('SIGCONT');
 
-  // With its next commit it learns that it is fenced, acquires the feed anew, and finds it paused.
+  // At its next commit it learns that it is fenced, acquires the feed again, and finds it paused.
   await until(async () => {
     api().marketDay.step();
     return isPaused();
   });
   const offset = await lastOffset();
   expect(offset).toMatchObject({ paused: true, incarnation: lines[1].facts.incarnation });
-  // It hears what comes next, so it has read both requests, and carried out none.
+  // It gets the next command, so it has read both requests and carried out neither.
   expect((await done(['resume', 'ipos'])).err).toContain(`:${running.pid} has feed ipos`);
   await stillPolled('ipos');
   expect((await lastOffset()).incarnation).toBe(offset.incarnation);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 const limit = 'max.message.bytes';
-/** Of Kafka's protocol: a setting that the topic has of its own. */
+/** Kafka's protocol: a setting of the topic itself. */
 const ofTopic = 1;
 
 commitLogContract(
@@ -31,7 +31,7 @@ commitLogContract(
         .filter((name) => name.endsWith('.source-offset'))
         .map((name) => ({ type: 2, name }));
       const before = await admin.describeConfigs({ includeSynonyms: false, resources });
-      // What is not said again falls back to the brokers' default.
+      // A setting that is not repeated falls back to the brokers' default.
       const changed = before.resources.map(({ resourceName: name, configEntries }) => ({
         type: 2,
         name,

@@ -12,7 +12,7 @@ import { samplesOf } from '../support/metrics-text';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
-// What docker-compose.yml says, run without containers: same settings, commands and health checks, other addresses.
+// docker-compose.yml without containers: the same settings, commands and health checks, with other addresses.
 const { services, secrets } = composeFile();
 const cli = commandLine();
 const folder = tempFolder();

@@ -15,7 +15,7 @@ import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { DEADLINE_MS } from '../support/until';
 
-/** What a codec makes small, what it cannot, and nothing at all. */
+/** Compressible bytes, incompressible bytes, and none. */
 const values = [
   Buffer.from('a decimal as text, 5.0000, and more of it. '.repeat(5_000)),
   randomBytes(200_000),
@@ -107,7 +107,7 @@ describe('compressed records', () => {
     "by %s of Kafka's own producer are read, in batches larger than a codec's window",
     async (codec) => {
       const lines = Array.from({ length: 4_000 }, (_, i) => `${i} ${'a line of some length '.repeat(30)}`);
-      // Uncompressed, a batch must stay below what a topic takes.
+      // An uncompressed batch must stay below the topic's limit.
       await writeByJava(codec, lines, codec === 'none' ? 500_000 : 4_000_000);
       expect((await readBack()).map(String)).toEqual(lines);
     },

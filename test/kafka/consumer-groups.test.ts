@@ -14,7 +14,7 @@ import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 const PARTITIONS = 4;
-/** For members that are to be given up. */
+/** Timeout for members that should be given up. */
 const sessionTimeoutMs = 6_000;
 /** For the others: a busy machine costs nobody a place. */
 const LONG_SESSION_MS = 30_000;
@@ -235,7 +235,7 @@ it('a handler that takes longer than the group waits cannot commit, and others g
   goOn();
   await until(() => slow.failures.length === 4);
   for (const failure of slow.failures) expect(failure).toMatchObject({ code: 'GROUP_LOST' });
-  // What it was still given it does again.
+  // It handles the events again that it still got.
   await until(() => quick.handled.length + slow.handled.length === 40);
   expect(said(quick, slow)).toEqual(values(0, 40));
 });

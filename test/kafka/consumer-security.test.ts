@@ -16,7 +16,7 @@ const SESSION_MS = 12_000;
 const folder = tempFolder();
 let server: Cluster;
 let prefix: string;
-/** How often a place in a group was to be taken anew. */
+/** Number of attempts to rejoin a group. */
 let retaken: number;
 let warnings: string[];
 let asAdmin: (lines: string) => Promise<string>;
@@ -104,7 +104,7 @@ it('permissions that are missing are named one after the other, with the command
     });
   await refused(`READ on consumer group ${group()}`, `--operation Read --group ${group()}`);
   await allow('Read', `--group ${group()}`);
-  // Who may not see a topic would wait for it for ever.
+  // A member that may not see a topic would wait for it for ever.
   await refused(`READ on topic ${topic()}`, `--operation Read --topic ${topic()}`);
   await allow('Describe', `--topic ${topic()}`);
   const seeing = start();
@@ -138,7 +138,7 @@ it('a leader that may not see the topic of another member says so, and divides t
   await until(() => leader.handled.length + other.handled.length === 2);
   expect([...leader.failures, ...other.failures]).toStrictEqual([]);
 
-  // Who may see it takes it up, once it is the leader.
+  // A member that may see it assigns it once it is the leader.
   await leader.member.leave();
   await until(() => other.has().includes(`${hidden} 0`));
 });

@@ -105,7 +105,7 @@ it('a broker that hangs holds up nobody who looks for another one', async () => 
   try {
     const began = performance.now();
     await connection.connect();
-    // Who waits for one that hangs waits 4 s at least.
+    // A client that waits for a hanging broker waits at least 4 s.
     expect(performance.now() - began).toBeLessThan(3_500);
   } finally {
     first.thaw();

@@ -10,7 +10,7 @@ const seed = Number(process.env.CRASH_SEED ?? 1);
 let publisherLog: ProxiedPublisherLog;
 
 beforeAll(async () => {
-  // A broker of its own, since it is killed and frozen; the registry is left alone.
+  // Its own broker, because the test kills and freezes it; the registry is not touched.
   publisherLog = await startProxiedPublisherLog();
 });
 afterAll(() => publisherLog?.stop());
@@ -41,7 +41,7 @@ describe('the publisher on Kafka, killed at random moments, and then its broker'
     expect(describeVerdict(verdict)).toBe('nothing to object to');
     expect(countHarms(verdict.violations)).toEqual({ lost: 0, twice: 0, order: 0, torn: 0, wrong: 0 });
     expect(exitCode).toBe(0);
-    // The kills hit what they were meant to hit, and so did the strikes, which the last publisher lived through.
+    // The kills hit the intended moments, and so did the strikes, which the last publisher survived.
     expect(kills.length).toBe(6);
     expect(count(({ commits }) => commits > 0)).toBeGreaterThanOrEqual(3);
     expect(count(({ tornCommit }) => tornCommit)).toBeGreaterThanOrEqual(3);

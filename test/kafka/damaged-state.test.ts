@@ -68,7 +68,7 @@ async function runOnce(feeds = 'ipos') {
   return { code, said: once.stderr() };
 }
 
-/** What consumers of events have been shown, and the publisher's own position. */
+/** Events that consumers have seen, and the publisher's position. */
 async function published() {
   const { changes, transitions, sourceOffset } = topics();
   const names = [changes, ...transitions, sourceOffset].map(({ name }) => name);

@@ -52,14 +52,14 @@ it('each instance shows what the other has as its own: figures, owner, changes o
   const both = [first, second];
   await Promise.all(both.map(({ sees }) => sees(isShared)));
   await Promise.all(both.map(({ sees }) => sees(isSettled)));
-  // What one of them says of the other is asked now and then.
+  // One instance's view of the other is refreshed now and then.
   const owners = () => both.map(({ told }) => told.feeds.map(({ owner }) => owner));
   await until(() => new Set(owners()[0]).size === 2 && isDeepStrictEqual(owners()[0], owners()[1]));
   await Promise.all(both.map(({ sees }) => sees(isSettled)));
   for (const { told } of both) {
     expect(told.publisher).toMatchObject({ logKind: 'kafka' });
     for (const { problem } of told.feeds) expect(problem).toBeNull();
-    // The last ones there are, of both feeds, though this instance has published those of one alone.
+    // The latest changes of both feeds, although this instance publishes only one of them.
     expect(new Set(told.changes.map((one) => one.feed))).toEqual(new Set(['ipos', 'analysts']));
   }
 

@@ -20,7 +20,7 @@ const here = commandLineHere();
 const folder = tempFolder();
 const startMs = 90_000;
 
-/** What the doctor says of feed ipos in an environment. */
+/** The doctor's checks of feed ipos in an environment. */
 const doctor = (env: Readonly<Record<string, string>>) =>
   askDoctor(here, ['--feeds', 'ipos'], { cwd: folder(), env });
 
@@ -89,7 +89,7 @@ describe('on Kafka', () => {
     const { groups } = await admin.listGroups();
     expect(groups.filter(({ groupId }) => groupId.includes(prefix))).toStrictEqual([]);
 
-    // Not even a reader who is shown what is not committed: all that is there is the end of the transaction.
+    // Even a reader of uncommitted records sees nothing: only the end marker of the transaction is there.
     const cluster = readingCluster(kafka);
     await cluster.connect();
     try {

@@ -41,7 +41,7 @@ it('when an instance is killed, stopped, frozen or cut off, another one goes on 
   expect(countHarms(verdict.violations)).toEqual({ lost: 0, twice: 0, order: 0, torn: 0, wrong: 0 });
   expect(failovers.map(({ blow }) => blow)).toEqual(blows);
   expect(failovers.every(({ feeds }) => feeds.length > 0)).toBe(true);
-  // Who comes back to life leaves its feeds to whom they went.
+  // An instance that comes back leaves its feeds to their new owners.
   expect(thefts).toStrictEqual([]);
   expect(exitCodes).toEqual([0, 0, 0]);
 });

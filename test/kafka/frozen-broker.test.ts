@@ -51,7 +51,7 @@ it('a broker that says nothing is named as one that cannot be reached, in bounde
     expect(said).not.toMatch(/fault in highwater|UNEXPECTED|report it/);
   }
   expect(tail).toContain('Nothing more is shown');
-  // What does not need the broker is looked at all the same.
+  // Checks that do not need the broker still run.
   expect(doctor).toMatch(/✓ schemas +ipos|✓ registry/);
 });
 

@@ -79,7 +79,7 @@ it('one that has a feed is told from one that waits, and nobody joins again for 
   const a = start('a');
   const grant = await a.grant('ipos', deadline());
   start('b');
-  // The first one is placed anew with the second.
+  // The feeds are assigned again when the second member joins.
   await until(() => settled === 3);
   expect(await examine()).toEqual([
     { instance: 'a', feeds: ['ipos'] },

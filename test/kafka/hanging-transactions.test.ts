@@ -110,7 +110,7 @@ const shape = ({ topic, key, value }: { topic: string; key: string | null; value
   `${topic.slice(prefix.length)} ${key}: ${value}`;
 const shapesOf = (...batches: PlainBatch[]) => batches.flatMap(({ records }) => records.map(shape)).sort();
 
-/** What Kafka's own consumer is shown, without fences, once nothing hangs any more: sorted. */
+/** Records that Kafka's own consumer sees once nothing hangs, without fences, sorted. */
 async function shown(): Promise<string[]> {
   return shapes(await reader.readSettled(`${prefix}*`));
 }
@@ -126,7 +126,7 @@ function shapes(records: readonly ForeignRecord[]): string[] {
     .sort();
 }
 
-/** Of each key in its order. */
+/** Each key's records in order. */
 async function valuesOf(topic: string, key: string): Promise<string[]> {
   const records = await reader.read(`${prefix}*`);
   return records.filter((one) => one.topic === topic && one.key === key).map(({ value }) => String(value));
@@ -155,7 +155,7 @@ describe('brokers that left out markers', () => {
       const before = await predecessor();
       await before.write(second.records, isOffset);
       await before.end('commit');
-      // It hangs: of what was committed, readers are shown the source offset alone.
+      // It hangs: readers see only the source offset of the committed records.
       await until(async () => (await shownNow()).length === first.records.length + 1);
       expect((await shownNow()).filter((one) => one.includes('ipos.source-offset')).length).toBe(2);
 
@@ -286,7 +286,7 @@ describe('brokers that left out markers', () => {
       await before.write(second.records, isOffset);
       await before.end('commit');
 
-      // Its own producer is refused, and what it finds is what it was about to write.
+      // Its own producer is refused, and it finds the records that it was about to write.
       await session.commit(second);
       expect(await shown()).toEqual(shapesOf(first, second));
       await session.commit(transaction(3, session.ownerEpoch));
@@ -362,7 +362,7 @@ describe('a broker that is away when a transaction ends', () => {
       const described = await admin.fetchTopicMetadata({ topics: [...partitions().keys()] });
       return described.topics.flatMap((one) => one.partitions.map(({ leader }) => leader));
     };
-    // The broker that is asked may be the one that is gone; that says nothing.
+    // The request may go to the broker that is gone, which proves nothing.
     const isWithoutLeader = (error: unknown) => protocolType(error) === 'LEADER_NOT_AVAILABLE';
     const leader = (await leaders()).find((one) => one !== coordinator)!;
     const broker = servers.brokers.find(({ id }) => id === leader)!;

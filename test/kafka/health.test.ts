@@ -54,7 +54,7 @@ it('instances that share feeds are ready, each says which it waits for, and who 
   await until(async () => isShared(await first.conditions()) && isShared(await second.conditions()));
   expect(await first.conditions()).toEqual([...(await second.conditions())].reverse());
 
-  // Of each feed one instance shows what its owner knows.
+  // For each feed, one instance shows its owner's knowledge.
   const texts = await Promise.all([first.page('/metrics'), second.page('/metrics')]);
   for (const name of ['highwater_tracked_records', 'highwater_heartbeat_timestamp_seconds']) {
     const feeds = texts.flatMap((text) => samplesOf(text, name).map(({ labels }) => labels.feed));

@@ -53,7 +53,7 @@ beforeEach(async () => {
     { topic: events(), replicaAssignment: replicas.map((ids, partition) => ({ partition, replicas: ids })) },
     { topic: lone(), replicaAssignment: [{ partition: 0, replicas: [third] }] },
   ];
-  // A broker that was started again is not at once one that may have replicas.
+  // A restarted broker cannot have replicas at once.
   await until(
     () =>
       createTopics(admin, topics).then(
@@ -124,7 +124,7 @@ const everywhere = (value: string) => send(value, [0, 1, 2], { toLone: true });
 const elsewhere = (value: string) => send(value, [0, 1]);
 const each = (...values: string[]) => values.flatMap((value) => [`0 ${value}`, `1 ${value}`, `2 ${value}`]);
 
-/** Resolves when the other brokers know of it: what it led alone has no leader then. */
+/** Resolves when the other brokers know it: partitions that only it had are then without a leader. */
 async function killOne(): Promise<void> {
   isDead = true;
   await dead().kill();
@@ -145,7 +145,7 @@ async function revive(): Promise<void> {
   isDead = false;
 }
 
-/** What a reader was shown, as `key value`. */
+/** Records that a reader saw, as `key value`. */
 function gather(records: AsyncIterable<LogRecord>, topic = events()): string[] {
   const found: string[] = [];
   const reading = (async () => {
@@ -291,7 +291,7 @@ it('a topic of which no partition has a leader does not hold up a reader of othe
   await admin.connect();
   await admin.deleteTopics({ topics: [lone()] });
   await until(async () => !(await admin.listTopics()).includes(lone()));
-  // Only a reader that asks for the leaders anew learns that partition 2 has one again.
+  // Only a reader that asks for the leaders again learns that partition 2 has one.
   await revive();
   await admin.disconnect();
   await send('b', [0, 1, 2], { topics: [events()] });

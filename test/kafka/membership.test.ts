@@ -15,7 +15,7 @@ import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
 const FEEDS = ['insights', 'analysts', 'ipos'];
-/** For members that are to be given up. */
+/** Timeout for members that should be given up. */
 const sessionTimeoutMs = 2_000;
 /** For the others: a busy machine costs nobody a place. */
 const LONG_SESSION_MS = 20_000;
@@ -54,7 +54,7 @@ interface Instance {
   readonly grant: (feed: string) => Grant | undefined;
 }
 
-/** An instance that takes what it is given. */
+/** An instance that acquires its assigned feeds. */
 function start(
   instance: string,
   {
@@ -153,7 +153,7 @@ async function groups(): Promise<string[]> {
 
 it('a coordinator that is killed and comes back finds the owners as they were', async () => {
   const [a, b] = [start('a'), start('b')];
-  // Not while the one that joined first still has them all.
+  // Not while the first member still has all of them.
   await until(() => all(a, b).length === 3 && a.has().length > 0 && b.has().length > 0);
   const before = [a.has(), b.has()];
   await kafka.broker.kill();

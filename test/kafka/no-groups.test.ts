@@ -15,7 +15,7 @@ let kafka: Kafka;
 let admin: Admin;
 let simulator: Simulator;
 
-// A broker of its own: on one that is shared, others may make groups meanwhile.
+// Its own broker, because other suites create groups on a shared one.
 beforeAll(async () => {
   [server, { registryUrl }] = await Promise.all([startKafka(), sharedServers()]);
   kafka = new Kafka({ brokers: server.bootstrap.split(','), logLevel: logLevel.NOTHING });

@@ -40,7 +40,7 @@ it('reads to the end of what is committed, past no transaction that is open, and
     await session.commit(batch(session, topics, [record(changes, 'a', 'behind')], 2));
 
     const whileOpen = await readAll(log, [changes]);
-    // Begun before the transaction ends, it sees what was there when it began.
+    // It begins before the transaction ends, so it sees the records from before.
     const reading = log.read([changes], { fromBeginning: true, follow: false, signal: deadline() });
     const records = reading[Symbol.asyncIterator]();
     const first = await records.next();

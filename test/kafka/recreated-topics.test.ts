@@ -9,7 +9,7 @@ import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
-/** A topic that is deleted and created again under its name holds new events only, whatever a group did in the earlier one. */
+/** A topic that is deleted and created again under its name has only new events, wherever a group was in the earlier topic. */
 
 let kafka: Kafka;
 let brokers: string[];
@@ -52,8 +52,8 @@ function open(): ConsumerLog {
 type Handle = (value: string, logOffset: number, topicId: string | null) => unknown;
 
 /**
- * A consumer of both topics, which takes note of each value.
- * @param handle what it waits for before a value is done
+ * A consumer of both topics that records each value.
+ * @param handle awaited before a value is done
  */
 function consume(rest: Partial<GroupConsumeOptions> = {}, handle: Handle = () => null) {
   const log = open();
@@ -172,7 +172,7 @@ describe.each(['beginning', 'end'] as const)('a group that began at the %s', (fr
     await send(topic(), values('old', 10));
     await until(() => one.seen.length === 10);
     await recreate(values('new', 30));
-    // The commit of what was in hand reaches the brokers after the topic is another one.
+    // The commit of the event in hand reaches the brokers after the topic was recreated.
     goOn();
     await until(() => one.seen.length >= 40 || one.failure() !== null);
     expect(one.failure()).toBeNull();

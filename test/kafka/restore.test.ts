@@ -54,7 +54,7 @@ function acquire(limits: Partial<SessionLimits> = {}): Promise<FeedSession> {
   return log.acquire(topics(), deadline());
 }
 
-/** What is acquired in the work is acquired on a broker that has nothing else to do. */
+/** Feeds are acquired on a broker that has nothing else to do. */
 async function onOwnBroker(work: (admin: Admin) => Promise<void>): Promise<void> {
   const [broker, shared] = [await startKafka(), config];
   const own = new Kafka({ brokers: [broker.bootstrap], logLevel: logLevel.NOTHING }).admin();
@@ -239,12 +239,12 @@ it('gets through a topic that compaction has emptied of all but its latest recor
     let commits = 0;
     const write = (records: ProducerRecord[]) => first.commit(batch(first, topics(), records, ++commits));
     for (let i = 0; i < 30; i++) await write(images(10, `version ${i}`));
-    // The segments that hold them are closed by what comes so much later: an open one is never compacted.
+    // Records of a much later time close the segments, because an open segment is never compacted.
     const closesAt = Date.now() + 2 * SEGMENT_MS;
     await until(() => Date.now() > closesAt);
     await write(images(10).map(({ topic, key }) => record(topic, key, null)));
     await write(images(4, 'last'));
-    // Whole transactions are compacted away, and batches without a record stay behind: seen by what is left of the log.
+    // The rest of the log shows it: compaction removed whole transactions and left batches without a record.
     await until(async () => {
       await write([record(current(), 'key 0', 'rolls the segment')]);
       const left = await collect(first.restore(current(), deadline()));

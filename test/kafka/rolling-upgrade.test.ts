@@ -93,7 +93,7 @@ it('three instances are replaced one after the other by a newer version with mor
   await commitsMore();
   simulator.marketDay.stop();
   expect(ends).toEqual([0, 0, 0]);
-  // What moved under the newer version has what the older one did not know.
+  // Records that changed under the newer version have the field that the older one did not know.
   await until(() => events().some(({ op, after }) => op !== 'r' && after?.notes !== undefined));
   const settled = () => {
     const last = new Map(events().map(({ after }) => [after.id, after]));

@@ -113,7 +113,7 @@ const printed = (name: string, process: CliProcess): Place[] => [
   { name: `stderr of ${name}`, content: process.stderr() },
 ];
 
-/** Keys, values and headers of every topic of the cluster, its own too but for those of Kafka itself. */
+/** Keys, values and headers of every topic of the cluster, without Kafka's internal topics. */
 async function topicsOf(prefix: string): Promise<Place[]> {
   const admin = new Kafka({ brokers: [kafka.bootstrap], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();

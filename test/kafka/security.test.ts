@@ -115,7 +115,7 @@ const ways: Readonly<Record<string, Readonly<Record<string, () => Settings>>>> =
   },
 };
 
-/** What each of the cases comes to; none is killed because another one failed. They run at once, since most of their time is pauses. */
+/** The outcome of each case. A failed case does not kill the others. They run at once, since most of their time is pauses. */
 async function all<Case>(
   cases: Readonly<Record<string, Case>>,
   check: (name: string, one: Case) => Promise<void>,
@@ -179,11 +179,11 @@ it('a publisher that always has something to write outlives the sessions that br
 interface Refusal {
   readonly settings: () => Settings;
   readonly code: string;
-  /** What happened, in words. */
+  /** The message. */
   readonly says: RegExp;
-  /** What the remedy names. */
+  /** The remedy's text. */
   readonly todo: RegExp;
-  /** Of doctor, that fails. */
+  /** The check of doctor that fails. */
   readonly check?: 'brokers' | 'login';
 }
 

@@ -110,7 +110,7 @@ describe('the topics of a feed', () => {
 
     expect(error.message).toContain(`partitions of ${sourceOffset.name} is 2, expected 1`);
 
-    // As one line too, which is what a log has.
+    // Also as one line, as in a log.
     const [commands = ''] = /kafka-.*$/.exec(error.remedy.replaceAll('\n', ' '))!;
     expect(commands.match(/kafka-[a-z]+\.sh/g)).toHaveLength(4);
     await inShell(commands);
@@ -304,7 +304,7 @@ async function inShell(lines: string): Promise<void> {
   }
 }
 
-/** Keeps each warning with what it says to do. */
+/** Keeps each warning with its remedy. */
 function noting() {
   const warnings: [string, string][] = [];
   const warn = (line: string, facts: Readonly<Record<string, unknown>> = {}) =>

@@ -24,7 +24,7 @@ describe('connections that are cut in the middle of a message, at any byte and i
     let tearing: ProxyWatch | null = null;
     const { exitCode, verdict } = await runCrashes({
       seed,
-      // Each life begins with a takeover and a restore of what the one before it left.
+      // Each publisher begins with a takeover and a restore of its predecessor's state.
       kills: 2,
       earlyKills: 1,
       size: { records: { insights: 300, analysts: 150, ipos: 500 }, everyMs: 20 },

@@ -60,7 +60,7 @@ it('two publishers with different app ids on the same topics: each learns of the
   expect(values).toEqual(['1', '2', '3']);
 });
 
-/** What the other instances say of a feed when they are asked. */
+/** The other instances' answer about a feed. */
 function grant(isStillMine: () => boolean): Grant {
   return { revoked: new AbortController().signal, confirm: async () => isStillMine() };
 }
@@ -102,7 +102,7 @@ it('an owner that the brokers refuse asks the others before it takes the feed ba
     isMine = false;
     const refused = session.commit(batch(session, topics, [record(changes, 'asked', '2')], 2));
     await expect(refused).rejects.toMatchObject({ code: 'LOG_FENCED' });
-    // Its producer was left alone.
+    // Its producer was not fenced.
     await transaction.send({ topic: changes, messages: [{ key: 'taken', value: 'x' }] });
     await transaction.abort();
   } finally {

@@ -64,7 +64,7 @@ async function send(value: string): Promise<void> {
   await producer.disconnect();
 }
 
-/** What a reader was shown, as `key value`. */
+/** Records that a reader saw, as `key value`. */
 function gather(records: AsyncIterable<LogRecord>): string[] {
   const found: string[] = [];
   const reading = (async () => {

@@ -12,7 +12,7 @@ import { modelMs, modelRuns } from '../support/model-runs';
 import { quietLogger, testSource } from '../support/source';
 import { testPublisher } from '../support/test-publisher';
 
-/** Random vendors, random dates, deaths and market days meanwhile. */
+/** Random vendors and dates, with deaths and market days in between. */
 const RUNS = modelRuns<[World]>(15, 20_263);
 const NOW_MS = 1_790_000_000_000;
 /** More requests than this for at most some hundred rows: it would never end. */
@@ -33,7 +33,7 @@ const vendor: fc.Arbitrary<BehaviourChange> = fc.record({
   moveWhich: fc.constantFrom('first', 'random'),
 });
 
-/** What happens after a page. */
+/** Event after a page. */
 const meanwhile = fc.constantFrom(
   'nothing',
   'nothing',

@@ -50,7 +50,7 @@ const anyWorld = fc.record({
   before: fc.oneof(fc.constant<BehaviourChange>({}), behaviour),
   /** Behind one address, taking turns: two replicas may disagree for good. */
   replicas: fc.array(behaviour, { minLength: 1, maxLength: 2 }),
-  /** Of the records, the newest or the oldest last: which are gone, and which are touched. */
+  /** Which records are gone and which are touched, the newest or the oldest last. */
   gone: fc.array(fc.integer({ min: -3, max: 20 }), { maxLength: 3 }),
   touched: fc.array(fc.nat(40), { maxLength: 3 }),
   operations: fc.array(fc.constantFrom(...operations), { minLength: 1, maxLength: 4 }),
@@ -110,7 +110,7 @@ async function play(world: World): Promise<void> {
   }
 }
 
-/** Of two replicas one dates all rows ahead and moves them, the other one dates none: the moves show behind the first page alone. */
+/** One of two replicas dates all rows ahead and moves them, the other dates none. The moves show only behind the first page. */
 const movesSeenBehind: World = {
   feed: 'insights',
   records: 5,

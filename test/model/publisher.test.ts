@@ -21,7 +21,7 @@ import { modelMs, modelRuns } from '../support/model-runs';
 import { quietLogger, testSource } from '../support/source';
 import { type Published, type TestPublisher, testPublisher } from '../support/test-publisher';
 
-/** Random vendors and random days, against what the API shows in the end. */
+/** Random vendors and random days, compared with the API's rows at the end. */
 const RUNS = modelRuns<[World]>(20, 20_261);
 /** More requests than this in one poll of at most some hundred rows: it would never end. */
 const MOST_REQUESTS = 8000;
@@ -36,7 +36,7 @@ const mutations = [
   'burst',
   'remove',
   'return',
-  // What no poll can see.
+  // Changes that no poll can see.
   'silent',
   'too late',
 ] as const as readonly Mutation[];
@@ -285,7 +285,7 @@ function unlessNamed(error: unknown): void {
   if (!(error instanceof HighwaterError)) throw error;
 }
 
-/** With the polls that come in between; the market does not move meanwhile. */
+/** With the polls in between, while the market rests. */
 async function reconcileNow(
   p: Play,
   { dryRun, allows }: { readonly dryRun: boolean; readonly allows: boolean },
@@ -323,7 +323,7 @@ function shownNow({ api, name, publisher }: Play): readonly VendorRecord[] {
   return publisher.owned().deps.decode([...api.truth(name).values()]).records;
 }
 
-/** What was shown when a poll began is published when it has ended well, in that version or a later one. */
+/** A row that was shown when a poll began is published when the poll has succeeded, in that version or a later one. */
 function expectKnown({ publisher }: Play, shown: readonly VendorRecord[]): void {
   const { codec, state, images } = publisher.owned().deps;
   for (const record of shown) {
@@ -464,13 +464,13 @@ async function play(world: World): Promise<void> {
       ignorePaging: false,
       visibilityDelay: 0,
     });
-    // A mended server is trusted again by the poll after the one that sees it.
+    // The poll after the one that sees a fixed server trusts it again.
     for (let i = 0; i < 2; i++) {
       clock.ms += 5000;
       requests.count = 0;
       await publisher.poll({ wide: true }).catch(unlessUnreadable);
     }
-    // The first may have to learn anew what pages are counted in.
+    // The first poll may have to learn the unit of the paging again.
     for (let i = 0; i < 2; i++) {
       requests.count = 0;
       const { why } = await reconcileNow(p, { dryRun: false, allows: true });

@@ -7,7 +7,7 @@ import { isMissing, MissingToolError } from './missing-tool';
 const WITHIN_MS = 10 * 60_000;
 const suite = 'bookworm';
 const certificates = '/etc/ssl/certs/ca-certificates.crt';
-/** What the image named below is made of, by its own description. */
+/** The contents of the image named below, by its own description. */
 const runtimePackages = [
   'base-files',
   'netbase',
@@ -21,7 +21,7 @@ const runtimePackages = [
 ];
 const commandPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Runs buildah on images of its own, apart from those of the machine. @returns what it printed */
+/** Runs buildah with its own images, apart from the machine's. @returns its output */
 export type Buildah = (...args: string[]) => Promise<string>;
 
 /**

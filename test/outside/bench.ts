@@ -8,7 +8,7 @@ const WITHIN_MS = 240_000;
 /** Figures stand in their rows; which figures is nobody's business here. */
 const rows = [/^ {2}highwater, gzip .*\d \/ .*\d$/m, /^ {2}highwater, embedded log .*\d \/ .*\d$/m];
 
-/** The benchmark in its short form: everything that it measures runs, and what it wrote is complete. No thresholds. */
+/** The benchmark in its short form: every measurement runs, and the written records are complete. No thresholds. */
 export const benchmark: Step = {
   name: 'the benchmark runs in its short form: each contender published every record, and each limit has its figures',
   async run() {

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { lock } from 'proper-lockfile';
 
 /**
- * A folder outside the repository that is made once for the given files, and again when one of them has changed. Callers in
- * other processes wait for the one that makes it.
+ * A folder outside the repository that is made once for the given files, and again when one of them has changed. Callers in other
+ * processes wait for the process that makes it.
  * @param make fills the folder, which exists and is empty
  */
 export async function cacheFolder(
@@ -26,7 +26,7 @@ export async function cacheFolder(
   const release = await lock(cache, { retries: { forever: true, minTimeout: 200, maxTimeout: 1_000 } });
   try {
     if (existsSync(complete)) return folder;
-    // What was left by one that was killed.
+    // Left by a killed process.
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder);
     await make(folder);

@@ -16,7 +16,7 @@ export interface CommandResult {
 
 /**
  * Runs a program to its end.
- * @throws Error with code ENOENT when there is no such program; Error when it does not end in time
+ * @throws Error with code ENOENT if the program does not exist; Error if it does not end in time
  */
 export async function run(
   program: string,

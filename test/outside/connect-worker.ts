@@ -9,7 +9,7 @@ import { jars } from './maven';
 
 /** A standalone worker of Kafka Connect. */
 export interface ConnectWorker {
-  /** Of the only task of a connector: `RUNNING`, `FAILED`; why it failed. */
+  /** State of a connector's only task: `RUNNING`, `FAILED` with the reason. */
   task(connector: string): Promise<TaskState>;
   output(): string;
   stop(): Promise<void>;

@@ -15,7 +15,7 @@ export interface Damage {
 
 const COPY_MS = 60_000;
 
-/** Copies topics with `damaged_copy.py`. @returns what is wrong with the copy */
+/** Copies topics with `damaged_copy.py`. @returns the faults of the copy */
 export async function damagedCopy(
   python: string,
   { brokers, registryUrl }: Servers,

@@ -14,13 +14,13 @@ export interface Flink {
   readonly folder: string;
 }
 
-/** What became of a query. */
+/** The outcome of a query. */
 export interface Answer {
   readonly query: string;
   /** The table at its end, and how many changes made it. */
   readonly rows?: readonly (readonly unknown[])[];
   readonly changes?: number;
-  /** What is wrong, and its causes, a line each. */
+  /** The error and its causes, a line each. */
   readonly error?: string;
 }
 

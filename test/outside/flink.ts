@@ -64,7 +64,7 @@ export async function checkQueries(
   if (answers.length !== known) results.fail(`${answers.length} queries in the guide, ${known} looked at`);
 }
 
-/** What each query of the guide ends with. */
+/** The final table of each query of the guide. */
 function tables(held: Readonly<Record<string, readonly KeyedValue[]>>) {
   const live = (feed: string) => {
     const latest = new Map(held[`${feed}.current`]!.map(({ key, value }) => [key, value as Json | null]));

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const folder = path.join(__dirname, '..', '..', 'docs', 'guides');
 
-/** The code blocks of one language in a guide, in order: what a reader copies is what is run. */
+/** The code blocks of one language in a guide, in order. The test runs exactly what a reader copies. */
 export function codeBlocks(guide: string, language: string): string[] {
   const text = readFileSync(path.join(folder, guide), 'utf8');
   return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
@@ -31,8 +31,8 @@ export function propertyFiles(guide: string): Map<string, Settings> {
 }
 
 /**
- * What is other on this machine put in the place of what the guide says.
- * @throws Error when the guide does not say it
+ * Replaces values of the guide by the values of this machine.
+ * @throws Error if the guide does not have a value
  */
 export function instead(text: string, replacements: Settings): string {
   return Object.entries(replacements).reduce((result, [said, here]) => {

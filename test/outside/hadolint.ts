@@ -4,7 +4,7 @@ import { run } from './command';
 import type { Step } from './run';
 import { virtualEnvironment } from './virtual-environment';
 
-/** What is wrong with it, or could be better: nothing is left out. */
+/** All of hadolint's findings, also suggestions. */
 export const dockerfileStyle: Step = {
   name: 'hadolint has nothing to say about the Dockerfile',
   async run() {

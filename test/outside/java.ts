@@ -5,12 +5,12 @@ import { MissingToolError } from './missing-tool';
 
 export interface JavaProgram {
   readonly java: string;
-  /** Class path: Kafka's clients, Avro and what they need. */
+  /** Class path: Kafka's clients, Avro and their dependencies. */
   readonly libraries: string;
 }
 
 /**
- * What examples/Consume.java runs on.
+ * Java and the class path for examples/Consume.java.
  * @throws MissingToolError without Java or Maven, or when Maven fails
  */
 export async function javaProgram(): Promise<JavaProgram> {

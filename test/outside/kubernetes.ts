@@ -34,7 +34,7 @@ interface Manifest {
   readonly kind: string;
 }
 
-/** What the cluster would say of them, by the schemas of its versions and of Prometheus' operator. */
+/** The cluster's objections to them, by the schemas of its versions and of Prometheus' operator. */
 export const kubernetesManifests: Step = {
   name: `deploy/kubernetes is what Kubernetes ${versions.join(' and ')} takes, and what is misspelt is refused`,
   async run() {
@@ -61,7 +61,7 @@ export const kubernetesManifests: Step = {
   },
 };
 
-/** What `kubectl apply -k` would send. */
+/** The manifests that `kubectl apply -k` would send. */
 async function manifests(of: string, temp: string, withMonitoring?: string): Promise<Manifest[]> {
   let target = of;
   if (withMonitoring !== undefined) {
@@ -119,7 +119,7 @@ async function checker(): Promise<Checker> {
   };
 }
 
-/** Of a custom resource definition. The cluster drops unknown members in silence; here they are refused. */
+/** The schemas of a custom resource definition. The cluster drops unknown members in silence; here they are refused. */
 function strictSchema(definition: string): unknown {
   const { spec } = parse(definition) as {
     readonly spec: {

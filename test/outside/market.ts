@@ -12,7 +12,7 @@ export function startMarket(): Promise<RestlessMarket> {
   });
 }
 
-/** What the API shows and has shown, for readers in any language. */
+/** The API's present and past rows, for readers in any language. */
 export function apiTruth(market: RestlessMarket): object {
   const truth = market.truth();
   return Object.fromEntries(

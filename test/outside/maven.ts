@@ -23,7 +23,7 @@ async function maven(pom: string, args: readonly string[]): Promise<void> {
 }
 
 /**
- * A folder with the jars that a pom names and what they need, fetched once for each version of the file.
+ * A folder with a pom's jars and their dependencies, fetched once for each version of the file.
  * @throws MissingToolError without Maven, or when it fails
  */
 export function jars(name: string, pom: string): Promise<string> {

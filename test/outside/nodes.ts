@@ -15,7 +15,7 @@ const START_MS = 60_000;
 const SUITES_MS = 600_000;
 const natives = ['libsql', 'lz4-napi', '@mongodb-js/zstd'];
 
-/** What every look at one version of Node has. */
+/** The data of each check on one version of Node. */
 interface Scene {
   readonly node: NodeVersion;
   readonly dist: string;
@@ -123,7 +123,7 @@ async function onKafka(scene: Scene): Promise<void> {
   for (const one of running) await endedWell(one);
 }
 
-/** @returns what a command printed */
+/** @returns a command's output */
 async function complete(scene: Scene, ...args: string[]): Promise<string> {
   const started = startOn(scene, [path.join(scene.dist, 'cli', 'main.js'), ...args]);
   await endedWell(started);

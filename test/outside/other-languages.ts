@@ -18,7 +18,7 @@ import { startServers } from './servers';
 export async function checkOtherLanguages(folder: string, prefix: string, results: Results): Promise<void> {
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   say('Other languages');
-  // What the machine lacks is said first.
+  // Missing tools are reported first.
   const interpreter = await pythonProgram();
   const program = await javaProgram();
   const connect = await connectJars();

@@ -60,7 +60,7 @@ export const packageElsewhere: Step = {
       const desk = spawn(process.execPath, ['block0.js'], { cwd: folder, env: { ...process.env, ...env } });
       started.push(desk);
       const said = lines(desk);
-      // It begins with what comes after it: until its group has a place everywhere, nothing may come.
+      // It begins at the end: no event may come until its group has a position in every partition.
       const places = path.join(folder, 'data', 'consumers', 'ipo-desk.db');
       await until(
         () => existsSync(places) && [0, 1, 2].every((partition) => hasPlace(places, partition)),
@@ -83,7 +83,7 @@ export const packageElsewhere: Step = {
   },
 };
 
-/** What the page leaves to its reader. */
+/** Values that the page leaves to its reader. */
 const database = `
 export interface Database {
   place(topic: string, partition: number): Promise<number | null>;

@@ -8,8 +8,8 @@ import { lookAtWorstCases } from './page/worst-cases';
 import type { Results } from './results';
 
 /**
- * The dashboard's page in a real Chromium. `HIGHWATER_PICTURES` names a folder in which pictures of it are left.
- * @param folder for what the publishers write
+ * The dashboard's page in a real Chromium. `HIGHWATER_PICTURES` names a folder for pictures of it.
+ * @param folder for the publishers' logs
  * @throws MissingToolError
  */
 export async function checkPage(folder: string, results: Results): Promise<void> {

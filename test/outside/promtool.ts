@@ -14,7 +14,7 @@ const tool = {
   tags: 'remove_all_sd',
 };
 
-/** Prometheus' own tool, over the rules and over what they do with series. */
+/** Prometheus' own tool checks the rules and their results for given series. */
 export const alertRules: Step = {
   name: 'ops/alerts.yaml is of rules that Prometheus takes, each fires when it should, and none on a healthy installation',
   async run() {
@@ -24,7 +24,7 @@ export const alertRules: Step = {
   },
 };
 
-/** What the Prometheus of docker-compose.yml runs by, with its files where the containers have them. */
+/** The configuration of Prometheus in docker-compose.yml, with its files at their paths in the containers. */
 export const scrapeConfig: Step = {
   name: 'deploy/compose/prometheus.yml is what Prometheus takes',
   async run() {

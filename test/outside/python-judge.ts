@@ -8,7 +8,7 @@ export interface Topics {
   readonly servers: Servers;
   readonly prefix: string;
   readonly truthFile: string;
-  /** Of the topics that these are a copy of. */
+  /** Prefix of the original topics. */
   readonly copiedFrom?: string;
 }
 
@@ -16,7 +16,7 @@ export interface Reading {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** What each check has found wrong. */
+  /** Check → its findings. */
   readonly problems: Readonly<Record<string, readonly string[]>>;
   /** Records of each topic, by partition and offset. */
   readonly topics: Readonly<Record<string, readonly KeyedValue[]>>;
@@ -29,7 +29,7 @@ export interface KeyedValue {
 
 const READ_MS = 90_000;
 
-/** Python (confluent-kafka, fastavro) reads all topics, and holds them against each other and against what the API shows. */
+/** Python (confluent-kafka, fastavro) reads all topics, and compares them with each other and with the API. */
 export async function judgeInPython(
   python: string,
   folder: string,

@@ -1,4 +1,4 @@
-/** Counts what was looked at, and says so on stdout, a line each. */
+/** Counts the checks, and prints a line for each on stdout. */
 export interface Results {
   readonly passed: number;
   readonly failed: number;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { checkFlink } from './flink';
 import { createResults } from './results';
 
-/** What `npm run test:flink` runs. */
+/** `npm run test:flink`. */
 async function main(): Promise<void> {
   const results = createResults();
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-flink-'));

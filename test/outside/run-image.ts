@@ -22,7 +22,7 @@ const confined = [
   '--cap-drop=all',
   '--security-opt=no-new-privileges',
 ];
-/** For a machine that is itself confined: no network of its own, limits below its own. */
+/** Options for a machine that is itself confined: no network namespace, lower limits. */
 const modest = [
   '--network=host',
   '--ulimit=nofile=1024:4096',
@@ -31,9 +31,8 @@ const modest = [
 ];
 
 /**
- * What `npm run test:image` runs: the Dockerfile, built and run for real by buildah and podman, which need no service. For root on
- * Debian 12, with buildah, podman, runc and debootstrap.
- * Arguments: major versions of Node; without, the one of the Dockerfile.
+ * `npm run test:image`: builds and runs the Dockerfile with buildah and podman, which need no service. For root on Debian 12, with
+ * buildah, podman, runc and debootstrap. Arguments: major versions of Node; without, the one of the Dockerfile.
  */
 async function main(): Promise<void> {
   const results = createResults();
@@ -45,7 +44,7 @@ async function main(): Promise<void> {
   } catch (error) {
     results.fail('the image was not looked at to the end', [(error as Error).message]);
   } finally {
-    // What the images of this run took the place of.
+    // Images that this run replaced.
     await tryPodman('image', 'prune', '--force');
     rmSync(scratch, { recursive: true, force: true });
   }

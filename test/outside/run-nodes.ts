@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { checkNodes } from './nodes';
 import { createResults } from './results';
 
-/** What `npm run test:nodes` runs. */
+/** `npm run test:nodes`. */
 async function main(): Promise<void> {
   const results = createResults();
   const began = Date.now();

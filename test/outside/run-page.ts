@@ -4,7 +4,7 @@ import path from 'node:path';
 import { checkPage } from './page';
 import { createResults } from './results';
 
-/** What `npm run test:page` runs: the dashboard's page alone. */
+/** `npm run test:page`: only the dashboard's page. */
 async function main(): Promise<void> {
   const results = createResults();
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-page-'));

@@ -18,13 +18,13 @@ import { compiledTranscoder } from './transcoder';
 
 /** One thing to look at. */
 export interface Step {
-  /** What is so, when it passes. */
+  /** The statement that holds if it passes. */
   readonly name: string;
   /** @throws Error when it is not so */
   run(): Promise<void>;
 }
 
-/** What `npm run test:outside` runs: programs that are not ours, against what the project makes. */
+/** `npm run test:outside`: other programs on the project's output. */
 async function main(): Promise<void> {
   const results = createResults();
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-outside-'));

@@ -8,7 +8,7 @@ import { apiTruth, startMarket } from './market';
 import { client, type Servers } from './servers';
 
 export interface Scenario {
-  /** What the API shows and has shown, as JSON. */
+  /** The API's present and past rows, as JSON. */
   readonly truthFile: string;
   readonly writes: number;
 }
@@ -22,8 +22,9 @@ const LIFE_MS = 60_000;
 const REMOVED = 12;
 
 /**
- * Has the real program publish a market that moves, in three lives: the first ends by SIGKILL, the second by SIGTERM, and
- * the third polls once when all is still. Then records are gone, which a reconcile proves. Others write to the same topics meanwhile, in transactions that are aborted.
+ * Has the real program publish a market that moves, in three lives: the first ends by SIGKILL, the second by SIGTERM, and the third
+ * polls once when all is still. Then records are gone, which a reconcile proves. During the run other programs write to the same
+ * topics, in transactions that are aborted.
  * @param folder empty
  */
 export async function publish(
@@ -88,7 +89,7 @@ function snapshotsOf(publisher: CliProcess): number {
   return publisher.output().split('first snapshot complete').length - 1;
 }
 
-/** Each feed has been polled a few times, counted by its requests, and much has moved meanwhile. */
+/** Each feed has been polled a few times, counted by its requests, and many records have moved. */
 async function polled(publisher: CliProcess, { sim, writes }: RestlessMarket): Promise<void> {
   const before = { ...sim.counters.byFeed };
   const enough = writes() + WRITES;

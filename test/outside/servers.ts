@@ -8,7 +8,7 @@ export interface Servers {
   readonly registryUrl: string;
   /** Null when the servers are not ours. */
   readonly own: Kafka | null;
-  /** Stops what was started; of servers that are not ours the topics and groups with the prefix are removed. */
+  /** Stops the servers that were started. On other servers it removes the topics and groups with the prefix. */
   stop(prefix: string): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ const deploy = path.join(root, 'deploy', 'systemd');
 const MOST_EXPOSURE = 15;
 const INSTALL_MS = 300_000;
 
-/** What systemd says of the unit and of its user, as they would be installed, without starting anything. */
+/** systemd's verdict on the unit and its user, as they would be installed, without starting anything. */
 export const systemdUnit: Step = {
   name: 'systemd accepts the unit and its user, finds it well confined, and refuses a planted mistake',
   async run() {
@@ -52,7 +52,7 @@ export const systemdUnit: Step = {
   },
 };
 
-/** The commands of docs/deploy.md, and then what the unit starts, with its settings. */
+/** The commands of docs/deploy.md, and then the command of the unit, with its settings. */
 export const systemdInstallation: Step = {
   name: 'the program is installed as docs/deploy.md says, with the packages of package-lock.json, and publishes as the unit starts it',
   async run() {
@@ -116,7 +116,7 @@ interface Lock {
 
 async function accepted(program: string, args: readonly string[]): Promise<void> {
   const { code, stdout, stderr } = await tool(program, args);
-  // What systemd-analyze ignores in a unit it only tells, with exit code 0.
+  // systemd-analyze only reports the lines that it ignores, with exit code 0.
   if (code !== 0 || (args[0] === 'verify' && stderr !== '')) throw new Error(`${stdout}${stderr}`);
 }
 

@@ -10,7 +10,7 @@ import { root } from '../support/build';
 import { cacheFolder } from './cache-folder';
 import type { Step } from './run';
 
-/** Nobody can read what is compiled: it is what its sources say. */
+/** Nobody can read the compiled module, so the test compiles its sources and compares the bytes. */
 export const compiledTranscoder: Step = {
   name: 'the compiled transcoder is what AssemblyScript makes of its sources',
   async run() {

@@ -41,7 +41,7 @@ const dashboard = JSON.parse(read('ops/dashboard.json')) as {
 };
 const queries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-/** Of every scrape, and of histograms. */
+/** Labels of every scrape and of histograms. */
 const otherLabels = ['job', 'instance', 'le'];
 let registered: Map<string, readonly string[]>;
 
@@ -55,7 +55,7 @@ beforeAll(async () => {
   }
 });
 
-/** What a query names that does not exist. Variables of Grafana stand for something that does. */
+/** Names in a query that do not exist. Variables of Grafana stand for something that does. */
 function wrongIn(query: string): string[] {
   const written = query.replaceAll('$__rate_interval', '5m').replace(/\$\w+/g, 'x');
   const { metrics, grouped, errors } = namesIn(written);

@@ -280,7 +280,7 @@ describe('secrets stay out of all that is printed, written and served (I10)', ()
     };
     const publisher = cli(['run', '--log-level', level, '--log-format', format], { cwd, env });
     await until(() => api.asked(name) >= 8);
-    // What was answered last is known to the publisher, too.
+    // The publisher also knows the last answer.
     await publisher.sees(/SOURCE_UNAUTHORIZED/, 'stderr');
     const pages = await Promise.all(
       ['/metrics', '/livez', '/readyz', '/', '/page.js', '/page.css', '/events'].flatMap((page) => [

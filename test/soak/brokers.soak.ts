@@ -10,8 +10,8 @@ import { type ProxiedBrokers, startProxiedBrokers } from '../support/proxied-bro
 import { sharedServers, uniquePrefix } from '../support/servers';
 
 /**
- * Two publishers share the feeds of a restless market on three brokers, to which every fault happens in turn, each round in
- * another order. Settings: ROUNDS (2), SOAK_MINUTES after which no further fault comes (8), SEED (drawn).
+ * Two publishers share the feeds of a restless market on three brokers. Every fault happens to the brokers, in another order each
+ * round. Settings: ROUNDS (2), SOAK_MINUTES after which no further fault comes (8), SEED (drawn).
  */
 const rounds = Number(process.env.ROUNDS ?? 2);
 const minutes = Number(process.env.SOAK_MINUTES ?? 8);

@@ -55,7 +55,7 @@ function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** What was done to the publisher in a part, once that is over. */
+/** The faults of a part, once it is over. */
 interface Done {
   /** `60 kills of the publisher` */
   readonly what: string;

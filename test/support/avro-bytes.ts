@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { anyCharacter } from './any-character';
 
-/** A record schema with bytes of one of its values. avsc has no part in them: they may be what it reads and never writes. */
+/**
+ * A record schema with bytes of one of its values. avsc does not write them, so they include bytes that it reads but never writes.
+ */
 export interface AvroSample {
   readonly schema: unknown;
   readonly bytes: Buffer;
@@ -14,8 +16,8 @@ interface Shape {
   schema(around: readonly string[]): unknown;
   /**
    * Bytes of its values.
-   * @param around those of the records that it lies in
-   * @param levels how many more there may be
+   * @param around names of the enclosing records
+   * @param levels number of further levels allowed
    */
   bytes(around: readonly ((levels: number) => Bytes)[], levels: number): Bytes;
 }

@@ -39,7 +39,7 @@ export function shownBetween<Value extends string | number>(
     .sort();
 }
 
-/** Ids of the records that were published as one operation, sorted: one that came twice is there twice. */
+/** Ids of the records of one operation, sorted. An id that came twice is there twice. */
 export function published(events: readonly Published[], op: string, origin: string): string[] {
   return events
     .filter(({ decoded }) => decoded!.op === op && decoded!.source.origin === origin)

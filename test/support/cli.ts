@@ -12,7 +12,7 @@ import { DEADLINE_MS } from './until';
 export interface CommandRun {
   stdout(): string;
   stderr(): string;
-  /** Resolves with the match as soon as what was printed fits. @throws with all that was printed, at the deadline or the end */
+  /** Resolves with the match as soon as the output matches. @throws with the whole output, at the deadline or the end */
   sees(pattern: RegExp, stream?: 'stdout' | 'stderr', withinMs?: number): Promise<RegExpExecArray>;
   signal(name: 'SIGINT' | 'SIGTERM'): void;
   /** Resolves when it has ended; code and signal as Node tells them. */
@@ -57,8 +57,8 @@ export function commandLine(): StartProcess {
 }
 
 /**
- * Runs command lines of `src/` in the process of the tests, which is several times faster, and ends those that still run after
- * each test. A signal sets off what the first signal sets off in a process of its own.
+ * Runs command lines of `src/` in the process of the tests, which is several times faster. After each test it ends commands that
+ * still run. A signal has the effect of the first signal in a process of its own.
  */
 export function commandLineHere(): (args: readonly string[], options?: RunOptions) => CommandRun {
   const running = new Set<CommandRun>();
@@ -83,14 +83,16 @@ function processListeners(): number {
   return process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
 }
 
-/** Starts TypeScript programs of the examples, named from their folder, as `processes` does: with what is built, not with src/. */
+/**
+ * Starts TypeScript programs of the examples, named from their folder, as `processes` does: with the built package, not with src/.
+ */
 export function examplePrograms(): StartProcess {
   const loader = pathToFileURL(require.resolve('tsx')).href;
   const start = processes(() => ['--import', loader]);
   return ([program, ...args], options) => start([path.join(root, 'examples', program!), ...args], options);
 }
 
-/** Starts programs of Node, as `processes` does: `DIST` in their environment is where what is built lies. */
+/** Starts programs of Node, as `processes` does. `DIST` in their environment is the folder of the built package. */
 export function nodePrograms(): StartProcess {
   let dist = '';
   const start = processes((built) => {
@@ -101,8 +103,8 @@ export function nodePrograms(): StartProcess {
 }
 
 /**
- * Starts Node processes for the tests of the file it is called in, and kills those that still run after each of them. They
- * see no settings but those given.
+ * Starts Node processes for the tests of the file it is called in. After each test it kills processes that still run. They see no
+ * settings but those given.
  * @param before what goes before the arguments
  */
 function processes(before: (dist: string) => readonly string[]): StartProcess {

@@ -26,13 +26,13 @@ export interface ClockedFeed {
   pass(ms: number): void;
   /** Writes so many records again at the vendor's now, one after the other. */
   write(count: number, updated?: (nowSecond: number) => unknown, everyMs?: number): void;
-  /** A poll, after which the mark must be where it may be. */
+  /** A poll, after which the mark must be within its limits. */
   poll(wide?: boolean): Promise<void>;
   /** With a poll between its scans. */
   reconcile(): Promise<ReconcileResult>;
-  /** Ids whose last image is not what the vendor shows. */
+  /** Ids whose last image differs from the vendor's row. */
   behind(): string[];
-  /** That every event goes on from the one before it, none came twice, and the numbers have no gap. */
+  /** Checks that every event continues from the one before it, none came twice, and the numbers have no gap. */
   judge(): Promise<Published[]>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function clockedFeed(options: ClockedFeedOptions = {}): Promise<Clo
   const feed = testFeed('ipos', { pageSize, pollIntervalMs: 60_000 });
   let answers = 0;
   let requests = 0;
-  /** Of this poll: the latest second that both clocks have reached, and the latest `updated` ever seen. */
+  /** For this poll: the latest second that both clocks have reached, and the latest `updated` ever seen. */
   let known = 0;
   let seen = 0;
   const source: Source = {

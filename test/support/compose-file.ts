@@ -29,7 +29,7 @@ export function composeFile() {
   };
 }
 
-/** What a value is where nobody set the variable it passes on: `${NAME:-default}`. */
+/** The value if its variable is not set: `${NAME:-default}`. */
 export function withoutVariable(value: string | number): string {
   return String(value).replace(/^\$\{\w+:-(.*)\}$/, '$1');
 }

@@ -7,7 +7,7 @@ import type { PendingState } from '../../src/state/pending-state';
 
 export interface LeftLetter {
   readonly raw: string;
-  /** Of the whole row, where `raw` is only its beginning. */
+  /** Size of the whole row, even if `raw` is only its beginning. */
   readonly bytes?: number;
   readonly ageMs?: number;
 }

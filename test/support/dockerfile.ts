@@ -1,4 +1,4 @@
-/** A line of a Dockerfile, with those that it goes on in. */
+/** A line of a Dockerfile with its continuation lines. */
 export interface Instruction {
   /** `COPY` */
   readonly name: string;

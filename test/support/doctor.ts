@@ -1,6 +1,6 @@
 import type { CommandRun } from './cli';
 
-/** What `doctor --json` prints of one check. */
+/** One check as `doctor --json` prints it. */
 export interface DoctorLine {
   readonly check: string;
   readonly feed: string | null;
@@ -13,7 +13,7 @@ export interface DoctorLine {
 export interface DoctorReport {
   readonly code: number | null;
   readonly lines: readonly DoctorLine[];
-  /** The first one of a check, and of a feed where one is given. */
+  /** The first result of a check, for a feed if one is given. */
   of(check: string, feed?: string): DoctorLine;
   /** All that was printed. */
   readonly said: string;

@@ -2,25 +2,25 @@ import { createParser } from 'eventsource-parser';
 import type { ChangesView, ChangeView, FeedView, PublisherView } from '../../src/admin/dashboard/view';
 import { DEADLINE_MS } from './until';
 
-/** What a page has been told so far. */
+/** The events that a page got so far. */
 export interface Told {
   publisher: PublisherView | null;
   feeds: readonly FeedView[];
-  /** In the order in which they came; those of a fresh start only. */
+  /** In the order of arrival, only since the last fresh start. */
   changes: ChangeView[];
   left: number;
   /** Id of the last event that had one. */
   lastEventId: string;
   /** Names of the events. */
   readonly events: string[];
-  /** How often it was told to begin anew. */
+  /** Number of fresh starts. */
   freshStarts: number;
 }
 
 export interface EventStream {
   readonly told: Told;
   readonly status: number;
-  /** Waits for what the page is told. */
+  /** Waits for events of the page. */
   sees(condition: (told: Told) => boolean, withinMs?: number): Promise<Told>;
   /** Resolves when the server has ended it. */
   readonly ended: Promise<void>;
@@ -88,7 +88,7 @@ export async function openEvents(
   };
 }
 
-/** What a page is told until something holds. */
+/** The events of a page until a condition holds. */
 export async function eventsOf(url: string, condition: (told: Told) => boolean): Promise<Told> {
   const stream = await openEvents(url);
   try {

@@ -6,14 +6,14 @@ import { until } from './until';
 
 /** A member of a consumer group in a process of its own, which ends with this one at the latest. */
 export interface MemberProcess {
-  /** `key value` of what it handled and committed. */
+  /** `key value` of records that it handled and committed. */
   readonly handled: string[];
-  /** `key value` of what it began to handle. */
+  /** `key value` of records that it began to handle. */
   readonly begun: string[];
   /** Codes of what reading and committing threw. */
   readonly failures: string[];
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
-  /** Lets one that holds what it has in hand finish it. */
+  /** Lets a member that holds its record finish it. */
   goOn(): void;
   /** SIGKILL: it has no say in it. */
   kill(): Promise<void>;

@@ -1,14 +1,14 @@
 import type { LogRecord } from '../../src/log/commit-log';
 import type { AssignedPartition, ConsumerLog, GroupMember, GroupOptions } from '../../src/log/consumer-log';
 
-/** A member of a group that commits what it has seen, batch by batch. */
+/** A member of a group that commits its records, batch by batch. */
 export interface TestMember {
   readonly member: GroupMember;
-  /** What was handled and committed. */
+  /** Records that were handled and committed. */
   readonly handled: LogRecord[];
-  /** `topic partition` → what it has now. */
+  /** `topic partition` → its present assignment. */
   readonly held: ReadonlyMap<string, AssignedPartition>;
-  /** What reading and committing threw. */
+  /** Errors of reading and committing. */
   readonly failures: unknown[];
   /** `topic partition`, sorted. */
   has(): string[];

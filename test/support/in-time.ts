@@ -4,7 +4,7 @@ const context = vm.createContext({ work: null });
 const script = new vm.Script('work()');
 
 /**
- * What a function returns or throws. A function that does not end is ended, and fails: no timeout of jest reaches into a loop that
+ * The result or error of a function. A function that does not end is ended, and fails: no timeout of jest reaches into a loop that
  * never awaits.
  */
 export function inTime<T>(work: () => T, deadlineMs = 10_000): T {

@@ -33,7 +33,7 @@ const SIZE_BYTES = 4;
 /** EndTxn carries tagged fields at its end from this version on. */
 const FLEXIBLE_END_TXN = 3;
 
-/** What comes in on a connection, one message at a time, each with the four bytes of its size. @throws the socket's errors */
+/** The messages of a connection, one at a time, each with the four bytes of its size. @throws the socket's errors */
 export async function* frames(socket: Socket): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   let chunks: Buffer[] = [];

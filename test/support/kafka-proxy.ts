@@ -23,7 +23,7 @@ export interface ProxyPoint {
    * the request out; answers to EndTxn count only when they say so.
    */
   readonly where: 'request' | 'answer';
-  /** Of EndTxn: only those that commit, or only those that abort. */
+  /** For EndTxn: only commits, or only aborts. */
   readonly commits?: boolean;
   /** The first message that counts. Default 1. */
   readonly nth?: number;
@@ -40,13 +40,13 @@ export interface ProxyPoint {
  */
 export type Fate = 'pass' | 'cut' | { readonly after: number; readonly ends: 'cut' | 'silence' };
 
-/** What is known of a message, or of the request that it answers. */
+/** The facts about a message, or about the request that it answers. */
 export interface ProxiedMessage {
-  /** Of InitProducerId and EndTxn; null: of another, or it has none. */
+  /** For InitProducerId and EndTxn; null: another request, or without an id. */
   readonly transactionalId: string | null;
-  /** Of Produce: what it has records for, `topic/partition`; null: of another. */
+  /** For Produce: the partitions of its records, `topic/partition`; null: another request. */
   readonly producedTo: readonly string[] | null;
-  /** Of the message with the four bytes that give its length. */
+  /** Length of the message, with the four bytes of its length. */
   readonly bytes: number;
 }
 
@@ -78,10 +78,10 @@ export interface KafkaProxy {
   at(point: ProxyPoint, action: ProxyAction): ProxyWatch;
   /** From now on each message takes so much longer, either way, in ms; each waits for the one before it. */
   slow(ms: number): void;
-  /** Like a broker that hangs: connections are taken, nothing passes. What has come by then passes at the thaw. */
+  /** Like a broker that hangs: connections are taken, nothing passes. Messages that came during the freeze pass at the thaw. */
   freeze(): void;
   thaw(): void;
-  /** @throws AggregateError what was wrong with the traffic or an action */
+  /** @throws AggregateError of the faults of the traffic or of an action */
   stop(): Promise<void>;
 }
 
@@ -118,7 +118,7 @@ export async function startKafkaProxy({ target }: KafkaProxyOptions): Promise<Ka
       socket.on('error', () => undefined);
     }
     const cut = (): void => {
-      // What was passed on before still goes out.
+      // Bytes that were passed on before still go out.
       client.destroySoon();
       broker.destroySoon();
     };

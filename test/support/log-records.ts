@@ -19,7 +19,7 @@ export function record(
   return { topic, key, value: bytes, headers: {}, timestamp: 1_760_000_000_000, ...rest };
 }
 
-/** Of records as they are, which were not gathered. */
+/** Records that were not gathered. */
 export interface PlainBatch extends TransactionBatch {
   readonly records: readonly ProducerRecord[];
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 /** A value that must not be seen anywhere, as `markedSecret` makes it. */
 export interface MarkedSecret {
-  /** What it is the value of: `HIGHWATER_API_TOKEN`. */
+  /** The setting with this value: `HIGHWATER_API_TOKEN`. */
   readonly name: string;
   readonly value: string;
 }
@@ -19,7 +19,7 @@ export interface Finding {
   /** How it was written: `percent-encoded`. */
   readonly form: string;
   readonly place: string;
-  /** What stands around it. */
+  /** The text around it. */
   readonly excerpt: string;
 }
 
@@ -34,7 +34,7 @@ export function markedSecret(name: string, between = `/+"%&=?\\<~'`): MarkedSecr
   return { name, value: `Wq${number}vXkZ7p${between}fR${number}tYjM9c` };
 }
 
-/** The whole, and what is left of it when it is cut in the middle. */
+/** The whole secret, and its parts if it is cut in the middle. */
 const pieces = ({ value }: MarkedSecret) => [value, value.slice(0, 9), value.slice(-9)];
 
 const bytesAs = (text: string, digits: (byte: number) => string, between = '') =>
@@ -115,7 +115,7 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
   'of 16 bits': (text) => Buffer.from(text, 'utf16le').toString('latin1'),
 };
 
-/** Base64 keeps these characters whatever stands before and after. */
+/** Base64 keeps these characters for any text before and after. */
 function base64Cores(text: string): string[] {
   const bytes = Buffer.from(text);
   return [0, 1, 2].map((before) => {

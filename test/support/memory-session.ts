@@ -8,12 +8,12 @@ export interface MemoryTransaction extends TransactionBatch {
   readonly records: readonly ProducerRecord[];
 }
 
-/** A log in memory behind the port of a session: it keeps what is committed, or fails when it is told to. */
+/** A log in memory behind the port of a session. It keeps commits, or fails if a test wants it to. */
 export interface MemorySession extends FeedSession {
   readonly transactions: readonly MemoryTransaction[];
   /** The next commit throws this, and nothing of it is kept. */
   failNext(error: Error): void;
-  /** What each commit waits for before it succeeds or fails; nothing by default. */
+  /** Awaited by each commit before it succeeds or fails; by default nothing. */
   beforeCommit: (batch: TransactionBatch) => Promise<void>;
 }
 

@@ -20,7 +20,7 @@ export const operations = [
 ] as const;
 export type Operation = (typeof operations)[number];
 
-/** A backfill by date reads some days at once, and where that fails, day by day. */
+/** A backfill by date reads some days at once, and if that fails, day by day. */
 const DAYS = { from: '2026-09-18', to: '2026-09-21' };
 const MOST_WINDOWS = 8;
 
@@ -28,8 +28,8 @@ const MOST_WINDOWS = 8;
 const LEARNING = 100;
 
 /**
- * What an operation may cost at most, whatever the server does. A walk gives up after twice as many pages as rows, and ten; it reads
- * them up and down, and there are at most `MOST_WALKS` walks behind the first climb.
+ * Most requests of an operation, for any behaviour of the server. A walk gives up after twice as many pages as rows, and ten; it
+ * reads them up and down, and there are at most `MOST_WALKS` walks behind the first climb.
  */
 export function mostRequests(what: Operation, rows: number, missing: number): number {
   return (LEARNING + (MOST_WALKS + 1) * 2 * (2 * rows + 10)) * times(what, missing);

@@ -1,7 +1,7 @@
 import type { PageRequest, Source, SourcePage } from '../../src/source/source';
 
 export interface PagedSource extends Source {
-  /** What has been asked for. */
+  /** The requests so far. */
   readonly asked: PageRequest[];
 }
 

@@ -26,7 +26,7 @@ function javaHash(text: string): number {
   return hash & 0x7fffffff;
 }
 
-/** Who leads which partition of a cluster of three, as the brokers say at each call. */
+/** Leaders of the partitions of a cluster of three, from the brokers' metadata at each call. */
 export interface PartitionLeaders {
   /** @returns the id of the broker */
   leaderOf(of: TopicPartition): Promise<number>;
@@ -85,7 +85,7 @@ export function partitionLeaders(brokers: string): PartitionLeaders {
               },
             ],
           });
-        // A leader that is no replica any more steps down.
+        // A leader that is not a replica any more steps down.
         await place(others);
         let next = leader;
         await until(async () => {

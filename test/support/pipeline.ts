@@ -23,7 +23,7 @@ export interface TestPipeline {
   decode(rows: readonly unknown[]): ReturnType<ReturnType<typeof createDecoder>>;
   /** One page: decoded, compared, numbered, and settled as if it had been committed. */
   page(rows: readonly unknown[], options?: PageOptions): ChangeEvents[];
-  /** What a restart leaves: the images and the offset. */
+  /** The state after a restart: the images and the offset. */
   restart(): Promise<void>;
   /** An event's `before` and `after` as a consumer decodes them. */
   images(event: ChangeEvents): { before: RecordValues | null; after: RecordValues | null };

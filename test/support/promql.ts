@@ -3,7 +3,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 /** A metric as a query uses it. */
 export interface UsedMetric {
   readonly name: string;
-  /** Of its own selector. */
+  /** The label matchers of its selector. */
   readonly matched: readonly string[];
 }
 
@@ -11,11 +11,11 @@ export interface UsedNames {
   readonly metrics: readonly UsedMetric[];
   /** After by, without, on and ignoring. */
   readonly grouped: readonly string[];
-  /** What is no PromQL. */
+  /** The text that is not PromQL. */
   readonly errors: readonly string[];
 }
 
-/** What a query in PromQL names, by the parser of Prometheus' own user interface. */
+/** Metrics and labels of a PromQL query, by the parser of Prometheus' own user interface. */
 export function namesIn(query: string): UsedNames {
   const metrics: { name: string; matched: string[] }[] = [];
   const grouped: string[] = [];

@@ -6,7 +6,7 @@ export interface KafkaBehindProxies {
   /** Each has a listener of its own: who begins at one stays behind it. */
   readonly proxies: readonly KafkaProxy[];
   readonly broker: Broker;
-  /** Past the proxies: for whoever looks on. */
+  /** Past the proxies, for observers. */
   readonly direct: string;
   stop(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { DEADLINE_MS } from './until';
 /** A process of its own that owns a feed of an embedded log and commits to it. */
 export interface PublisherProcess {
   readonly pid: number;
-  /** What it was refused with, null when it owns the feed. */
+  /** Code of its refusal; null if it owns the feed. */
   readonly refused: { code: string; message: string } | null;
   /** Resolves when it has committed so many batches. */
   committed(batches: number): Promise<void>;
@@ -59,7 +59,7 @@ async function line(lines: NodeJS.EventEmitter, child: ChildProcess, isThere: ()
   const gone = once(child, 'exit', { signal }).then(() => {
     if (!isThere()) throw new Error('the publisher process ended early');
   });
-  // Of the two only one is awaited to its end.
+  // Only one of the two is awaited to its end.
   gone.catch(() => undefined);
   while (!isThere()) await Promise.race([once(lines, 'line', { signal }), gone]);
 }

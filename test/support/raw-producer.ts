@@ -16,15 +16,15 @@ export interface Place {
 
 /**
  * A producer that can leave out what a producer must not: it writes transactional records to partitions of which its coordinator
- * knows nothing, and which so get no marker. The broker has to allow it (`transaction.partition.verification.enable=false`).
- * What it leaves is what a broker leaves that skips the marker of a partition.
+ * knows nothing, and which so get no marker. The broker has to allow it (`transaction.partition.verification.enable=false`). The
+ * result equals that of a broker that skips the marker of a partition.
  */
 export interface RawProducer {
   /** @param isMarked whether the partition gets the marker of the transaction */
   write(records: readonly ProducerRecord[], isMarked: (place: Place) => boolean): Promise<void>;
   /** Resolves when it is decided; the markers are written after that. */
   end(how: 'commit' | 'abort'): Promise<void>;
-  /** Of the broker that coordinates these transactions. */
+  /** The broker that coordinates these transactions. */
   coordinatorId(): Promise<number>;
   close(): Promise<void>;
 }

@@ -24,7 +24,7 @@ export function schemaFiles(): { add(schema: RecordSchema): string; remove(): vo
   };
 }
 
-/** Dotted vendor paths of all fields but those that every record has. */
+/** Dotted vendor paths of all fields, without the fields of every record. */
 export function fieldPaths(schema: RecordSchema): string[] {
   const collect = (fields: readonly FieldSchema[], prefix: string): string[] =>
     fields.flatMap((field) => {

@@ -14,7 +14,7 @@ export const VENDOR_NOW_MS = 1_790_000_000_000;
 export interface ScriptedVendor extends Source {
   /** Rows as JSON gives them: `null`, too, is one. */
   rows: readonly (Row | null)[];
-  /** What has been asked for. */
+  /** The requests so far. */
   readonly requests: readonly PageRequest[];
   /** Called with the number of a request, from 1. It can wait, or throw. */
   beforeAnswer(request: number, signal: AbortSignal): void | Promise<void>;

@@ -17,7 +17,7 @@ let folder = '';
 let starting: Promise<{ readonly addresses: SharedServers; stop(): Promise<void> }> | undefined;
 
 /**
- * What jest calls before the first suite (globalSetup).
+ * jest's globalSetup, called before the first suite.
  * @throws MissingToolError without Java or Maven: once, in place of a failure of each suite
  */
 export async function listen(): Promise<void> {
@@ -40,7 +40,7 @@ export async function listen(): Promise<void> {
   process.env.HIGHWATER_TEST_SERVERS = socket;
 }
 
-/** What jest calls after the last suite (globalTeardown). */
+/** jest's globalTeardown, called after the last suite. */
 export async function stop(): Promise<void> {
   server?.close();
   const started = await starting?.catch(() => undefined);

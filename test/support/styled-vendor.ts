@@ -9,14 +9,14 @@ export interface VendorRow {
   readonly [field: string]: unknown;
 }
 
-/** How a vendor pages, and what is odd about it. */
+/** A vendor's paging style and its oddities. */
 export interface VendorShape {
   readonly style: 'page' | 'offset' | 'cursor' | 'link' | 'none';
   /** There is an updatedSince parameter. */
   readonly filter: boolean;
   /** The page size can be asked for. */
   readonly sized: boolean;
-  /** Most rows on a page, whatever is asked for. */
+  /** Most rows on a page, for any requested size. */
   readonly cap: number;
   readonly order: 'updated' | 'newest' | 'id';
   /** Pages without rows that come before each page with rows but the first; cursors and links name them as others. */
@@ -50,7 +50,7 @@ export interface StyledVendor extends Source {
   readonly asked: PageRequest[];
   /** Called before each answer with the number of the request, from 1. */
   beforeAnswer(request: number): void;
-  /** What becomes of `next`, and what was named before it. */
+  /** Changes `next`, given the earlier ones. */
   named: (next: string, before: readonly string[]) => string;
 }
 
@@ -120,7 +120,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
   return vendor;
 }
 
-/** What an API answers to a cursor that it no longer knows. */
+/** An API's answer to a cursor that it no longer knows. */
 export function refuseCursor(
   code: 'SOURCE_NOT_FOUND' | 'SOURCE_REQUEST_REFUSED' = 'SOURCE_NOT_FOUND',
 ): never {

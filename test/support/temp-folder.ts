@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** A folder for each test of the file it is called in, gone afterwards whatever happens. @returns the current one's path */
+/** A folder for each test of the file it is called in, removed afterwards in any case. @returns the current one's path */
 export function tempFolder(): () => string {
   let folder = '';
   beforeEach(() => {

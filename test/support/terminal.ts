@@ -6,9 +6,9 @@ import { Terminal as Emulator } from '@xterm/headless';
 import { build } from './build';
 import { DEADLINE_MS } from './until';
 
-/** The command line in a real pseudo-terminal, and what a terminal of that size shows of it. */
+/** The command line in a real pseudo-terminal, and the screen of a terminal of that size. */
 export interface TerminalSession {
-  /** The lines on the screen and above it, without those that are empty at the end. */
+  /** The lines on the screen and above it, without empty lines at the end. */
   screen(): string;
   /** All that was written, escape sequences and all. */
   raw(): string;
@@ -36,7 +36,7 @@ export const hasScript = /util-linux/.test(
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '',
 );
 
-/** Starts command lines in terminals for the tests of the file it is called in, and ends those that still run after each. */
+/** Starts command lines in terminals for the tests of the file it is called in. After each test it ends those still running. */
 export function terminals(): (args: readonly string[], options: TerminalOptions) => TerminalSession {
   const running = new Set<ChildProcess>();
   let dist = '';
@@ -91,7 +91,7 @@ function start(
     const lines = Array.from({ length: active.length }, (_, i) => active.getLine(i)!.translateToString(true));
     return lines.join('\n').trimEnd();
   }
-  /** What was written has come to be shown. */
+  /** The written output is on the screen. */
   const settled = () => new Promise<void>((resolve) => emulator.write('', resolve));
 
   return {

@@ -1,6 +1,6 @@
 import type { ChangeView, FeedView, PublisherView, TransitionView } from '../../src/admin/dashboard/view';
 
-/** What the dashboard's page is told, as it is when all is well; a test says what is otherwise. */
+/** Events for the dashboard's page in the healthy case. A test overrides single values. */
 
 export function aPublisher(given: Partial<PublisherView> = {}): PublisherView {
   return {

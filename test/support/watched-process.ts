@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DEADLINE_MS, until } from './until';
 
-/** A program on some Node, of which is known what it does with timers and how much it computes. */
+/** A program on a given Node, whose timers and CPU time are measured. */
 export interface WatchedProcess {
   stdout(): string;
   stderr(): string;
@@ -26,7 +26,7 @@ interface Second {
 }
 
 interface WatchOptions {
-  /** The program of Node; the one that runs this by default. */
+  /** Path of Node; by default the Node that runs this. */
   readonly node?: string;
   /** A line of the watch goes to a file there. */
   readonly cwd: string;
@@ -81,7 +81,7 @@ export function startWatched(
   };
 }
 
-/** Of a second in which nothing happens. kafkajs left alone sets a thousand timers a second for each of its connections. */
+/** Measured over a second without work. kafkajs left alone sets a thousand timers a second for each of its connections. */
 const calm: Second = { timers: 50, cpuMs: 250 };
 
 /** Resolves when a program that waits hardly sets timers, and computes little. @throws when it does not come to that */

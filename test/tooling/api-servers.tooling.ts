@@ -7,7 +7,7 @@ import { until } from '../support/until';
 // biome-ignore lint/suspicious/noExplicitAny: bodies of several vendors
 type Body = any;
 
-/** How somebody who has read the vendor's reference reads the endpoint. */
+/** Reads the endpoint as the vendor's reference describes it. */
 interface Reader {
   readonly shape: ApiShape;
   readonly headers: Readonly<Record<string, string>>;

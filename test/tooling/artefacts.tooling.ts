@@ -28,7 +28,7 @@ function machine(programs: Readonly<Record<string, string>>): NodeJS.ProcessEnv 
   return { PATH: bin, HIGHWATER_SERVERS_DIR: path.join(folder(), 'cache') };
 }
 
-/** What Maven does for us, slowly: its calls are counted in a file, its result is complete at its end alone. */
+/** A slow stand-in for Maven. It counts its calls in a file, and its result is complete only at its end. */
 const maven = () => `
 for argument; do case $argument in -Dservers=*) servers=\${argument#-Dservers=};; esac; done
 echo called >> ${folder()}/calls

@@ -36,7 +36,7 @@ interface GoodLog {
   readonly deleted: string;
   readonly returned: string;
   readonly reset: string;
-  /** After the last reconcile, where no poll looks. */
+  /** After the last reconcile, at a second that no poll reads. */
   readonly hidden: { readonly removed: string; readonly silent: string; readonly late: string };
 }
 
@@ -118,12 +118,12 @@ describe('the judge, of what operators do', () => {
     const isGone = ({ record }: ApiVersion): boolean => record === null;
 
     expect(judged((version) => [version])).toStrictEqual([]);
-    // A delete of what was shown, then or until just before.
+    // A delete of a record that was shown at that moment or just before.
     expect(as(deleted, (version) => (isGone(version) ? [] : [version]))).toContain('I7 wrong');
     const later = (version: ApiVersion) => ({ ...version, shownFromMs: version.shownFromMs + 60_000 });
     expect(as(deleted, (version) => [isGone(version) ? later(version) : version])).toEqual(['I7 wrong']);
     expect(judged((version) => [version], { ...known, goneForMs: 60_000 })).toEqual(['I7 wrong']);
-    // What came back is not what was deleted.
+    // A record that came back differs from the deleted one.
     const wasThere = (version: ApiVersion) =>
       isGone(version)
         ? [truth.ipos.history.findLast(({ id }) => id === returned)!, version]
@@ -133,7 +133,7 @@ describe('the judge, of what operators do', () => {
     expect(as(returned, wasThere)).toContain('I4 order');
     // No snapshot was asked for.
     expect(judged((version) => [version], { ...known, snapshots: {} })).toEqual(['I3 twice']);
-    // What only a reconcile finds is lost when one has come after it, or a poll should have found it.
+    // A row that only a reconcile finds is lost if a reconcile has come after it, or if a poll should have found it.
     const earlier = (version: ApiVersion) => [
       { ...version, shownFromMs: Math.min(version.shownFromMs, Date.now() - 3_600_000) },
     ];

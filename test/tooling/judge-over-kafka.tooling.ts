@@ -83,7 +83,7 @@ const swapped =
     );
   };
 
-/** What is done to the records of a good log, and what the judge must call it. */
+/** Damage to the records of a good log, and the judge's expected finding. */
 const damages: readonly [string, Damage, Pick<Violation, 'rule' | 'harm'>][] = [
   ['an event is gone', without((all) => someRow(all, 'ipos')), { rule: 'I2', harm: 'lost' }],
   [

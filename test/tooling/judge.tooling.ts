@@ -17,7 +17,7 @@ const again = (topic: string): string =>
   `INSERT INTO records SELECT topic, partition, (SELECT max(offset) + 1 FROM records WHERE ${where(topic)} AND partition = 1),
      timestamp, key, headers, value FROM records WHERE ${someRow(topic)}`;
 
-/** What is done to a good log, and what the judge must call it. */
+/** Damage to a good log, and the judge's expected finding. */
 const damages: readonly [string, string, Pick<Violation, 'rule' | 'harm'>][] = [
   ['an event is gone', `DELETE FROM records WHERE ${someRow('ipos')}`, { rule: 'I2', harm: 'lost' }],
   ['an event stands twice', again('ipos'), { rule: 'I2', harm: 'twice' }],

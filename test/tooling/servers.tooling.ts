@@ -63,7 +63,7 @@ async function write(
   }
 }
 
-/** What a committed reader finds, up to and with the value. */
+/** Records that a committed reader finds, up to and with the value. */
 async function readUpTo(brokers: string, topic: string, last: string): Promise<string[]> {
   const consumer = client(brokers).consumer({ groupId: `${topic}-${Math.random()}`, readUncommitted: false });
   const values: string[] = [];
@@ -187,7 +187,7 @@ describe('three brokers', () => {
     const leader = kafka.brokers.find(({ id }) => id === topics[0]!.partitions[0]!.leader)!;
     await write(kafka.bootstrap, 't', ['with it']);
     await leader.kill();
-    // What kafkajs makes of the first refused connection differs: here it counts that the cluster takes writes at all.
+    // kafkajs's error for the first refused connection differs. The test only checks that the cluster takes writes.
     await until(() => holds(write(kafka.bootstrap, 't', ['without it'])));
     await leader.restart();
     await until(() => allReplicas().catch(() => false));
@@ -332,7 +332,7 @@ describe('npm run kafka', () => {
       child.kill('SIGINT');
       expect(await exited).toEqual([0, null]);
       await expect(fetch(`${registryUrl}/subjects`)).rejects.toThrow('fetch failed');
-      // tsx keeps what it compiled.
+      // tsx keeps its compiled files.
       expect(readdirSync(tmp).filter((name) => name.startsWith('highwater'))).toStrictEqual([]);
     } finally {
       child.kill('SIGKILL');

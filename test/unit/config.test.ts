@@ -323,9 +323,9 @@ describe('mistakes', () => {
 });
 
 describe('a text in the file', () => {
-  /** What is loaded of a text that stands in several places of the file. */
+  /** The loaded values of a text in several places of the file. */
   const written = (scalar: string) => {
-    // A shorter one is no password.
+    // A shorter text is not a password.
     const password = scalar.length < 4 ? 'long enough' : scalar;
     const file = `
 kafkaBrokers: a:9092

@@ -14,7 +14,7 @@ import { freePort } from '../../../tools/servers/ports';
 import { cliPublisher } from '../../support/cli-publisher';
 import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
 
-/** What happens to the files of the embedded log, and what the commands make of it. */
+/** Faults of the embedded log's files, and the reactions of the commands. */
 
 const publisher = cliPublisher(() => ({}));
 /** Changes the file as a damaged disk would. */
@@ -131,7 +131,7 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
 
   it.each(['pause', 'reset --yes'])('%s says that it was done if and only if it was', async (line) => {
     const [command = '', ...flags] = line.split(' ');
-    // What it committed is in the write-ahead log, and needs room again in the database.
+    // Its commits are in the write-ahead log, and need room again in the database.
     const killed = await publisher.running();
     killed.signal('SIGKILL');
     await killed.ended();

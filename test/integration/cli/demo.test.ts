@@ -10,7 +10,7 @@ const cli = commandLine();
 const here = commandLineHere();
 const folder = tempFolder();
 
-/** What the README shows of a demo, line by line. */
+/** The demo's lines in the README. */
 const sampleLines = timeless(
   codeBlocks('../../README.md', 'text').find((text) => text.includes('Dashboard'))!,
 )

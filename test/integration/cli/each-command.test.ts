@@ -3,7 +3,7 @@ import { commandLine } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
 
 /**
- * Every command once as a real process, from what is built. The other suites run most command lines in the process of the tests.
+ * Every command once as a real process of the built package. The other suites run most command lines in the process of the tests.
  * Signals, closed pipes, terminals and forced ends are in `run`, `tail`, `demo` and `terminal`.
  */
 

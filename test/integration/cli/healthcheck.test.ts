@@ -11,7 +11,7 @@ const cli = commandLine();
 const here = commandLineHere();
 const folder = tempFolder();
 
-/** Exit code and what it printed. */
+/** Exit code and output. */
 async function check(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
   const one = here(['healthcheck', ...args], { cwd: folder(), env });
   const { code } = await one.ended();

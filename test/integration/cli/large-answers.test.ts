@@ -11,7 +11,10 @@ let api: HttpServer | undefined;
 afterEach(() => api?.stop());
 
 const LIMIT_MB = 64;
-/** The program, and the answer several times: in pieces, as one, what is taken out of it, and those of earlier polls that are not collected yet. */
+/**
+ * Memory for the program, and several times the answer: its pieces, the whole, its rows, and answers of earlier polls that are not
+ * collected yet.
+ */
 const MOST_MB = 256 + 8 * LIMIT_MB;
 
 const levels = 25_000_000;

@@ -244,7 +244,7 @@ it('ends at a signal though somebody does not end a request', async () => {
   const half = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
   await once(half, 'connect');
   half.write('GET /metrics HTTP/1.1\r\nHost: ');
-  // What comes later on another connection was taken up later too.
+  // A later request on another connection was also handled later.
   expect((await get(`${url}/livez`)).status).toBe(200);
   publisher.signal('SIGTERM');
   expect(await publisher.ended()).toEqual({ code: 0, signal: null });

@@ -85,7 +85,7 @@ describe('with a publisher at work', () => {
     running.signal('SIGCONT');
 
     await stillPolled('ipos');
-    // It hears what comes next, so it has read what came before.
+    // It gets the next command, so it has read the earlier ones.
     expect((await done(['resume', 'ipos'])).code).toBe(0);
     expect(await isPaused()).toBe(false);
   });

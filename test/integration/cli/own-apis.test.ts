@@ -15,7 +15,7 @@ const stockToken = markedSecret('STOCK_TOKEN', '._~+/-');
 const now = Math.floor(Date.now() / 1000);
 const rows = Array.from({ length: 30 }, (_, n) => ({ id: `o${n}`, updated: now - 1_000 + n, total: n }));
 
-/** Two APIs: one by pages with a bearer token, one by basic authentication. Each repeats what it refuses. */
+/** Two APIs: one by pages with a bearer token, one by basic authentication. Each API repeats the refused request in its answer. */
 let shop: HttpServer;
 let stock: HttpServer;
 beforeEach(async () => {

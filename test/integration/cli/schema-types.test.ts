@@ -18,7 +18,7 @@ async function types(...args: string[]): Promise<{ readonly out: string; readonl
   return { out: started.stdout(), err: started.stderr() };
 }
 
-/** What TypeScript says of a program beside the printed types: `4: Property 'totl' does not exist …`. */
+/** TypeScript's errors for a program beside the printed types: `4: Property 'totl' does not exist …`. */
 function compiled(printed: string, program: string): string[] {
   write('feeds.ts', printed);
   write('program.ts', program);

@@ -22,7 +22,7 @@ async function api(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-/** What a command printed, and its exit code. */
+/** A command's output and exit code. */
 async function said(args: readonly string[], env: Readonly<Record<string, string>>) {
   const command = here(args, { cwd: folder(), env });
   const { code } = await command.ended();

@@ -203,7 +203,7 @@ it('ends quietly when nobody reads on', async () => {
   const piped = cli(['tail', 'analysts', '--from-beginning', '--json'], { cwd: folder() });
   await piped.sees(/\n/);
   piped.close('stdout');
-  // What follows meets a closed pipe at the latest now.
+  // The next output meets a closed pipe at the latest now.
   const publisher = publish('--feeds', 'analysts');
   const market = setInterval(status, 50);
   try {

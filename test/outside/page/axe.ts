@@ -8,8 +8,8 @@ interface Found {
 }
 
 /**
- * What axe finds wrong with the page as it stands, by WCAG 2.2 AA and its own best practices. It is evaluated from outside, so that
- * the page's policy stays as it is.
+ * Axe's findings about the present page, by WCAG 2.2 AA and its own best practices. It is evaluated from outside, so that the
+ * page's policy stays as it is.
  */
 export async function axeFindings(page: Page): Promise<string[]> {
   await page.evaluate(source);

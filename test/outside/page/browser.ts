@@ -16,7 +16,7 @@ const args = [
 ];
 const INSTALL_MS = 5 * 60_000;
 
-/** @throws MissingToolError where there is no Chromium, and none can be installed */
+/** @throws MissingToolError if there is no Chromium and none can be installed */
 export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: installed() ?? (await install()), args });
 }
@@ -46,16 +46,16 @@ async function install(): Promise<string> {
 /** The page as somebody has it open. */
 export interface OpenPage {
   readonly page: Page;
-  /** What must not happen: errors, alert boxes, and requests that the policy refused. */
+  /** Forbidden events: errors, alert boxes, and requests that the policy refused. */
   readonly faults: readonly string[];
   /** The headline's words. */
   headline(): Promise<string>;
-  /** Resolves when the headline fits. @throws with what it says, at the deadline */
+  /** Resolves when the headline matches. @throws with the headline, at the deadline */
   says(pattern: RegExp, withinMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a browser says of answers that do not come, or are 401 on purpose. */
+/** The browser's messages about answers that do not come, or are 401 on purpose. */
 const expected = /^Failed to load resource: /;
 
 export async function openPage(

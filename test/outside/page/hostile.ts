@@ -22,7 +22,7 @@ export const hostileTexts: readonly string[] = [
   ' ',
 ];
 
-/** A change with such a text at each place where one may be. */
+/** A change with a hostile text in each place that can hold one. */
 export function hostileChanges(): ChangeView[] {
   const changes = hostileTexts.map((text, at) =>
     aChange({

@@ -168,7 +168,7 @@ export async function lookAtLivePage(
   }
 }
 
-/** What an open row shows of each field. */
+/** The fields of an open row. */
 async function fieldsOf(row: Locator): Promise<string[][]> {
   await row.locator('table').waitFor();
   const lines = await row.locator('tbody tr').all();
@@ -232,7 +232,7 @@ async function pictures(
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 
-/** Feed and number of what is in the list more than once. */
+/** Feed and number of changes that are in the list more than once. */
 async function doubled(rows: Locator): Promise<string[]> {
   const lines = await rows.locator('[data-change]').all();
   const changes = await Promise.all(lines.map((line) => line.getAttribute('data-change')));

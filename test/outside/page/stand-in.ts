@@ -7,10 +7,12 @@ import { servePage } from '../../../src/admin/http/page-files';
 import { securityHeaders } from '../../../src/admin/http/security-headers';
 import { aPublisher } from '../../support/views';
 
-/** In the publisher's place at the HTTP port: it serves the page as the publisher does, and says whatever it is told to. */
+/**
+ * Takes the publisher's place at the HTTP port: it serves the page as the publisher does, and sends any events that a test wants.
+ */
 export interface StandIn {
   readonly url: string;
-  /** To all that listen, and at first to those who come later. */
+  /** Sent to all connected pages, and first to pages that connect later. */
   feeds(views: readonly FeedView[]): void;
   changes(view: Partial<ChangesView>): void;
   /** Says nothing more, but keeps its connections. */

@@ -7,14 +7,14 @@ import { type Each, friendly, type Hostility, passing } from './hostility';
 
 /** One list endpoint in the shape of a vendor's. */
 export interface ApiShape extends RowShape {
-  /** Of the feed, and of the folder of its example. */
+  /** Name of the feed and of its example's folder. */
   readonly name: string;
   readonly path: string;
   readonly token: string;
   readonly longestPage: number;
   /** Whether the request carries the token as this vendor wants it. */
   allows(headers: IncomingMessage['headers'], query: URLSearchParams): boolean;
-  /** @throws Refusal when the vendor would not take such a query */
+  /** @throws Refusal if the vendor would refuse the query */
   ask(query: URLSearchParams): Asked;
   answer(page: Page): Answer;
   /** How this vendor writes an error. */
@@ -67,7 +67,7 @@ export interface ApiServer {
   /** In order. Status 0: the answer was cut off. */
   readonly requests: readonly { readonly url: URL; readonly status: number }[];
   behave(change: Partial<Hostility>): void;
-  /** Ends the faults. What the API is like stays. */
+  /** Ends the faults. The API's nature stays. */
   calm(): void;
   stop(): Promise<void>;
 }

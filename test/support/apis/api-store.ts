@@ -9,7 +9,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface RowShape {
   /** Coarseness of its time stamps, ms. */
   readonly precisionMs: number;
-  /** One field or more with values; those of a new row together are a whole row's content. */
+  /** One or more fields with values; together the fields of a new row are its whole content. */
   content(random: Random): Row;
   /** @param number counts the rows from 1, in the order of their making */
   row(number: number, stampMs: number, content: Row): Row;
@@ -27,7 +27,7 @@ export interface StoredRow {
 
 /** The rows of an API, and everything that it ever showed of them. */
 export interface ApiStore {
-  /** What is shown now, in the order of making. */
+  /** The present rows, in the order of their creation. */
   shown(): readonly StoredRow[];
   create(): StoredRow;
   update(key: string): void;
@@ -63,7 +63,7 @@ export function apiStore(
     const nowMs = Date.now();
     const due = waiting.filter(({ fromMs }) => fromMs <= nowMs);
     waiting = waiting.filter(({ fromMs }) => fromMs > nowMs);
-    // A row that was removed meanwhile does not come back by an update.
+    // An update does not bring back a removed row.
     for (const { stored, isNew, fromMs } of due) if (isNew || shown.has(stored.key)) show(stored, fromMs);
   }
 

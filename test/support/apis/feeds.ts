@@ -18,7 +18,7 @@ const hostile: Partial<Hostility> = {
 /** Faults that only a cursor can have. A scan is begun again after the last two. */
 const byCursor: Partial<Hostility> = { repeatedRows: 2, eachEmpty: 7, eachExpired: 41, eachRepeated: 37 };
 
-/** A feed for each server, and what the server does to its reader. Pages are short, so that a scan takes many. */
+/** A feed for each server, with the server's faults. Pages are short, so that a scan takes many. */
 export const apiFeeds: readonly { readonly of: ApiFeed; readonly hostility: Partial<Hostility> }[] = [
   {
     of: {

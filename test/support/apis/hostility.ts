@@ -1,5 +1,5 @@
 /**
- * What an API can do to whoever reads it. Everything is off by default. A number called "each" of n means every n-th request
+ * Faults with which an API can meet its reader. Everything is off by default. A number called "each" of n means every n-th request
  * that can be hit, so that a run with the same seed and the same requests is hit at the same places.
  */
 export interface Hostility {
@@ -15,7 +15,7 @@ export interface Hostility {
   readonly repeatedRows: number;
   /** Each n-th page that is followed by others shows no rows and says how to go on. Only by cursor and by link. */
   readonly eachEmpty: number;
-  /** Each n-th request with a cursor, or by a link, is refused since what it goes on from has expired. */
+  /** Each n-th request with a cursor or by a link is refused as expired. */
   readonly eachExpired: number;
   /** Each n-th page that was asked for by a cursor or a link names itself as the next. */
   readonly eachRepeated: number;
@@ -29,7 +29,7 @@ export interface Hostility {
   readonly removals: number;
   /** Share of the writes that change a row and leave its time stamp as it is. */
   readonly silentChanges: number;
-  /** Longest page, however many rows are asked for; 0: what the API says. */
+  /** Longest page, for any requested size; 0: the API's own limit. */
   readonly pageCap: number;
   /** The filter by time is accepted and ignored. */
   readonly ignoresFilter: boolean;
@@ -56,7 +56,7 @@ export const friendly: Hostility = {
   exclusiveFilter: false,
 };
 
-/** What passes; the rest is how the API is, from its first answer to its last. */
+/** Faults that pass. The others are part of the API, from its first answer to its last. */
 export const passing = {
   eachFails: 0,
   eachTooMany: 0,

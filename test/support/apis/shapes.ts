@@ -19,7 +19,7 @@ function wholeNumber(query: URLSearchParams, name: string, fallback: number, lea
   throw new Refusal(400, `${name} is no number from ${least} on`);
 }
 
-/** @throws Refusal when it is no time as ISO 8601 has it */
+/** @throws Refusal if it is not an ISO 8601 time */
 function isoTime(query: URLSearchParams, name: string): number {
   const text = query.get(name);
   if (text === null) return 0;

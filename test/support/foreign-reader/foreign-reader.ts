@@ -19,8 +19,8 @@ export interface ForeignRecord {
 }
 
 /**
- * Kafka's own consumer (`ReadTopics.java`) in a process of its own: it shares no code with the project. It reads what is
- * committed, without a group, so the broker never hears of it.
+ * Kafka's own consumer (`ReadTopics.java`) in a process of its own: it shares no code with the project. It reads committed records
+ * without a group, so the broker does not know it.
  */
 export interface ForeignReader {
   /**
@@ -36,7 +36,7 @@ export interface ForeignReader {
    * @throws Error when one is still open after 20 s
    */
   readSettled(...topics: string[]): Promise<readonly ForeignRecord[]>;
-  /** Forgets what was read: the next read begins at the beginning. */
+  /** Drops the read records: the next read begins at the beginning. */
   rewind(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -151,7 +151,7 @@ function recordOf({ key, headers, value, ...rest }: JsonRecord): ForeignRecord {
   };
 }
 
-/** @throws TypeError when it is no UTF-8 */
+/** @throws TypeError if it is not UTF-8 */
 function text(base64: string): string {
   return utf8.decode(Buffer.from(base64, 'base64'));
 }

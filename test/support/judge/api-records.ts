@@ -2,7 +2,7 @@ import type { RecordRules } from './vendor-record';
 
 const given = { emptyIsUnknown: false, zeroIsUnknown: [], zeroIsUnknownWithout: {} } as const;
 
-/** What the schemas in `examples/apis` say of the rows of `test/support/apis`, written down once more. */
+/** The schemas in `examples/apis` for the rows of `test/support/apis`, written a second time. */
 export const apiRecordRules: Readonly<Record<string, RecordRules>> = {
   tickets: {
     ...given,

@@ -107,7 +107,7 @@ function checkItself(event: ChangeEvent, feed: string, found: Findings): void {
     found.add('I3', 'wrong', `${where(row)}: op ${op} names changed fields`);
 }
 
-/** What the header `symbol` must say; undefined: there must be none. */
+/** The expected header `symbol`; undefined: there must be none. */
 function symbolOf(feed: string, record: Image | null): unknown {
   const holder = feed === 'insights' ? (record?.security as Image | null | undefined) : record;
   return (feed === 'insights' ? holder?.symbol : feed === 'ipos' ? holder?.ticker : undefined) || undefined;

@@ -58,7 +58,7 @@ export function checkDeadLetters(
   return rows.length;
 }
 
-/** The order of an object's members is no content. */
+/** The order of an object's members does not count as content. */
 function membersInOrder(_name: string, value: unknown): unknown {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -4,8 +4,8 @@ import { type Kind, type Members, recordRules } from './vendor-record';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The fields in which two images differ for somebody who reads them: not in `updated`, not in how a number is written, not
- * in how "unknown" is said. Dotted Avro names, sorted.
+ * The fields in which two images differ for readers: not `updated`, not the form of a number, and not the form of "unknown". Dotted
+ * Avro names, sorted.
  */
 export function noticeable(feed: string, before: Image, after: Image): string[] {
   const differing: string[] = [];

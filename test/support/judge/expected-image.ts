@@ -5,7 +5,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const drifted = Symbol('drifted');
 
-/** What must be published of a vendor's record: the design's mapping, done a second time and on its own. */
+/** The expected image of a vendor's record: the design's mapping, implemented a second time and independently. */
 export function expectedImage(feed: string, record: Json): Image {
   const rules = recordRules[feed]!;
   const extra: Record<string, string> = {};
@@ -129,7 +129,7 @@ function wellFormed(text: string): string {
   return text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd');
 }
 
-/** An image as one text: equal texts are equal images, whatever the order of members; what is null is not there. */
+/** An image as one text. Equal images have equal texts, for any order of members; nulls are left out. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (inner === null || typeof inner !== 'object' || Array.isArray(inner)) return inner;

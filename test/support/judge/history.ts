@@ -1,7 +1,7 @@
 import { idOf, updatedSeconds } from './expected-image';
 import { namedMembers } from './vendor-record';
 
-/** What the API showed under one id, or that it showed it no more. */
+/** A version of a record that the API showed, or its removal. */
 export interface ApiVersion {
   readonly id: string;
   /** Null: it was removed. */
@@ -49,7 +49,7 @@ export function absences(versions: readonly ApiVersion[]): Absence[] {
   return removals.map((at, i) => {
     const next = removals[i + 1] ?? versions.length;
     const removedAgainMs = versions[next]?.shownFromMs ?? Number.POSITIVE_INFINITY;
-    // What is removed before its time has come is never shown.
+    // A version that is removed before it becomes visible is never shown.
     const back = versions
       .slice(at + 1, next)
       .map(({ shownFromMs }) => shownFromMs)

@@ -27,7 +27,7 @@ export function readOffset(log: JudgedLog, feed: string): { row: LogRow; offset:
   return row?.value == null ? null : { row, offset: log.decode(row.value).value as unknown as StoredOffset };
 }
 
-/** I5: the table of images says what the events say, byte for byte, and each event wrote one. */
+/** I5: the table of images equals the events, byte for byte, and each event wrote an image. */
 export function checkImages(
   log: JudgedLog,
   feed: string,
@@ -145,7 +145,7 @@ function checkWriteCounts(
     );
 }
 
-/** I5: the stored position tells of exactly these events and images. @returns the number of the last commit */
+/** I5: the stored position counts exactly these events and images. @returns the number of the last commit */
 export function checkOffset(
   log: JudgedLog,
   lives: readonly LivedLife[],
@@ -167,7 +167,7 @@ export function checkOffset(
       offset.partition_counts.join(),
       offset.partition_counts.map((_, i) => imageCounts[i] ?? 0).join(),
     ],
-    // The last that has events, or a newer one that has none yet.
+    // The last incarnation with events, or a newer one without events.
     incarnations: [own < 0 ? lives.length : own + 1, lives.length],
     commit: [offset.commit, commitsOf(log, row, offset, lives.length > 1 || (own < 0 && lives.length > 0))],
   };
@@ -179,8 +179,8 @@ export function checkOffset(
 }
 
 /**
- * One source offset a transaction, numbered anew in each incarnation. Where there is no gap in the topic, the place of the
- * last tells how many there were.
+ * One source offset per transaction, numbered from 1 in each incarnation. Where there is no gap in the topic, the place of the last
+ * tells how many there were.
  */
 export function commitsOf(log: JudgedLog, row: LogRow, offset: StoredOffset, hasEarlier: boolean): number {
   const all = log.keeps === 'all' ? log.count(row.topic) : row.offset + 1;

@@ -13,19 +13,19 @@ import { checkTransactions } from './transactions';
 import { checkTransitions } from './transitions';
 import { type FeedCounts, findings, type Verdict, type Violation } from './verdict';
 
-/** What one endpoint of the API shows now and ever showed. */
+/** Present and past rows of one endpoint of the API. */
 export interface ApiTruth {
   /** Every version, oldest first, as it was shown. */
   readonly history: readonly ApiVersion[];
-  /** What is shown now and has an id and `updated`, by id. */
+  /** Present rows with an id and `updated`, by id. */
   readonly records: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-  /** What is shown now and lacks one of them. */
+  /** Present rows without an id or `updated`. */
   readonly unusable: readonly Readonly<Record<string, unknown>>[];
 }
 
 /**
- * Replays a log and holds it against the API: I1 to I8 of the design, and the transitions. It decodes by the schemas
- * that the log or its registry holds, relies on the order within partitions alone, and shares no code with the publisher.
+ * Replays a log and holds it against the API: I1 to I8 of the design, and the transitions. It decodes by the schemas of the log or
+ * its registry, relies only on the order within partitions, and shares no code with the publisher.
  *
  * @param truth by feed; the publisher must have had time for a whole scan since the API last changed
  */

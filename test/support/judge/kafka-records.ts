@@ -4,7 +4,7 @@ import { type JudgedLog, type KnownSchema, type LogRow, schemaIdOf, wireReader }
 /** Schemas by id, as the registry has them. Filled as ids are met. */
 export interface RegistrySchemas {
   readonly known: ReadonlyMap<number, KnownSchema>;
-  /** Asks for those that are not known yet. @throws Error when the registry does not have one, or does not answer */
+  /** Asks for unknown schemas. @throws Error when the registry does not have one, or does not answer */
   learn(ids: Iterable<number>): Promise<void>;
 }
 

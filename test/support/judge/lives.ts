@@ -9,7 +9,7 @@ export interface Life {
   readonly events: readonly ChangeEvent[];
 }
 
-/** A life, and what was live when it ended. */
+/** An incarnation, and the records that were live at its end. */
 export interface LivedLife extends Life {
   readonly live: Live;
 }

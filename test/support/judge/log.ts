@@ -19,7 +19,7 @@ export interface Decoded {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** The two images inside an envelope as they lie there, null where there is none. */
+/** The bytes of the two images in an envelope, null if there is none. */
 export interface ImageBytes {
   readonly before: Buffer | null;
   readonly after: Buffer | null;
@@ -32,7 +32,7 @@ export interface JudgedLog {
    * place tells how many were ever written. `all`: every record ever written, and each transaction ends in a gap.
    */
   readonly keeps: 'latest' | 'all';
-  /** Of one topic, by partition and offset; in no order over partitions. A topic that nobody wrote is empty. */
+  /** Records of one topic, in order within each partition. A topic that nobody wrote is empty. */
   rows(topic: string): readonly LogRow[];
   count(topic: string): number;
   /** Keys of a compacted topic whose latest record has a value. */
@@ -44,7 +44,7 @@ export interface JudgedLog {
   subjectsOf(schemaId: number): readonly string[];
 }
 
-/** What is known of a schema by its id. */
+/** A schema by its id. */
 export interface KnownSchema {
   readonly text: string;
   readonly subjects: readonly string[];

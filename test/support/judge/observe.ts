@@ -46,12 +46,12 @@ function checkFeed(log: JudgedLog, feed: string, resets: boolean, found: Finding
   if (commit !== commits) found.add('I5', 'torn', `commit ${commit} is number ${commits} in its topic`);
 }
 
-/** Events of one incarnation: those of earlier ones stay in the topic. */
+/** Events of one incarnation. Events of earlier incarnations stay in the topic. */
 function countOf(log: JudgedLog, feed: string, incarnation: string | undefined): number {
   return log.rows(feed).filter(({ headers }) => headers.ce_id?.split(':')[1] === incarnation).length;
 }
 
-/** What may never go back from one look to a later one. @param resets whether there may have been any */
+/** Values that must never go back from one observation to the next. @param resets whether there may have been resets */
 export function checkForward(before: Observation, after: Observation, resets = false): Violation[] {
   return Object.entries(before).flatMap(([feed, old]) => {
     const found = findings(feed);

@@ -36,7 +36,7 @@ export function replay(feed: string, { events }: Life, snapshots: number, found:
   return live;
 }
 
-/** A later snapshot shows a live record once more: what is new about it comes as an update. */
+/** A later snapshot shows a live record once more. A difference comes as an update. */
 function checkShownAgain(
   feed: string,
   { row, id, envelope }: ChangeEvent,

@@ -3,7 +3,7 @@ import type { Live, LivedLife } from './lives';
 import type { JudgedLog, LogRow } from './log';
 import type { Findings } from './verdict';
 
-/** A reset removes images and publishes nothing: such a tombstone is of no event. */
+/** A reset removes images and publishes nothing, so these tombstones belong to no event. */
 export function isOfReset({ value, headers }: LogRow): boolean {
   return value === null && headers.event_id === undefined;
 }
@@ -45,7 +45,7 @@ function isImageOf({ headers }: LogRow, { envelope }: ChangeEvent): boolean {
   return headers.event_id === envelope.event_id;
 }
 
-/** What one reset removes is one transaction: without a gap between, and with one on both sides. */
+/** One reset is one transaction: its tombstones have no gap between them, and a gap on both sides. */
 function checkTogether(tombstones: readonly LogRow[], rows: readonly LogRow[], found: Findings): void {
   const byPlace = new Map(rows.map((row) => [`${row.partition}@${row.offset}`, row]));
   const inOrder = [...tombstones].sort((a, b) => a.partition - b.partition || a.offset - b.offset);

@@ -64,7 +64,7 @@ function checkSteps(commits: readonly Commit[], found: Findings): void {
   }
 }
 
-/** What is live after each commit, by partition of its image. */
+/** Records that are live after each commit, by partition of their images. */
 function checkCounts(
   log: JudgedLog,
   feed: string,

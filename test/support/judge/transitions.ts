@@ -44,7 +44,7 @@ export function checkTransitions(
   if (kind === undefined) return 0;
   const rows = log.rows(kind.topic);
   const expected = new Map<string, Expected>();
-  // Each incarnation knows nothing of the one before.
+  // An incarnation does not continue the one before.
   for (const { events } of lives)
     for (const event of kind.expect(events)) expected.set(event.value.event_id as string, event);
   const seen = new Set<string>();

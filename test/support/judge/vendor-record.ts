@@ -1,8 +1,8 @@
 import { apiRecordRules } from './api-records';
 
 /**
- * What the specification says of the three records, written down once more: the judge must not learn it from the
- * publisher. Sources: `market-data-api.md` section 2 for names and types, DESIGN section 3 for what is published of them.
+ * The three records by the specification, written a second time, because the judge must not learn them from the publisher. Sources:
+ * `market-data-api.md` section 2 for names and types, DESIGN section 3 for what is published of them.
  */
 export type Kind = 'text' | 'decimal' | 'integer' | 'number' | 'boolean' | 'texts';
 export type Members = { readonly [vendorName: string]: Kind | Members };

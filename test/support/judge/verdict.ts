@@ -1,4 +1,4 @@
-/** What kind of harm a violation is: counted apart by the soak run. */
+/** Kind of a violation. The soak run counts each kind. */
 export type Harm = 'lost' | 'twice' | 'order' | 'torn' | 'wrong';
 
 /** One thing in the log that must not be. */
@@ -17,13 +17,13 @@ export interface FeedCounts {
   readonly live: number;
   readonly transitions: number;
   readonly deadLetters: number;
-  /** Of the last incarnation. */
+  /** Number in the last incarnation. */
   readonly commits: number;
-  /** Of those that have events. */
+  /** Number of incarnations with events. */
   readonly incarnations: number;
 }
 
-/** Empty violations: the log is what the API's truth demands. */
+/** Without violations, the log is exactly what the API's rows require. */
 export interface Verdict {
   readonly violations: readonly Violation[];
   readonly feeds: Readonly<Record<string, FeedCounts>>;

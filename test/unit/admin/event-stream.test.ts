@@ -6,7 +6,7 @@ import { serveEvents } from '../../../src/admin/http/event-stream';
 import { until } from '../../support/until';
 
 let app: FastifyInstance;
-/** Of one test: those of an earlier one may end late. */
+/** Connections of one test, because connections of an earlier test may end late. */
 let count: { open: number; made: number };
 
 beforeEach(() => {
@@ -41,7 +41,7 @@ it('makes no more for one that does not read than fits into sockets, and drops i
   slow.pause();
   await until(() => count.open === 1 && count.made > 3);
   await until(() => count.open === 0);
-  // What the two ends of a connection hold, some MB, is all that was ever made.
+  // Only the MBs that both ends of a connection buffer were ever made.
   expect(count.made).toBeLessThan(200);
   slow.destroy();
 });

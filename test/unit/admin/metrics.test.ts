@@ -106,7 +106,7 @@ it('counts what pages bring', async () => {
   );
   expect(ops).toEqual([1, 2, 1, 0]);
   expect(await value('highwater_transitions_total', { feed: 'ipos', type: 'DealStatusChanged' })).toBe(1);
-  // Of polls alone, and never below 0.
+  // Only for polls, and never below 0.
   expect(await value('highwater_observation_latency_seconds_count')).toBe(3);
   expect(await value('highwater_observation_latency_seconds_sum')).toBeCloseTo(8.5 + 4.5 + 0, 6);
   expect(await value('highwater_last_change_timestamp_seconds')).toBe(1_790_000_008.5);

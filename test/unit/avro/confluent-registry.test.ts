@@ -11,7 +11,7 @@ import { type HttpServer, sendJson, startHttpServer } from '../../support/http-s
 import { quietLogger } from '../../support/source';
 import { until } from '../../support/until';
 
-/** What a registry answers, by method and path; what is not there it does not know. */
+/** A registry's answers by method and path; other paths are unknown to it. */
 type Script = Record<string, readonly [status: number, body: unknown]>;
 
 const schema: AvroSchema = { type: 'record', name: 'A', fields: [] };
@@ -239,7 +239,7 @@ describe('a registry that is not well', () => {
   });
 });
 
-/** Well but for what `broken` names and `answer` answers. */
+/** Healthy, except for the requests that `broken` names, which get `answer`. */
 async function serveBroken(broken: string, answer: (response: ServerResponse, body: string) => void) {
   requests.length = 0;
   await serve((request, response) => {
@@ -581,7 +581,7 @@ describe('a registry that is away when a feed is acquired again', () => {
     expect(logger.warnings).toEqual([expect.stringContaining('ids that it gave before are used')]);
     expect((await failure(known.register('a-value', wider))).code).toBe('REGISTRY_UNREACHABLE');
     expect((await failure(known.register('b-value', schema))).code).toBe('REGISTRY_UNREACHABLE');
-    // Of a registry that hangs each question costs its whole time: one is enough for many subjects.
+    // With a registry that hangs, each question takes its whole time, so one question must be enough for many subjects.
     expect(await known.register('a-value', schema)).toBe(7);
     expect(logger.warnings).toHaveLength(1);
   });

@@ -35,7 +35,7 @@ const damagedValues = values.chain(({ schema, bytes }) =>
   damaged(bytes).map((given): Case => ({ schema, bytes: given })),
 );
 
-/** Reads what the schema wrote by a schema with some of its fields, and leaves out the others. */
+/** Reads values of the schema with a schema that has only some of its fields. */
 function narrowReader(schema: Case['schema'], kept: number) {
   const fields = schema.fields.filter((_, i) => (kept & (1 << i)) !== 0);
   const narrow = { ...(schema as object), fields } as AvroSchema;

@@ -3,7 +3,7 @@ import { confirmReset } from '../../../src/cli/operators/confirm-reset';
 
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
 
-/** What is said to a question, and how that is understood. */
+/** Answers to the question, and their meaning. */
 async function asked(answer: (input: PassThrough) => void, stop = new AbortController()): Promise<boolean> {
   const [input, output] = [terminal(), terminal()];
   const confirming = confirmReset('ipos', { input, output }, stop.signal);

@@ -52,7 +52,7 @@ const repriced = updated(
   { notes: 'y'.repeat(90), deal_status: 'Priced', offering_shares: 12_345_678 },
 );
 
-/** What follows the time. */
+/** The line after the time. */
 function text(record: DecodedRecord, width = Infinity): string {
   return eventLine(record, { width, color: false, feedAsLabel: false, feedOf }).slice(18);
 }

@@ -5,7 +5,7 @@ import { publisherProgress } from '../../../src/cli/progress/publisher-progress'
 import type { Logger } from '../../../src/logging/logger';
 import type { PageReport } from '../../../src/pipeline/poll';
 
-/** A screen that keeps what it is to show. */
+/** A screen that keeps its lines. */
 function fakeScreen() {
   const works = new Map<string, (nowMs: number) => ProgressText>();
   const screen = {

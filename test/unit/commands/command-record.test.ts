@@ -66,7 +66,7 @@ it('reads what a later version wrote, by the members that it knows', async () =>
   const writer = commandCodec(topic, { ...registry, register: () => registry.register('', later) });
   const { encode } = writer;
   await registry.register('', { type: 'record', name: 'Other', fields: [] });
-  // What `encode` writes lacks the member, which is a string at the end: one empty one is one zero byte.
+  // The bytes of `encode` lack the member, a string at the end: an empty string is one zero byte.
   const wire = Buffer.concat([await encode(record), Buffer.from([0])]);
 
   expect(await commandCodec(topic, registry).decode(wire)).toEqual(record);

@@ -125,7 +125,7 @@ function run(actions: readonly Action[]): {
       all.push(owners[one.owner]!);
     }
   }
-  // What is under way arrives, and everybody who lives reads to the end.
+  // Outstanding records arrive, and all live members read to the end.
   for (const one of owners) log.push(...one.unsent.splice(0));
   for (const one of owners) while (one.next < log.length) one.read(log, now, false);
   return { log, owners, all, now };

@@ -2,7 +2,7 @@ import { connect } from '../../../src/consumer';
 import { quietLogger } from '../../support/source';
 import { tempFolder } from '../../support/temp-folder';
 
-/** What TypeScript says no to, and a program without it would wait for in vain. */
+/** Mistakes that TypeScript would find, and for which a program without it would wait in vain. */
 const folder = tempFolder();
 const log = () => connect({ dataDir: folder(), logger: quietLogger() });
 const [group, topics] = ['desk', ['ipos']];

@@ -110,7 +110,7 @@ it('does not do again what the group could not be told of, when it gets the part
   await until(() => log.committed.includes(10));
   second.revoke();
   await second.done;
-  // Another member was further on meanwhile: its word counts.
+  // Another member has got further in the meantime, so its position counts.
   const third = log.give(10);
   third.revoke();
   await third.done;

@@ -6,8 +6,8 @@ import type { EventSource, EventTail } from '../../../src/types';
 /** Whether the two types are the same one: each can stand for the other. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
-// Types are checked by `npm run typecheck`: jest strips them, so that no test could fail by them. What is published has the
-// texts that the program writes, and no others.
+// Types are checked by `npm run typecheck`: jest strips them, so that no test could fail by them. Published events have only texts
+// that the program writes.
 true satisfies Same<published.Source, EventSource>;
 true satisfies Same<published.RecordChange<1>['op'], EventTail['op']>;
 true satisfies Same<published.SourceOffset, SourceOffset>;

@@ -45,7 +45,7 @@ function openDashboard(): Dashboard {
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** How often `then` was called of each promise: what it was called with is kept until the promise settles. */
+/** Number of calls of `then` of each promise, because a promise keeps the callbacks until it settles. */
 function countReactions(): Map<unknown, number> {
   const counts = new Map<unknown, number>();
   const { then } = Promise.prototype;

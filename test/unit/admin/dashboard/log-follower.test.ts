@@ -12,7 +12,7 @@ let passedOver: number;
 let isBegun: boolean;
 let failures: unknown[];
 
-/** At the port: a log in memory, with one topic. Like Kafka's, a reader begins anew in a topic that is made anew. */
+/** At the port: a log in memory, with one topic. Like Kafka's readers, it begins again in a topic that was created again. */
 const log = {
   async *read(_topics, { notBefore, follow, signal }) {
     const { positionsToEnd } = notBefore as { readonly positionsToEnd: number };
