@@ -69,8 +69,9 @@ function move(standing: Moving, event: PublisherEvent): void {
       standing.drift = event.drift;
       break;
     case 'released':
-      // An instance that failed takes the feed again by itself; an instance that lost it to another waits.
-      standing.phase = standing.failure === null ? 'waiting' : 'restoring';
+      // An instance that failed takes the feed again by itself; an instance that lost it to another waits. If the feed could not be
+      // taken over, its session is released before the failure is told.
+      if (standing.phase === 'owned') standing.phase = standing.failure === null ? 'waiting' : 'restoring';
       standing.state = null;
       break;
     case 'page':

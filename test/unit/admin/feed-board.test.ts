@@ -58,6 +58,21 @@ it('waits without a failure of its own once another instance has the feed', () =
   expect(verdictOf(knowledgeOf(ipos(), owners, null), 0).condition).toBe('standby');
 });
 
+it('a feed that could not be taken over is parked, though the group counts this instance as its owner', () => {
+  // What was opened of the feed is released before the failure is told.
+  tell(
+    { kind: 'waiting' },
+    { kind: 'restoring' },
+    { kind: 'released' },
+    { ...parked, code: 'STATE_DAMAGED' },
+  );
+  const owners = new Map([['ipos', 'this:1']]);
+  expect(verdictOf(knowledgeOf(ipos(), owners, null), 0)).toMatchObject({
+    condition: 'parked',
+    reason: 'parked by STATE_DAMAGED, tried again slowly',
+  });
+});
+
 it('keeps why the others cannot be asked while it waits for their word', () => {
   tell({ kind: 'waiting' }, { ...failed, code: 'KAFKA_UNREACHABLE' }, { kind: 'waiting' });
   expect(verdictOf(knowledgeOf(ipos(), null, null), 0).reason).toContain('KAFKA_UNREACHABLE');
