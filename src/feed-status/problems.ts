@@ -7,8 +7,8 @@ import type { FeedVerdict } from './verdict';
 /** Something about a feed that a person has to know or to do. */
 export interface FeedProblem {
   /**
-   * A code of the table of errors, or `NO_OWNER`, `OWNER_UNKNOWN`, `BEHIND`, `PAUSED`, `DEAD_LETTERS`,
-   * `DELETES_WITHHELD`, `DRIFT`.
+   * A code of the table of errors, or `NO_OWNER`, `OWNER_UNKNOWN`, `NO_ANSWER`, `BEHIND`, `PAUSED`,
+   * `DEAD_LETTERS`, `DELETES_WITHHELD`, `DRIFT`.
    */
   readonly code: string;
   /** `bad`: the feed stands still until somebody acts. `note`: the feed is well all the same. */
@@ -119,7 +119,7 @@ function withheld(feed: string, count: number): FeedProblem {
     code: 'DELETES_WITHHELD',
     severity: 'warning',
     what: `The last reconcile was not shown ${counted(count, 'record')} and kept ${count === 1 ? 'it' : 'them'}: more than it deletes unasked.`,
-    remedy: `Ask the API for a few of them. If they are really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
+    remedy: `\`highwater reconcile ${feed} --dry-run\` names some of them: ask the API for these. If they are really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
   };
 }
 

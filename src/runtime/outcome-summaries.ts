@@ -2,6 +2,7 @@ import type { Facts, Outcome } from '../commands/command';
 import type { Feed } from '../feeds/feed';
 import { counted } from '../format/counted';
 import { durationText } from '../format/durations';
+import { shortText } from '../format/short-text';
 import type { PollResult } from '../pipeline/poll';
 import type { BackfillRequest, BackfillStatus } from '../pipeline/rounds/backfill';
 import type { ReconcileProgress, ReconcileResult } from '../pipeline/rounds/reconcile';
@@ -13,7 +14,7 @@ export function done(summary: string, facts: Facts = {}): Outcome {
 
 /** Summary of a reconcile for people, also for the log line of a scheduled one. */
 export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean, tracked: number): Outcome {
-  const { created, updated, deleted, missing, why, pages, rows } = result;
+  const { created, updated, deleted, missing, withheldIds, why, pages, rows } = result;
   const would = dryRun ? 'would be ' : '';
   const parts = [
     `${counted(rows, 'row')} in ${counted(pages, 'page')}`,
@@ -26,13 +27,22 @@ export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean,
   const rest =
     why === null
       ? ''
-      : ` ${counted(missing, 'record was', 'records were')} not shown, and ${missing === 1 ? 'is' : 'are'} kept: ${reasons[why]}.`;
+      : ` ${counted(missing, 'record was', 'records were')} not shown, and ${missing === 1 ? 'is' : 'are'} kept: ${reasons[why]}.${named(withheldIds, missing)}`;
   return {
     ok: true,
     summary: `Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${rest}`,
     facts,
   };
 }
+
+function named(ids: readonly string[], all: number): string {
+  if (ids.length === 0) return '';
+  const more = all > ids.length ? ', …' : '';
+  return ` Ids: ${ids.map((id) => shortText(id, MOST_ID_CHARACTERS)).join(', ')}${more}`;
+}
+
+/** The ids come from the API. */
+const MOST_ID_CHARACTERS = 100;
 
 const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'too-many':
@@ -57,7 +67,7 @@ export function backfilled(
       : ` The one from ${other.from} to ${other.to} was given up for it: ask for its rest again.`;
   const summary = `The backfill of feed ${feed.name} is done: ${changes.toLocaleString('en-US')} of ${counted(rows, 'row')} in ${counted(pages, 'page')} ${changes === 1 ? 'was' : 'were'} unknown or differed.${rest}${gone}`;
   const facts = { pages, rows, changes, settled: isSettled };
-  return { ok: true, summary, facts: other === null ? facts : { ...facts, ...named(other) } };
+  return { ok: true, summary, facts: other === null ? facts : { ...facts, ...factsOf(other) } };
 }
 
 /** Summary of a backfill that was given up because a backfill of other dates was requested. */
@@ -68,10 +78,10 @@ export function givenUp(
   const { from, to } = other;
   const done = Math.floor((status?.done ?? 0) * 100);
   const said = `the backfill from ${from} to ${to} is given up at ${done} %, since one of other dates is asked for`;
-  return { said, facts: named(other) };
+  return { said, facts: factsOf(other) };
 }
 
-function named({ from, to }: BackfillRequest): Facts {
+function factsOf({ from, to }: BackfillRequest): Facts {
   return { givenUpFrom: from, givenUpTo: to };
 }
 

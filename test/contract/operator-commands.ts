@@ -72,6 +72,10 @@ export function operatorCommandContract(publisher: CliPublisher): void {
       kind: 'done',
       facts: { deleted: 0, missing: 10, withheld: true },
     });
+    // The operator asks the API for a few of them.
+    const { code, summary } = await said('reconcile', 'ipos', '--dry-run');
+    const ids = /Ids: (.*), …$/.exec(summary ?? '')?.[1]?.split(', ') ?? [];
+    expect([code, ids.length, ids.filter((id) => !many.includes(id))]).toEqual([0, 5, []]);
     expect(await news()).toHaveLength(3);
     expect(await said('reconcile', 'ipos', '--allow-deletes', '10')).toMatchObject({
       code: 0,

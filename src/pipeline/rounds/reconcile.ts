@@ -53,6 +53,8 @@ export interface ReconcileResult {
   readonly deleted: number;
   /** Records that no answer showed and that were not deleted; `why` has the reason. */
   readonly missing: number;
+  /** Ids of the first missing records, at most 5; empty if their deletes were tried. */
+  readonly withheldIds: readonly string[];
   readonly why: 'too-many' | 'rows-without-id' | 'not-proved' | 'too-large' | 'scan-not-complete' | null;
 }
 
@@ -108,6 +110,7 @@ export async function reconcile(
       ...found,
       deleted: 0,
       missing: candidates.length,
+      withheldIds: candidates.slice(0, IDS_NAMED),
       why,
     });
     if (!isComplete) return withheld('scan-not-complete');
@@ -135,11 +138,14 @@ export async function reconcile(
     }
     const left = candidates.length - deleted;
     const why = left === 0 ? null : left === tooLarge ? 'too-large' : 'not-proved';
-    return await ended(deps, options, { ...found, deleted, missing: left, why });
+    return await ended(deps, options, { ...found, deleted, missing: left, withheldIds: [], why });
   } finally {
     deps.witnesses.delete(witness);
   }
 }
+
+/** An operator asks the API for a few records. */
+const IDS_NAMED = 5;
 
 /** Records that the feed would show, as far as is known: records that a changed filter leaves out do not count. */
 async function inScope({ state }: PollDeps): Promise<number> {
