@@ -79,8 +79,9 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
   redact = createRedactor(config.secrets);
   try {
     wait();
-    for await (const check of checks(config, signal, screen.logging, () => publisherView(flags, context)))
-      await tell(check);
+    let view: Promise<PublisherView | null> | undefined;
+    const askOnce = () => (view ??= publisherView(flags, context));
+    for await (const check of checks(config, signal, screen.logging, askOnce)) await tell(check);
   } catch (error) {
     if (signal.aborted) return 1;
     throw error;
@@ -118,7 +119,7 @@ async function* checks(
     isReadable &&= check.state !== 'failed' || !neededToRead.includes(check.check);
     yield check;
   }
-  if (isReadable) yield* checkStatus(config, logger, signal);
+  if (isReadable) yield* checkStatus(config, logger, view, signal);
   else yield* statusByPublisher(config, await view());
 }
 

@@ -5,7 +5,7 @@ import { readLog } from './log/open-log';
 import { publisherLines, publisherView } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/option-values';
-import { type FeedStatus, readStatus } from './status/feed-status';
+import { explained, type FeedStatus, isUnexplained, readStatus } from './status/feed-status';
 import { watchStatus } from './status/watch-status';
 
 const BEHIND = 3;
@@ -45,9 +45,6 @@ Examples:
     .action((flags: StatusFlags) => run((context) => showStatus(flags, context)));
 }
 
-/** Conditions of which the publisher on this machine may know the reason, and the log does not. */
-const UNEXPLAINED = ['no-owner', 'owner-unknown'];
-
 async function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
   try {
     return await readStatusOf(flags, context);
@@ -66,18 +63,27 @@ function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<numb
       return await watchStatus(config, open, { everyMs, json: isJson }, context);
     }
     const all = await readStatus(config, open, context.signal);
-    const { color, width } = context;
-    const text = isJson
-      ? all.map((one) => `${JSON.stringify(one)}\n`).join('')
-      : statusTable(all, { nowMs: Date.now(), width: width(), color }) + spaceLine(all);
-    await context.print(text);
-    if (!isJson && all.some(({ condition }) => UNEXPLAINED.includes(condition))) {
-      const view = await publisherView(flags, context);
-      if (view !== null) await context.print(publisherLines(view));
-    }
+    if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    else await showTable(all, flags, context);
     return all.some(({ behind }) => behind) ? BEHIND : 0;
   });
 }
+
+async function showTable(
+  stored: readonly FeedStatus[],
+  flags: StatusFlags,
+  context: CommandContext,
+): Promise<void> {
+  const { color, width } = context;
+  const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
+  const all = stored.map((one) => explained(one, view));
+  await context.print(statusTable(all, { nowMs: Date.now(), width: width(), color }) + spaceLine(all));
+  // A publisher of another log, perhaps.
+  if (view !== null && all.some(({ problems }) => problems.some(({ code }) => UNEXPLAINED.includes(code))))
+    await context.print(publisherLines(view));
+}
+
+const UNEXPLAINED = ['NO_OWNER', 'OWNER_UNKNOWN'];
 
 function spaceLine(all: readonly FeedStatus[]): string {
   const { log_bytes: total = null, log_free_bytes: free = null } = all[0] ?? {};

@@ -1,3 +1,4 @@
+import type { DeadLetterValue } from '../avro/codec/feed-codec';
 import { recordDecoder } from '../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
@@ -79,4 +80,19 @@ export interface KeptLetters {
   readonly count: number;
   /** The last one that was written; null: there is none. */
   readonly latest: LogRecord | null;
+}
+
+/** Why the latest dead letter of each feed could not be published. A letter that cannot be decoded has no reason here. */
+export async function latestReasons(
+  letters: ReadonlyMap<string, KeptLetters> | null,
+  registry: SchemaRegistry,
+): Promise<ReadonlyMap<string, string>> {
+  const decode = recordDecoder(registry);
+  const reasons = new Map<string, string>();
+  for (const [feed, { latest }] of letters ?? []) {
+    if (latest === null) continue;
+    const letter = await decode(latest).catch(() => null);
+    if (letter !== null) reasons.set(feed, (letter.value as DeadLetterValue).reason);
+  }
+  return reasons;
 }

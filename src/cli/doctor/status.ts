@@ -5,21 +5,28 @@ import { errorKinds, type HighwaterError } from '../../errors';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import { type OpenLog, openLog } from '../log/open-log';
-import type { PublisherView } from '../process/ask-publisher';
+import { type PublisherView, problemAtPublisher } from '../process/ask-publisher';
 import type { FeedStatus } from '../status/feed-status';
-import { readStatus } from '../status/feed-status';
+import { explained, isUnexplained, readStatus } from '../status/feed-status';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
 
 /** How each feed stands by what its publisher has committed. Only what stands still until somebody acts is a failure. */
-export async function* checkStatus(config: Config, logger: Logger, signal: AbortSignal): Checks {
+export async function* checkStatus(
+  config: Config,
+  logger: Logger,
+  view: () => Promise<PublisherView | null>,
+  signal: AbortSignal,
+): Checks {
   const open = openLog(config, { logger, signal });
   try {
     // If no publisher has run yet, asking for the owners would create Kafka's topic of groups.
     if (!(await isAnyStored(config, open, signal)))
       for (const { name } of config.feeds) yield ok(subjectOf(name), nothing);
     else
-      for (const status of await readStatus(config, open, signal))
-        yield (await checkImages(status.feed, config, open, signal)) ?? statusCheck(status);
+      for (const status of await readStatus(config, open, signal)) {
+        const images = await checkImages(status.feed, config, open, signal);
+        yield images ?? statusCheck(isUnexplained(status) ? explained(status, await view()) : status);
+      }
   } catch (error) {
     for (const { name } of config.feeds) yield failedBy(subjectOf(name), error);
   } finally {
@@ -64,11 +71,13 @@ async function checkImages(
 /** Without the log: the state of the feeds according to the publisher on this machine. @param view null: it does not answer */
 export function statusByPublisher({ feeds }: Config, view: PublisherView | null): Check[] {
   return feeds.map(({ name }) => {
-    if (!view?.feeds.includes(name)) return skipped(subjectOf(name), 'the log cannot be read');
-    const reason = view.unready.get(name);
-    if (reason === undefined) return ok(subjectOf(name), `up to date, says ${view.url}`);
-    const remedy = 'Fix the log first. `highwater explain CODE` says more about the code.';
-    return warning(subjectOf(name), `${reason}, says ${view.url}`, remedy);
+    const subject = subjectOf(name);
+    const problem = view === null ? null : problemAtPublisher(view, name);
+    if (problem !== null) return warning(subject, problem.what, `Fix the log first. Then: ${problem.remedy}`);
+    if (!view?.feeds.includes(name)) return skipped(subject, 'the log cannot be read');
+    const reason = view.unready.get(name)?.reason ?? 'up to date';
+    if (reason === 'up to date') return ok(subject, `up to date, says ${view.url}`);
+    return warning(subject, `${reason}, says ${view.url}`, 'Fix the log first.');
   });
 }
 
@@ -86,6 +95,8 @@ function statusCheck({ feed, condition, reason, commit, problems }: FeedStatus):
   if (worst === undefined || (worst.severity === 'note' && condition !== 'paused'))
     return ok(subject, reason);
   const { what, remedy, code } = worst;
-  const found = `${reason}: ${what}`;
-  return condition === 'parked' ? failed(subject, found, remedy, code) : warning(subject, found, remedy);
+  const found = reason === what ? what : `${reason}: ${what}`;
+  return condition === 'parked' || code === 'NO_ANSWER'
+    ? failed(subject, found, remedy, code)
+    : warning(subject, found, remedy);
 }

@@ -1,16 +1,15 @@
 import { unlessAborted } from '../../async/wait';
-import type { DeadLetterValue } from '../../avro/codec/feed-codec';
-import { recordDecoder } from '../../avro/codec/record-decoder';
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import { type FeedProblem, problemsOf } from '../../feed-status/problems';
-import { type KeptLetters, storedDeadLetters, storedOffsets } from '../../feed-status/stored';
+import { latestReasons, storedDeadLetters, storedOffsets } from '../../feed-status/stored';
 import { type FeedCondition, verdictOf } from '../../feed-status/verdict';
 import type { Feed } from '../../feeds/feed';
 import type { LogSpace } from '../../log/local/file/reader-connection';
 import { describeProgress } from '../../pipeline/rounds/backfill';
 import type { SourceOffset } from '../../state/source-offset';
 import type { OpenLog } from '../log/open-log';
+import { type PublisherView, problemAtPublisher } from '../process/ask-publisher';
 
 /** The status of a feed: the contract of `status --json`, with these members in this order. New members go to the end. */
 export interface FeedStatus {
@@ -107,6 +106,23 @@ export function feedStatus(
   };
 }
 
+/** The feed is not as it should be, and the log has no error: the publisher on this machine may know why. */
+export function isUnexplained({ condition, last_error: error, parked }: FeedStatus): boolean {
+  return condition !== 'up-to-date' && condition !== 'paused' && error === null && parked === null;
+}
+
+/** Problems that follow from a cause that the log does not have. */
+const consequences = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND'];
+
+/** The feed with what the publisher on this machine says of it, if the log does not explain how it stands. */
+export function explained(status: FeedStatus, view: PublisherView | null): FeedStatus {
+  const cause = view === null || !isUnexplained(status) ? null : problemAtPublisher(view, status.feed);
+  if (cause === null) return status;
+  const others = status.problems.filter(({ code }) => !consequences.includes(code));
+  const condition = view!.unready.get(status.feed)?.isParked ? 'parked' : status.condition;
+  return { ...status, condition, reason: cause.what, problems: [cause, ...others] };
+}
+
 /**
  * Reads the status of each feed from the log.
  * @throws HighwaterError LOG_MISSING and errors of the log, the registry and the group of publishers; the signal's reason
@@ -130,7 +146,7 @@ export async function readStatus(
   signal.throwIfAborted();
   const space = open.space?.() ?? null;
   const now = Date.now();
-  const reasons = await latestReasons(letters, open);
+  const reasons = await latestReasons(letters, open.registry);
   return config.feeds.map((feed) => {
     const known: KnownOfFeed = {
       offset: offsets.get(feed.name) ?? null,
@@ -142,19 +158,4 @@ export async function readStatus(
     };
     return feedStatus(feed, known, now);
   });
-}
-
-/** Why the latest dead letter of each feed could not be published. A letter that cannot be decoded has none here. */
-async function latestReasons(
-  letters: ReadonlyMap<string, KeptLetters> | null,
-  { registry }: OpenLog,
-): Promise<ReadonlyMap<string, string>> {
-  const decode = recordDecoder(registry);
-  const reasons = new Map<string, string>();
-  for (const [feed, { latest }] of letters ?? []) {
-    if (latest === null) continue;
-    const letter = await decode(latest).catch(() => null);
-    if (letter !== null) reasons.set(feed, (letter.value as DeadLetterValue).reason);
-  }
-  return reasons;
 }
