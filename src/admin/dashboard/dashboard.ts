@@ -11,6 +11,7 @@ import { changeFeed } from './change-feed';
 import { drawnFeeds, eventText, MOVED_MS } from './drawn-feeds';
 import { feedActivity } from './feed-activity';
 import { feedView } from './feed-view';
+import { letterReasons } from './letter-reasons';
 import { othersFeeds } from './others-feeds';
 import type { ChangesView, FeedView, PublisherView } from './view';
 
@@ -48,6 +49,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   const activity = feedActivity(feeds);
   const others = othersFeeds({ ...deps, noted: activity.note });
   const closing = new AbortController();
+  const latestReason = letterReasons(deps, closing.signal);
   /**
    * Rung by changes and by feeds. Were there a bell for each, every ring of one would leave a reaction on the promise of the
    * other, which stays open for as long as that one is quiet.
@@ -70,20 +72,27 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     const watching = others.watch(elsewhere);
     // A log that does not answer does not delay a page, which then shows the last known state.
     if (elsewhere.length > 0) await Promise.race([watching, pause(MOVED_MS, closing.signal)]);
-    return board.feeds.map((standing) => {
-      const { name } = standing.feed;
-      return feedView({
-        standing,
-        counts: activity.of(name),
-        owners: known,
-        stored: standing.phase === 'owned' ? null : others.offset(name),
-        storedLetters: others.deadLetters(name),
-        instance: deps.publisher.instance,
-        allowedPerMinute: deps.allowedPerMinute,
-        redact: deps.redact,
-        nowMs: Date.now(),
-      });
-    });
+    return Promise.all(
+      board.feeds.map(async (standing) => {
+        const { name } = standing.feed;
+        const deadLetters = standing.state?.deadLetterCount ?? others.deadLetters(name);
+        const reading = latestReason(standing.feed, deadLetters);
+        const late = () => pause(MOVED_MS, closing.signal).then(() => null);
+        const deadLetterReason = reading === null ? null : await Promise.race([reading, late()]);
+        return feedView({
+          standing,
+          counts: activity.of(name),
+          owners: known,
+          stored: standing.phase === 'owned' ? null : others.offset(name),
+          deadLetters,
+          deadLetterReason,
+          instance: deps.publisher.instance,
+          allowedPerMinute: deps.allowedPerMinute,
+          redact: deps.redact,
+          nowMs: Date.now(),
+        });
+      }),
+    );
   }
 
   /** `boot.n`: the number of a change, within one run of the server. */

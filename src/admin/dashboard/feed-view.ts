@@ -15,8 +15,10 @@ export interface FeedFacts {
   readonly owners: Owners;
   /** Last committed source offset, if another instance has the feed; null: unknown. */
   readonly stored: SourceOffset | null;
-  /** In the log, of a feed that another instance has; null: not known. */
-  readonly storedLetters: number | null;
+  /** In the log; null: not known. */
+  readonly deadLetters: number | null;
+  /** Why the latest of them could not be published; null: not known. */
+  readonly deadLetterReason: string | null;
   readonly instance: string;
   readonly allowedPerMinute: number;
   readonly redact: Redact;
@@ -32,8 +34,8 @@ export function feedView(facts: FeedFacts): FeedView {
   const verdict = verdictOf(knowledgeOf(standing, owners, facts.stored), nowMs);
   const { condition, reason, isBeingRead, pollIntervalMs } = verdict;
   const lastCompleteScanMs = offset?.last_complete_scan_ms ?? null;
-  const deadLetters = state === null ? facts.storedLetters : state.deadLetterCount;
-  const problems = problemsOf(verdict, { feed: name, offset, deadLetters }, nowMs);
+  const { deadLetters, deadLetterReason } = facts;
+  const problems = problemsOf(verdict, { feed: name, offset, deadLetters, deadLetterReason }, nowMs);
   const { changesPerMinute, requestsLastMinute, retriesLastMinute } = counts;
   return {
     feed: name,

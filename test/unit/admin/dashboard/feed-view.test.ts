@@ -18,8 +18,7 @@ const offset = (change: Partial<SourceOffset> = {}): SourceOffset => ({
   ...change,
 });
 
-const stateOf = (change: Partial<SourceOffset>, more: Partial<FeedState> = {}) =>
-  ({ offset: offset(change), recordCount: 8, deadLetterCount: 0, ...more }) as FeedState;
+const stateOf = (change: Partial<SourceOffset>) => ({ offset: offset(change), recordCount: 8 }) as FeedState;
 
 function standing(change: Partial<FeedStanding> = {}): FeedStanding {
   return {
@@ -46,7 +45,8 @@ function view(change: Partial<FeedStanding>, facts: Partial<FeedFacts> = {}) {
     counts,
     owners: new Map([['ipos', 'other:1']]),
     stored: null,
-    storedLetters: null,
+    deadLetters: 0,
+    deadLetterReason: null,
     instance: 'own:2',
     allowedPerMinute: 60,
     nowMs: NOW,
@@ -72,7 +72,7 @@ it('shows an own feed as its owner knows it', () => {
 });
 
 it("shows another's feed as the log has it, and who has it", () => {
-  expect(view(waiting, { stored: offset(), storedLetters: 2 })).toMatchObject({
+  expect(view(waiting, { stored: offset(), deadLetters: 2 })).toMatchObject({
     condition: 'standby',
     owner: 'other:1',
     isOwn: false,
@@ -81,7 +81,11 @@ it("shows another's feed as the log has it, and who has it", () => {
     deadLetters: 2,
     lastCompleteScanMs: NOW - INTERVAL,
   });
-  expect(view(waiting)).toMatchObject({ condition: 'standby', problem: null, mark: null, deadLetters: null });
+  expect(view(waiting, { deadLetters: null })).toMatchObject({
+    problem: null,
+    mark: null,
+    deadLetters: null,
+  });
 });
 
 const stored = (change: Partial<SourceOffset>) => view(waiting, { stored: offset(change) });
@@ -124,8 +128,8 @@ it.each([
   ['cannot be asked about', view(waiting, { owners: null }), 'OWNER_UNKNOWN', /cannot be asked/, /doctor/],
   [
     'has rows that it could not publish',
-    view({ state: stateOf({}, { deadLetterCount: 3 }) }),
-    ...(['DEAD_LETTERS', /3 rows/, /dead-letters list ipos/] as const),
+    view({}, { deadLetters: 3, deadLetterReason: 'the record has no usable id (missing)' }),
+    ...(['DEAD_LETTERS', /3 rows.* no usable id/, /dead-letters list ipos/] as const),
   ],
 ])('says what to do about a feed that %s', (_, { problem }, code, what, remedy) => {
   expect(problem!.code).toBe(code);
@@ -135,7 +139,7 @@ it.each([
 
 it('gives the cause of a problem in one sentence', () => {
   expect(view(failing('SOURCE_UNAUTHORIZED', true)).problem!.cause).toBe('The API refused the token.');
-  const { cause, what } = view({ state: stateOf({}, { deadLetterCount: 3 }) }).problem!;
+  const { cause, what } = view({}, { deadLetters: 3 }).problem!;
   expect(cause).toBe(what);
 });
 
