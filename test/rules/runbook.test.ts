@@ -11,17 +11,14 @@ import { doctorCommand } from '../../src/cli/doctor';
 import { explainCommand } from '../../src/cli/explain';
 import { healthcheckCommand } from '../../src/cli/healthcheck';
 import { initCommand } from '../../src/cli/init';
-import { statusTable } from '../../src/cli/lines/status-table';
 import { feedsCommand, topicsCommand } from '../../src/cli/list';
 import { operatorCommands } from '../../src/cli/operators/operator-commands';
 import { runWorkerCommand } from '../../src/cli/run';
 import { schemasCommand } from '../../src/cli/schemas';
 import { simulateCommand } from '../../src/cli/simulate';
 import { statusCommand } from '../../src/cli/status';
-import { feedStatus } from '../../src/cli/status/feed-status';
 import { tailCommand } from '../../src/cli/tail';
 import { errorKinds } from '../../src/errors';
-import { firstSourceOffset, type SourceOffset } from '../../src/state/source-offset';
 
 const root = path.join(__dirname, '..', '..');
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
@@ -105,44 +102,6 @@ it.each(pages)('%s names commands, flags, settings, codes, metrics and alerts th
   const text = read(page);
   expect([...wrongCommands(text), ...wrongNames(text)]).toStrictEqual([]);
 });
-
-/** Each state of a feed as `status` writes it. */
-const states = ['✓ up to date', '✗ no publisher', '✗ parked', '‖ paused', '! behind', '↻ snapshot'];
-
-it('`status` has the states that the documents may show', () => {
-  const offset = {
-    ...firstSourceOffset('ipos', 'abcd', 's'),
-    last_complete_scan_ms: 1,
-    poll_interval_ms: 60_000,
-  };
-  const complete = { ...offset, snapshot: 'complete' as const };
-  const refused = { ...complete, parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: no' };
-  const state = (stored: SourceOffset, owner: string | null, nowMs: number) => {
-    const feed = { name: 'ipos', pollIntervalMs: 1 };
-    const known = { offset: stored, owner, deadLetters: 0, deadLetterReason: null, api: null, space: null };
-    const status = feedStatus(feed, known, nowMs);
-    const [, row = ''] = statusTable([status], { nowMs, width: 200, color: false }).split('\n');
-    return row.split(/ {2,}/)[1];
-  };
-  expect([
-    state(complete, 'vm:1', 2),
-    state(complete, null, 2),
-    state(refused, 'vm:1', 2),
-    state({ ...complete, paused: true }, 'vm:1', 2),
-    state(complete, 'vm:1', 300_000),
-    state(offset, 'vm:1', 2),
-  ]).toEqual(states);
-});
-
-it.each(pages.filter((page) => /^FEED /m.test(read(page))))(
-  '%s shows the columns and states of `status`',
-  (page) => {
-    for (const [, head = '', rows = ''] of read(page).matchAll(/^(FEED .*)\n((?:[a-z].*\n)+)/gm)) {
-      expect(head.split(/ {2,}/)).toEqual(['FEED', 'STATE', 'LAST SCAN', 'RECORDS', 'MARK', 'OWNER']);
-      for (const row of rows.trim().split('\n')) expect(states).toContain(row.split(/ {2,}/)[1]);
-    }
-  },
-);
 
 it('docs/commands.md has every command', () => {
   const page = read('docs/commands.md');

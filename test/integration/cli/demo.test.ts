@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../../../tools/servers/ports';
-import { codeBlocks } from '../../outside/guide';
 import { commandLine, commandLineHere } from '../../support/cli';
 import { eventsOf } from '../../support/event-stream';
+import { sampleOf } from '../../support/samples';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLine();
@@ -11,9 +11,7 @@ const here = commandLineHere();
 const folder = tempFolder();
 
 /** The demo's lines in the README. */
-const sampleLines = timeless(
-  codeBlocks('../../README.md', 'text').find((text) => text.includes('Dashboard'))!,
-)
+const sampleLines = timeless(sampleOf('demo').text)
   .split('\n')
   .filter((line) => line.trim() !== '');
 
