@@ -33,32 +33,32 @@ export const metricTable = {
   highwater_feed_owned: {
     type: 'gauge',
     labels: feed,
-    help: '1 when this instance has the feed, else 0. The metrics marked as of the owner are there only where it is 1',
+    help: '1 if this instance owns the feed, else 0. Metrics "reported by the owner" exist only if it is 1',
   },
   highwater_complete_scan_timestamp_seconds: {
     type: 'gauge',
     labels: feed,
-    help: 'When the feed was last read up to the end of what the server showed. Reported by the owner; missing until it was',
+    help: "When the feed was last read to the end of the server's records. Reported by the owner; missing until then",
   },
   highwater_seconds_since_complete_scan: {
     type: 'gauge',
     labels: feed,
-    help: 'Seconds from then to this answer, for eyes; rules compare the timestamp with time(). Reported by the owner',
+    help: 'Seconds from then to this answer, for people; rules compare the timestamp with time(). Reported by the owner',
   },
   highwater_heartbeat_timestamp_seconds: {
     type: 'gauge',
     labels: feed,
-    help: "When the feed's source offset was last committed to the log, with news or without. Reported by the owner",
+    help: "When the feed's source offset was last committed, with or without changes. Reported by the owner",
   },
   highwater_last_change_timestamp_seconds: {
     type: 'gauge',
     labels: feed,
-    help: 'When a page last had changes. Missing until one had, since the process began',
+    help: 'When a page last had changes. Missing until this process has read such a page',
   },
   highwater_high_water_mark_timestamp_seconds: {
     type: 'gauge',
     labels: feed,
-    help: "The vendor's `updated` up to which the feed is read. Reported by the owner",
+    help: 'The feed has been read up to this `updated` of the vendor. Reported by the owner',
   },
   highwater_poll_interval_seconds: {
     type: 'gauge',
@@ -68,22 +68,22 @@ export const metricTable = {
   highwater_feed_parked: {
     type: 'gauge',
     labels: feed,
-    help: '1 while the feed waits for a person to fix something: until a poll succeeds or the feed is paused; else 0',
+    help: '1 while only a person can fix the feed, until a poll succeeds or the feed is paused; else 0',
   },
   highwater_feed_paused: {
     type: 'gauge',
     labels: feed,
-    help: '1 while an operator has it paused. Reported by the owner',
+    help: '1 while the feed is paused by an operator. Reported by the owner',
   },
   highwater_tracked_records: {
     type: 'gauge',
     labels: feed,
-    help: 'Records of which the owner holds the current image. Reported by the owner',
+    help: 'Records whose current image the owner holds. Reported by the owner',
   },
   highwater_state_bytes: {
     type: 'gauge',
     labels: feed,
-    help: 'Size of these images, as the log holds them uncompressed. Reported by the owner',
+    help: 'Size of these images, uncompressed. Reported by the owner',
   },
   highwater_polls_total: {
     type: 'counter',
@@ -93,20 +93,20 @@ export const metricTable = {
   highwater_failures_total: {
     type: 'counter',
     labels: ['feed', 'reason'],
-    help: "Errors that the feed's loop met: polls that failed, feeds that could not be taken over",
+    help: "Errors of the feed's loop: failed polls, failed takeovers",
   },
   highwater_fenced_total: {
     type: 'counter',
     labels: feed,
-    help: 'Times that another publisher took the feed while this one was writing',
+    help: 'How often another publisher took the feed while this one was writing',
   },
   highwater_poll_duration_seconds: {
     type: 'histogram',
     labels: feed,
     buckets: durations,
-    help: 'Time of polls that did not fail, pages and transactions included',
+    help: 'Time of polls that did not fail, with their pages and transactions',
   },
-  highwater_pages_total: { type: 'counter', labels: feed, help: 'Pages that were read and worked on' },
+  highwater_pages_total: { type: 'counter', labels: feed, help: 'Pages that were read and processed' },
   highwater_records_read_total: {
     type: 'counter',
     labels: feed,
@@ -121,24 +121,24 @@ export const metricTable = {
   highwater_touches_total: {
     type: 'counter',
     labels: feed,
-    help: 'Records read with nothing new but `updated`, which publishes nothing; counted with each poll that reads them',
+    help: 'Records in which only `updated` differs, which publish nothing. Each poll that reads them counts them',
   },
   highwater_observation_latency_seconds: {
     type: 'histogram',
     labels: feed,
     buckets: latencies,
-    help: "From the vendor's `updated` (whole seconds) to the answer that showed it, of changes that polls found",
+    help: "For changes that polls found: from the vendor's `updated` (whole seconds) to the answer that showed it",
   },
   highwater_dead_letters_total: { type: 'counter', labels: feed, help: 'Dead letters, committed' },
   highwater_drifted_values_total: {
     type: 'counter',
     labels: feed,
-    help: 'Values published as JSON text in `extra`, since the schema does not have them so',
+    help: 'Values published as JSON text in `extra`, because the schema lacks the member or has another type',
   },
   highwater_drift_paths: {
     type: 'gauge',
     labels: feed,
-    help: 'Members of records with such values, since the process began; at most 100',
+    help: 'Members of records that had such values since the process began; at most 100',
   },
   highwater_transaction_duration_seconds: {
     type: 'histogram',
@@ -149,7 +149,7 @@ export const metricTable = {
   highwater_transaction_failures_total: {
     type: 'counter',
     labels: ['feed', 'reason'],
-    help: 'Transactions that were not committed, or of which that is not known',
+    help: 'Transactions that failed, or whose outcome is unknown',
   },
   highwater_api_requests_total: {
     type: 'counter',
@@ -159,7 +159,7 @@ export const metricTable = {
   highwater_api_retries_total: {
     type: 'counter',
     labels: ['feed', 'reason'],
-    help: 'Pages asked for again, by why',
+    help: 'Pages asked for again, by the reason',
   },
   highwater_api_request_duration_seconds: {
     type: 'histogram',
@@ -175,7 +175,7 @@ export const metricTable = {
   highwater_log_free_bytes: {
     type: 'gauge',
     labels: [],
-    help: 'Part of it that is free for new records, such as what retention removed',
+    help: 'Part of it that is free for new records, for example after retention',
   },
   highwater_build_info: { type: 'gauge', labels: ['version', 'log'], help: 'Always 1' },
 } as const satisfies Readonly<Record<string, MetricSpec>>;
