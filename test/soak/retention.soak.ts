@@ -191,7 +191,7 @@ it('says how long a step takes', async () => {
     busyTimeoutMs: 5_000,
     logger: undefined,
   });
-  const owned = writer.claimFeed(topics, 'epoch');
+  const owned = await writer.claimFeed(topics, 'epoch');
   const { name, partitions } = topics.changes;
   const page = Array.from({ length: 500 }, (_, i) =>
     record(name, `${i}`, Buffer.alloc(2_000, i), { timestamp: 1 }),
@@ -199,25 +199,25 @@ it('says how long a step takes', async () => {
   const commits = { alone: [] as number[], beside: [] as number[] };
   const steps: number[] = [];
   let cpuUs = 0;
-  const timed = (into: number[], work: () => void) => {
+  const timed = async (into: number[], work: () => Promise<unknown>) => {
     const began = performance.now();
-    work();
+    await work();
     into.push(performance.now() - began);
   };
   const commit = (into: number[], n: number) =>
     timed(into, () => writer.commit(batch({ ownerEpoch: 'epoch' }, topics, page, n), 'epoch', owned));
-  for (let n = 1; n <= 50; n++) commit(commits.alone, n);
+  for (let n = 1; n <= 50; n++) await commit(commits.alone, n);
   for (let n = 51; n <= 150; n++) {
     for (let i = 0; i < 3; i++) {
       const before = process.cpuUsage();
-      timed(steps, () => void writer.expire([{ name, partitions }], { ageMs: null, bytes: 20_000_000 }));
+      await timed(steps, () => writer.expire([{ name, partitions }], { ageMs: null, bytes: 20_000_000 }));
       const { user, system } = process.cpuUsage(before);
       cpuUs += user + system;
     }
-    commit(commits.beside, n);
+    await commit(commits.beside, n);
     await delay(0);
   }
-  writer.close();
+  await writer.close();
   const at = (all: readonly number[], share: number) =>
     [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(share * all.length))]!.toFixed(1);
   const figures = (all: readonly number[]) =>

@@ -17,7 +17,7 @@ export interface SchemaTable {
   /** The committed rows, without waiting for a writer; none while there is no file. */
   rows(): SchemaRow[];
   /** No other code, in this or another process, registers anything while `work` runs. */
-  transact<T>(work: (rows: { all(): SchemaRow[]; add(row: SchemaRow): void }) => T): T;
+  transact<T>(work: (rows: { all(): SchemaRow[]; add(row: SchemaRow): void }) => T): Promise<T>;
 }
 
 /** The registry of the embedded log. */
@@ -27,7 +27,7 @@ export function localRegistry(table: SchemaTable): SchemaRegistry {
   return {
     isPartOfLog: true,
     async register(subject, schema) {
-      const id = table.transact((rows) => {
+      const id = await table.transact((rows) => {
         const all = rows.all();
         const versions = ofSubject(all, subject);
         const standing = schemaStanding(schema, versions);

@@ -49,10 +49,13 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   const { dataDir, logger, instance = 'highwater', busyTimeoutMs = 5000 } = options;
   const file = path.resolve(dataDir, 'highwater.db');
   const sessions = new Map<FeedSession, FeedTopics>();
+  /** Feeds that are being acquired. */
+  const acquiring = new Set<Promise<unknown>>();
   let writer: Writer | null = null;
   let reader: ReaderConnection | null = null;
   let lock: FolderLock | null = null;
   let isClosed = false;
+  let closing: Promise<void> | null = null;
   let stopRetention = (): void => undefined;
 
   function assertOpen(): void {
@@ -103,7 +106,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
 
   /** With the last feed the folder is free for another process. */
   function letGo(): void {
-    if (sessions.size > 0 || lock === null) return;
+    if (sessions.size > 0 || acquiring.size > 0 || lock === null) return;
     const held = lock;
     lock = null;
     stopRetention();
@@ -128,6 +131,18 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     }
   }
 
+  async function acquireFeed(topics: FeedTopics): Promise<FeedSession> {
+    const opening = openSession(topics, randomUUID(), { writer: openedWriter(), reading, released });
+    acquiring.add(opening);
+    try {
+      const session = await opening;
+      sessions.set(session, topics);
+      return session;
+    } finally {
+      acquiring.delete(opening);
+    }
+  }
+
   const commitLog: CommitLog = {
     // Another process is refused the folder as a whole.
     join: soleMembership,
@@ -137,9 +152,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       // The folder first: opening the file for writing may wait for another writer.
       holdFolder();
       try {
-        const session = openSession(topics, randomUUID(), { writer: openedWriter(), reading, released });
-        sessions.set(session, topics);
-        return session;
+        return await acquireFeed(topics);
       } catch (error) {
         quietly(letGo);
         throw error;
@@ -147,7 +160,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     },
     async append(topic, records, signal) {
       signal.throwIfAborted();
-      openedWriter().append(topic, records);
+      await openedWriter().append(topic, records);
     },
     read: (topics, readOptions) => read(topics, readOptions, reading),
     async owners(feeds, signal) {
@@ -158,20 +171,23 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       return new Map(held.map((feed) => [feed, owner.instance]));
     },
     topicNames: async () => reading.reader()?.topicNames() ?? null,
-    async close() {
-      if (isClosed) return;
-      // As in `quietly`.
-      for (const session of [...sessions.keys()]) {
-        await session.release().catch((error: unknown) => {
-          logger?.debug('a feed could not be released', { file, error });
-        });
-      }
-      quietly(letGo);
-      isClosed = true;
-      reader?.close();
-      writer?.close();
-    },
+    close: () => (closing ??= close()),
   };
+
+  async function close(): Promise<void> {
+    await Promise.allSettled(acquiring);
+    // As in `quietly`.
+    for (const session of [...sessions.keys()]) {
+      await session.release().catch((error: unknown) => {
+        logger?.debug('a feed could not be released', { file, error });
+      });
+    }
+    quietly(letGo);
+    isClosed = true;
+    reader?.close();
+    await writer?.close();
+  }
+
   function hold(): void {
     assertOpen();
     holdFolder();

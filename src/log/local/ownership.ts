@@ -47,7 +47,7 @@ export function ownership(db: Connection): Ownership {
     assertOwned(feed, ownerEpoch) {
       const [row] = epoch.all(feed) as [Buffer][];
       if (row !== undefined && textOf(row[0]) === ownerEpoch) return;
-      throw new HighwaterError('LOG_FENCED', `another owner has taken the feed ${feed} since ${ownerEpoch}`);
+      throw fenced(feed, ownerEpoch);
     },
     releaseFeed(feed, ownerEpoch) {
       prepare(db, 'DELETE FROM feeds WHERE feed = ? AND owner_epoch = ?').run([feed, ownerEpoch]);
@@ -73,6 +73,11 @@ export function ownership(db: Connection): Ownership {
     );
     return { id, name: spec.name, partitions, cleanup, nextOffsets };
   }
+}
+
+/** What a commit of an earlier owner is refused with. */
+export function fenced(feed: string, ownerEpoch: string): HighwaterError {
+  return new HighwaterError('LOG_FENCED', `another owner has taken the feed ${feed} since ${ownerEpoch}`);
 }
 
 /** @throws HighwaterError LOG_OWNED, always */

@@ -164,19 +164,25 @@ export function retention(db: Connection): Retention {
 }
 
 /** Calls `step` every so often, and soon again while there is more to remove, until it is stopped. It keeps no process alive. */
-export function repeatedly(step: () => boolean, everyMs: number, logger: Logger | undefined): () => void {
-  let timer = setTimeout(look, 0);
-  timer.unref();
-  function look(): void {
+export function repeatedly(
+  step: () => Promise<boolean>,
+  everyMs: number,
+  logger: Logger | undefined,
+): () => void {
+  let isOver = false;
+  let timer = setTimeout(look, 0).unref();
+  async function look(): Promise<void> {
     let isMore = false;
     try {
-      isMore = step();
+      isMore = await step();
     } catch (error) {
       // Nothing is lost by it; a commit that meets the same fault says so.
       logger?.debug('old records could not be removed', { error });
     }
-    timer = setTimeout(look, isMore ? PAUSE_MS : everyMs);
-    timer.unref();
+    if (!isOver) timer = setTimeout(look, isMore ? PAUSE_MS : everyMs).unref();
   }
-  return () => clearTimeout(timer);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }

@@ -14,10 +14,14 @@ export interface SessionDeps {
 }
 
 /** One ownership of one feed in this process, whose topics' next offsets it keeps in memory. */
-export function openSession(topics: FeedTopics, ownerEpoch: string, deps: SessionDeps): FeedSession {
+export async function openSession(
+  topics: FeedTopics,
+  ownerEpoch: string,
+  deps: SessionDeps,
+): Promise<FeedSession> {
   const { feed } = topics;
   const { writer, reading } = deps;
-  const owned: ReadonlyMap<string, OwnedTopic> = writer.claimFeed(topics, ownerEpoch);
+  const owned: ReadonlyMap<string, OwnedTopic> = await writer.claimFeed(topics, ownerEpoch);
   let isReleased = false;
 
   const session: FeedSession = {
@@ -50,13 +54,13 @@ export function openSession(topics: FeedTopics, ownerEpoch: string, deps: Sessio
           `the batch of ${feed} was made under the ownership ${batch.position.ownerEpoch}, which has ended`,
         );
       }
-      writer.commit(batch, ownerEpoch, owned);
+      await writer.commit(batch, ownerEpoch, owned);
     },
     async release() {
       if (isReleased) return;
       isReleased = true;
       try {
-        if (!reading.isClosed()) writer.releaseFeed(feed, ownerEpoch);
+        if (!reading.isClosed()) await writer.releaseFeed(feed, ownerEpoch);
       } finally {
         deps.released(session);
       }

@@ -2,33 +2,41 @@ import path from 'node:path';
 import type { Logger } from '../../logging/logger';
 import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { recordsOf } from '../gathered';
-import { type Appended, appender, type OwnedTopic } from './append';
+import { type AppendPlan, appendStatements, type OwnedTopic, planAppend } from './append';
 import { checkpointer } from './file/checkpointer';
+import { type CommitThread, startCommitThread } from './file/commit-thread';
 import { makeDataFolder } from './file/data-folder';
-import { prepareFile } from './file/file-format';
-import { inPlaceGuard } from './file/same-file';
-import { attempt, type Connection, connect, logFailure, pragma, transact } from './file/sqlite';
+import { CONNECTION, prepareFile } from './file/file-format';
+import { goneFrom, type InPlaceGuard, inPlaceGuard } from './file/same-file';
+import { attempt, type Connection, connect, logFailure, pragma, prepare, transact } from './file/sqlite';
 import { walWatch } from './file/wal-watch';
-import { type Ownership, ownership } from './ownership';
+import { fenced, type Ownership, ownership } from './ownership';
 import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
-/** The one connection of this process that writes. Everything that it throws about the file is a HighwaterError LOG_*. */
+/**
+ * Writes what this process writes: one transaction after another, in the order of the calls. A promise waits for its turn. Everything that
+ * is thrown about the file is a HighwaterError LOG_*.
+ */
 export interface Writer {
-  /** @param lockFile with which this process holds the folder */
+  /** Before the first feed. @param lockFile with which this process holds the folder */
   claimFolder(instance: string, lockFile: string): void;
-  claimFeed(topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic>;
+  claimFeed(topics: FeedTopics, ownerEpoch: string): Promise<ReadonlyMap<string, OwnedTopic>>;
   /** One transaction: the check that the feed is still owned, and all records. */
-  commit(batch: TransactionBatch, ownerEpoch: string, topics: ReadonlyMap<string, OwnedTopic>): void;
+  commit(batch: TransactionBatch, ownerEpoch: string, topics: ReadonlyMap<string, OwnedTopic>): Promise<void>;
   /** One transaction, whoever holds the folder: the offsets are taken from the file. */
-  append(topic: SharedTopicSpec, records: readonly ProducerRecord[]): void;
+  append(topic: SharedTopicSpec, records: readonly ProducerRecord[]): Promise<void>;
   /** As `Retention.step`. @returns whether there is more to remove */
-  expire(topics: readonly TopicPartitions[], limits: RetentionLimits): boolean;
-  releaseFeed(feed: string, ownerEpoch: string): void;
+  expire(topics: readonly TopicPartitions[], limits: RetentionLimits): Promise<boolean>;
+  releaseFeed(feed: string, ownerEpoch: string): Promise<void>;
+  /** After the last feed. */
   releaseFolder(): void;
   /** A transaction of another part of the program, such as the schema registry. */
-  transact<T>(work: (db: Connection) => T): T;
-  close(): void;
+  transact<T>(work: (db: Connection) => T): Promise<T>;
+  close(): Promise<void>;
 }
+
+/** A commit of more records goes to another thread. The way there takes as long as the commit of some dozens. */
+const LARGE = 200;
 
 export interface WriterOptions {
   readonly file: string;
@@ -37,13 +45,14 @@ export interface WriterOptions {
 }
 
 /** Creates the folder and the file if they are missing. @throws HighwaterError LOG_* */
-export function openWriter({ file, busyTimeoutMs, logger }: WriterOptions): Writer {
+export function openWriter(options: WriterOptions): Writer {
+  const { file, busyTimeoutMs } = options;
   return attempt(file, () => {
     makeDataFolder(path.dirname(file));
     const db = connect(file, busyTimeoutMs);
     try {
       prepareFile(db, file);
-      return writer(db, file, logger);
+      return writer(db, options);
     } catch (error) {
       db.close();
       throw error;
@@ -52,15 +61,36 @@ export function openWriter({ file, busyTimeoutMs, logger }: WriterOptions): Writ
 }
 
 /** Over an open and prepared file. */
-export function writer(db: Connection, file: string, logger?: Logger): Writer {
-  const { append } = appender(db);
+export function writer(
+  db: Connection,
+  { file, busyTimeoutMs = 5_000, logger }: Pick<WriterOptions, 'file'> & Partial<WriterOptions>,
+): Writer {
+  const append = appendStatements.map((sql) => prepare(db, sql));
   const own: Ownership = ownership(db);
   const { removeOlder, step } = retention(db);
   const watchWal = walWatch(file, logger);
-  const checkpoints = checkpointer(db, file);
-  const assertFile = inPlaceGuard(file, `${file}-wal`);
-  let assertLock = (): void => undefined;
+  const checkpoints = checkpointer(file, () => {
+    // If it fails, the frames stay in the WAL for the next one.
+    inTurn(finishCheckpoint).catch(() => undefined);
+  });
+  const files = inPlaceGuard(file, `${file}-wal`);
+  let lock: InPlaceGuard = { places: [], assert: () => undefined };
+  let thread: CommitThread | null = null;
   let isPublisher = false;
+  /** Settles after all that was asked for so far. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  function inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  function assertInPlace(): void {
+    files.assert();
+    lock.assert();
+  }
+
   const inPlace = <T>(work: () => T): T =>
     attempt(file, () => {
       const result = work();
@@ -69,8 +99,8 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
     });
   const named =
     <A extends unknown[], R>(work: (...args: A) => R) =>
-    (...args: A): R =>
-      inPlace(() => work(...args));
+    (...args: A): Promise<R> =>
+      inTurn(() => inPlace(() => work(...args)));
   /** Writes nothing if the files are not in their place before the commit. */
   const transaction = <T>(work: () => T): T =>
     transact(db, 'IMMEDIATE', () => {
@@ -79,37 +109,71 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
       return result;
     });
 
-  function assertInPlace(): void {
-    assertFile();
-    assertLock();
+  function write(plan: AppendPlan): void {
+    for (const [statement, parameters] of plan.steps()) append[statement]!.run(parameters);
+  }
+
+  function commitHere(plan: AppendPlan, feed: string, ownerEpoch: string): void {
+    attempt(file, () =>
+      transaction(() => {
+        own.assertOwned(feed, ownerEpoch);
+        write(plan);
+      }),
+    );
+  }
+
+  async function commitInThread(plan: AppendPlan, feed: string, ownerEpoch: string): Promise<void> {
+    thread ??= startCommitThread(file, busyTimeoutMs, CONNECTION, appendStatements);
+    if (!thread.isAlive()) return commitHere(plan, feed, ownerEpoch);
+    const steps = Array.from(
+      plan.steps(),
+      ([statement, parameters]) => [statement, [...parameters]] as const,
+    );
+    const places = [...files.places, ...lock.places];
+    try {
+      const outcome = await thread.commit({ feed, ownerEpoch, steps, places });
+      if (outcome === 'fenced') throw fenced(feed, ownerEpoch);
+      if (outcome === 'gone') throw goneFrom(file);
+    } catch (error) {
+      // It says which file, and why the thread could not open it.
+      assertInPlace();
+      throw logFailure(error, file);
+    }
+  }
+
+  async function finishCheckpoint(): Promise<void> {
+    if (!db.open) return;
+    if (thread?.isAlive()) await thread.checkpoint();
+    else pragma(db, 'wal_checkpoint(PASSIVE)');
   }
 
   return {
-    claimFolder: named((instance, lockFile) => {
+    claimFolder(instance, lockFile) {
       isPublisher = true;
-      assertLock = inPlaceGuard(lockFile);
-      own.claimFolder(instance);
-    }),
+      lock = inPlaceGuard(lockFile);
+      inPlace(() => own.claimFolder(instance));
+    },
     claimFeed: named(own.claimFeed),
     releaseFeed: named(own.releaseFeed),
-    releaseFolder: named(own.releaseFolder),
-    commit: named((batch, ownerEpoch, topics) => {
-      const records = recordsOf(batch);
-      const appended: Appended = transaction(() => {
-        own.assertOwned(batch.feed, ownerEpoch);
-        return append(topics, records);
-      });
-      // Only now: a batch that was rolled back is tried again at the same offsets.
-      appended.committed();
-      checkpoints.committed(records.length);
-      watchWal();
-    }),
+    releaseFolder: () => inPlace(own.releaseFolder),
+    commit: (batch, ownerEpoch, topics) =>
+      inTurn(async () => {
+        const records = recordsOf(batch);
+        const plan = planAppend(topics, records);
+        const commit = records.length < LARGE ? commitHere : commitInThread;
+        await commit(plan, batch.feed, ownerEpoch);
+        // Only now: a batch that was rolled back is tried again at the same offsets.
+        plan.committed();
+        checkpoints.committed(records.length);
+        watchWal();
+        inPlace(() => undefined);
+      }),
     append: named((spec, records) => {
       transaction(() => {
         const topic = own.sharedTopic(spec);
         // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
         removeOlder(topic, Date.now() - spec.retentionMs);
-        append(new Map([[spec.name, topic]]), records);
+        write(planAppend(new Map([[spec.name, topic]]), records));
       });
       watchWal();
     }),
@@ -118,20 +182,23 @@ export function writer(db: Connection, file: string, logger?: Logger): Writer {
       checkpoints.committed(removed);
       return isMore;
     }),
-    transact: (work) => inPlace(() => transaction(() => work(db))),
-    close() {
-      checkpoints.stop();
-      // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing:
-      // nobody is waited for. A process that only wrote a command must not keep a publisher waiting for it.
-      try {
-        pragma(db, 'busy_timeout = 0');
-        pragma(db, isPublisher ? 'wal_checkpoint(TRUNCATE)' : 'wal_checkpoint(PASSIVE)');
-      } catch (error) {
-        // Committed records stay in the WAL. This error would hide the error for which the log is closed.
-        logger?.debug('the write-ahead log could not be emptied', { file, error: logFailure(error, file) });
-      } finally {
-        db.close();
-      }
-    },
+    transact: (work) => inTurn(() => inPlace(() => transaction(() => work(db)))),
+    close: () => inTurn(close),
   };
+
+  function close(): void {
+    checkpoints.stop();
+    thread?.stop();
+    // Leaves the folder as one file that can be copied. With readers at work it stays undone, which costs nothing:
+    // nobody is waited for. A process that only wrote a command must not keep a publisher waiting for it.
+    try {
+      pragma(db, 'busy_timeout = 0');
+      pragma(db, isPublisher ? 'wal_checkpoint(TRUNCATE)' : 'wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      // Committed records stay in the WAL. This error would hide the error for which the log is closed.
+      logger?.debug('the write-ahead log could not be emptied', { file, error: logFailure(error, file) });
+    } finally {
+      db.close();
+    }
+  }
 }

@@ -47,6 +47,17 @@ CREATE TABLE feeds (feed TEXT PRIMARY KEY, owner_epoch TEXT NOT NULL);
 `;
 
 /**
+ * Of each connection that commits. FULL: a commit is on the disk when it returns, also when the power fails. The checkpoint is for when
+ * the checkpointer's thread cannot keep up, at 200 MB. After a long outside reader has gone, the grown WAL is cut back to the limit.
+ */
+export const CONNECTION = `
+PRAGMA synchronous = FULL;
+PRAGMA cache_size = -16000;
+PRAGMA wal_autocheckpoint = 48000;
+PRAGMA journal_size_limit = 134217728;
+`;
+
+/**
  * Makes the tables of a new file, sets how the file is written, and refuses a file of a later program and a backup.
  * @throws HighwaterError LOG_NEWER, LOG_UNRESTORED
  */
@@ -58,13 +69,7 @@ export function prepareFile(db: Connection, file: string): void {
     );
   }
   if (pragma(db, 'journal_mode') !== 'wal') pragma(db, 'journal_mode = WAL');
-  // FULL: a commit is on the disk when it returns, also when the power fails.
-  db.exec('PRAGMA synchronous = FULL');
-  db.exec('PRAGMA cache_size = -16000');
-  // The limit if the checkpoint thread cannot keep up, 200 MB: a checkpoint within a commit blocks the process.
-  pragma(db, 'wal_autocheckpoint = 48000');
-  // After a long outside reader has gone, the grown WAL is cut back to this many bytes.
-  pragma(db, 'journal_size_limit = 134217728');
+  db.exec(CONNECTION);
   if (hasTables(db, file)) return;
   transact(db, 'IMMEDIATE', () => {
     // Another process may have made them since.

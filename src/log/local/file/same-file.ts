@@ -29,19 +29,28 @@ export function sameFileGuard(file: string): () => void {
 /**
  * A process can still write to its open file after it was deleted or moved, but nobody will find the records.
  * @param files which are there
- * @returns a check that throws if the file at one of the places is another or gone; it takes a few µs. @throws HighwaterError
- * LOG_GONE
  */
-export function inPlaceGuard(...files: readonly string[]): () => void {
-  const opened = files.map(identity);
-  return () => {
-    const gone = files.find((file, i) => identity(file) !== opened[i]);
-    if (gone === undefined) return;
-    throw new HighwaterError(
-      'LOG_GONE',
-      `${gone} was deleted, moved or replaced by another file while this process had it open`,
-    );
+export function inPlaceGuard(...files: readonly string[]): InPlaceGuard {
+  const places: Places = files.map((file) => [file, identity(file)]);
+  const assert = (): void => {
+    const gone = places.find(([file, opened]) => identity(file) !== opened);
+    if (gone !== undefined) throw goneFrom(gone[0]);
   };
+  return { places, assert };
+}
+
+/** Files, and what tells each of them from another file at its place. */
+export type Places = readonly (readonly [file: string, identity: string | null])[];
+
+export interface InPlaceGuard {
+  readonly places: Places;
+  /** Takes a few µs. @throws HighwaterError LOG_GONE if another file or none is at one of the places */
+  assert(): void;
+}
+
+export function goneFrom(file: string): HighwaterError {
+  const what = `${file} was deleted, moved or replaced by another file while this process had it open`;
+  return new HighwaterError('LOG_GONE', what);
 }
 
 function identity(file: string): string | null {

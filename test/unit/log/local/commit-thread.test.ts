@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
+import path from 'node:path';
+import { analysts } from '../../../../src/feeds/analysts';
+import { ipos } from '../../../../src/feeds/ipos';
+import { openLocalLog } from '../../../../src/log/local/local-log';
+import { feedTopics } from '../../../../src/log/topics';
+import { batch, deadline, readAll, record } from '../../../support/log-records';
+import { tempFolder } from '../../../support/temp-folder';
+
+const topics = feedTopics(ipos, '');
+const page = (size: number, name = topics.changes.name) =>
+  Array.from({ length: size }, (_, i) => record(name, `${i}`, Buffer.alloc(500, i)));
+const large = page(2_000);
+
+describe('large commits of the embedded log', () => {
+  const folder = tempFolder();
+  const open = () => openLocalLog({ dataDir: folder() });
+  const acquire = ({ commitLog }: ReturnType<typeof open>, feed = topics) =>
+    commitLog.acquire(feed, deadline());
+
+  it('the event loop goes on while a large batch is committed', async () => {
+    const log = open();
+    const session = await acquire(log);
+    let ticks = 0;
+    const ticking = setInterval(() => ticks++, 0);
+
+    await session.commit(batch(session, topics, large));
+    clearInterval(ticking);
+
+    expect(ticks).toBeGreaterThan(0);
+    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+    await log.commitLog.close();
+  });
+
+  it('large and small batches of two feeds are committed in the order of the calls', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const others = feedTopics(analysts, '');
+    const other = await acquire(log, others);
+    const order: string[] = [];
+    const commit = async (name: string, size: number, commit: number) => {
+      await session.commit(batch(session, topics, page(size), commit));
+      order.push(name);
+    };
+
+    await Promise.all([
+      commit('large', 2_000, 1),
+      commit('small', 3, 2),
+      other.commit(batch(other, others, page(300, others.changes.name))).then(() => order.push('other')),
+      commit('large again', 400, 3),
+    ]);
+
+    expect(order).toEqual(['large', 'small', 'other', 'large again']);
+    const read = await readAll(log.commitLog, ['ipos']);
+    expect(read).toHaveLength(2_403);
+    const offsets = read.map(({ partition, logOffset }) => `${partition} ${logOffset}`);
+    expect(new Set(offsets).size).toBe(read.length);
+    await log.commitLog.close();
+  });
+
+  it('a large batch of an owner that lost the feed is refused, and leaves nothing', async () => {
+    const log = open();
+    const fenced = await acquire(log);
+    const owner = await acquire(log);
+
+    await expect(fenced.commit(batch(fenced, topics, large))).rejects.toMatchObject({ code: 'LOG_FENCED' });
+
+    expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
+    await owner.commit(batch(owner, topics, large));
+    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+    await log.commitLog.close();
+  });
+
+  it.each([
+    ['before the thread has opened it', 0],
+    ['after a large commit', 1],
+  ])('a large batch is refused when the file was moved away %s', async (_when, commits) => {
+    const log = open();
+    const session = await acquire(log);
+    for (let n = 1; n <= commits; n++) await session.commit(batch(session, topics, large, n));
+    const moved = path.join(folder(), 'moved.db');
+    for (const part of ['', '-wal', '-shm'])
+      renameSync(path.join(folder(), `highwater.db${part}`), moved + part);
+
+    await expect(session.commit(batch(session, topics, large, commits + 1))).rejects.toMatchObject({
+      code: 'LOG_GONE',
+    });
+
+    await log.commitLog.close();
+    for (const part of ['', '-wal', '-shm'])
+      renameSync(moved + part, path.join(folder(), `highwater.db${part}`));
+    const again = open();
+    expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(commits * large.length);
+    await again.commitLog.close();
+  });
+
+  it('a feed is released, and the log closed, after the commit that is under way', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const committed = session.commit(batch(session, topics, large));
+    await log.commitLog.close();
+    await committed;
+
+    const again = open();
+    expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(large.length);
+    await again.commitLog.close();
+  });
+
+  it.each([
+    ['lives on until it is told that its batch is committed', 'await', { status: 0, stdout: 'committed' }],
+    ['that ends in the middle of a commit ends with its own exit code', '', { status: 7, stdout: '' }],
+  ])('a process %s', (_name, awaited, expected) => {
+    const program = `
+      const { openLocalLog } = require('./src/log/local/local-log.ts');
+      const { feedTopics } = require('./src/log/topics.ts');
+      const topics = feedTopics({ name: 'ipos', topic: 'ipos', transitions: [] }, '');
+      const records = Array.from({ length: 6000 }, (_, i) => (
+        { topic: 'ipos', key: String(i), value: Buffer.alloc(500), headers: {}, timestamp: 1 }
+      ));
+      async function main() {
+        const { commitLog } = openLocalLog({ dataDir: process.argv[1] });
+        const session = await commitLog.acquire(topics, new AbortController().signal);
+        const { ownerEpoch } = session;
+        const commit = session.commit({ feed: 'ipos', records, position: { incarnation: 'i', ownerEpoch, commit: 1 } });
+        if ('${awaited}' === 'await') {
+          await commit;
+          process.stdout.write('committed');
+        } else setImmediate(() => process.exit(7));
+      }
+      void main();`;
+    const args = ['--require', 'tsx/cjs', '-e', program, folder()];
+    const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+
+    expect({ status, signal, stdout, stderr }).toEqual({ signal: null, stderr: '', ...expected });
+  });
+});
