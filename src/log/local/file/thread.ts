@@ -60,7 +60,6 @@ export function startThread(
     env: {},
     workerData: { libsql: require.resolve('libsql'), uri, busy, given },
   });
-  worker.unref();
   worker.on('message', (answer) => {
     worker.unref();
     answered(answer);
@@ -71,6 +70,8 @@ export function startThread(
     forget();
     ended();
   });
+  // After the listener, which would hold the process too.
+  worker.unref();
   // A thread that is ended in the middle of a call to the library can take the process down (SIGABRT).
   process.once('exit', idle);
 
