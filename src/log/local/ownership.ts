@@ -75,7 +75,7 @@ export function ownership(db: Connection): Ownership {
   }
 }
 
-/** What a commit of an earlier owner is refused with. */
+/** For a commit of an earlier owner. */
 export function fenced(feed: string, ownerEpoch: string): HighwaterError {
   return new HighwaterError('LOG_FENCED', `another owner has taken the feed ${feed} since ${ownerEpoch}`);
 }

@@ -47,8 +47,8 @@ CREATE TABLE feeds (feed TEXT PRIMARY KEY, owner_epoch TEXT NOT NULL);
 `;
 
 /**
- * Of each connection that commits. FULL: a commit is on the disk when it returns, also when the power fails. The checkpoint is for when
- * the checkpointer's thread cannot keep up, at 200 MB. After a long outside reader has gone, the grown WAL is cut back to the limit.
+ * Settings of each connection that commits. FULL: a commit is on the disk when it returns, even if the power fails. The autocheckpoint (at
+ * 200 MB) is for a checkpoint thread that cannot keep up. The limit cuts the WAL back after a long outside reader has gone.
  */
 export const CONNECTION = `
 PRAGMA synchronous = FULL;
