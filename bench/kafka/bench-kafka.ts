@@ -1,8 +1,11 @@
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka as Client, logLevel } from 'kafkajs';
 import { artefacts } from '../../tools/servers/artefacts';
 import { startKafka } from '../../tools/servers/kafka';
 import { startRegistry } from '../../tools/servers/registry';
+import { processUsage } from '../measure/process-usage';
 
 export interface NewTopic {
   readonly name: string;
@@ -19,6 +22,10 @@ export interface BenchKafka {
   create(topics: readonly NewTopic[]): Promise<void>;
   /** How many records and markers are in the topics, by topic. */
   sizes(topics: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** User and system time of the broker since it started. */
+  cpuMs(): number;
+  /** Of the log of the topics whose names begin so. */
+  logBytes(prefix: string): number;
   /** Deletes the topics that begin so. */
   deleteTopics(prefix: string): Promise<void>;
   stop(): Promise<void>;
@@ -86,6 +93,11 @@ export async function startBenchKafka(): Promise<BenchKafka> {
         await ready(() => sizes(names), 20_000);
       },
       sizes,
+      cpuMs: () => processUsage(kafka.brokers[0]!.pid).cpuMs,
+      logBytes: (prefix) =>
+        readdirSync(kafka.folder, { recursive: true, encoding: 'utf8' })
+          .filter((name) => name.endsWith('.log') && path.basename(path.dirname(name)).startsWith(prefix))
+          .reduce((sum, name) => sum + statSync(path.join(kafka.folder, name)).size, 0),
       async deleteTopics(prefix) {
         const topics = (await admin.listTopics()).filter((name) => name.startsWith(prefix));
         if (topics.length > 0) await admin.deleteTopics({ topics });

@@ -13,13 +13,15 @@ export interface PublisherSetup {
   readonly pollInterval: string;
   /** Null: the embedded log. */
   readonly kafka: { readonly brokers: string; readonly registryUrl: string; readonly prefix: string } | null;
+  /** Of what is published to Kafka. The default if left out. */
+  readonly compression?: string;
 }
 
 /** The configuration and the log as the program itself would have them. */
 export function openPublisher(setup: PublisherSetup) {
   const { loadConfig } = fromDist<typeof LoadConfigModule>('config/load-config');
   const { openLog } = fromDist<typeof OpenLogModule>('cli/log/open-log');
-  const { api, dataDir, pollInterval, kafka } = setup;
+  const { api, dataDir, pollInterval, kafka, compression } = setup;
   const env = {
     HIGHWATER_API_URL: api.url,
     HIGHWATER_API_TOKEN: api.token,
@@ -32,6 +34,7 @@ export function openPublisher(setup: PublisherSetup) {
       SCHEMA_REGISTRY_URL: kafka.registryUrl,
       HIGHWATER_TOPIC_PREFIX: kafka.prefix,
     }),
+    ...(compression !== undefined && { HIGHWATER_COMPRESSION: compression }),
   };
   const config = loadConfig({ flags: {}, env, cwd: dataDir });
   const log = openLog(config, { logger: quiet, signal: new AbortController().signal });

@@ -6,6 +6,7 @@ import type { Latency, LatencyInput } from './parts/latency';
 import type { Polls, PollsInput } from './parts/polls';
 import type { ReadTopic, ReadTopicInput } from './parts/read-topic';
 import type { Restored } from './parts/restore';
+import type { SnapshotMarks } from './parts/snapshot';
 import { type LogName, runPart, type World } from './world';
 
 /** One question to the product's daily life: what is measured, as text. */
@@ -217,4 +218,44 @@ const read: Section = {
   },
 };
 
-export const sections: readonly Section[] = [latency, growth, memory, steady, read, blocks];
+const CODECS = ['gzip', 'lz4', 'zstd', 'none'] as const;
+
+const codecs: Section = {
+  name: 'codecs',
+  title: 'Codecs: a first snapshot into Kafka, whose events a group then reads; medians of rounds in turn',
+  async measure(world) {
+    const { large: records } = sizes(world);
+    const broker = await world.broker();
+    const found = new Map<string, number[][]>(CODECS.map((codec) => [codec, []]));
+    for (let round = 0; round < (world.isShort ? 1 : 3); round++) {
+      for (const compression of CODECS) {
+        const setup = { ...(await world.empty(records)), compression };
+        const kafka = setup.kafka!;
+        const cpu = [broker.cpuMs()];
+        const { marks } = await runPart<SnapshotMarks>('snapshot', { setup, marks: [records] });
+        cpu.push(broker.cpuMs());
+        const input: ReadTopicInput = { ...kafka, way: 'highwater', events: records, group: 'codecs' };
+        const { events, usage } = await runPart<ReadTopic>('read-topic', input);
+        cpu.push(broker.cpuMs());
+        const { wallMs, cpuMs } = marks[0]!;
+        found
+          .get(compression)!
+          .push([
+            (records * 1_000) / wallMs,
+            ...[cpuMs, cpu[1]! - cpu[0]!].map((ms) => (ms * 1_000) / records),
+            ...[usage.cpuMs, cpu[2]! - cpu[1]!].map((ms) => (ms * 1_000) / events),
+            broker.logBytes(kafka.prefix) / records,
+          ]);
+        await broker.deleteTopics(kafka.prefix);
+      }
+    }
+    const rows = [...found].map(([codec, rounds]) => {
+      const medians = rounds[0]!.map((_, i) => median(rounds.map((round) => round[i]!)));
+      return [codec, whole(medians[0]!), ...medians.slice(1, -1).map(short), whole(medians.at(-1)!)];
+    });
+    const columns = ['records/s', 'µs CPU', 'of the broker', 'to read', 'of the broker', 'bytes a record'];
+    return table([left('codec'), ...columns.map(right)], rows);
+  },
+};
+
+export const sections: readonly Section[] = [latency, growth, memory, steady, read, blocks, codecs];

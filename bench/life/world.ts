@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type ApiServer, startApi } from '../api/api-server';
-import { startBenchKafka } from '../kafka/bench-kafka';
+import { type BenchKafka, startBenchKafka } from '../kafka/bench-kafka';
 import { runScript } from '../process/run-program';
-import type { Mark, SnapshotInput } from './parts/snapshot';
+import type { Mark, SnapshotInput, SnapshotMarks } from './parts/snapshot';
 import type { PublisherSetup } from './publisher';
 
 /** Where all that is measured takes place. */
@@ -20,6 +20,10 @@ export interface World {
   filled(log: LogName, records: number): Promise<Filled>;
   /** An API with so many records that nobody else reads, and an empty log. */
   own(log: LogName, records: number): Promise<PublisherSetup>;
+  /** An empty log in Kafka, beside an API that others read too. */
+  empty(records: number): Promise<PublisherSetup>;
+  /** The broker of all logs in Kafka. */
+  broker(): Promise<BenchKafka>;
   stop(): Promise<void>;
 }
 
@@ -79,6 +83,8 @@ export function openWorld(given: Pick<World, 'logs' | 'isShort' | 'isFull'>): Wo
     ...given,
     own: async (log, records) => emptyLog(log, records, await stopped(startApi({ records }))),
     filled: (log, records) => fill(`${log} ${records}`),
+    empty: async (records) => emptyLog('kafka', records, await api(records)),
+    broker: () => kafka('one'),
     async stop() {
       for (const each of stops.splice(0).reverse()) await each();
     },
@@ -92,7 +98,7 @@ export function openWorld(given: Pick<World, 'logs' | 'isShort' | 'isFull'>): Wo
       setup,
       marks: [...marks.filter((mark) => mark < records).sort((a, b) => a - b), records],
     };
-    return { setup, ...(await runPart<{ readonly marks: Mark[] }>('snapshot', input)) };
+    return { setup, ...(await runPart<SnapshotMarks>('snapshot', input)) };
   });
   return world;
 }

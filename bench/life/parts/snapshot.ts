@@ -11,6 +11,10 @@ export interface Mark extends OwnUsage {
   readonly records: number;
 }
 
+export interface SnapshotMarks {
+  readonly marks: readonly Mark[];
+}
+
 async function main({ setup, marks }: SnapshotInput): Promise<void> {
   const found: Mark[] = [];
   let records = 0;
