@@ -6,17 +6,28 @@ import { type FileLog, withLogFile } from '../support/judge/log-file';
 import { embeddedLog, type PublisherLog } from './publisher-log';
 
 /** Topics that retention shortens, and the number of their partitions. */
-const topics = ['insights', 'analysts', 'ipos', 'ipos.deal-status', 'insights.rating-changes'];
+export const shortenedTopics = [
+  'insights',
+  'analysts',
+  'ipos',
+  'ipos.deal-status',
+  'insights.rating-changes',
+];
 const PARTITIONS = 3;
 const EVERY_MS = 300;
 
 export interface CollectedLog extends PublisherLog {
   /**
    * Holds the file against what was read of it: it keeps the last records of each partition, without a hole.
-   * @returns number of records that were read, and that the file still has, of the shortened topics
+   * @returns number of records that were read, and that the file still has, of the shortened topics; and the size of the values
+   * that it has of each topic
    * @throws Error with the first record that differs
    */
-  checkTail(): { readonly collected: number; readonly kept: number };
+  checkTail(): {
+    readonly collected: number;
+    readonly kept: number;
+    readonly bytes: ReadonlyMap<string, number>;
+  };
   stop(): void;
 }
 
@@ -28,7 +39,7 @@ export interface CollectedLog extends PublisherLog {
 export function collectedLog(dataDir: string): CollectedLog {
   const file = path.join(dataDir, 'highwater.db');
   /** The embedded log numbers without gaps, so that a record's place in its partition is its offset. */
-  const collected = topics.flatMap((topic) =>
+  const collected = shortenedTopics.flatMap((topic) =>
     Array.from({ length: PARTITIONS }, (_, partition) => ({ topic, partition, rows: [] as LogRow[] })),
   );
   const rowsOf = (topic: string): LogRow[] =>
@@ -51,13 +62,14 @@ export function collectedLog(dataDir: string): CollectedLog {
         collect(seen);
         return use({
           ...seen,
-          rows: (topic) => (topics.includes(topic) ? rowsOf(topic) : seen.rows(topic)),
-          count: (topic) => (topics.includes(topic) ? rowsOf(topic).length : seen.count(topic)),
+          rows: (topic) => (shortenedTopics.includes(topic) ? rowsOf(topic) : seen.rows(topic)),
+          count: (topic) => (shortenedTopics.includes(topic) ? rowsOf(topic).length : seen.count(topic)),
         });
       }),
     checkTail: () =>
       withLogFile(file, (seen) => {
         let kept = 0;
+        const bytes = new Map<string, number>();
         for (const { topic, partition, rows } of collected) {
           const own = seen.rowsFrom(topic, partition, 0);
           const tail = rows.slice(Math.min(-1, -own.length));
@@ -66,8 +78,10 @@ export function collectedLog(dataDir: string): CollectedLog {
               throw new Error(`${where(row)} was read, and the file has another`);
           if (own.length > tail.length) throw new Error(`${where(own.at(-1)!)} was not read`);
           kept += own.length;
+          const size = own.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+          bytes.set(topic, (bytes.get(topic) ?? 0) + size);
         }
-        return { collected: collected.reduce((sum, { rows }) => sum + rows.length, 0), kept };
+        return { bytes, collected: collected.reduce((sum, { rows }) => sum + rows.length, 0), kept };
       }),
     stop: () => clearInterval(timer),
   };

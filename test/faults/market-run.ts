@@ -296,7 +296,8 @@ function supervise(start: () => CliProcess, random: Random): Supervised {
       isEnding = true;
       living.catch(() => undefined);
     },
-    until: (condition, deadlineMs) => Promise.race([slowly(condition, deadlineMs), failed]),
+    until: (condition, deadlineMs) =>
+      Promise.race([slowly(async () => isEnding || (await condition()), deadlineMs), failed]),
   };
 }
 

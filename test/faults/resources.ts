@@ -20,8 +20,9 @@ export interface Sample {
   readonly polls: number;
   readonly pollMs: number;
   readonly tracked: number;
-  /** Of the embedded log; 0 where there is none. */
+  /** Of the embedded log; 0 where there is none. `freeMb`: the part of it that new records can use. */
   readonly logMb: number;
+  readonly freeMb: number;
   readonly walMb: number;
 }
 
@@ -72,6 +73,7 @@ export function startSampling(
       pollMs: sum('highwater_poll_duration_seconds_sum') * 1_000,
       tracked: sum('highwater_tracked_records'),
       logMb: sizeOf(path.join(folder, 'highwater.db')),
+      freeMb: sum('highwater_log_free_bytes') / MB,
       walMb: sizeOf(path.join(folder, 'highwater.db-wal')),
     });
   }
@@ -99,7 +101,7 @@ function sizeOf(file: string): number {
   return existsSync(file) ? statSync(file).size / MB : 0;
 }
 
-/** One quarter of a run. `old`: the process that was killed last of all, in the last third of its life. */
+/** One quarter of a run. `old`: the process that lived longest in it, in the last third of its life. */
 export interface Quarter {
   readonly samples: number;
   readonly youngRssMb: number;
@@ -113,19 +115,22 @@ export interface Quarter {
   readonly msPerPoll: number;
   readonly tracked: number;
   readonly logMb: number;
+  readonly freeMb: number;
   readonly walMb: number;
 }
 
 export function quartersOf(samples: readonly Sample[]): Quarter[] {
   return [0, 1, 2, 3].map((quarter) => {
     const own = samples.filter(({ share }) => share >= quarter / 4 && share < (quarter + 1) / 4);
-    const oldest = own.reduce((a, b) => (b.ageMs > a.ageMs ? b : a));
-    const life = own.filter(({ pid }) => pid === oldest.pid);
+    const samplesOfOne = (pid: number) => own.filter((one) => one.pid === pid);
+    // The oldest one may be of the quarter before, and be killed at the beginning of this one.
+    const life = own.map(({ pid }) => samplesOfOne(pid)).reduce((a, b) => (b.length > a.length ? b : a));
+    const oldest = life.at(-1)!;
     const old = life.filter(({ ageMs }) => ageMs >= (oldest.ageMs * 2) / 3);
     const least = (of: readonly Sample[], figure: keyof Sample) => Math.min(...of.map((one) => one[figure]));
     const most = (figure: keyof Sample) => Math.max(...own.map((one) => one[figure]));
-    const [first, last] = [life[0]!, life.at(-1)!];
-    const polls = last.polls - first.polls;
+    const first = life[0]!;
+    const polls = oldest.polls - first.polls;
     return {
       samples: own.length,
       youngRssMb: median(own.filter(({ pid }) => pid !== oldest.pid).map(({ rssMb }) => rssMb)),
@@ -134,10 +139,11 @@ export function quartersOf(samples: readonly Sample[]): Quarter[] {
       oldAgeS: oldest.ageMs / 1_000,
       files: least(old, 'files'),
       sockets: most('sockets'),
-      cpuMsPerPoll: (last.cpuMs - first.cpuMs) / polls,
-      msPerPoll: (last.pollMs - first.pollMs) / polls,
+      cpuMsPerPoll: (oldest.cpuMs - first.cpuMs) / polls,
+      msPerPoll: (oldest.pollMs - first.pollMs) / polls,
       tracked: median(own.map(({ tracked }) => tracked)),
       logMb: most('logMb'),
+      freeMb: median(own.map(({ freeMb }) => freeMb)),
       walMb: most('walMb'),
     };
   });
@@ -160,6 +166,7 @@ export function quarterTable(quarters: readonly Quarter[]): string {
     ['duration of a poll, ms', 'msPerPoll', 1],
     ['records tracked, half', 'tracked', 0],
     ['highwater.db at most, MB', 'logMb', 1],
+    ['of it free, MB, half', 'freeMb', 1],
     ['highwater.db-wal at most, MB', 'walMb', 1],
   ];
   const line = (title: string, cells: readonly string[]) =>
