@@ -30,7 +30,7 @@ export class Arena {
   /** @throws RangeError unless these are the last bytes that were written */
   keep(written: Buffer): Buffer {
     if (written.buffer !== this.piece.buffer || written.byteOffset !== this.piece.byteOffset + this.at)
-      throw new RangeError('what is to be kept was written over');
+      throw new RangeError('memory that must be kept was overwritten');
     this.at += written.length;
     return written;
   }

@@ -48,8 +48,8 @@ export function restoreCommand(run: RunCommand): Command {
     .addHelpText(
       'after',
       `
-Stop the publisher and the consumers first. The log that is replaced is kept beside the new one. Every feed begins anew: its records
-come again as reads (op r) of a new incarnation, so that no event id comes twice.
+Stop the publisher and the consumers first. The replaced log is kept beside the new one. Every feed gets a new incarnation: its records
+come again as reads (op r), and no event id comes twice.
 
 Examples:
   $ npx highwater restore /backups/highwater-2026-11-23.db`,
@@ -116,7 +116,7 @@ async function restore(file: string, flags: Flags, context: CommandContext): Pro
     `${copy}${when} is in place, with the positions of ${counted(groups, 'group')}.`,
     ...begun.map(
       ({ feed, incarnation, records }) =>
-        `Feed ${feed} begins anew as incarnation ${incarnation}, without images: ${records} were removed.`,
+        `Feed ${feed} begins again as incarnation ${incarnation}, without images: ${records} were removed.`,
     ),
     ...(replaced === null ? [] : [`The log that was there is in ${replaced}.`]),
     'Start the publisher: all records come as reads (op r).',

@@ -145,7 +145,7 @@ function settingsCheck({ feeds, kafka, dataDir }: Config): Check {
 }
 
 function summary({ ok: fine, warning: warnings, failed, skipped }: Record<Check['state'], number>): string {
-  const next = failed === 0 ? '' : ' Fix what is marked ✗ from top to bottom, and run doctor again.';
+  const next = failed === 0 ? '' : ' Fix the checks marked ✗ from top to bottom, and run doctor again.';
   const parts = [
     failed === 0 ? null : `${failed} failed`,
     warnings === 0 ? null : `${warnings} to know of`,

@@ -251,7 +251,7 @@ function refuseToReplace(name: string, config: string, schemaFile: string, flags
   throw usageError(
     `${found.join(', and ')} already`,
     NOTHING,
-    'Name the feed otherwise (--name), or replace what is there (--force).',
+    'Choose another name (--name), or replace the existing section (--force).',
   );
 }
 

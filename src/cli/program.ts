@@ -100,7 +100,7 @@ const groups: Readonly<Record<string, readonly Listed[]>> = {
   'Operate a feed:': [
     operator('pause', 'Stop polling a feed until it is resumed. Its publisher keeps it.'),
     operator('resume', 'Poll a paused feed again.'),
-    operator('reset', 'Start a feed anew: remove its images and publish all records again as reads.'),
+    operator('reset', 'Reset a feed: remove its images and publish all records again as reads.'),
     operator('snapshot', 'Read all records of a feed again and publish each of them once more.'),
     operator(
       'reconcile',
@@ -118,7 +118,7 @@ const groups: Readonly<Record<string, readonly Listed[]>> = {
     [
       'restore',
       '[options] <file>',
-      'Put a backup in the place of the embedded log. Every feed begins anew, so that no event id comes twice.',
+      'Put a backup in the place of the embedded log. Every feed gets a new incarnation, so no event id comes twice.',
       (run) => (require('./backup') as typeof import('./backup')).restoreCommand(run),
     ],
   ],
@@ -126,7 +126,7 @@ const groups: Readonly<Record<string, readonly Listed[]>> = {
     [
       'schemas',
       '',
-      'Print the Avro schemas of what is published, compare them with the registry, or register them.',
+      'Print the Avro schemas of all topics, compare them with the registry, or register them.',
       (run) => (require('./schemas') as typeof import('./schemas')).schemasCommand(run),
     ],
     [

@@ -101,7 +101,7 @@ async function types(flags: Flags, context: CommandContext): Promise<number> {
   const own = configured(flags, context).feeds.filter(({ name }) => !known.has(name));
   if (own.length === 0)
     context.note(
-      'highwater: none of these feeds is one that highwater.yaml adds; the types of the others come with highwater/consumer.\n',
+      'highwater: none of these feeds comes from highwater.yaml; the types of the others come with highwater/consumer.\n',
     );
   await context.print(ownTypes(own));
   return 0;

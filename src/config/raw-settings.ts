@@ -84,7 +84,9 @@ export function findUnknown({ env, file }: SettingSources, named: readonly strin
     if (known.includes(key)) continue;
     const near = didYouMean(key, known);
     const problem =
-      near === null ? `is no setting; known are ${known.join(', ')}` : `is no setting; did you mean ${near}?`;
+      near === null
+        ? `is not a setting; known are ${known.join(', ')}`
+        : `is not a setting; did you mean ${near}?`;
     mistakes.push({ key, where: file.where([key]), problem });
   }
   const variables = [CONFIG_VARIABLE, ...settingKeys.map((key) => settings[key].env)];
@@ -95,7 +97,7 @@ export function findUnknown({ env, file }: SettingSources, named: readonly strin
       continue;
     const near = didYouMean(name, variables);
     if (near !== null)
-      mistakes.push({ key: name, where: 'environment', problem: `is no setting; did you mean ${near}?` });
+      mistakes.push({ key: name, where: 'environment', problem: `is not a setting; did you mean ${near}?` });
   }
   return mistakes;
 }

@@ -91,5 +91,7 @@ function checked<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
 }
 
 function refuse(what: string): never {
-  throw new HighwaterError('CONFIG_INVALID', what, { remedy: 'Correct what is named above in the program.' });
+  throw new HighwaterError('CONFIG_INVALID', what, {
+    remedy: 'Correct the options named above in the program.',
+  });
 }

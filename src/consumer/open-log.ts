@@ -103,8 +103,8 @@ export function openLog(options: ConnectOptions | undefined): Opened {
 
 /** For a program without TypeScript, which would have named the mistake. */
 function incomplete(what: string): HighwaterError {
-  const remedy = 'Correct what is named above in the program.';
-  return new HighwaterError('CONFIG_INVALID', `connect is to be told ${what}, or nothing`, { remedy });
+  const remedy = 'Correct the options named above in the program.';
+  return new HighwaterError('CONFIG_INVALID', `connect needs ${what}, or no options`, { remedy });
 }
 
 function open(

@@ -77,7 +77,7 @@ const noOwner: FeedProblem = {
   severity: 'bad',
   what: 'No live instance publishes it.',
   remedy:
-    'Start a publisher that has this feed (`highwater run`, HIGHWATER_FEEDS). If one should run: `highwater doctor` says what is in its way.',
+    'Start a publisher that has this feed (`highwater run`, HIGHWATER_FEEDS). If one should run: `highwater doctor` says what keeps it from starting.',
 };
 
 const ownerUnknown: FeedProblem = {

@@ -86,7 +86,7 @@ export async function carryOut(
       case 'reset': {
         const { records, incarnation } = await resetState(deps);
         return done(
-          `Feed ${feed.name} begins anew as incarnation ${incarnation}, without images: ${records} were removed.`,
+          `Feed ${feed.name} begins again as incarnation ${incarnation}, without images: ${records} were removed.`,
           { records, incarnation },
         );
       }

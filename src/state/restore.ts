@@ -147,7 +147,7 @@ function otherImages(topic: string, counts: readonly number[], offset: SourceOff
   if (counts.length !== partition_counts.length) {
     what += `: it had ${partition_counts.length} partitions and has ${counts.length}, so that keys belong into other ones`;
   } else if (found === 0) {
-    what += ': it was deleted, or made anew';
+    what += ': it was deleted, or created again';
   }
   return new HighwaterError(
     'STATE_DAMAGED',

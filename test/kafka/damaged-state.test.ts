@@ -97,7 +97,7 @@ describe('a publisher that starts', () => {
     [
       'whose current topic was deleted',
       () => drop(current()),
-      /ipos\.current holds 0 images .*feed ipos counts 50 \(\d+ \+ \d+ \+ \d+\): it was deleted, or made anew\./,
+      /ipos\.current holds 0 images .*feed ipos counts 50 \(\d+ \+ \d+ \+ \d+\): it was deleted, or created again\./,
     ],
     [
       'whose current topic was deleted, and made anew by somebody',
@@ -105,7 +105,7 @@ describe('a publisher that starts', () => {
         await drop(current());
         await make(current(), 3);
       },
-      /ipos\.current holds 0 images .*feed ipos counts 50 .*: it was deleted, or made anew\./,
+      /ipos\.current holds 0 images .*feed ipos counts 50 .*: it was deleted, or created again\./,
     ],
     [
       'whose current topic was made anew with other partitions',

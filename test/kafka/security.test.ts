@@ -365,7 +365,7 @@ it('a publisher that is refused lives on, asks again ever more slowly, and ends 
   const env = environment({ ...trusting('login'), ...as(user.username, secrets.wrong, 'plain') });
   const running = cli(['run', '--feeds', 'ipos', '--log-level', 'debug'], { cwd: folder(), env });
   await running.sees(/ERROR ipos: .*code=KAFKA_UNAUTHENTICATED/, 'stderr');
-  await running.sees(/taken anew.*failures=1\b/, 'stderr');
+  await running.sees(/join the group again.*failures=1\b/, 'stderr');
   running.signal('SIGTERM');
   expect((await running.ended()).code).toBe(0);
 });

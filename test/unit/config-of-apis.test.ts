@@ -123,7 +123,7 @@ it.each<[string, Section, string, object?]>([
   [
     'a user of bearer',
     authOf({ scheme: 'bearer', usr: 'x', tokenEnv: 'SHOP_TOKEN' }),
-    `${named}.usr: is no setting of a feed; did you mean user?`,
+    `${named}.usr: is not a setting of a feed; did you mean user?`,
   ],
   [
     'both places',

@@ -99,7 +99,7 @@ describe('the file with settings', () => {
   it('is named in a mistake when its variable is misspelt', () => {
     const mistakes = mistakesOf({ env: { ...api, HIGHWATER_CONFG: 'named.yaml' } });
     expect(mistakes).toEqual([
-      'HIGHWATER_CONFG (environment): is no setting; did you mean HIGHWATER_CONFIG?',
+      'HIGHWATER_CONFG (environment): is not a setting; did you mean HIGHWATER_CONFIG?',
     ]);
   });
 });
@@ -197,7 +197,7 @@ describe('mistakes', () => {
       expect.stringMatching(
         /^feeds.ipos.overlap \(highwater.yaml, line 7\): found "1500ms", expected .* whole seconds/,
       ),
-      'enabledFeeds (--feeds): "isnights" is no feed; did you mean insights?',
+      'enabledFeeds (--feeds): "isnights" is not a feed; did you mean insights?',
       expect.stringMatching(/^apiToken: is not set, expected the access token in HIGHWATER_API_TOKEN/),
     ]);
   });
@@ -216,17 +216,17 @@ describe('mistakes', () => {
     [
       'a misspelt key',
       { file: 'poll_intervall: 5s' },
-      'poll_intervall (highwater.yaml, line 1): is no setting; did you mean pollInterval?',
+      'poll_intervall (highwater.yaml, line 1): is not a setting; did you mean pollInterval?',
     ],
     [
       'a key from nowhere',
       { file: '\nkafka: {}' },
-      /^kafka \(highwater.yaml, line 2\): is no setting; known are apiUrl, /,
+      /^kafka \(highwater.yaml, line 2\): is not a setting; known are apiUrl, /,
     ],
     [
       'a misspelt variable',
       { env: { ...api, HIGHWATER_DATADIR: 'x' } },
-      'HIGHWATER_DATADIR (environment): is no setting; did you mean HIGHWATER_DATA_DIR?',
+      'HIGHWATER_DATADIR (environment): is not a setting; did you mean HIGHWATER_DATA_DIR?',
     ],
     [
       'brokers',
@@ -241,7 +241,7 @@ describe('mistakes', () => {
     [
       'a misspelt variable of Kafka',
       { env: { ...api, KAFKA_BROKER: 'b:9092' } },
-      'KAFKA_BROKER (environment): is no setting; did you mean KAFKA_BROKERS?',
+      'KAFKA_BROKER (environment): is not a setting; did you mean KAFKA_BROKERS?',
     ],
     [
       'a user without a password',
@@ -271,17 +271,17 @@ describe('mistakes', () => {
     [
       'a misspelt member',
       { file: 'feeds:\n  ipos:\n    page_size: 5' },
-      'feeds.ipos.page_size (highwater.yaml, line 3): is no setting of a feed; did you mean pageSize?',
+      'feeds.ipos.page_size (highwater.yaml, line 3): is not a setting of a feed; did you mean pageSize?',
     ],
     [
       'a misspelt parameter',
       { file: 'feeds: {ipos: {parameters: {pagesise: p}}}' },
-      'feeds.ipos.parameters.pagesise (highwater.yaml, line 1): is no setting of a feed; did you mean pageSize?',
+      'feeds.ipos.parameters.pagesise (highwater.yaml, line 1): is not a setting of a feed; did you mean pageSize?',
     ],
     [
       'a misspelt feed',
       { file: 'feeds:\n  ipo:\n    pageSize: 5' },
-      'feeds.ipo (highwater.yaml, line 2): is no feed; did you mean ipos?',
+      'feeds.ipo (highwater.yaml, line 2): is not a feed; did you mean ipos?',
     ],
     [
       'half a feed',

@@ -116,12 +116,12 @@ it('a feed whose fields are called what every object answers to runs', async () 
 it('a display whose paths lead nowhere is refused, with the field that was meant', () => {
   const display = { title: 'stat', symbol: 'share.symbl', facts: ['state', 'payed'], changes: ['paid'] };
   expect(mistakes(declared({ display }, { display: { badges: { agian: {} } } }))).toEqual([
-    'feeds.dividends.display.title (highwater.yaml, line 37): "stat" is no field of the record; did you mean state?',
+    'feeds.dividends.display.title (highwater.yaml, line 37): "stat" is not a field of the record; did you mean state?',
     expect.stringMatching(
-      /display\.symbol .*"share\.symbl" is no field of the record; did you mean share\.symbol\?/,
+      /display\.symbol .*"share\.symbl" is not a field of the record; did you mean share\.symbol\?/,
     ),
-    expect.stringMatching(/display\.facts\.1 .*"payed" is no field of the record/),
-    expect.stringMatching(/display\.badges\.agian .*"agian" is no field of the event/),
+    expect.stringMatching(/display\.facts\.1 .*"payed" is not a field of the record/),
+    expect.stringMatching(/display\.badges\.agian .*"agian" is not a field of the event/),
   ]);
 });
 
@@ -130,9 +130,9 @@ it('a badge has a short mark and a tone that is known', () => {
   expect(mistakes(declared({ display: { titel: 'state' } }, { display: { badges } }))).toEqual([
     expect.stringMatching(/true\.mark .*: found "too long", expected one or two characters$/),
     expect.stringMatching(/true\.tone .*: found "loud", expected one of alarm, warning, up, /),
-    expect.stringMatching(/true\.wrod .*: is no setting of a feed; known are mark, word, tone$/),
+    expect.stringMatching(/true\.wrod .*: is not a setting of a feed; known are mark, word, tone$/),
     expect.stringMatching(
-      /display\.titel .*: is no setting of a feed; known are title, symbol, facts, changes$/,
+      /display\.titel .*: is not a setting of a feed; known are title, symbol, facts, changes$/,
     ),
   ]);
 });
@@ -141,7 +141,7 @@ describe('of schemas', () => {
   it.each([
     ['nothing', null, 'the file "dividend.avsc" cannot be read (ENOENT), expected one beside'],
     ['no JSON', '{', 'the file "dividend.avsc" is not JSON'],
-    ['no Avro', '{"type":"recrod"}', 'the file "dividend.avsc" is no valid Avro schema: '],
+    ['no Avro', '{"type":"recrod"}', 'the file "dividend.avsc" is not a valid Avro schema: '],
     ['no record', '"string"', 'the file "dividend.avsc" holds no Avro record with a name'],
     [
       'what no record can do without',
@@ -215,17 +215,17 @@ it('every path that leads nowhere is told, all at once, with its place', () => {
     ),
   );
   expect(found.map((line) => line.replace(/ \(highwater.yaml, line \d+\)/, ''))).toEqual([
-    'feeds.dividends.symbolField: "share.symbl" is no field of the record; did you mean share.symbol?',
-    'feeds.dividends.unknowns.zero.1: "payed" is no field of the record',
-    'feeds.dividends.unknowns.zeroWithout.pade: "pade" is no field of the record',
-    'feeds.dividends.unknowns.zeroWithout.paid: "share.symbol" is no field of the record',
-    'feeds.dividends.transitions.0.fields.id: "after.ids" is no field of the record; did you mean after.id?',
-    'feeds.dividends.transitions.0.group.1: "nope" is no field of the record',
-    'feeds.dividends.transitions.0.newestBy.0: "date" is no field of the record',
-    'feeds.dividends.transitions.0.differs.0: "extra.x" is no field of the record; did you mean extra?',
-    'feeds.dividends.transitions.0.same.again: "stat" is no field of the record; did you mean state?',
-    'feeds.dividends.transitions.0.fields.idd: "idd" is no field of the event; did you mean id?',
-    'feeds.dividends.transitions.0.same.agian: "agian" is no field of the event',
+    'feeds.dividends.symbolField: "share.symbl" is not a field of the record; did you mean share.symbol?',
+    'feeds.dividends.unknowns.zero.1: "payed" is not a field of the record',
+    'feeds.dividends.unknowns.zeroWithout.pade: "pade" is not a field of the record',
+    'feeds.dividends.unknowns.zeroWithout.paid: "share.symbol" is not a field of the record',
+    'feeds.dividends.transitions.0.fields.id: "after.ids" is not a field of the record; did you mean after.id?',
+    'feeds.dividends.transitions.0.group.1: "nope" is not a field of the record',
+    'feeds.dividends.transitions.0.newestBy.0: "date" is not a field of the record',
+    'feeds.dividends.transitions.0.differs.0: "extra.x" is not a field of the record; did you mean extra?',
+    'feeds.dividends.transitions.0.same.again: "stat" is not a field of the record; did you mean state?',
+    'feeds.dividends.transitions.0.fields.idd: "idd" is not a field of the event; did you mean id?',
+    'feeds.dividends.transitions.0.same.agian: "agian" is not a field of the event',
   ]);
   expect(found.every((line) => /\(highwater.yaml, line \d+\)/.test(line))).toBe(true);
 });
@@ -235,7 +235,7 @@ it('the field of a field transition is looked up', () => {
   writeFileSync(join(cwd, 'moved.avsc'), avroEvent('Moved', { id: 'string' }));
   const moves = [{ ...common, kind: 'field', field: 'stat', fields: { id: 'after.id' } }];
   expect(mistakes({ dividends: { ...dividends, transitions: moves } })).toEqual([
-    expect.stringMatching(/^feeds.dividends.transitions.0.field \(.*\): "stat" is no field of the record/),
+    expect.stringMatching(/^feeds.dividends.transitions.0.field \(.*\): "stat" is not a field of the record/),
   ]);
 });
 
@@ -299,7 +299,7 @@ it('mistakes inside a list of transitions are told as before', () => {
   expect(mistakes(declared({}, { topic: 'a b', idSufix: 'x' }))).toEqual([
     expect.stringMatching(/^feeds.dividends.transitions.0.topic \(.*\): found "a b", expected letters/),
     expect.stringMatching(
-      /^feeds.dividends.transitions.0.idSufix \(.*\): is no setting of a feed; did you mean/,
+      /^feeds.dividends.transitions.0.idSufix \(.*\): is not a setting of a feed; did you mean/,
     ),
   ]);
   expect(mistakes({ ipos: { transitions: 'sametopic' } })).toEqual([

@@ -15,7 +15,7 @@ export const labelValues: Readonly<Record<MetricLabel, string>> = {
   feed: 'name of a configured feed',
   op: '`c`, `u`, `d`, `r`',
   type: "name of a transition's event, such as `DealStatusChanged`",
-  result: '`complete`, `incomplete` (ended before the end of what the server showed)',
+  result: '`complete`, `incomplete` (ended before the last record of the server)',
   reason: 'code of an error, see [errors](errors.md)',
   status: '`2xx`, `3xx`, `4xx`, `5xx`, `none` (no answer)',
   version: 'of highwater',

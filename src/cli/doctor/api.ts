@@ -69,7 +69,7 @@ async function* checkOneApi(
 function lacks(subject: { check: string; feed: string }, what: string | undefined): Check {
   if (what === undefined)
     return skipped(subject, 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)');
-  const remedy = 'Set what is named, or leave the feed out (HIGHWATER_FEEDS).';
+  const remedy = 'Set it, or leave the feed out (HIGHWATER_FEEDS).';
   return failed(subject, what, remedy, 'CONFIG_INVALID');
 }
 

@@ -52,7 +52,7 @@ function checkFolder(dataDir: string): Check {
   const remedy = 'Make the folder writable for this user, or name another one (HIGHWATER_DATA_DIR).';
   try {
     if (!statSync(folder).isDirectory()) {
-      return failed('data-folder', `${folder} is no folder`, remedy, 'LOG_UNWRITABLE');
+      return failed('data-folder', `${folder} is not a folder`, remedy, 'LOG_UNWRITABLE');
     }
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {

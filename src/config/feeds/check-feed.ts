@@ -199,5 +199,5 @@ function expectOneOf(
 ): void {
   if (known.includes(path)) return;
   const near = didYouMean(path, known);
-  add(at, `${shown(path)} is no field of the ${of}${near === null ? '' : `; did you mean ${near}?`}`);
+  add(at, `${shown(path)} is not a field of the ${of}${near === null ? '' : `; did you mean ${near}?`}`);
 }

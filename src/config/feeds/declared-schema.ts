@@ -27,7 +27,7 @@ export function declaredSchema(file: string): DeclaredSchema {
     return { problem: `${which} is not JSON` };
   }
   const type = avroType(schema);
-  if (typeof type === 'string') return { problem: `${which} is no valid Avro schema: ${type}` };
+  if (typeof type === 'string') return { problem: `${which} is not a valid Avro schema: ${type}` };
   if (!(type instanceof types.RecordType) || type.name === undefined)
     return { problem: `${which} holds no Avro record with a name` };
   const record = schema as RecordSchema;

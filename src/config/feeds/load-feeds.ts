@@ -74,7 +74,7 @@ export function loadFeeds(input: LoadFeedsInput): {
     mistakes.push({
       key: 'enabledFeeds',
       where: input.enabledWhere,
-      problem: `"${name}" is no feed; ${hint}`,
+      problem: `"${name}" is not a feed; ${hint}`,
     });
   }
   const named = feeds.flatMap(({ auth }) => auth?.tokenEnv ?? []);
@@ -106,12 +106,12 @@ function readSection(
     });
   // The name becomes part of topics and of the Avro namespace, which knows no dash.
   if (definition === undefined && !/^[a-z][a-z0-9_]{0,60}$/.test(name)) {
-    add([], 'is no name for a feed, expected small letters, digits and underscores, a letter first');
+    add([], 'is not a name for a feed, expected small letters, digits and underscores, a letter first');
   }
   const missing = definition === undefined ? missingForNewFeed(section) : [];
   const near = missing.length > 0 ? didYouMean(name, known) : null;
   if (near !== null) {
-    add([], `is no feed; did you mean ${near}?`);
+    add([], `is not a feed; did you mean ${near}?`);
     return {};
   }
   if (missing.length > 0)
@@ -147,7 +147,7 @@ function reportIssue(
     }
     const near = didYouMean(key, known);
     const hint = near === null ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
-    add([...issue.path, key], `is no setting of a feed; ${hint}`);
+    add([...issue.path, key], `is not a setting of a feed; ${hint}`);
   }
 }
 

@@ -102,7 +102,7 @@ function checkHeaders({ headers, auth }: FeedDefinition, add: Add): void {
   for (const name of Object.keys(headers)) {
     const at = ['headers', name];
     const isCarrier = auth?.scheme === 'header' && auth.name.toLowerCase() === name.toLowerCase();
-    if (!headerName.test(name)) add(at, 'is no name of a header');
+    if (!headerName.test(name)) add(at, 'is not the name of a header');
     else if (ownHeaders.test(name)) add(at, 'is set by highwater itself, expected another header');
     else if (isCarrier || secretNames.test(name))
       add(

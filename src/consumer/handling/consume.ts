@@ -53,7 +53,7 @@ export async function takePart(
     for (const topic of topics) {
       const found = await log.endsWithId(topic, stopped.signal);
       if (found.ends.size === 0)
-        logger.warn(`There is no topic ${topic} yet; it is taken up when it comes to be.`);
+        logger.warn(`The topic ${topic} does not exist yet; it is read once it exists.`);
       atCall.set(topic, found);
     }
     await membership();

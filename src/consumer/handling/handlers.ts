@@ -119,7 +119,7 @@ async function watched(
   const began = Date.now();
   const timer = setInterval(() => {
     const seconds = Math.round((Date.now() - began) / 1_000);
-    const what = `A handler has been at work for ${seconds} s; what comes after it in its partition waits.`;
+    const what = `A handler has been at work for ${seconds} s; the next events of its partition wait.`;
     logger.warn(what, { topic, partition, offset: logOffset });
   }, SLOW_MS);
   try {

@@ -64,7 +64,7 @@ export function planAppend(
   const latest = new Map<OwnedTopic, Map<string, { row: unknown[]; partition: number; offset: number }>>();
   for (const record of records) {
     const topic = topics.get(record.topic);
-    if (topic === undefined) throw new RangeError(`${record.topic} is no topic of this feed`);
+    if (topic === undefined) throw new RangeError(`${record.topic} is not a topic of this feed`);
     const { key, timestamp, value } = checked(record);
     const partition = partitionOf(key, topic.partitions);
     const next = memo(pending, topic, () => [...topic.nextOffsets]);
@@ -114,7 +114,7 @@ function* chunked(
 /** The library ends the whole process over a parameter of a type that SQLite lacks, so none may come near it. */
 function checked(record: ProducerRecord): ProducerRecord {
   const { key, timestamp, value } = record;
-  if (typeof key !== 'string') throw new TypeError(`a record of ${record.topic} has a key that is no text`);
+  if (typeof key !== 'string') throw new TypeError(`a record of ${record.topic} has a key that is not text`);
   if (!Number.isSafeInteger(timestamp)) {
     throw new TypeError(`record ${key} of ${record.topic} has the timestamp ${timestamp}`);
   }

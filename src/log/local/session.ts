@@ -29,13 +29,13 @@ export async function openSession(
     maxRecordBytes: Infinity,
     partitionsOf(topic) {
       const spec = owned.get(topic);
-      if (spec === undefined) throw new RangeError(`${topic} is no topic of the feed ${feed}`);
+      if (spec === undefined) throw new RangeError(`${topic} is not a topic of the feed ${feed}`);
       return spec.partitions;
     },
     restore(topic, signal) {
       const spec = owned.get(topic);
       if (spec === undefined || !isCompacted(spec)) {
-        throw new RangeError(`${topic} is no compacted topic of the feed ${feed}`);
+        throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
       }
       return restore(topic, signal, reading);
     },

@@ -250,7 +250,7 @@ function pageWithoutRows(
 function endOfBackfill(error: unknown): unknown {
   if (!(error instanceof HighwaterError) || !error.code.startsWith('SCAN_')) return error;
   return new HighwaterError(error.code, error.message, {
-    now: 'The backfill stops there and does not claim to be complete; what it read so far is published, and the feed is polled on.',
+    now: 'The backfill stops there and does not claim to be complete. The records read so far are published, and polls of the feed continue.',
     remedy: error.remedy,
     cause: error,
   });

@@ -108,7 +108,7 @@ function oneDayTooWide(feed: Feed, date: string, error: HighwaterError): Highwat
 function warnOfRestlessDay(feed: Feed, date: string, { logger }: ScanDeps): void {
   logger.warn(
     `Feed ${feed.name}: ${MOST_WALKS} walks over the rows of ${date} still brought new ones. ` +
-      'The backfill goes on; what is missing is left to a reconcile.',
+      'The backfill goes on; a reconcile finds the missing records.',
     { feed: feed.name },
   );
 }

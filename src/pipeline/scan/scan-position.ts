@@ -55,7 +55,7 @@ export class ScanPosition {
         ? 'come again on pages that should hold other rows, in each walk, so the API ignores paging in part'
         : `kept changing while they were read, over ${MOST_WALKS} walks or ${MOST_RESTARTS} new beginnings`;
     this.logger.warn(
-      `Feed ${feed}: the rows from ${from} on ${why}. The scan goes on; what is missing is left to a later wide poll or reconcile.`,
+      `Feed ${feed}: the rows from ${from} on ${why}. The scan goes on; a later wide poll or reconcile finds the missing rows.`,
       { feed },
     );
     // The paging may have been learned wrongly while rows moved. Then each page holds one record too many or too few.

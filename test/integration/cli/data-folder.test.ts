@@ -140,7 +140,7 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
       const under = onSmallDisk(data(), 4, leaving(kilobytes));
       const { code, out, err } = await publisher.done([command, 'ipos', ...flags], undefined, under);
       rmSync(`${data()}.held`, { recursive: true });
-      const isDone = /Feed ipos (is paused|begins anew)/.test(out);
+      const isDone = /Feed ipos (is paused|begins again)/.test(out);
       expect([kilobytes, code, isDone, err]).toEqual([
         kilobytes,
         isDone ? 0 : 1,

@@ -36,7 +36,7 @@ const overTheLog: readonly [string, number, RegExp][] = [
   ['reconcile ipos', 0, /acquires the feed/],
   ['backfill ipos --from 2020-01-01 --to 2020-01-02', 0, /acquires the feed/],
   ['snapshot ipos', 0, /acquires the feed/],
-  ['reset ipos --yes', 0, /Feed ipos begins anew/],
+  ['reset ipos --yes', 0, /Feed ipos begins again/],
   ['backup copy.db', 0, /copy\.db: \d+ records and the positions of 0 groups, .*, checked, in/],
   ['restore copy.db', 0, /Feed ipos begins anew/],
 ];

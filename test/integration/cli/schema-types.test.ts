@@ -208,7 +208,7 @@ void connect().table('parcels', { onChange: ({ after }) => [after?.item?.weight,
     declare(section('orders'));
     const { out, err } = await types('--feeds', 'ipos');
 
-    expect(err).toContain('none of these feeds is one that highwater.yaml adds');
+    expect(err).toContain('none of these feeds comes from highwater.yaml');
     expect(compiled(out, "import './feeds';\n")).toStrictEqual([]);
   });
 });

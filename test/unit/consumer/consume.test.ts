@@ -186,8 +186,8 @@ it('tells of a handler that does not return', async () => {
     const given = log.give(9);
     await jest.advanceTimersByTimeAsync(130_000);
     expect(logger.warnings).toEqual([
-      'A handler has been at work for 60 s; what comes after it in its partition waits.',
-      'A handler has been at work for 120 s; what comes after it in its partition waits.',
+      'A handler has been at work for 60 s; the next events of its partition wait.',
+      'A handler has been at work for 120 s; the next events of its partition wait.',
     ]);
     goOn();
     given.revoke();
@@ -218,5 +218,5 @@ it('tells of a topic that is not there', async () => {
   await log.joined();
   stop();
   await ended;
-  expect(logger.warnings).toEqual(['There is no topic t yet; it is taken up when it comes to be.']);
+  expect(logger.warnings).toEqual(['The topic t does not exist yet; it is read once it exists.']);
 });

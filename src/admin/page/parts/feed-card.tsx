@@ -113,7 +113,7 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
         isOdd={lastMinute >= 0.9 * allowedPerMinute}
         title={
           isOwn
-            ? 'Requests of this feed in the last minute, of those that all feeds together may make'
+            ? 'Requests of this feed in the last minute, out of the limit for all feeds together'
             : onItsPage
         }
       />

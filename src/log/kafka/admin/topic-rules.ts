@@ -111,7 +111,7 @@ export function judge(
     risky.push(...finding('message.timestamp.type', 'CreateTime', consequence));
   }
   if (is('unclean.leader.election.enable', 'true')) {
-    const consequence = 'a replica that lags may become leader, and what it lacks is lost';
+    const consequence = 'a replica that lags may become leader, and the records that it lacks are lost';
     risky.push(...finding('unclean.leader.election.enable', 'false', consequence));
   }
   if (replicationFactor >= 3 && is('min.insync.replicas', '1')) {

@@ -32,7 +32,7 @@ const untrustedBroker: TlsFailure = {
   says: ({ message }) =>
     `the certificate of the broker is not signed by an authority that is trusted here (${message})`,
   remedy:
-    'Name the file with the certificate of the authority that signed those of the brokers (KAFKA_SSL_CA_FILE); without it only the public ones that Node.js knows are trusted.',
+    'Name the file with the certificate of the authority that signed the certificates of the brokers (KAFKA_SSL_CA_FILE). Without it, only the public authorities that Node.js knows are trusted.',
 };
 
 const ofBrokers: Readonly<Record<string, TlsFailure>> = {
@@ -44,7 +44,7 @@ const ofBrokers: Readonly<Record<string, TlsFailure>> = {
   CERT_NOT_YET_VALID: {
     code: 'KAFKA_CERTIFICATE',
     says: () => 'the certificate of the broker, or of the authority that signed it, is not valid yet',
-    remedy: 'Check the clocks of this machine and of the one that made the certificate.',
+    remedy: 'Check the clocks of this machine and of the machine that made the certificate.',
   },
   ERR_TLS_CERT_ALTNAME_INVALID: {
     code: 'KAFKA_CERTIFICATE',
@@ -69,11 +69,12 @@ const ofBrokers: Readonly<Record<string, TlsFailure>> = {
   [TLS_EXPECTED]: {
     code: 'KAFKA_UNREACHABLE',
     says: () => 'the broker expects TLS',
-    remedy: 'Set KAFKA_SSL=yes, and KAFKA_SSL_CA_FILE where the certificate of the brokers is no public one.',
+    remedy:
+      'Set KAFKA_SSL=yes, and KAFKA_SSL_CA_FILE if the brokers have no certificate of a public authority.',
   },
   [NOT_KAFKA]: {
     code: 'KAFKA_UNREACHABLE',
-    says: () => 'what answers there is no Kafka broker',
+    says: () => 'the server at this address is not a Kafka broker',
     remedy: 'Name the address of a Kafka broker (KAFKA_BROKERS, and advertised.listeners of the brokers).',
   },
 };

@@ -113,7 +113,7 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
 
   function warnOfHidden(topic: string, error: unknown): void {
     const { message, remedy } = readFailure(error, [topic], target) as HighwaterError;
-    const what = `Another member of the group ${groupId} asks for ${topic}, which this one, its leader, may not see. Nobody gets its partitions meanwhile.`;
+    const what = `Another member of the group ${groupId} asks for ${topic}, which this member, its leader, may not see. Nobody gets its partitions.`;
     logger.warn(what, { why: message, remedy });
   }
 

@@ -146,7 +146,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       if (!signal.aborted) await deps.work(assigned);
     };
     const running = work().catch((error: unknown) => {
-      const what = 'the work on a partition ended; it rests until the group settles anew';
+      const what = 'the work on a partition ended; it rests until the group has settled again';
       logger.debug(what, { groupId, topic, partition, error });
     });
     working.set(name, running);

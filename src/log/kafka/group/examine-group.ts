@@ -73,7 +73,7 @@ async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: ExamineGroup): P
     for (const nodeId of cluster.getNodeIds()) {
       const broker = (await cluster.findBroker({ nodeId })) as Broker & Coordinator;
       const answer = await broker.joinGroup(nobody).then(
-        () => new Error(`the brokers took the member ${NOBODY}, to whom they never gave an id`),
+        () => new Error(`the brokers accepted the member id ${NOBODY}, which they never gave`),
         (error: unknown) => error,
       );
       if (protocolType(answer) === 'UNKNOWN_MEMBER_ID') return null;
@@ -122,6 +122,6 @@ async function membersOf({
   } catch (error) {
     signal.throwIfAborted();
     const asked = { operation: 'DESCRIBE', topics: [], groupId, cluster } as const;
-    throw kafkaFailure(error, `asking who is in the group ${groupId}`, asked);
+    throw kafkaFailure(error, `asking for the members of the group ${groupId}`, asked);
   }
 }

@@ -89,7 +89,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
         const { memberId, failures } = state;
         const type = protocolType(error);
         const isRegrouping = type !== null && regrouping.has(type);
-        logger.debug('the place in the group is to be taken anew', { groupId, memberId, failures, error });
+        logger.debug('the member has to join the group again', { groupId, memberId, failures, error });
         if (type === 'UNKNOWN_MEMBER_ID') state.memberId = '';
         if (isRegrouping || protocol.work === undefined) vacate();
         state.failures++;

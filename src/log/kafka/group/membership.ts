@@ -160,7 +160,7 @@ export function groupMembership(
     news.emit('error', failure);
     if (contact.tell() && held.size > 0) {
       const why = failure instanceof Error ? failure.message : String(failure);
-      logger.warn('The other instances cannot be asked; this one goes on with what it has.', {
+      logger.warn('The other instances cannot be asked; this one keeps its feeds.', {
         feeds: [...held.keys()].join(', '),
         why,
       });

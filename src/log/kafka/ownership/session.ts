@@ -65,7 +65,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
 
   function partitionsOf(topic: string): number {
     const count = partitions.get(topic);
-    if (count === undefined) throw new RangeError(`${topic} is no topic of the feed ${feed}`);
+    if (count === undefined) throw new RangeError(`${topic} is not a topic of the feed ${feed}`);
     return count;
   }
 
@@ -164,7 +164,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     partitionsOf,
     gather,
     restore(topic, signal) {
-      if (!compacted.has(topic)) throw new RangeError(`${topic} is no compacted topic of the feed ${feed}`);
+      if (!compacted.has(topic))
+        throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
       return readThrough(deps.cluster, topic, {
         through: written.get(topic)!,
         signal,

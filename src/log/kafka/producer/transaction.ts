@@ -72,7 +72,7 @@ function note({ topic, partition, records, baseOffset }: Appended, written: Writ
   if (before !== undefined && baseOffset <= before) {
     throw new HighwaterError(
       'LOG_TOPIC_LOST',
-      `Partition ${partition} of topic ${topic} stands at offset ${baseOffset}, although this publisher wrote there up to offset ${before}: the topic was made anew, or the brokers lost records.`,
+      `Partition ${partition} of topic ${topic} stands at offset ${baseOffset}, although this publisher wrote there up to offset ${before}: the topic was created again, or the brokers lost records.`,
     );
   }
   offsets?.set(partition, baseOffset + BigInt(records.count) - 1n);

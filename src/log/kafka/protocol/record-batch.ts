@@ -152,10 +152,10 @@ export function* recordsOf(topic: string, partition: number, batch: RecordBatch)
 function otherFormat(batch: string, format: number | undefined): HighwaterError {
   return new HighwaterError(
     'LOG_UNREADABLE',
-    `${batch} has format ${format}; only ${FORMAT} is read, in which Kafka has written since 0.11`,
+    `${batch} has format ${format}; only format ${FORMAT} is read, which Kafka has used since 0.11`,
     {
       remedy:
-        'Publish to topics of their own (HIGHWATER_TOPIC_PREFIX), or let retention take what is so old.',
+        'Publish to topics of your own (HIGHWATER_TOPIC_PREFIX), or let retention remove such old records.',
     },
   );
 }

@@ -151,6 +151,8 @@ describe('reading the embedded log', () => {
   });
 
   it('restores compacted topics of its feed only', () => {
-    expect(() => session.restore('ipos', deadline())).toThrow('ipos is no compacted topic of the feed ipos');
+    expect(() => session.restore('ipos', deadline())).toThrow(
+      'ipos is not a compacted topic of the feed ipos',
+    );
   });
 });

@@ -166,7 +166,7 @@ function warnOfHanging(
 
 function warnOfLost({ logger, feed }: HangingDeps, lost: readonly LogRecord[]): void {
   logger.warn(
-    `the brokers left a committed transaction of feed ${feed} open and then aborted it in part (KAFKA-20734); what is missing is written again`,
+    `the brokers left a committed transaction of feed ${feed} open and then aborted it in part (KAFKA-20734); the missing records are written again`,
     { feed, records: lost.length, partitions: [...new Set(lost.map(nameOf))].join(', ') },
   );
 }
