@@ -152,7 +152,7 @@ describe('a backfill by date', () => {
     expect(failure).toMatchObject({
       code: 'SCAN_BEYOND_REACH',
       message: `The day ${heavy} of feed insights holds more records than paging reaches (60).`,
-      now: expect.stringContaining('the feed is polled on'),
+      now: expect.stringContaining('polls of the feed continue'),
     });
     const before = shownBetween(api, 'insights', 'date', range.from, daysAgo(21));
     const found = published(await publisher.topic('insights'), 'r', 'backfill');

@@ -38,7 +38,7 @@ const overTheLog: readonly [string, number, RegExp][] = [
   ['snapshot ipos', 0, /acquires the feed/],
   ['reset ipos --yes', 0, /Feed ipos begins again/],
   ['backup copy.db', 0, /copy\.db: \d+ records and the positions of 0 groups, .*, checked, in/],
-  ['restore copy.db', 0, /Feed ipos begins anew/],
+  ['restore copy.db', 0, /Feed ipos begins again/],
 ];
 const alone: readonly [string, number, RegExp][] = [
   ['demo --for 100ms', 0, /events published/],
