@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { errorKinds } from '../../src/errors';
 import { root } from '../support/build';
 import { type FencedBlock, fencedBlocks } from '../support/samples';
 
@@ -34,6 +35,21 @@ it('what documents show of a run is made by a suite', () => {
     return why === null ? [] : [`${block.page}: ${why}`];
   });
   expect(found).toStrictEqual([]);
+});
+
+/** `CODE: remedy`, for each error whose remedy a sample shows. */
+function remedies(text: string): string[] {
+  const shown = text
+    .replaceAll(/\s+/g, ' ')
+    .matchAll(/do: ((?:(?! do: ).)*?) \(`highwater explain (\w+)`\)/g);
+  return [...shown].map(([, remedy, code]) => `${code}: ${remedy}`);
+}
+
+it('samples show the remedies of the table of errors, also samples of suites that need Kafka', () => {
+  const known = Object.entries(errorKinds).map(([code, { remedy }]) => `${code}: ${remedy}`);
+  const shown = fencedBlocks().flatMap(({ text }) => remedies(text));
+  expect(shown.length).toBeGreaterThan(5);
+  expect(shown.filter((one) => !known.includes(one))).toStrictEqual([]);
 });
 
 it('a sample without a name, or whose name no suite has, is found', () => {
