@@ -15,10 +15,10 @@ import { openTable } from './table';
  * @throws HighwaterError CONFIG_INVALID
  */
 export function connect(options?: ConnectOptions): HighwaterLog {
-  const { log, registry, feeds, topicPrefix, logger } = openLog(options);
+  const { log, registry, feeds, topicPrefix, logger, refusals } = openLog(options);
   const decoder = createDecoder(registry, feeds);
   const closing = new AbortController();
-  const deps = { log, decoder, logger, topicPrefix, closing: closing.signal };
+  const deps = { log, decoder, logger, topicPrefix, refusals, closing: closing.signal };
   const under = new Set<Promise<unknown>>();
 
   /** `close` waits for this work before it closes the connections. */

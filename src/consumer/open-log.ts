@@ -10,6 +10,8 @@ import type { KafkaConfig } from '../log/kafka/connection/client';
 import { openKafkaConsumerLog } from '../log/kafka/consumer-log';
 import { openLocalConsumerLog } from '../log/local/consumer/consumer-log';
 import { createLogger, type Logger } from '../logging/logger';
+import { Rotation } from '../secrets/rotation';
+import { type Refusals, refusalsOf } from './refusals';
 
 /** Where the log is: named by a settings file, a data folder, or a Kafka cluster and a registry. */
 export type ConnectOptions = (FileOptions | LocalOptions | KafkaOptions) & {
@@ -60,6 +62,7 @@ export interface Opened {
   readonly feeds: readonly FeedDefinition[];
   readonly topicPrefix: string;
   readonly logger: Logger;
+  readonly refusals: Refusals;
 }
 
 /** @throws HighwaterError CONFIG_INVALID, USAGE_INVALID */
@@ -67,15 +70,15 @@ export function openLog(options: ConnectOptions | undefined): Opened {
   if (typeof options?.config === 'string' || options === undefined) {
     const flags = { config: options?.config };
     const config = loadConfig({ flags, env: process.env, cwd: workingDirectory() }, 'nothing');
-    const { kafka, schemaRegistry, dataDir, topicPrefix, secrets } = config;
+    const { kafka, schemaRegistry, dataDir, topicPrefix, secrets, rotation } = config;
     const declared = new Set(config.feeds.map(({ name }) => name));
     // Topics that another instance publishes are read too.
     const feeds = [...config.feeds, ...feedDefinitions.filter(({ name }) => !declared.has(name))];
-    const given = { feeds, topicPrefix, secrets, logger: options?.logger };
+    const given = { feeds, topicPrefix, secrets, rotation, logger: options?.logger };
     return open({ kafka, schemaRegistry, dataDir }, given);
   }
   const { topicPrefix = '', logger } = options;
-  const given = { feeds: feedDefinitions, topicPrefix, logger };
+  const given = { feeds: feedDefinitions, topicPrefix, rotation: new Rotation(), logger };
   if (options.kafka === undefined) {
     if (typeof options.dataDir !== 'string')
       throw incomplete('config, or dataDir, or kafka and schemaRegistry');
@@ -116,16 +119,19 @@ function open(
   },
   given: Pick<Opened, 'feeds' | 'topicPrefix'> & {
     readonly secrets: readonly string[];
+    readonly rotation: Rotation;
     readonly logger?: Logger | undefined;
   },
 ): Opened {
   const { kafka, schemaRegistry, dataDir, clientId = 'highwater-consumer' } = place;
-  const { feeds, topicPrefix, secrets } = given;
+  const { feeds, topicPrefix, secrets, rotation } = given;
   const logger = given.logger ?? createLogger({ level: 'warn', format: 'pretty', secrets });
+  rotation.logger = logger;
+  const opened = { feeds, topicPrefix, logger, refusals: refusalsOf(kafka, rotation) };
   if (kafka === null || schemaRegistry === null) {
     const { consumerLog, registry } = openLocalConsumerLog({ dataDir, logger });
-    return { log: consumerLog, registry, feeds, topicPrefix, logger };
+    return { ...opened, log: consumerLog, registry };
   }
   const log = openKafkaConsumerLog({ kafka, appId: clientId, topicPrefix, logger });
-  return { log, registry: confluentRegistry(schemaRegistry, { logger }), feeds, topicPrefix, logger };
+  return { ...opened, log, registry: confluentRegistry(schemaRegistry, { logger }) };
 }

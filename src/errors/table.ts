@@ -492,7 +492,7 @@ const schemas = {
     what: 'The schema registry refused the login. It answered 401 or 403. To register schemas, the user must be allowed to write the subjects and their compatibility level. With HIGHWATER_SCHEMA_REGISTRATION=lookup, reading the subjects is enough.',
     now: REGISTRY_SLOWLY,
     remedy:
-      'Check user and password (SCHEMA_REGISTRY_USERNAME, SCHEMA_REGISTRY_PASSWORD) and what the user may do.',
+      'Check user and password (SCHEMA_REGISTRY_USERNAME, SCHEMA_REGISTRY_PASSWORD) and what the user may do. A password in a file is read again by itself.',
     see: 'runbook/token-rotated.md',
   },
   REGISTRY_REFUSED: {

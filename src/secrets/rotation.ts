@@ -20,6 +20,8 @@ export interface Secret extends Live<string> {
 }
 
 interface Source {
+  /** The name of the setting: `apiTokenFile`. */
+  readonly name: string;
   /** Earlier values and the current one. They stay hidden. */
   readonly recent: string[];
   look(): unknown;
@@ -47,6 +49,11 @@ export class Rotation {
   hide(secrets: readonly string[]): void {
     this.fixed.push(...secrets);
     this.refresh();
+  }
+
+  /** Whether a setting whose name begins like this comes from a file or a command. */
+  reads(beginning: string): boolean {
+    return this.sources.some(({ name }) => name.startsWith(beginning));
   }
 
   /** Looks at every source. @returns `changes` */
@@ -86,7 +93,7 @@ export class Rotation {
       this.replaced(name, recent, secretsIn(found.value));
       current = found.value;
     };
-    this.sources.push({ recent, look });
+    this.sources.push({ name, recent, look });
     return {
       get value() {
         if (performance.now() - lookedAt >= LOOK_MS) look();
@@ -145,7 +152,7 @@ export class Rotation {
       });
       await running;
     };
-    this.sources.push({ recent, look });
+    this.sources.push({ name, recent, look });
     return {
       source: `command ${JSON.stringify(command)}`,
       get value() {

@@ -1,6 +1,7 @@
 import { recentRecords } from '../../src/cli/log/recent-records';
 import type { Decoder } from '../../src/consumer/decoder';
 import { takePart } from '../../src/consumer/handling/consume';
+import { refusalsOf } from '../../src/consumer/refusals';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, LogRecord } from '../../src/log/commit-log';
 import type { ConsumerLog } from '../../src/log/consumer-log';
@@ -11,6 +12,7 @@ import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { leaderOf } from '../../src/log/kafka/reader/leaderless';
 import { feedTopics } from '../../src/log/topics';
+import { Rotation } from '../../src/secrets/rotation';
 import { type Kafka, startKafka } from '../../tools/servers/kafka';
 import { createTopics } from '../support/create-topics';
 import { said, startMember, type TestMember } from '../support/group-members';
@@ -257,6 +259,7 @@ it('readers that begin at the end meanwhile read of that partition what comes, n
         decoder: {} as Decoder,
         logger: quietLogger(),
         topicPrefix: prefix,
+        refusals: refusalsOf(null, new Rotation()),
         closing: stop.signal,
       },
     ),

@@ -2,8 +2,10 @@ import { type Admin, Kafka, logLevel } from 'kafkajs';
 import type { Decoder } from '../../src/consumer/decoder';
 import { takePart } from '../../src/consumer/handling/consume';
 import type { GroupConsumeOptions } from '../../src/consumer/options';
+import { refusalsOf } from '../../src/consumer/refusals';
 import type { ConsumerLog } from '../../src/log/consumer-log';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
+import { Rotation } from '../../src/secrets/rotation';
 import { createTopics } from '../support/create-topics';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
@@ -73,7 +75,8 @@ function consume(rest: Partial<GroupConsumeOptions> = {}, handle: Handle = () =>
       }
     },
   });
-  const deps = { log, decoder: {} as Decoder, logger: quietLogger(), topicPrefix: '' };
+  const refusals = refusalsOf(null, new Rotation());
+  const deps = { log, decoder: {} as Decoder, logger: quietLogger(), topicPrefix: '', refusals };
   let failure: unknown = null;
   const ended = takePart(options, job, { ...deps, closing: new AbortController().signal });
   ended.catch((error: unknown) => {

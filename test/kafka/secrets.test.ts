@@ -1,6 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
@@ -9,7 +7,8 @@ import { type CarelessApi, startCarelessApi } from '../support/careless-api';
 import { type Authority, authority, encrypted } from '../support/certificates';
 import { type CliProcess, commandLine, nodePrograms } from '../support/cli';
 import { readAll } from '../support/log-records';
-import { everySpelling, filesUnder, findSecrets, markedSecret, type Place } from '../support/marked-secrets';
+import { filesUnder, findSecrets, markedSecret, type Place } from '../support/marked-secrets';
+import { type RegistryFront, startRegistryFront } from '../support/registry-front';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
@@ -29,8 +28,7 @@ const keyPassword = markedSecret('KAFKA_SSL_KEY_PASSWORD');
 const registryPassword = markedSecret('SCHEMA_REGISTRY_PASSWORD');
 const secrets = [token, saslPassword, wrongPassword, keyPassword, registryPassword];
 
-/** The registry behind a login that takes one password, or that repeats it in an error. */
-let registry: { readonly url: string; repeats: boolean; readonly server: Server };
+let registry: RegistryFront;
 let kafka: Cluster;
 let api: CarelessApi;
 let ours: Authority;
@@ -44,38 +42,10 @@ beforeAll(async () => {
     sharedServers(),
     startCarelessApi(),
   ]);
-  [kafka, api, registry] = [cluster, careless, await startRegistryFront(registryUrl)];
+  const front = await startRegistryFront(registryUrl, registryPassword.value);
+  [kafka, api, registry] = [cluster, careless, front];
 });
-afterAll(async () => {
-  registry?.server.closeAllConnections();
-  await Promise.all([kafka?.stop(), api?.server.stop(), registry?.server.close()]);
-});
-
-async function startRegistryFront(behind: string) {
-  let spoken = 0;
-  const front = { url: '', repeats: false };
-  const server = createServer(async (request, response) => {
-    const [, login = ''] = (request.headers.authorization ?? '').split(' ');
-    const password = Buffer.from(login, 'base64')
-      .toString()
-      .replace(/^[^:]*:/, '');
-    if (front.repeats || password !== registryPassword.value) {
-      const spellings = [login, ...everySpelling(password)];
-      response.writeHead(front.repeats ? 500 : 401, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ message: spellings[spoken++ % spellings.length], error_code: 50_001 }));
-      return;
-    }
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { method = 'GET', url = '' } = request;
-    const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
-    const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
-    const answer = await fetch(`${behind}${url}`, { method, headers, ...body });
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return Object.assign(front, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server });
-}
+afterAll(() => Promise.all([kafka?.stop(), api?.server.stop(), registry?.stop()]));
 
 async function environment(prefix: string): Promise<Env> {
   const { cert, key } = await ours.sign({ name: 'client' });

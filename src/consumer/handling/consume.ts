@@ -5,6 +5,7 @@ import type { Logger } from '../../logging/logger';
 import type { Decoder } from '../decoder';
 import { eventFilter } from '../event';
 import type { GroupConsumeOptions } from '../options';
+import { outliving, type Refusals } from '../refusals';
 import { deadLetter, deadLetterTopic } from './dead-letters';
 import type { JobDeps } from './handlers';
 import { type PartitionJob, placeName, workOn } from './partition-work';
@@ -14,20 +15,26 @@ export interface ConsumeDeps {
   readonly decoder: Decoder;
   readonly logger: Logger;
   readonly topicPrefix: string;
+  readonly refusals: Refusals;
   /** Aborted when the log is closed. */
   readonly closing: AbortSignal;
+}
+
+interface Failure {
+  readonly error: unknown;
 }
 
 const SESSION_TIMEOUT_MS = 10_000;
 
 /**
- * Takes part in a group until the signal: the partitions that it is given are worked on side by side, each in order.
- * @throws HighwaterError CONSUMER_HANDLER_FAILED, LOG_POSITION_LOST, KAFKA_*, LOG_*
+ * Takes part in a group until the signal: the partitions that it is given are worked on side by side, each in order. If a server
+ * refuses a password or a certificate that may be replaced, it leaves the group and joins it again later.
+ * @throws HighwaterError CONSUMER_HANDLER_FAILED, LOG_POSITION_LOST, KAFKA_*, REGISTRY_UNAUTHORIZED, LOG_*
  */
 export async function takePart(
   options: GroupConsumeOptions,
   jobOf: (deps: JobDeps) => PartitionJob,
-  { log, decoder, logger, topicPrefix, closing }: ConsumeDeps,
+  { log, decoder, logger, topicPrefix, refusals, closing }: ConsumeDeps,
 ): Promise<void> {
   const { from = 'end', positions, sessionTimeoutMs = SESSION_TIMEOUT_MS, where } = options;
   const groupId = `${topicPrefix}${options.group}`;
@@ -36,39 +43,46 @@ export async function takePart(
   /** As the topics were at the call. */
   const atCall = new Map<string, TopicEnds>();
   const done = new Map<string, number>();
-  const ending = new AbortController();
-  let failure: { readonly error: unknown } | null = null;
-  const fail = (error: unknown): void => {
-    failure ??= { error };
-    ending.abort();
-  };
-  const job = jobOf({
-    decoder,
-    logger,
-    wanted: eventFilter(where),
-    keep: (record, error, attempts) =>
-      log.append(deadLetterTopic(groupId), [deadLetter(record, groupId, error, attempts)], ending.signal),
-  });
   try {
+    await outliving(refusals, groupId, logger, stopped.signal, async () => {
+      let failure: Failure | null = null;
+      try {
+        await lookAtTopics();
+        failure = await membership();
+      } catch (error) {
+        if (!stopped.signal.aborted) throw error;
+      }
+      if (failure !== null) throw failure.error;
+    });
+  } finally {
+    stopped.leave();
+  }
+
+  async function lookAtTopics(): Promise<void> {
     for (const topic of topics) {
+      if (atCall.has(topic)) continue;
       const found = await log.endsWithId(topic, stopped.signal);
       if (found.ends.size === 0)
         logger.warn(`The topic ${topic} does not exist yet; it is read once it exists.`);
       atCall.set(topic, found);
     }
-    await membership();
-  } catch (error) {
-    if (!stopped.signal.aborted) throw error;
-  } finally {
-    stopped.leave();
-  }
-  throwFailure();
-
-  function throwFailure(): void {
-    if (failure !== null) throw failure.error;
   }
 
-  async function membership(): Promise<void> {
+  /** Until the signal or the first failure. */
+  async function membership(): Promise<Failure | null> {
+    const ending = new AbortController();
+    let failure: Failure | null = null;
+    const fail = (error: unknown): void => {
+      failure ??= { error };
+      ending.abort();
+    };
+    const job = jobOf({
+      decoder,
+      logger,
+      wanted: eventFilter(where),
+      keep: (record, error, attempts) =>
+        log.append(deadLetterTopic(groupId), [deadLetter(record, groupId, error, attempts)], ending.signal),
+    });
     const member = log.joinGroup({
       groupId,
       topics,
@@ -78,6 +92,7 @@ export async function takePart(
     member.over.catch(fail);
     await ended([stopped.signal, ending.signal]);
     await member.leave();
+    return failure;
   }
 
   async function startOffset(place: AssignedPartition): Promise<number> {

@@ -5,6 +5,7 @@ import type { Logger } from '../../logging/logger';
 import type { Decoder } from '../decoder';
 import { type LogEvent, toEvent } from '../event';
 import type { BatchContext, ConsumeBatchesOptions, ConsumeOptions, HandlerContext } from '../options';
+import { isRefusal } from '../refusals';
 import { tryOften } from './attempts';
 import { messageOf } from './dead-letters';
 import type { PartitionJob } from './partition-work';
@@ -53,6 +54,7 @@ export function eventJob(
     );
     if (outcome.ok) return true;
     if (revoked.aborted) return false;
+    refuseToSkip(outcome.error, tries);
     if (onFailure === 'stop') throw failed(record, outcome.error, tries);
     const kept = await tryOften(() => keep(record, outcome.error, tries), retry, revoked, isRetriable);
     if (!kept.ok && !revoked.aborted) throw kept.error;
@@ -102,6 +104,7 @@ export function batchJob(
     );
     if (outcome.ok) return true;
     if (revoked.aborted) return false;
+    refuseToSkip(outcome.error, tries);
     throw failed(records[0]!, outcome.error, tries);
   }
 }
@@ -139,6 +142,11 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
  */
 function isPassing(error: unknown): boolean {
   return isRetriable(error) && error.code.startsWith('REGISTRY_');
+}
+
+/** A registry that refuses the login says nothing about the event. @throws its refusal, if no handler saw the event */
+function refuseToSkip(error: unknown, tries: number): void {
+  if (tries === 0 && isRefusal(error)) throw error;
 }
 
 function isRetriable(error: unknown): error is HighwaterError {

@@ -1,12 +1,17 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Decoder } from '../../../src/consumer/decoder';
 import { takePart } from '../../../src/consumer/handling/consume';
 import { eventJob } from '../../../src/consumer/handling/handlers';
 import type { ConsumeOptions } from '../../../src/consumer/options';
+import { refusalsOf } from '../../../src/consumer/refusals';
 import { HighwaterError } from '../../../src/errors';
 import type { LogRecord, ProducerRecord } from '../../../src/log/commit-log';
 import type { AssignedPartition, ConsumerLog, GroupOptions } from '../../../src/log/consumer-log';
+import { Rotation } from '../../../src/secrets/rotation';
 import { quietLogger } from '../../support/source';
+import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
 const decoder: Decoder = { prepare: () => undefined, decode: () => ({ type: null, value: null }) };
@@ -18,6 +23,8 @@ function record(logOffset: number): LogRecord {
 /** A group that gives one partition, which holds ten records, as often and in what state the test says. */
 function scriptedLog() {
   let options: GroupOptions | null = null;
+  let joins = 0;
+  let refuse: (error: unknown) => void;
   const committed: number[] = [];
   const appended: ProducerRecord[] = [];
   const log = {
@@ -52,13 +59,20 @@ function scriptedLog() {
       endsWithId: async () => ({ topicId: null, ends: new Map([[0, 10]]) }),
       joinGroup(given) {
         options = given;
-        return { over: new Promise<void>(() => undefined), leave: async () => undefined };
+        joins++;
+        const over = new Promise<void>((_, reject) => {
+          refuse = reject;
+        });
+        return { over, leave: async () => undefined };
       },
       async append(_topic, records) {
         if (log.appendFails !== null) throw log.appendFails;
         appended.push(...records);
       },
     } as Pick<ConsumerLog, 'endsWithId' | 'joinGroup' | 'append'> as ConsumerLog,
+    /** Ends the membership. */
+    refuse: (error: HighwaterError) => refuse(error),
+    joins: () => joins,
     isJoined: () => options !== null,
     joined: () => until(() => options !== null),
   };
@@ -70,6 +84,7 @@ function consume(
   handler: (offset: number) => unknown,
   more: Partial<ConsumeOptions> = {},
   logger = quietLogger(),
+  refusals = refusalsOf(null, new Rotation()),
 ) {
   const stop = new AbortController();
   const options: ConsumeOptions = {
@@ -84,6 +99,7 @@ function consume(
     decoder,
     logger,
     topicPrefix: '',
+    refusals,
     closing: new AbortController().signal,
   };
   const ended = takePart(
@@ -219,4 +235,101 @@ it('tells of a topic that is not there', async () => {
   stop();
   await ended;
   expect(logger.warnings).toEqual(['The topic t does not exist yet; it is read once it exists.']);
+});
+
+describe('a refused password', () => {
+  const folder = tempFolder();
+  const file = () => path.join(folder(), 'password');
+  const refusal = () => new HighwaterError('KAFKA_UNAUTHENTICATED', 'joining the group g: wrong password');
+
+  function fromFile() {
+    const rotation = new Rotation();
+    writeFileSync(file(), 'first');
+    const read = () => ({ value: readFileSync(file(), 'utf8') });
+    rotation.file('kafkaSaslPasswordFile', file(), 'first', read);
+    const sasl = { mechanism: 'plain', username: 'me', password: 'first' } as const;
+    return refusalsOf({ sasl }, rotation);
+  }
+
+  it('from a file lets the group rest; it goes on where it was once the file is replaced', async () => {
+    const log = scriptedLog();
+    const logger = quietLogger();
+    const handled: number[] = [];
+    const { ended, stop } = consume(log, (offset) => void handled.push(offset), {}, logger, fromFile());
+    await log.joined();
+    const first = log.give(4);
+    await until(() => handled.length === 6);
+    first.revoke();
+    await first.done;
+    for (let refused = 1; refused <= 3; refused++) {
+      log.refuse(refusal());
+      await until(() => logger.warnings.length === refused);
+      writeFileSync(file(), `password-${refused}`);
+      await until(() => log.joins() === refused + 1);
+    }
+    const again = log.give(4);
+    await until(() => log.committed.includes(10));
+    again.revoke();
+    await again.done;
+    stop();
+    await ended;
+    expect(handled).toEqual([4, 5, 6, 7, 8, 9]);
+    expect(logger.warnings[0]).toBe('The group g rests: joining the group g: wrong password');
+  });
+
+  it('that is refused again and again is tried ever more slowly, until the signal', async () => {
+    const log = scriptedLog();
+    const logger = quietLogger();
+    const { ended, stop } = consume(log, () => undefined, {}, logger, fromFile());
+    await log.joined();
+    const began = performance.now();
+    log.refuse(refusal());
+    await until(() => log.joins() === 2);
+    log.refuse(refusal());
+    await until(() => log.joins() === 3);
+    expect(performance.now() - began).toBeGreaterThan(2_900);
+    log.refuse(refusal());
+    await until(() => logger.warnings.length === 3);
+    stop();
+    await ended;
+  });
+
+  it('that no file holds ends the consumer with what to do', async () => {
+    const log = scriptedLog();
+    const { ended } = consume(log, () => undefined);
+    await log.joined();
+    log.refuse(refusal());
+    await expect(ended).rejects.toMatchObject({
+      code: 'KAFKA_UNAUTHENTICATED',
+      now: 'The consumer of the group g ends. The group keeps its position.',
+      remedy: expect.stringMatching(/KAFKA_SASL_PASSWORD.* Then start the program again\.$/),
+    });
+  });
+
+  it('of the registry makes no event a dead letter', async () => {
+    const log = scriptedLog();
+    const refusing = jest.fn(() => {
+      throw new HighwaterError('REGISTRY_UNAUTHORIZED', 'GET /schemas/ids/1 answered 401');
+    });
+    const deps = {
+      log: log.port,
+      decoder: { ...decoder, prepare: refusing },
+      logger: quietLogger(),
+      topicPrefix: '',
+      refusals: refusalsOf(null, new Rotation()),
+      closing: new AbortController().signal,
+    };
+    const options: ConsumeOptions = {
+      group: 'g',
+      topics: ['t'],
+      onFailure: 'dead-letter',
+      retry: { delayMs: 1 },
+    };
+    const ended = takePart(options, (jobDeps) => eventJob(options, () => undefined, jobDeps), deps);
+    ended.catch(() => undefined);
+    await log.joined();
+    await log.give(0).done;
+    await expect(ended).rejects.toMatchObject({ code: 'REGISTRY_UNAUTHORIZED' });
+    expect(log.appended).toEqual([]);
+  });
 });

@@ -1,0 +1,81 @@
+import { pause } from '../async/wait';
+import { HighwaterError } from '../errors';
+import type { KafkaConfig } from '../log/kafka/connection/client';
+import type { Logger } from '../logging/logger';
+import type { Rotation } from '../secrets/rotation';
+
+/** Passwords and certificates that a server may refuse, and that may be replaced while the program runs. */
+export interface Refusals {
+  /** Whether the refused secret comes from a file, so that the refusal may pass. */
+  mayPass(refusal: HighwaterError): boolean;
+  readonly rotation: Pick<Rotation, 'changes' | 'look'>;
+}
+
+type Login = Pick<KafkaConfig, 'sasl'>;
+
+/** By code: the settings that hold the refused secret. */
+const settingsOf = {
+  KAFKA_UNAUTHENTICATED: (kafka) => (kafka?.sasl == null ? 'kafkaSsl' : 'kafkaSaslPassword'),
+  KAFKA_CERTIFICATE: () => 'kafkaSsl',
+  REGISTRY_UNAUTHORIZED: () => 'schemaRegistryPassword',
+} as const satisfies Record<string, (kafka: Login | null) => string>;
+
+type Refusal = HighwaterError & { readonly code: keyof typeof settingsOf };
+
+/** Whether a server refused the login, or showed a certificate that is not trusted. */
+export function isRefusal(error: unknown): error is Refusal {
+  return error instanceof HighwaterError && Object.hasOwn(settingsOf, error.code);
+}
+
+export function refusalsOf(kafka: Login | null, rotation: Rotation): Refusals {
+  return {
+    mayPass: (refusal) => isRefusal(refusal) && rotation.reads(settingsOf[refusal.code](kafka)),
+    rotation,
+  };
+}
+
+/** How often a group that rests looks for a replaced file, in ms. */
+const LOOK_MS = 1_000;
+/** Brokers lock out a client that comes again and again with a wrong password. In ms. */
+const [FIRST_REST_MS, LONGEST_REST_MS] = [1_000, 60_000];
+
+/**
+ * Does the work of a group again after a refusal that may pass: as soon as a file is replaced, otherwise ever more slowly.
+ * @throws what the work throws; a refusal that cannot pass says what to do
+ */
+export async function outliving(
+  { mayPass, rotation }: Refusals,
+  groupId: string,
+  logger: Logger,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (let restMs = FIRST_REST_MS; ; restMs = Math.min(2 * restMs, LONGEST_REST_MS)) {
+    const { changes } = rotation;
+    const began = performance.now();
+    try {
+      return await work();
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const { code, message } = error;
+      if (!mayPass(error)) {
+        throw new HighwaterError(code, message, {
+          cause: error,
+          now: `The consumer of the group ${groupId} ends. The group keeps its position.`,
+          remedy: `${error.remedy} Then start the program again.`,
+        });
+      }
+      if (signal.aborted) return;
+      // It has worked meanwhile.
+      if (performance.now() - began > LONGEST_REST_MS) restMs = FIRST_REST_MS;
+      logger.warn(`The group ${groupId} rests: ${message}`, {
+        code,
+        now: `It goes on as soon as the file is replaced, and tries again in ${restMs / 1_000} s.`,
+        remedy: error.remedy,
+      });
+      const until = performance.now() + restMs;
+      while (!signal.aborted && performance.now() < until && (await rotation.look()) === changes)
+        await pause(LOOK_MS, signal);
+    }
+  }
+}
