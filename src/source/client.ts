@@ -178,22 +178,33 @@ async function askOnce(
 
 /** Old tokens that an API may still repeat. */
 const TOKENS_KEPT = 10;
+/** So long, pages are also searched for the token that was replaced, in ms. It costs a few milliseconds for each large page. */
+const EARLIER_ECHO_MS = 3_600_000;
 
 /** The token as it is now, with what follows from it. */
 function currentCredentials({ baseUrl, token, secret, auth = usualAuth }: SourceOptions) {
   // Errors are kept in the log and shown by programs that do not know the secrets. They may hold the answer of a proxy.
   const ofProxies = proxyPasswords(process.env);
-  const used: string[][] = [];
+  const used: string[] = [];
   const hidden: string[] = [];
   let current: { readonly access: ApiAccess; readonly echoed: EchoedToken } | null = null;
+  let replacedAt = Number.NEGATIVE_INFINITY;
   const now = () => {
     const given = secret?.value ?? token;
-    if (current?.access.token === given) return current;
+    if (current?.access.token === given) {
+      if (performance.now() - replacedAt > EARLIER_ECHO_MS) {
+        current = { ...current, echoed: echoedToken([given]) };
+        replacedAt = Number.POSITIVE_INFINITY;
+      }
+      return current;
+    }
+    replacedAt = performance.now();
     const access = { baseUrl, token: given, auth };
-    used.push(secretsOf(access));
+    used.push(given);
     used.splice(0, used.length - TOKENS_KEPT);
-    hidden.splice(0, hidden.length, ...used.flat(), ...ofProxies);
-    current = { access, echoed: echoedToken(given) };
+    const secrets = used.flatMap((one) => secretsOf({ auth, token: one }));
+    hidden.splice(0, hidden.length, ...secrets, ...ofProxies);
+    current = { access, echoed: echoedToken(used.slice(-2)) };
     return current;
   };
   now();

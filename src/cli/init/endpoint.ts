@@ -69,7 +69,7 @@ export function openEndpoint({ url, access, headers, signal }: EndpointOptions):
         url: address,
         request,
         redact,
-        echoedToken: echoedToken(access.token),
+        echoedToken: echoedToken([access.token]),
         limits: answerLimits(bodyLimitBytes),
         signal,
         nowMs: Date.now(),
