@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { HighwaterError } from '../errors';
 import { version } from '../version';
 import type { RunCommand, Surroundings } from './process/command-context';
@@ -175,13 +175,13 @@ function commandsFor(named: string | undefined, run: RunCommand): readonly Comma
 export async function runProgram(surroundings: Surroundings): Promise<number> {
   const program = emptyProgram(surroundings);
   let code = 0;
-  const run: RunCommand = async (action) => {
+  const run: RunCommand = async (action, servesUntilSignal = false) => {
     const { runCommand }: typeof import('./process/command-context') = require('./process/command-context');
-    code = await runCommand(action, surroundings);
+    code = await runCommand(action, servesUntilSignal, surroundings);
   };
   for (const command of commandsFor(namedIn(surroundings.args), run)) {
-    program.addCommand(command.copyInheritedSettings(program));
-    for (const part of command.commands) part.copyInheritedSettings(program);
+    program.addCommand(command);
+    for (const one of [command, ...command.commands]) addOpposites(one.copyInheritedSettings(program));
   }
   try {
     await program.parseAsync(surroundings.args, { from: 'user' });
@@ -189,6 +189,16 @@ export async function runProgram(surroundings: Surroundings): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return reportUsage(error, surroundings);
+  }
+}
+
+/** A switch can be set either way (`--json`, `--no-json`): what a script sets may be undone at the end of the line. */
+export function addOpposites(command: Command): void {
+  for (const { long, negate, required, optional } of [...command.options]) {
+    if (required || optional || typeof long !== 'string') continue;
+    const opposite = negate ? long.replace('--no-', '--') : long.replace('--', '--no-');
+    if (command.options.some((one) => one.long === opposite)) continue;
+    command.addOption(new Option(opposite).hideHelp());
   }
 }
 
@@ -220,7 +230,8 @@ Examples:
   $ npx highwater status -w               the state of every feed, kept on the screen
   $ npx highwater doctor                  what is set wrong or cannot be reached, and what to do
 
-Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 behind. NO_COLOR, FORCE_COLOR and TERM=dumb are respected.`,
+Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 behind, 130 cut short by Ctrl-C.
+NO_COLOR, FORCE_COLOR and TERM=dumb are respected.`,
     );
 }
 

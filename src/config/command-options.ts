@@ -14,8 +14,6 @@ export function addSettings(command: Command, shown?: readonly string[]): Comman
     // Not commander's own .env(): the order of precedence is ours, and commander would read the variable as a flag.
     const option = new Option(flag, `${plain(doc)} (${env}${fallback})`);
     command.addOption(option.hideHelp(shown?.includes(flagName(flag)) === false));
-    if (!flag.includes(' '))
-      command.addOption(new Option(flag.replace('--', '--no-'), `Not ${flag}`).hideHelp());
   }
   command.option(
     '--config <file>',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import fc from 'fast-check';
 import { isScalar, parseDocument } from 'yaml';
+import { addOpposites } from '../../src/cli/program';
 import { addSettings, variablesWithoutFlag } from '../../src/config/command-options';
 import { configReference, exampleFile } from '../../src/config/config-reference';
 import { environmentSecrets } from '../../src/config/environment-secrets';
@@ -64,6 +65,7 @@ function mistakesOf(given: Given): string[] {
 it('a setting of yes or no is a flag and its opposite', () => {
   const parsed = (...args: string[]) => {
     const command = addSettings(new Command()).exitOverride();
+    addOpposites(command);
     return readSettings({
       flags: command.parse(args, { from: 'user' }).opts(),
       env: { KAFKA_SSL: 'yes' },

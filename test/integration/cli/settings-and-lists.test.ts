@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import { exampleFile } from '../../../src/config/config-reference';
 import { configSchema } from '../../../src/config/config-schema';
 import { feedSettings } from '../../../src/config/feeds/feed-settings';
 import { settingKeys } from '../../../src/config/settings';
 import { openLocalLog } from '../../../src/log/local/local-log';
+import { build, root } from '../../support/build';
 import { changeWriter } from '../../support/change-writer';
 import { commandLineHere } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
@@ -17,6 +20,17 @@ async function said(args: readonly string[], env: Readonly<Record<string, string
   const command = here(args, { cwd: folder(), env });
   const { code } = await command.ended();
   return { code, out: command.stdout(), err: command.stderr() };
+}
+
+function filesBelow(...places: readonly string[]): string[] {
+  return places.flatMap((place) => {
+    const whole = path.join(root, place);
+    if (place.endsWith('.md')) return [whole];
+    const found = readdirSync(whole, { recursive: true, encoding: 'utf8' });
+    return found
+      .filter((name) => !name.includes('node_modules') && /\.md$|(^|\/)highwater\.yaml$/.test(name))
+      .map((name) => path.join(whole, name));
+  });
 }
 
 describe('highwater config', () => {
@@ -60,6 +74,22 @@ describe('highwater config', () => {
     expect([schema.additionalProperties, feed.additionalProperties]).toEqual([false, false]);
     for (const key of exampleFile.matchAll(/^(\w+):/gm)) expect(schema.properties).toHaveProperty(key[1]!);
   });
+
+  it('schema takes every highwater.yaml of the documents, the deployments and the examples', () => {
+    const schema = z.fromJSONSchema(configSchema() as Parameters<typeof z.fromJSONSchema>[0]);
+    const files = filesBelow('docs', 'deploy', 'examples', 'README.md');
+    const samples = files.flatMap((file): [string, string][] => {
+      const text = readFileSync(file, 'utf8');
+      if (path.basename(file) === 'highwater.yaml') return [[file, text]];
+      const blocks = file.endsWith('.md') ? [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)] : [];
+      return blocks.flatMap(([, block = '']) => (/^(apiUrl|feeds):/m.test(block) ? [[file, block]] : []));
+    });
+    expect(samples.length).toBeGreaterThan(8);
+    for (const [file, text] of [...samples, ['the example of docs/configuration.md', exampleFile]] as const)
+      expect([file, schema.safeParse(parse(text)).error?.issues]).toEqual([file, undefined]);
+    for (const wrong of ['pollIntervall: 5s', 'feeds: { ipos: { pth: /x } }', 'enabledFeeds: { ipos: yes }'])
+      expect([wrong, schema.safeParse(parse(wrong)).success]).toEqual([wrong, false]);
+  });
 });
 
 it('highwater feeds lists endpoints and topics, with the prefix', async () => {
@@ -93,6 +123,10 @@ it('highwater topics lists what the log has, and says by name that there is none
 });
 
 describe('highwater completion', () => {
+  let dist: string;
+  beforeAll(async () => {
+    dist = await build();
+  });
   const complete = (script: string, words: readonly string[]): string[] =>
     execFileSync('bash', [
       '-c',
@@ -103,6 +137,17 @@ describe('highwater completion', () => {
       .toString()
       .trim()
       .split('\n');
+
+  it('is what bash sources', () => {
+    const line =
+      'source <(node dist/cli/main.js completion bash); complete -p highwater; COMP_WORDS=(highwater re); COMP_CWORD=1; _highwater; declare -p COMPREPLY';
+    const printed = execFileSync('bash', ['-c', line], { cwd: path.dirname(dist) }).toString();
+    expect(printed.split('\n')).toEqual([
+      expect.stringMatching(/^complete .*-F _highwater highwater$/),
+      'declare -a COMPREPLY=([0]="resume" [1]="reset" [2]="reconcile" [3]="restore")',
+      '',
+    ]);
+  });
 
   it('completes commands, their parts, their options and feeds in bash', async () => {
     const { out } = await said(['completion', 'bash']);

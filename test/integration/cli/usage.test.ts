@@ -93,6 +93,13 @@ it('a consumer in a working directory that was removed is told so by an error wi
   expect(started.stderr()).toContain("code: 'USAGE_INVALID'");
 });
 
+it('takes each switch either way, and the last one counts', async () => {
+  for (const json of [['--json'], ['--no-json', '--json'], []])
+    expect((await run('feeds', ...json)).stdout().startsWith('{')).toBe(json.length > 0);
+  expect((await run('feeds', '--json', '--no-json')).stdout()).toMatch(/^FEED/);
+  expect((await run('tail', 'ipos', '--follow', '--no-follow')).stderr()).toContain('LOG_MISSING');
+});
+
 it('lists the scenarios of the simulated API', async () => {
   const { code, stdout } = await run('simulate', '--list');
   expect(code).toBe(0);
