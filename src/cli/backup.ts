@@ -69,7 +69,8 @@ async function backup(file: string, flags: Flags, context: CommandContext): Prom
   const { dataDir } = embeddedConfig(flags, context);
   if (file === '-') return backupToStdout(dataDir, context);
   const began = performance.now();
-  const report = backUp(dataDir, path.resolve(context.cwd, file), flags.overwrite === true);
+  const target = path.resolve(context.cwd, file);
+  const report = await backUp(dataDir, target, flags.overwrite === true, context.signal);
   const seconds = Math.round(performance.now() - began) / 1_000;
   await context.print(
     flags.json === true ? `${JSON.stringify({ ...report, seconds })}\n` : said(report, seconds),
@@ -86,7 +87,7 @@ function said({ file, bytes, records, groups }: BackupReport, seconds: number): 
 async function backupToStdout(dataDir: string, { stdout, signal }: CommandContext): Promise<number> {
   const folder = mkdtempSync(path.resolve(dataDir, 'backup-'));
   try {
-    const { file } = backUp(dataDir, path.join(folder, 'highwater.db'), false);
+    const { file } = await backUp(dataDir, path.join(folder, 'highwater.db'), false, signal);
     await pipeline(createReadStream(file), stdout, { end: false, signal });
     return 0;
   } finally {
@@ -98,14 +99,15 @@ async function restore(file: string, flags: Flags, context: CommandContext): Pro
   const { dataDir, log, secrets } = embeddedConfig(flags, context);
   const logger = createLogger({ ...log, level: 'error', secrets, ...context.logging });
   const copy = path.resolve(context.cwd, file);
-  const { begun, ...report } = await putBack(dataDir, copy, async (folder) => {
+  const beginAnew = async (folder: string) => {
     const { commitLog, registry } = openLocalLog({ dataDir: folder, logger, instance: 'restore' });
     try {
       return await beginAllAnew(commitLog, registry, context.signal);
     } finally {
       await commitLog.close();
     }
-  });
+  };
+  const { begun, ...report } = await putBack(dataDir, copy, beginAnew, context.signal);
   if (flags.json === true) {
     await context.print(`${JSON.stringify({ ...report, feeds: begun })}\n`);
     return 0;

@@ -64,7 +64,7 @@ Examples:
   $ npx highwater demo --open
   $ npx highwater demo --interval 300ms --data-dir ./demo-data`,
     )
-    .action((flags: DemoFlags) => run((context) => demo(flags, context)));
+    .action((flags: DemoFlags) => run((context) => demo(flags, context), true));
 }
 
 async function demo(flags: DemoFlags, context: CommandContext): Promise<number> {

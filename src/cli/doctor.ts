@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { unlessAborted } from '../async/wait';
 import { addSettings, variablesWithoutFlag } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { durationText } from '../format/durations';
@@ -81,7 +82,10 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
     wait();
     let view: Promise<PublisherView | null> | undefined;
     const askOnce = () => (view ??= publisherView(flags, context));
-    for await (const check of checks(config, signal, screen.logging, askOnce)) await tell(check);
+    const all = checks(config, signal, screen.logging, askOnce);
+    // Brokers that do not answer would delay the end by half a minute.
+    const next = async () => (await unlessAborted(Promise.resolve(all.next()), signal)).value ?? null;
+    for (let check = await next(); check !== null; check = await next()) await tell(check);
   } catch (error) {
     if (signal.aborted) return 1;
     throw error;

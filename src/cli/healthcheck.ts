@@ -34,6 +34,7 @@ async function askPublisher(flags: Record<string, unknown>, context: CommandCont
   try {
     answer = await ask(url, context.signal);
   } catch (error) {
+    context.signal.throwIfAborted();
     await context.print(`no answer from ${url}: ${networkReason(error)}\n`);
     return 1;
   }

@@ -2,7 +2,7 @@
 import { workingDirectory } from '../config/files/working-directory';
 import { HighwaterError } from '../errors';
 import { keepEnvironmentOutOfReports } from './process/diagnostic-reports';
-import { processInterruption } from './process/interruption';
+import { endBySignal, processInterruption } from './process/interruption';
 import { writeError } from './terminal/terminal';
 
 const exitAnywayAfterMs = 1_000;
@@ -32,7 +32,8 @@ async function main(): Promise<number> {
 }
 
 void main().then((code) => {
-  process.exitCode = code;
+  if (code > 128) endBySignal(code);
+  else process.exitCode = code;
   // All is closed by now and the process ends by itself; what lingers, such as a reader that stands still, must not hold it up.
   setTimeout(() => process.exit(), exitAnywayAfterMs).unref();
 });

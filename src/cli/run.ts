@@ -33,7 +33,9 @@ Examples:
 
 Ctrl-C or SIGTERM ends it after the current page, a second signal at once. Nothing is lost either way.`,
     )
-    .action((flags: Record<string, unknown>) => run((context) => runPublisher(flags, context)));
+    .action((flags: Record<string, unknown>) =>
+      run((context) => runPublisher(flags, context), flags.once !== true),
+    );
 }
 
 async function runPublisher(flags: Record<string, unknown>, context: CommandContext): Promise<number> {

@@ -41,7 +41,7 @@ Examples:
   $ npx highwater simulate --port 8080
   $ npx highwater simulate --scenario careless --ipos 20000 --interval 100ms`,
     )
-    .action((flags: SimulateFlags) => run((context) => simulate(flags, context)));
+    .action((flags: SimulateFlags) => run((context) => simulate(flags, context), true));
 }
 
 async function simulate(flags: SimulateFlags, context: CommandContext): Promise<number> {

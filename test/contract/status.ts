@@ -105,7 +105,9 @@ export function statusContract(name: string, log: () => Readonly<Record<string, 
       await json.sees(/("feed":"ipos"[\s\S]*?){3}/);
       text.signal('SIGINT');
       json.signal('SIGTERM');
-      expect([await text.ended(), await json.ended()]).toEqual(Array(2).fill({ code: 0, signal: null }));
+      expect([await text.ended(), await json.ended()]).toEqual(
+        (['SIGINT', 'SIGTERM'] as const).map((signal) => ({ code: null, signal })),
+      );
       expect(jsonLines<Values>(json.stdout())[0]).toMatchObject({ feed: 'analysts', owner: null });
     });
 

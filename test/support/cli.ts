@@ -147,6 +147,7 @@ function startHere(args: readonly string[], { env = {}, cwd = root }: RunOptions
     ...{ stdin: () => Readable.from([]), stdout: writing('stdout'), stderr: writing('stderr') },
     interruption: () => ({
       signal: interrupted.signal,
+      code: () => 130,
       beforeExit: (cleanUp) => void cleanUps.push(cleanUp),
     }),
   }).finally(() => {

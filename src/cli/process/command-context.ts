@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { environmentSecrets } from '../../config/environment-secrets';
-import type { HighwaterError } from '../../errors';
+import { HighwaterError } from '../../errors';
 import type { LoggerOptions } from '../../logging/logger';
 import { wantsColor } from '../../logging/wants-color';
 import { type Input, type Output, widthOf, writeError } from '../terminal/terminal';
@@ -20,7 +20,9 @@ export interface Surroundings {
 }
 
 /** Streams, environment and signals of a command. */
-export interface CommandContext extends Omit<Surroundings, 'args' | 'interruption'>, Interruption {
+export interface CommandContext
+  extends Omit<Surroundings, 'args' | 'interruption'>,
+    Pick<Interruption, 'beforeExit'> {
   /** Aborted by the first SIGINT or SIGTERM, when the terminal closes (SIGHUP), and when the reader of stdout has gone. */
   readonly signal: AbortSignal;
   /** Whether stdout is coloured. */
@@ -42,13 +44,18 @@ export interface CommandContext extends Omit<Surroundings, 'args' | 'interruptio
 /** @returns exit code */
 export type CommandAction = (context: CommandContext) => Promise<number>;
 
-export type RunCommand = (action: CommandAction) => Promise<void>;
+/** @param servesUntilSignal a signal is the usual end of the command, which returns its own exit code then */
+export type RunCommand = (action: CommandAction, servesUntilSignal?: boolean) => Promise<void>;
 
 /**
  * Runs a command: interruptions, closed pipes and errors are handled here for all commands.
- * @returns exit code
+ * @returns exit code; above 128 when a signal cut the command short
  */
-export async function runCommand(action: CommandAction, surroundings: Surroundings): Promise<number> {
+export async function runCommand(
+  action: CommandAction,
+  servesUntilSignal: boolean,
+  surroundings: Surroundings,
+): Promise<number> {
   const { env, cwd, stdin, stdout, stderr } = surroundings;
   // These are hidden until the command has read its settings, and to the end if it reads none or they are wrong.
   const hidden: (readonly string[])[] = [environmentSecrets(env)];
@@ -60,8 +67,9 @@ export async function runCommand(action: CommandAction, surroundings: Surroundin
   const report = (error: unknown): number => writeError(error, surroundings, hidden.flat());
   const interruption = surroundings.interruption(report);
   const signal = AbortSignal.any([interruption.signal, stdoutClosed.signal]);
+  const isCutShort = () => interruption.signal.aborted && !servesUntilSignal;
   try {
-    return await action({
+    const code = await action({
       env,
       cwd,
       stdin,
@@ -77,9 +85,17 @@ export async function runCommand(action: CommandAction, surroundings: Surroundin
       note: (text) => void stderr.write(text),
       hide: (secrets) => void hidden.push(secrets),
     });
+    return isCutShort() ? interruption.code() : code;
   } catch (error) {
-    return report(error);
+    if (isCutShort() && isAbort(error)) return interruption.code();
+    const code = report(error);
+    return isCutShort() && error instanceof HighwaterError ? interruption.code() : code;
   }
+}
+
+/** Whether work ended only because its signal was aborted. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
 }
 
 /** A slow reader holds the command up until the signal; otherwise the text would pile up in memory. */

@@ -4,6 +4,8 @@ import { isatty } from 'node:tty';
 export interface Interruption {
   /** Aborted by the first signal: finish the work in hand. */
   readonly signal: AbortSignal;
+  /** Exit code of a process that the first signal ends: 130 for SIGINT. */
+  code(): number;
   /** Registers what must be done however the process ends, also when the second signal ends it at once; it cannot wait. */
   beforeExit(cleanUp: () => void): void;
 }
@@ -31,7 +33,8 @@ export function processInterruption(report: (error: unknown) => number): Interru
       firstAt = performance.now();
       first.abort();
     } else if (name !== firstName || performance.now() - firstAt >= sameKeyMs) {
-      process.exit(128 + constants.signals[name]);
+      endBySignal(codeOf(name));
+      process.exit();
     }
   }
   for (const name of signals) process.on(name, onSignal);
@@ -42,7 +45,31 @@ export function processInterruption(report: (error: unknown) => number): Interru
   if (process.env.npm_command === 'exec') onParentGone(() => onSignal('SIGTERM'));
   process.on('uncaughtException', (error) => process.exit(report(error)));
 
-  return { signal: first.signal, beforeExit: (cleanUp) => void process.once('exit', cleanUp) };
+  return {
+    signal: first.signal,
+    code: () => codeOf(firstName ?? 'SIGTERM'),
+    beforeExit: (cleanUp) => void process.once('exit', cleanUp),
+  };
+}
+
+function codeOf(name: NodeJS.Signals): number {
+  return 128 + constants.signals[name];
+}
+
+/**
+ * Has the signal itself end this process once it exits: after a mere exit code of 130 a shell would go on with its loop or script.
+ * The first process of a container cannot be ended like this, and exits with the code.
+ * @param code as `Interruption.code` returns it
+ */
+export function endBySignal(code: number): void {
+  process.exitCode = code;
+  process.once('exit', () => {
+    for (const name of [...signals, 'SIGHUP'] as const) {
+      if (codeOf(name) !== code) continue;
+      process.removeAllListeners(name);
+      process.kill(process.pid, name);
+    }
+  });
 }
 
 function onParentGone(end: () => void): void {

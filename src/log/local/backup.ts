@@ -10,7 +10,8 @@ import {
   connect,
   connectReadOnly,
   Damaged,
-  pragma,
+  inBackground,
+  logFailure,
   prepare,
   textOf,
   transact,
@@ -33,9 +34,14 @@ const BUSY_MS = 5_000;
  * Copies the log and the positions of its groups into one file, while a publisher and consumers may be at work. The copy is checked
  * before it gets its name.
  * @param overwrite an earlier backup of that name may be replaced
- * @throws HighwaterError LOG_MISSING, LOG_CORRUPT, BACKUP_EXISTS, BACKUP_FAILED
+ * @throws HighwaterError LOG_MISSING, LOG_CORRUPT, BACKUP_EXISTS, BACKUP_FAILED; the signal's reason
  */
-export function backUp(dataDir: string, target: string, overwrite: boolean): BackupReport {
+export async function backUp(
+  dataDir: string,
+  target: string,
+  overwrite: boolean,
+  signal: AbortSignal,
+): Promise<BackupReport> {
   const log = path.resolve(dataDir, 'highwater.db');
   const reader = openReaderConnection(log, BUSY_MS);
   if (reader === null) throw new HighwaterError('LOG_MISSING', `there is no log in ${log} yet`);
@@ -45,56 +51,72 @@ export function backUp(dataDir: string, target: string, overwrite: boolean): Bac
   const positions = groupPositions(path.resolve(dataDir, 'consumers'));
   const partial = `${target}.${randomBytes(4).toString('hex')}.partial`;
   try {
-    copyLog(log, partial);
-    const counts = attempt(log, () => marked(partial, positions));
+    await copyLog(log, partial, signal);
+    const records = await assertSound(partial, log, signal);
+    const groups = attempt(log, () => mark(partial, positions));
     sync(partial);
     assertFree(target, overwrite);
     renameSync(partial, target);
     sync(path.dirname(target));
-    return { file: target, bytes: statSync(target).size, ...counts };
+    return { file: target, bytes: statSync(target).size, records, groups };
   } catch (error) {
+    signal.throwIfAborted();
     if (error instanceof HighwaterError && error.code !== 'LOG_FULL' && error.code !== 'LOG_UNWRITABLE')
       throw error;
     throw new HighwaterError('BACKUP_FAILED', `${target}: ${(error as Error).message}`, { cause: error });
   } finally {
-    rmSync(partial, { force: true });
+    for (const name of [partial, `${partial}-journal`]) rmSync(name, { force: true });
   }
 }
 
 /**
  * Copies a log or a backup as it is committed. Writers continue during the copy, but the write-ahead log cannot shrink.
  * @param target made for this user only
- * @throws HighwaterError LOG_*
+ * @throws HighwaterError LOG_*; the signal's reason
  */
-export function copyLog(source: string, target: string): void {
+export async function copyLog(source: string, target: string, signal: AbortSignal): Promise<void> {
   closeSync(attempt(target, () => openSync(target, 'wx', 0o600)));
-  const db = connectReadOnly(source, BUSY_MS);
-  try {
-    attempt(source, () => db.exec(`VACUUM INTO '${target.replaceAll("'", "''")}'`));
-  } finally {
-    db.close();
-  }
+  const statement = `VACUUM INTO '${target.replaceAll("'", "''")}'`;
+  await inBackground(source, statement, BUSY_MS, signal).catch((error: unknown) => {
+    throw logFailure(error, source);
+  });
 }
 
-/** Checks a copy beyond SQLite's own check. @returns how many records it has @throws Damaged */
-export function assertSound(db: Connection): number {
-  const found = String(pragma(db, 'quick_check(1)'));
-  if (found !== 'ok') throw new Damaged(found);
-  const [[records]] = prepare(db, 'SELECT count(*) FROM records').all() as [[number]];
-  const [[strangers]] = prepare(
-    db,
-    `SELECT count(*) FROM latest l JOIN topics t ON t.id = l.topic_id
-     LEFT JOIN records r ON r.topic = t.topic AND r.partition = l.partition AND r.offset = l.offset
-     WHERE r.key IS NOT l.key`,
-  ).all() as [[number]];
-  if (strangers > 0) throw new Damaged(`the latest records of ${strangers} keys are missing`);
-  const [[kept, known]] = prepare(
-    db,
-    `SELECT (SELECT count(*) FROM records r JOIN topics t ON t.topic = r.topic WHERE t.cleanup <> 'delete'),
-       (SELECT count(*) FROM latest)`,
-  ).all() as [[number, number]];
-  if (kept !== known) throw new Damaged(`its compacted topics have ${kept} records of ${known} keys`);
-  return records;
+/**
+ * Checks a copy, beyond SQLite's own check.
+ * @param source the file that errors name
+ * @returns how many records it has
+ * @throws HighwaterError LOG_*; the signal's reason
+ */
+export async function assertSound(copy: string, source: string, signal: AbortSignal): Promise<number> {
+  try {
+    const ask = async (table: string, query: string) => {
+      const [row = []] = await inBackground(
+        copy,
+        `CREATE TEMP TABLE ${table} AS ${query}`,
+        BUSY_MS,
+        signal,
+        `SELECT * FROM ${table}`,
+      );
+      return row;
+    };
+    const [found] = await ask('soundness', "SELECT * FROM pragma_quick_check(1, 'main')");
+    if (found !== 'ok') throw new Damaged(String(found));
+    const [records, strangers, kept, known] = (await ask(
+      'counts',
+      `SELECT (SELECT count(*) FROM records),
+         (SELECT count(*) FROM latest l JOIN topics t ON t.id = l.topic_id
+          LEFT JOIN records r ON r.topic = t.topic AND r.partition = l.partition AND r.offset = l.offset
+          WHERE r.key IS NOT l.key),
+         (SELECT count(*) FROM records r JOIN topics t ON t.topic = r.topic WHERE t.cleanup <> 'delete'),
+         (SELECT count(*) FROM latest)`,
+    )) as [number, number, number, number];
+    if (strangers > 0) throw new Damaged(`the latest records of ${strangers} keys are missing`);
+    if (kept !== known) throw new Damaged(`its compacted topics have ${kept} records of ${known} keys`);
+    return records;
+  } catch (error) {
+    throw logFailure(error, source);
+  }
 }
 
 /** The end of each partition of each topic. */
@@ -139,11 +161,10 @@ function isBackupFile(file: string): boolean {
   }
 }
 
-/** Makes a copied log a backup: an older program and a publisher refuse it. */
-function marked(file: string, positions: readonly GroupPosition[]): Pick<BackupReport, 'records' | 'groups'> {
+/** Makes a copied log a backup: an older program and a publisher refuse it. @returns how many groups have positions in it */
+function mark(file: string, positions: readonly GroupPosition[]): number {
   const db = connect(file, BUSY_MS);
   try {
-    const records = assertSound(db);
     transact(db, 'IMMEDIATE', () => {
       db.exec(
         `DELETE FROM publisher; DELETE FROM feeds; CREATE TABLE backup (made INTEGER NOT NULL);
@@ -156,7 +177,7 @@ function marked(file: string, positions: readonly GroupPosition[]): Pick<BackupR
       const add = prepare(db, 'INSERT INTO group_positions VALUES (?, ?, ?, ?)');
       for (const position of positions) add.run([...position]);
     });
-    return { records, groups: new Set(positions.map(([group]) => group)).size };
+    return new Set(positions.map(([group]) => group)).size;
   } finally {
     db.close();
   }

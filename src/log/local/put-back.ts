@@ -36,12 +36,13 @@ const BUSY_MS = 5_000;
  * Puts a copy of a log in its place. Until the last step, a rename, the folder has the earlier log or none.
  * @param copy a backup, or another whole copy of a log. It is left as it is.
  * @param begin changes the copy, in a folder of its own, before a publisher may see it
- * @throws HighwaterError LOG_OWNED while a publisher has the folder; BACKUP_INVALID; LOG_*
+ * @throws HighwaterError LOG_OWNED while a publisher has the folder; BACKUP_INVALID; LOG_*; the signal's reason
  */
 export async function putBack<T>(
   dataDir: string,
   copy: string,
   begin: (folder: string) => Promise<T>,
+  signal: AbortSignal,
 ): Promise<PutBackReport<T>> {
   const reader = openReaderConnection(copy, BUSY_MS);
   if (reader === null) throw new HighwaterError('BACKUP_INVALID', `there is no log in ${copy}`);
@@ -55,7 +56,8 @@ export async function putBack<T>(
     rmSync(staging, { recursive: true, force: true });
     mkdirSync(staging, { mode: 0o700 });
     const staged = path.join(staging, 'highwater.db');
-    copyLog(copy, staged);
+    await copyLog(copy, staged, signal);
+    await assertSound(staged, copy, signal);
     const { madeMs, positions } = attempt(copy, () => unmarked(staged, log));
     const begun = await begin(staging);
     settle(staged);
@@ -84,7 +86,6 @@ function publisherOf(log: string) {
 function unmarked(file: string, replaced: string) {
   const db = connect(file, BUSY_MS);
   try {
-    assertSound(db);
     return transact(db, 'IMMEDIATE', () => {
       const marks = isBackup(db) ? (prepare(db, 'SELECT made FROM backup').all() as [number][]) : [];
       const positions = isBackup(db) ? positionsIn(db) : null;

@@ -159,7 +159,7 @@ it('ends in order when it is interrupted, and writes nothing', async () => {
     const started = cli(['init', `${silent.url}/orders`], { cwd: folder() });
     await started.sees(/Reading/, 'stderr');
     started.signal('SIGINT');
-    expect((await started.ended()).code).toBe(1);
+    expect((await started.ended()).code).toBe(130);
     expect(started.stderr()).toContain('Interrupted: nothing was written.');
     expect(started.stderr()).not.toContain('a fault in highwater');
     expect(readdirSync(folder())).toEqual([]);

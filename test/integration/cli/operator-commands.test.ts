@@ -66,7 +66,7 @@ describe('with a publisher at work', () => {
     await asking.sees(/accepted reconcile/, 'stderr');
     asking.signal('SIGINT');
 
-    expect((await asking.ended()).code).toBe(1);
+    expect(await asking.ended()).toEqual({ code: null, signal: 'SIGINT' });
     expect(asking.stderr()).toMatch(
       new RegExp(`:${running.pid} goes on with reconcile of ipos; this command does not wait for the answer`),
     );

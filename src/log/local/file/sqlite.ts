@@ -3,6 +3,8 @@ import { statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { isNativeError } from 'node:util/types';
 import Database from 'libsql';
+import BackgroundDatabase from 'libsql/promise';
+import { unlessAborted } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import { obstacleTo } from './obstacle';
 
@@ -18,8 +20,37 @@ export function connect(file: string, busyTimeoutMs: number): Connection {
 /** Opens an existing file for reading only. @throws HighwaterError LOG_* */
 export function connectReadOnly(file: string, busyTimeoutMs: number): Connection {
   // A URI, because that is the only way that the library takes SQLite's open modes. It keeps a reader from making the file.
-  const uri = `${pathToFileURL(file).href}?mode=ro`;
-  return open(file, uri, busyTimeoutMs);
+  return open(file, readOnly(file), busyTimeoutMs);
+}
+
+function readOnly(file: string): string {
+  return `${pathToFileURL(file).href}?mode=ro`;
+}
+
+/**
+ * Runs a long statement on a thread of its own over a connection that only reads, so that this process hears signals meanwhile. The
+ * library cannot end a statement: after the abort it goes on until it is done or the process ends.
+ * @param rows a short query for what the statement has left in temporary tables
+ * @throws what SQLite says; the signal's reason
+ */
+export async function inBackground(
+  file: string,
+  sql: string,
+  busyTimeoutMs: number,
+  signal: AbortSignal,
+  rows?: string,
+): Promise<unknown[][]> {
+  refuseEmptied(file);
+  const db = new BackgroundDatabase(readOnly(file), { timeout: busyTimeoutMs });
+  const work = async (): Promise<unknown[][]> => {
+    try {
+      await db.exec(sql);
+      return rows === undefined ? [] : await (await db.prepare(rows)).raw().all();
+    } finally {
+      db.close();
+    }
+  };
+  return unlessAborted(work(), signal);
 }
 
 function open(file: string, place: string, timeout: number): Connection {
