@@ -136,7 +136,7 @@ export interface ScanProgress {
 }
 
 /**
- * What the feed has learned about the server's paging. The specification says "page offset, 0 to 100000": it may count pages or
+ * The server's paging, as far as the feed has learned it. The specification says "page offset, 0 to 100000": it may count pages or
  * records, from 0 or from 1, and the server may give fewer records than were asked for.
  */
 export interface Paging {

@@ -9,7 +9,7 @@ export interface PrettyLine {
   readonly color: boolean;
 }
 
-/** What the program does now and what to do: the second and third part of an error have lines of their own. */
+/** The second and third part of an error, which have lines of their own. */
 const advice = { now: 'now:', remedy: 'do: ' } as const;
 
 /** One log line for people: `12:30:05 WARN  ipos: asking again  attempt=2`. A stack follows on lines of its own. */

@@ -33,7 +33,7 @@ export const brokerFaults = [
 export interface StruckCluster {
   readonly brokers: ProxiedBrokers;
   readonly leaders: PartitionLeaders;
-  /** Of the publishers. */
+  /** App id of the publishers. */
   readonly appId: string;
   readonly prefix: string;
   readonly random: Random;

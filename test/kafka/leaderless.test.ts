@@ -22,8 +22,9 @@ import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
 /**
- * Three brokers, of which one is killed. Of the topic `events` that broker leads partition 0, which then moves to another broker, and is
- * the only one that has partition 2, which has no leader until the broker is back. It is the only one, too, that has the topic `lone`.
+ * Three brokers, of which one is killed. In the topic `events`, that broker leads partition 0, which then moves to another broker.
+ * It is the only broker with partition 2, which has no leader until the broker is back. It is the only one, too, that has the topic
+ * `lone`.
  */
 let server: Kafka;
 let prefix: string;

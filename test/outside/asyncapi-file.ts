@@ -11,7 +11,7 @@ const INSTALL_MS = 300_000;
 const project = path.join(__dirname, 'asyncapi');
 const packages = ['package.json', 'package-lock.json'].map((name) => path.join(project, name));
 
-/** There is a later AsyncAPI; 3.0 is what more tools read. Of all that the parser finds this alone is let pass. */
+/** There is a later AsyncAPI; 3.0 is what more tools read. The only finding of the parser that is accepted. */
 const accepted = 'asyncapi-latest-version';
 
 interface Finding {

@@ -11,9 +11,9 @@ export interface ModelRecord {
 }
 
 /**
- * A log whose writer goes on while its reader asks, as slowly as a real one: the records of a transaction reach their
- * partitions one by one, then it is committed, then each partition learns of that in its own time; and of each compacted topic some
- * superseded records are gone. What happens between two answers is drawn from `chance`.
+ * A log whose writer goes on while its reader asks, as slowly as a real one: the records of a transaction reach their partitions
+ * one by one, then it is committed, then each partition learns of that in its own time; and of each compacted topic some superseded
+ * records are gone. The events between two answers are drawn from `chance`.
  */
 export interface ModelConsumerLog extends Pick<ConsumerLog, 'ends' | 'endsWithId' | 'load' | 'follow'> {
   /** Everything that the writer is to do has been done, and the reader has been shown all of it. */

@@ -101,7 +101,7 @@ export interface Session {
   readonly here: (args: readonly string[], options?: RunOptions) => CommandRun;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What a reader is shown instead of an address or a folder of the run. */
+  /** Placeholders for addresses and folders of the run. */
   readonly instead?: Readonly<Record<string, string>>;
 }
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
   [client, other] = [await ours.sign({ name: 'client' }), await ours.sign({ name: 'other' })];
 });
 
-/** What is said of the files by the settings that name them. */
+/** Mistakes of the files, by the settings that name them. */
 function mistakes(files: Readonly<Record<string, string>>, password?: string): string {
   const cwd = folder();
   mkdirSync(cwd, { recursive: true });

@@ -22,7 +22,7 @@ const INSERT = 0;
 const REMEMBER = 2;
 const FORGET = 4;
 
-/** What steps run. Each over many rows, as many as `ROWS`, then over one row. */
+/** Statements of the steps. Each over many rows, as many as `ROWS`, then over one row. */
 export const appendStatements: readonly string[] = [
   ...forRows(7, (rows) => `INSERT INTO records VALUES ${rows}`),
   ...forRows(

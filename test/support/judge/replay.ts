@@ -143,9 +143,9 @@ function imagesById(feed: string, history: readonly ApiVersion[]): Map<string, (
 }
 
 /**
- * I1 at the end: what is live is what the API shows, to anybody who reads it. What only a reconcile can find may be missing
- * when it came up after the last whole reading.
- * @param readUntilMs what came up before has been read, 0 when nothing has
+ * I1 at the end: what is live is what the API shows, to anybody who reads it. A row that only a reconcile can find may be missing
+ * if it appeared after the last whole reading.
+ * @param readUntilMs rows that appeared before have been read; 0: none
  */
 export function checkTruth(
   feed: string,

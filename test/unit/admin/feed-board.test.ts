@@ -59,7 +59,7 @@ it('waits without a failure of its own once another instance has the feed', () =
 });
 
 it('a feed that could not be taken over is parked, though the group counts this instance as its owner', () => {
-  // What was opened of the feed is released before the failure is told.
+  // The feed is released before the failure is reported.
   tell(
     { kind: 'waiting' },
     { kind: 'restoring' },

@@ -52,7 +52,7 @@ const moved: published.TopicEvents['ipos.deal-status'] = {
   record,
 };
 
-/** What a handler of several topics looks like. */
+/** A handler of several topics. */
 function told(event: published.HighwaterEvent): string {
   switch (event.type) {
     case 'marketdata.ipos.DealStatusChanged':

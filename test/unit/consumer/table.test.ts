@@ -21,7 +21,7 @@ const decoder: Decoder = {
   decode: ({ value }) => ({ type: null, value: value === null ? null : JSON.parse(value.toString()) }),
 };
 
-/** What a publisher does: a transaction of changes (record 0 to 7, gone when it is there and `gone`), or a reset. */
+/** A publisher's step: a transaction of changes (record 0 to 7, deleted if it exists and `gone`), or a reset. */
 const action = fc.oneof(
   {
     weight: 9,
@@ -103,7 +103,8 @@ it('a table is what the feed is, and shows each change once, whatever the writer
       expect(Object.fromEntries(table)).toEqual(Object.fromEntries(rows));
       const ids = shown.filter(({ kind }) => kind !== 'reset').map(({ event }) => event.id);
       expect(ids).toEqual([...new Set(ids)]);
-      // What each change is from is what the publisher saw it move from: nothing lay between, and nothing came again.
+      // Each change begins with the state from which the publisher saw it move: nothing is missing in between, and nothing came
+      // twice.
       for (const { kind, before, event } of shown) {
         if (kind !== 'reset') expect(before).toEqual((event.value as { before: Row | null }).before);
       }

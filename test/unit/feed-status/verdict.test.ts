@@ -21,13 +21,13 @@ const storedTimeout = { last_error: 'SOURCE_TIMEOUT: no answer' };
 const storedRefusal = { parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: answered 401' };
 const late = { last_complete_scan_ms: NOW - 3 * INTERVAL - 1 };
 
-/** Of the publisher itself. */
+/** The publisher's own view. */
 const own = (offset: Partial<SourceOffset> = {}, failure: LiveKnowledge['failure'] = null) =>
   verdictOf({ feed, offset: offsetOf(offset), owner: 'live', live: { phase: 'owned', failure } }, NOW);
-/** Of a command that reads the log. */
+/** The view of a command that reads the log. */
 const read = (offset: Partial<SourceOffset> | null, owner: FeedKnowledge['owner'] = 'live', of = feed) =>
   verdictOf({ feed: of, offset: offset === null ? null : offsetOf(offset), owner, live: null }, NOW);
-/** Of an instance that waits, and may have read the log. */
+/** The view of a waiting instance, which may have read the log. */
 const waiting = (
   owner: FeedKnowledge['owner'],
   offset: Partial<SourceOffset> | null = null,

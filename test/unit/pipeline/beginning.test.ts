@@ -9,7 +9,7 @@ import { pagedSource } from '../../support/paged-source';
 import { quietLogger } from '../../support/source';
 
 const BEGAN = 1_000_000;
-/** Of the own clock, when the first answer comes. */
+/** The own clock at the first answer. */
 const ANSWERED = BEGAN + 100;
 
 /** @param ahead of the server's clock, seconds; null for answers without a date */

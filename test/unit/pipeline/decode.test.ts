@@ -25,7 +25,7 @@ type Decoded = Record<string, unknown> & { readonly extra: Record<string, string
 const decoded = (pipeline: TestPipeline, row: unknown) => {
   const { records, rejected } = pipeline.decode([row]);
   expect(rejected).toStrictEqual([]);
-  // What a consumer will read, not what the decoder holds.
+  // The values that a consumer will read, not those of the decoder.
   return pipeline.codec.image.decode(pipeline.codec.image.encode(records[0]!)).values as Decoded;
 };
 

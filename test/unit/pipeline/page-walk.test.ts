@@ -134,7 +134,7 @@ describe('a walk over pages', () => {
     const ends: string[] = [];
     for (const at of [1, 2, 3, 6, 8]) ends.push((await walk(older(at), { second: 100 })).end);
     expect(ends).toEqual(['begin-again', 'not-in-order', 'not-in-order', 'not-in-order', 'begin-again']);
-    // Of everything from an anchor on, nothing is too old.
+    // In a walk over everything from an anchor on, no row is too old.
     expect((await walk((page) => pagesOf(five.map(([id]) => [id, 99]))(page))).end).toBe('all-read');
   });
 

@@ -16,7 +16,7 @@ import {
   type VendorShape,
 } from '../../support/styled-vendor';
 
-/** Of both clocks, Unix seconds. */
+/** The present of both clocks, Unix seconds. */
 const PRESENT = 100_000;
 
 const at = (...seconds: readonly number[]): VendorRow[] =>

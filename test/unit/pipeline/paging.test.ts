@@ -22,7 +22,7 @@ type Row = { id: string; updated: number };
 const rows = (count: number, perSecond = 1): Row[] =>
   Array.from({ length: count }, (_, i) => ({ id: `r${i}`, updated: 1000 + Math.floor(i / perSecond) }));
 
-/** What a server shows for a value of its paging parameter. */
+/** A server's rows for a value of its paging parameter. */
 function show(
   all: readonly Row[],
   unit: 'page' | 'record',

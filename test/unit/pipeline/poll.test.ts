@@ -34,7 +34,7 @@ function pagesPerCommit({ reports }: Publisher): number[] {
 }
 
 const seqs = (publisher: Publisher) => publisher.topic('ipos').map(({ source }) => source.seq);
-/** What was published of one record. */
+/** The published events of one record. */
 const eventsOf = (publisher: Publisher, id: string) =>
   publisher.topic('ipos').filter(({ after }) => after.id === id);
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1);

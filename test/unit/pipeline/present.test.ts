@@ -67,7 +67,7 @@ describe('the end of a snapshot', () => {
 });
 
 describe('where the clocks are far apart', () => {
-  /** Of a page that ends at `last`, after a first answer when the own clock said 1000. */
+  /** For a page that ends at `last`, after a first answer when the own clock was at 1000. */
   const present = (last: number, server: number) => {
     const clocks = new Clocks(false, 10);
     clocks.presentAt(answer({ server, own: 1000 }), false);

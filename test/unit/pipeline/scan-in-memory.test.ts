@@ -10,7 +10,7 @@ import { pagedSource } from '../../support/paged-source';
 import { runs } from '../../support/runs';
 import { quietLogger } from '../../support/source';
 
-/** Of both clocks, Unix seconds. */
+/** The present of both clocks, Unix seconds. */
 const PRESENT = 100_000;
 
 interface Row {

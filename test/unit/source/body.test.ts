@@ -17,7 +17,7 @@ it('is one text, however it is asked for', () => {
       const target = Buffer.alloc(whole.length + 20, 7);
       body.copyTo(target, 10);
       expect(target).toEqual(Buffer.concat([Buffer.alloc(10, 7), whole, Buffer.alloc(10, 7)]));
-      // What the next one is written to is not what is kept.
+      // The next answer is not written to the memory that is kept.
       const kept = body.kept();
       new Body([...others, Buffer.alloc(500, 1)]).shared().fill(2);
       expect(kept).toEqual(whole);

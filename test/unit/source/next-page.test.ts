@@ -14,7 +14,7 @@ const pagedBy = (paging: PagingStyle): FeedDefinition => ({ ...feed, paging });
 const queryOf = ({ url }: Pick<IncomingMessage, 'url'>) =>
   Object.fromEntries(new URL(url ?? '', 'http://host').searchParams);
 
-/** What the answer says comes next, as the client reads it. */
+/** The next page that the answer names, as the client reads it. */
 async function next(paging: PagingStyle, body: unknown, link?: string | string[]): Promise<string | null> {
   const api = await server((_, response) =>
     sendJson(response, body, 200, link === undefined ? {} : { link }),

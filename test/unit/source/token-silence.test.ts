@@ -36,7 +36,7 @@ const schemes: AuthScheme[] = [
   { scheme: 'header', name: 'X-Api-Key' },
 ];
 
-/** What a request carries the token in. */
+/** The part of a request that carries the token. */
 const credential = ({ headers }: IncomingMessage) =>
   String(headers.authorization ?? headers['x-api-key'] ?? '');
 

@@ -319,7 +319,7 @@ const text = fc.tuple(characters, fc.nat(5)).map(([value, every]) => {
 });
 const texts = fc.array(text, { maxLength: 4 }).map((items) => `[${items.join(', ')}]`);
 
-/** What is encoded from its text. */
+/** Encoded from its text. */
 function plainValue(field: FieldSchema): fc.Arbitrary<string> {
   if (field.name === 'id')
     return fc.oneof(fc.stringMatching(/^[a-z0-9é-]{1,30}$/), fc.nat()).map((id) => JSON.stringify(id));
@@ -367,7 +367,7 @@ function plainOf({ type }: FieldSchema): fc.Arbitrary<string> {
   }
 }
 
-/** What is like what the schema says. */
+/** Rows that resemble the schema. */
 function usualValue(field: FieldSchema): fc.Arbitrary<string> {
   return fc.oneof(
     text,

@@ -29,7 +29,7 @@ interface Batch {
 const text = fc.oneof(
   fc.string({ maxLength: 12 }),
   fc.string({ unit: anyCharacter, maxLength: 12 }),
-  // What is nearly the same again and again, as headers are; and what has as many units as another has bytes.
+  // Texts that are nearly equal again and again, like headers, and texts with as many units as others have bytes.
   fc.constantFrom('op', 'c', 'u', 'é', 'éa', 'Ã©', 'x'.repeat(200)),
 );
 const bytes = fc.oneof(

@@ -29,7 +29,7 @@ const nearly = fc.integer({ min: 1_760_000_000_000, max: 1_760_000_000_200 });
 const text = fc.oneof(
   fc.string({ maxLength: 20 }),
   fc.string({ unit: anyCharacter }),
-  // Of two bytes each at most: names of people.
+  // Texts of at most two bytes per character, such as names of people.
   fc.string({ unit: fc.constantFrom('a', 'é', 'ß', '\u07ff') }),
   fc.constantFrom('\ud800', 'x'.repeat(5_000)),
 );

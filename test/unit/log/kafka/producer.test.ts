@@ -22,7 +22,7 @@ function brokers(leaders: Record<string, string> = {}) {
     leaders: { 'ipos/0': '1', 'ipos/1': '2', 'ipos.current/0': '3', ...leaders } as Record<string, string>,
     coordinator: '1',
     isAway: new Set<string>(),
-    /** What a broker answers to a produce request; that it took everything at offset 100 by default. */
+    /** A broker's answer to a produce request. By default it took everything at offset 100. */
     answer: taken as (request: Asked, node: string) => Produced | Promise<Produced>,
     heldBackMs: 0,
   };
@@ -227,8 +227,8 @@ it('writes again what was refused, under the same numbers, to the leader there i
     return taken(request);
   };
   const sending = producer.send(everywhere, CompressionTypes.None);
-  // What was refused waits for the answer of the others, longer than the first pause: a request of this round must not be under
-  // way in the next.
+  // Refused records wait for the answers of the others, longer than the first pause, because no request of this round may be
+  // outstanding in the next.
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(calls.filter((call) => call.startsWith('produce')).sort()).toEqual([
     'produce 1',

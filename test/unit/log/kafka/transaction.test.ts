@@ -6,7 +6,7 @@ import type { TransactionalProducer } from '../../../../src/log/kafka/producer/p
 import { type WrittenOffsets, writeTransaction } from '../../../../src/log/kafka/producer/transaction';
 
 interface Answers {
-  /** What the brokers say to the messages of a partition; by default they take everything. */
+  /** The brokers' answer for a partition's records. By default they take everything. */
   readonly send?: (sent: PartitionRecords) => Appended;
   readonly begin?: () => Promise<void>;
   readonly commit?: () => Promise<void>;
