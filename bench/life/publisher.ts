@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type * as OpenLogModule from '../../src/cli/log/open-log';
 import type * as LoadConfigModule from '../../src/config/load-config';
 import type { PublisherEvent } from '../../src/runtime/publisher-events';
 import type * as WorkerModule from '../../src/runtime/worker';
-import { fromDist } from '../dist';
+import { fromDist, program } from '../dist';
 import { quiet } from './quiet';
 
 /** Where a publisher reads, and where it writes. */
@@ -17,12 +19,14 @@ export interface PublisherSetup {
   readonly compression?: string;
 }
 
-/** The configuration and the log as the program itself would have them. */
-export function openPublisher(setup: PublisherSetup) {
-  const { loadConfig } = fromDist<typeof LoadConfigModule>('config/load-config');
-  const { openLog } = fromDist<typeof OpenLogModule>('cli/log/open-log');
-  const { api, dataDir, pollInterval, kafka, compression } = setup;
-  const env = {
+function environmentOf({
+  api,
+  dataDir,
+  pollInterval,
+  kafka,
+  compression,
+}: PublisherSetup): NodeJS.ProcessEnv {
+  return {
     HIGHWATER_API_URL: api.url,
     HIGHWATER_API_TOKEN: api.token,
     HIGHWATER_DATA_DIR: dataDir,
@@ -36,9 +40,25 @@ export function openPublisher(setup: PublisherSetup) {
     }),
     ...(compression !== undefined && { HIGHWATER_COMPRESSION: compression }),
   };
-  const config = loadConfig({ flags: {}, env, cwd: dataDir });
+}
+
+/** The configuration and the log as the program itself would have them. */
+export function openPublisher(setup: PublisherSetup) {
+  const { loadConfig } = fromDist<typeof LoadConfigModule>('config/load-config');
+  const { openLog } = fromDist<typeof OpenLogModule>('cli/log/open-log');
+  const config = loadConfig({ flags: {}, env: environmentOf(setup), cwd: setup.dataDir });
   const log = openLog(config, { logger: quiet, signal: new AbortController().signal });
   return { config, log };
+}
+
+/** Runs `highwater run --once`. @throws Error with what it printed if it fails */
+export async function secondsOfRun(setup: PublisherSetup): Promise<number> {
+  const began = performance.now();
+  await promisify(execFile)(process.execPath, [program, 'run', '--once'], {
+    cwd: setup.dataDir,
+    env: environmentOf(setup),
+  });
+  return (performance.now() - began) / 1_000;
 }
 
 /**

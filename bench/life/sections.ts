@@ -7,6 +7,7 @@ import type { Polls, PollsInput } from './parts/polls';
 import type { ReadTopic, ReadTopicInput } from './parts/read-topic';
 import type { Restored } from './parts/restore';
 import type { SnapshotMarks } from './parts/snapshot';
+import { secondsOfRun } from './publisher';
 import { type LogName, runPart, type World } from './world';
 
 /** One question to the product's daily life: what is measured, as text. */
@@ -46,6 +47,23 @@ const latency: Section = {
       const commit = `of it the transaction: p50 ${short(median(found.transactions))} ms`;
       const rows = `rows in a page: ${short(median(found.rows))}, changes ${short(median(found.changes))} (medians)`;
       return `${histogram(found.pages)}\n${commit}; ${rows}\n`;
+    }),
+};
+
+const start: Section = {
+  name: 'start',
+  title: 'Start: seconds of `highwater run --once`, from the command to its end; median of rounds',
+  measure: (world) =>
+    perLog(world, async (log) => {
+      const { small, large } = sizes(world);
+      const rounds = world.isShort ? 1 : 5;
+      const first: number[] = [];
+      for (let i = 0; i < rounds; i++) first.push(await secondsOfRun(await world.empty(log, small)));
+      const { setup } = await world.filled(log, large);
+      const again: number[] = [];
+      for (let i = 0; i < rounds; i++) again.push(await secondsOfRun(setup));
+      const columns = [`first start, ${whole(small)} records`, `restart, ${whole(large)} images`];
+      return table(columns.map(right), [[median(first), median(again)].map(short)]);
     }),
 };
 
@@ -229,7 +247,7 @@ const codecs: Section = {
     const found = new Map<string, number[][]>(CODECS.map((codec) => [codec, []]));
     for (let round = 0; round < (world.isShort ? 1 : 3); round++) {
       for (const compression of CODECS) {
-        const setup = { ...(await world.empty(records)), compression };
+        const setup = { ...(await world.empty('kafka', records)), compression };
         const kafka = setup.kafka!;
         const cpu = [broker.cpuMs()];
         const { marks } = await runPart<SnapshotMarks>('snapshot', { setup, marks: [records] });
@@ -258,4 +276,4 @@ const codecs: Section = {
   },
 };
 
-export const sections: readonly Section[] = [latency, growth, memory, steady, read, blocks, codecs];
+export const sections: readonly Section[] = [latency, start, growth, memory, steady, read, blocks, codecs];

@@ -20,8 +20,8 @@ export interface World {
   filled(log: LogName, records: number): Promise<Filled>;
   /** An API with so many records that nobody else reads, and an empty log. */
   own(log: LogName, records: number): Promise<PublisherSetup>;
-  /** An empty log in Kafka, beside an API that others read too. */
-  empty(records: number): Promise<PublisherSetup>;
+  /** An empty log, and an API that others read too. */
+  empty(log: LogName, records: number): Promise<PublisherSetup>;
   /** The broker of all logs in Kafka. */
   broker(): Promise<BenchKafka>;
   stop(): Promise<void>;
@@ -83,7 +83,7 @@ export function openWorld(given: Pick<World, 'logs' | 'isShort' | 'isFull'>): Wo
     ...given,
     own: async (log, records) => emptyLog(log, records, await stopped(startApi({ records }))),
     filled: (log, records) => fill(`${log} ${records}`),
-    empty: async (records) => emptyLog('kafka', records, await api(records)),
+    empty: async (log, records) => emptyLog(log, records, await api(records)),
     broker: () => kafka('one'),
     async stop() {
       for (const each of stops.splice(0).reverse()) await each();
