@@ -1,8 +1,12 @@
 import { Type } from 'avsc';
+import { createFeedCodec } from '../../../src/avro/codec/feed-codec';
+import type { SchemaRegistry } from '../../../src/avro/registry/registry';
 import { feedDefinitions } from '../../../src/feeds/index';
+import { feedTopics } from '../../../src/log/topics';
 import { testFeed } from '../../support/feeds';
 import { OBSERVED_AT_MS, testPipeline } from '../../support/pipeline';
 import { analyst, insight, ipo } from '../../support/records';
+import { memoryRegistry } from '../../support/registry';
 
 const rows = { insights: insight, analysts: analyst, ipos: ipo } as const;
 
@@ -72,4 +76,42 @@ it('encodes records larger than its first memory', async () => {
   const { codec, decode } = await testPipeline(testFeed('ipos'));
   const [record] = decode([ipo({ description: 'x'.repeat(300_000) })]).records;
   expect(codec.image.decode(codec.image.encode(record!)).values.description).toHaveLength(300_000);
+});
+
+describe('schemas of a feed', () => {
+  const feed = testFeed('ipos');
+  const topics = feedTopics(feed, '');
+
+  it('are registered all at once', async () => {
+    const asked: string[] = [];
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const registry = memoryRegistry();
+    const slow: SchemaRegistry = {
+      ...registry,
+      async register(subject, schema) {
+        if (asked.push(subject) === 5) answer();
+        await answered;
+        return registry.register(subject, schema);
+      },
+    };
+
+    await createFeedCodec(feed, topics, slow);
+
+    expect(asked).toHaveLength(5);
+  });
+
+  it('fail with the error of the first of them, whichever answers first', async () => {
+    const refusing: SchemaRegistry = {
+      ...memoryRegistry(),
+      async register(subject) {
+        if (subject === 'ipos-value') await new Promise(setImmediate);
+        throw new Error(subject);
+      },
+    };
+
+    await expect(createFeedCodec(feed, topics, refusing)).rejects.toThrow('ipos-value');
+  });
 });
