@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type Admin, startAdmin } from '../admin/admin';
+import type { Admin } from '../admin/admin';
 import { addSettings, variablesWithoutFlag } from '../config/command-options';
 import { baseUrlsOf, type ConfigWithApi, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
@@ -57,6 +57,8 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     refuseEarly(hold);
     // A single poll ends before anyone could ask.
     if (config.http !== null && !once) {
+      // Only here, because its libraries take 130 ms to load.
+      const { startAdmin } = require('../admin/admin') as typeof import('../admin/admin');
       const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
       const { feeds, topicPrefix, api } = config;
       admin = await startAdmin(config.http, {
