@@ -88,8 +88,10 @@ function imageCounts(log: JudgedLog): string {
   return `${live}, and ${sum(log.count) - live} tombstones of records that were removed`;
 }
 
-/** Minutes after which the log holds as much as it may, and the oldest process of a quarter has all files open that it needs. */
+/** Minutes after which the log holds as much as it may, and processes grow old enough to be compared. */
 const LONG = 10;
+/** Descriptors of two helper threads, which a process starts with its first large commit and its first checkpoint. */
+const THREADS = 10;
 /** Requests of all feeds, the metrics, and Kafka's connections. */
 const SOCKETS = 60;
 
@@ -99,8 +101,9 @@ const FILE = 4;
 /** No bound depends on the speed of the machine. */
 function assertFlat(quarters: readonly Quarter[]): void {
   say(quarterTable(quarters));
-  const [first, second, , last] = quarters as [Quarter, Quarter, Quarter, Quarter];
-  expect(quarters.map(({ files }) => files)).toEqual(quarters.map(() => first.files));
+  const [, second, , last] = quarters as [Quarter, Quarter, Quarter, Quarter];
+  const files = quarters.map((quarter) => quarter.files);
+  expect(Math.max(...files) - Math.min(...files)).toBeLessThanOrEqual(THREADS);
   for (const { sockets } of quarters) expect(sockets).toBeLessThan(SOCKETS);
   expect(last.oldRssMb).toBeLessThan(1.3 * second.oldRssMb);
   if (kind === 'embedded') expect(last.logMb).toBeLessThan(FILE * keptMb * shortenedTopics.length);
