@@ -47,8 +47,9 @@ CREATE TABLE feeds (feed TEXT PRIMARY KEY, owner_epoch TEXT NOT NULL);
 `;
 
 /**
- * Settings of each connection that commits. FULL: a commit is on the disk when it returns, even if the power fails. The autocheckpoint (at
- * 200 MB) is for a checkpoint thread that cannot keep up. The limit cuts the WAL back after a long outside reader has gone.
+ * Settings of each connection that commits. FULL: a commit is on the disk when it returns, even if the power fails. The automatic
+ * checkpoint (at 200 MB) is for a checkpoint thread that cannot keep up. The limit cuts the WAL back after a long outside reader has
+ * gone.
  */
 export const CONNECTION = `
 PRAGMA synchronous = FULL;
