@@ -116,21 +116,21 @@ function earlyHandOver(membership: Membership, stop: AbortSignal) {
   const ended: string[] = [];
   let isLate = false;
   let timer: NodeJS.Timeout | undefined;
-  stop.addEventListener(
-    'abort',
-    () => {
-      timer = setTimeout(() => {
-        isLate = true;
-        for (const feed of ended) membership.decline(feed);
-      }, HAND_OVER_MS);
-    },
-    { once: true },
-  );
+  const onStop = (): void => {
+    timer = setTimeout(() => {
+      isLate = true;
+      for (const feed of ended) membership.decline(feed);
+    }, HAND_OVER_MS);
+  };
+  stop.addEventListener('abort', onStop, { once: true });
   return {
     ended(feed: string): void {
       ended.push(feed);
       if (isLate) membership.decline(feed);
     },
-    close: () => clearTimeout(timer),
+    close(): void {
+      stop.removeEventListener('abort', onStop);
+      clearTimeout(timer);
+    },
   };
 }
