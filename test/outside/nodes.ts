@@ -120,7 +120,8 @@ async function onKafka(scene: Scene): Promise<void> {
   } finally {
     await Promise.all(running.map((one) => one.stop()));
   }
-  for (const one of running) await endedWell(one);
+  // SIGTERM itself ends `tail`, which has no exit code then.
+  for (const one of running) await endedWell(one, one === running[1] ? null : 0);
 }
 
 /** @returns a command's output */
@@ -133,10 +134,10 @@ async function complete(scene: Scene, ...args: string[]): Promise<string> {
 const startOn = ({ node, folder, env }: Scene, args: readonly string[]) =>
   startWatched(['--trace-warnings', ...args], { node: node.program, cwd: folder, env });
 
-/** With exit code 0, and nothing said by Node itself. */
-async function endedWell(one: WatchedProcess): Promise<void> {
+/** With its exit code, and nothing said by Node itself. */
+async function endedWell(one: WatchedProcess, usual: number | null = 0): Promise<void> {
   const code = await one.ended(START_MS);
-  if (code !== 0) throw new Error(`ended with ${code}:\n${one.stdout()}${one.stderr()}`);
+  if (code !== usual) throw new Error(`ended with ${code}:\n${one.stdout()}${one.stderr()}`);
   if (/^\(node:\d+\)/m.test(one.stderr())) throw new Error(one.stderr());
   hold(one.intoThePast().join('\n'), '', 'timers into the past');
 }
