@@ -130,10 +130,8 @@ it('a badge has a short mark and a tone that is known', () => {
   expect(mistakes(declared({ display: { titel: 'state' } }, { display: { badges } }))).toEqual([
     expect.stringMatching(/true\.mark .*: found "too long", expected one or two characters$/),
     expect.stringMatching(/true\.tone .*: found "loud", expected one of alarm, warning, up, /),
-    expect.stringMatching(/true\.wrod .*: is not a setting of a feed; known are mark, word, tone$/),
-    expect.stringMatching(
-      /display\.titel .*: is not a setting of a feed; known are title, symbol, facts, changes$/,
-    ),
+    expect.stringMatching(/true\.wrod .*: is not a setting of a feed; did you mean word\?$/),
+    expect.stringMatching(/display\.titel .*: is not a setting of a feed; did you mean title\?$/),
   ]);
 });
 
@@ -225,7 +223,7 @@ it('every path that leads nowhere is told, all at once, with its place', () => {
     'feeds.dividends.transitions.0.differs.0: "extra.x" is not a field of the record; did you mean extra?',
     'feeds.dividends.transitions.0.same.again: "stat" is not a field of the record; did you mean state?',
     'feeds.dividends.transitions.0.fields.idd: "idd" is not a field of the event; did you mean id?',
-    'feeds.dividends.transitions.0.same.agian: "agian" is not a field of the event',
+    'feeds.dividends.transitions.0.same.agian: "agian" is not a field of the event; did you mean again?',
   ]);
   expect(found.every((line) => /\(highwater.yaml, line \d+\)/.test(line))).toBe(true);
 });

@@ -168,7 +168,7 @@ it('waits for a folder, a topic and a publisher that are not there yet', async (
   const waiting = tail('ipos', '--from-beginning', '--limit', '1');
   await waiting.sees(/no log in .* yet\. Waiting/, 'stderr');
   const lost = tail('ipso');
-  await lost.sees(/no topic ipso; there are .*ipos\.deal-status.*Waiting/, 'stderr');
+  await lost.sees(/no topic ipso; did you mean ipos\? there are .*ipos\.deal-status.*Waiting/, 'stderr');
   await published('--feeds', 'ipos');
   expect(await waiting.ended()).toEqual({ code: 0, signal: null });
 });
