@@ -71,6 +71,7 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/\b(\w+)=\d[\d.]*/g, '$1=NUMBER'],
   [/\b[\d,.]+ (?:bytes|MB|GB)\b/g, 'SIZE'],
   [/\b\d+ to \d+\b/g, 'OFFSETS'],
+  [/\/schemas\/ids\/\d+/g, '/schemas/ids/N'],
   [/\b[0-9a-f]{8,}\b/g, 'ID'],
   [/\s+/g, ' '],
 ];

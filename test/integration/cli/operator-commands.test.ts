@@ -1,8 +1,10 @@
 import path from 'node:path';
+import { connect } from '../../../src/log/local/file/sqlite';
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { operatorCommandContract } from '../../contract/operator-commands';
 import { cliPublisher, jsonLines } from '../../support/cli-publisher';
 import { readAll } from '../../support/log-records';
+import { DEADLINE_MS } from '../../support/until';
 
 const publisher = cliPublisher(() => ({}));
 const { api, done, folder, isPaused, running: startPublisher, start, stillPolled } = publisher;
@@ -76,7 +78,12 @@ describe('with a publisher at work', () => {
 
   it('one that stands still does not carry out what it was asked meanwhile', async () => {
     const running = await startPublisher();
+    // Stopped within a transaction, it would hold the lock that the command needs.
+    const db = connect(path.join(folder(), 'data', 'highwater.db'), DEADLINE_MS);
+    db.exec('BEGIN IMMEDIATE');
     running.signal('SIGSTOP');
+    db.exec('ROLLBACK');
+    db.close();
     const { code, err } = await done(['pause', 'ipos', '--wait', '700ms']);
     expect(code).toBe(1);
     expect(err).toMatch(

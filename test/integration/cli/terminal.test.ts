@@ -116,7 +116,7 @@ it('reconcile and backfill show a bar, and at the end what it came to', async ()
   const backfilling = terminal(['backfill', 'ipos', ...dates], { cwd: folder() });
   await backfilling.sees(/^ipos +backfill +█*░+ +\d+ % +[\d,]+ rows? +at 20\d\d-\d\d-\d\d/m);
   backfilling.type(CTRL_C);
-  expect(await backfilling.ended()).toBe(1);
+  expect(await backfilling.ended()).toBe(130);
   expect(backfilling.isCursorShown()).toBe(true);
   expect(backfilling.screen()).toMatch(/goes on with backfill of ipos/);
   expect(backfilling.screen()).not.toMatch(/[█░]/);
@@ -144,7 +144,7 @@ it('status --watch keeps its table in one place, and leaves it there at Ctrl-C',
   expect(session.isCursorShown()).toBe(false);
   keepsWithin(session, 50);
   session.type(CTRL_C);
-  expect(await session.ended()).toBe(0);
+  expect(await session.ended()).toBe(130);
   expect(session.isCursorShown()).toBe(true);
   expect(session.screen().match(/^FEED/gm)).toHaveLength(1);
   expect(session.screen()).toMatch(/✗ No publisher runs on this log/);
