@@ -56,14 +56,19 @@ export function registryHttp(
   const { url, auth, timeoutMs, signal } = options;
   const hidden = [...addressPasswords(url), ...proxyPasswords(process.env)];
   const redact = createRedactor(hidden);
+  /** One listener for all calls: Node.js warns of a leak if many listen to one signal. */
+  const calls = new Set<AbortController>();
+  const abortAll = (): void => {
+    for (const call of calls) call.abort();
+  };
+  signal?.addEventListener('abort', abortAll, { once: true });
 
   return async ({ method, path, body }) => {
     signal?.throwIfAborted();
     const request = redact(`${method} ${url}${path}`);
     const stop = new AbortController();
-    const onAbort = () => stop.abort();
-    signal?.addEventListener('abort', onAbort, { once: true });
-    const deadline = setTimeout(onAbort, timeoutMs);
+    calls.add(stop);
+    const deadline = setTimeout(() => stop.abort(), timeoutMs);
     const again = retry(
       handleWhen((error) => error instanceof HighwaterError && error.kind.retriable && !stop.signal.aborted),
       { maxAttempts: tries - 1, backoff: new ExponentialBackoff({ initialDelay: 100, maxDelay: 500 }) },
@@ -121,7 +126,7 @@ export function registryHttp(
       return await again.execute(send, stop.signal);
     } finally {
       clearTimeout(deadline);
-      signal?.removeEventListener('abort', onAbort);
+      calls.delete(stop);
     }
   };
 }

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
@@ -211,6 +212,18 @@ describe('a registry that is not well', () => {
 
     expect(await register()).toBe(7);
     expect(server.requests).toHaveLength(4);
+  });
+
+  it('many calls at once have one listener on the signal of the program', async () => {
+    await serve(() => undefined);
+    const stop = new AbortController();
+    const asked = registry({ signal: stop.signal });
+    const calls = Array.from({ length: 15 }, (_, i) => asked.schemaById(i + 1));
+
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1);
+
+    stop.abort(new Error('the program ends'));
+    for (const call of calls) await expect(call).rejects.toThrow('the program ends');
   });
 
   it('is left at once when the program ends', async () => {
