@@ -15,7 +15,7 @@ export interface PublisherSetup {
   readonly pollInterval: string;
   /** Null: the embedded log. */
   readonly kafka: { readonly brokers: string; readonly registryUrl: string; readonly prefix: string } | null;
-  /** Of what is published to Kafka. The default if left out. */
+  /** Codec of the records in Kafka. The program's default if left out. */
   readonly compression?: string;
 }
 

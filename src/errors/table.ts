@@ -444,9 +444,10 @@ const kafka = {
   },
   LOG_OUTCOME_UNKNOWN: {
     ...passes,
-    what: 'The outcome of a commit is not known. The connection was lost during the commit of a transaction, and the brokers could not be asked in time. Nothing is lost or repeated: the next owner of the feed, most often this process, first reads what was committed.',
+    what: 'The outcome of a commit is not known. The connection was lost during the commit of a transaction, and the brokers could not be asked in time. Or the thread ended that commits large batches to the embedded log. Nothing is lost or repeated: the next owner of the feed, most often this process, first reads what was committed.',
     now: 'This owner writes nothing more. The feed is acquired again, and the committed state is read back first.',
-    remedy: 'Nothing, if it passes. Otherwise find out why the brokers do not answer.',
+    remedy:
+      'Nothing, if it passes. Otherwise find out why the brokers do not answer, or why this machine lacks memory.',
     see: brokerLost,
   },
   LOG_TOPIC_LOST: {

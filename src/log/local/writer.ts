@@ -14,8 +14,8 @@ import { fenced, type Ownership, ownership } from './ownership';
 import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
 /**
- * Writes what this process writes: one transaction after another, in the order of the calls. A promise waits for its turn. Everything that
- * is thrown about the file is a HighwaterError LOG_*.
+ * All writes of this process to the file: one transaction after another, in the order of the calls. Every error about the file is a
+ * HighwaterError LOG_*.
  */
 export interface Writer {
   /** Before the first feed. @param lockFile with which this process holds the folder */
@@ -35,7 +35,7 @@ export interface Writer {
   close(): Promise<void>;
 }
 
-/** A commit of more records goes to another thread. The way there takes as long as the commit of some dozens. */
+/** A batch of this many records goes to another thread. The way there takes as long as the commit of some dozens of records. */
 const LARGE = 200;
 
 export interface WriterOptions {
@@ -77,7 +77,7 @@ export function writer(
   let lock: InPlaceGuard = { places: [], assert: () => undefined };
   let thread: CommitThread | null = null;
   let isPublisher = false;
-  /** Settles after all that was asked for so far. */
+  /** Settles when every earlier call has ended. */
   let last: Promise<unknown> = Promise.resolve();
 
   function inTurn<T>(work: () => T | Promise<T>): Promise<T> {

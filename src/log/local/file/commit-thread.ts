@@ -129,7 +129,6 @@ export function startCommitThread(
         throw new HighwaterError(
           'LOG_OUTCOME_UNKNOWN',
           `the thread that commits to ${file} ended before it said whether the batch of ${transaction.feed} was committed`,
-          { remedy: 'Nothing, if it passes. Otherwise look for a lack of memory on this machine.' },
         );
       }
       const { message, code, rawCode } = answer;

@@ -11,9 +11,7 @@ export interface Thread {
    * @param isAwaited whether the process lives on for the answer
    */
   post(task: unknown, isAwaited: boolean): void;
-  /** Stands still until no task is under way. */
-  idle(): void;
-  /** As `idle`, and ends the thread. */
+  /** Stands still until no task is under way, and ends the thread. */
   stop(): void;
 }
 
@@ -91,7 +89,6 @@ export function startThread(
       if (isAwaited) worker.ref();
       worker.postMessage(task);
     },
-    idle,
     stop() {
       idle();
       worker.removeAllListeners('exit');

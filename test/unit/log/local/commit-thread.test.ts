@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { analysts } from '../../../../src/feeds/analysts';
 import { ipos } from '../../../../src/feeds/ipos';
 import { openLocalLog } from '../../../../src/log/local/local-log';
@@ -105,6 +106,27 @@ describe('large commits of the embedded log', () => {
     const again = open();
     expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(large.length);
     await again.commitLog.close();
+  });
+
+  it('the outcome is unknown if the thread ends, and the next owner commits without it', async () => {
+    const log = open();
+    const session = await acquire(log);
+    await session.commit(batch(session, topics, large));
+    const post = jest.spyOn(Worker.prototype, 'postMessage').mockImplementationOnce(function (this: Worker) {
+      void this.terminate();
+    });
+
+    await expect(session.commit(batch(session, topics, large, 2))).rejects.toMatchObject({
+      code: 'LOG_OUTCOME_UNKNOWN',
+    });
+    post.mockRestore();
+    const next = await acquire(log);
+    await next.commit(batch(next, topics, large, 2));
+
+    const read = await readAll(log.commitLog, ['ipos']);
+    expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(4_000);
+    expect(read).toHaveLength(4_000);
+    await log.commitLog.close();
   });
 
   it('a process lives on until it is told that its batch is committed', () => {
