@@ -86,8 +86,8 @@ export function startThread(
     isBusy: () => Atomics.load(busy, 0) === 1,
     post(task, isAwaited) {
       Atomics.store(busy, 0, 1);
-      if (isAwaited) worker.ref();
       worker.postMessage(task);
+      if (isAwaited) worker.ref();
     },
     stop() {
       idle();

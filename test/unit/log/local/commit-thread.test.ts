@@ -129,6 +129,23 @@ describe('large commits of the embedded log', () => {
     await log.commitLog.close();
   });
 
+  it('a batch that cannot be copied to the thread is taken again', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const post = jest.spyOn(Worker.prototype, 'postMessage').mockImplementationOnce(() => {
+      throw new Error('no memory');
+    });
+
+    await expect(session.commit(batch(session, topics, large))).rejects.toThrow('no memory');
+    post.mockRestore();
+    await session.commit(batch(session, topics, large));
+    await log.commitLog.close();
+
+    const again = open();
+    expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(large.length);
+    await again.commitLog.close();
+  });
+
   it('a process lives on until it is told that its batch is committed', () => {
     const program = `
       const { openLocalLog } = require('./src/log/local/local-log.ts');
