@@ -8,7 +8,7 @@ export interface CommitThread {
   /** False once the thread has ended by itself. */
   isAlive(): boolean;
   /**
-   * One transaction of the thread's own connection. Only one at a time, and while this process writes by no other connection.
+   * One transaction of the thread's own connection. Never two at a time, and never while this process writes by another connection.
    * @throws HighwaterError LOG_FENCED, LOG_OUTCOME_UNKNOWN; SqliteError
    */
   commit(transaction: ThreadTransaction): Promise<Outcome>;

@@ -19,8 +19,8 @@ export interface Thread {
 const STOP_MS = 10_000;
 
 /**
- * Plain JavaScript, since neither a test nor a bundle has a file of it. `open(timeout)` makes a connection; it creates no file. From
- * the same library, because SQLite keeps the locks of a process right only within one copy of it.
+ * Plain JavaScript, since neither a test nor a bundle has a file of it. `open(timeout)` connects to the file and never creates it. The
+ * thread loads the library of the main thread, because SQLite keeps the locks of a process right only within one copy of itself.
  */
 const PREAMBLE = `
 const { parentPort, workerData: { libsql, uri, busy, given } } = require('node:worker_threads');
