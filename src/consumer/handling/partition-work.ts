@@ -34,6 +34,12 @@ export function placeName({ topic, topicId, partition }: AssignedPartition): str
 /** A crash repeats as much at most. */
 const COMMIT_INTERVAL_MS = 1_000;
 
+/**
+ * How often a position that no event has moved is committed again, if it was not taken or was committed only once. Brokers
+ * remove the offsets of a topic when it is deleted, some time after a topic of the same name can be read and committed for.
+ */
+const AGAIN_MS = 10_000;
+
 /** Works on one partition until it is revoked, and tells the group how far it is. */
 export async function workOn(
   place: AssignedPartition,
@@ -44,10 +50,15 @@ export async function workOn(
   const name = placeName(place);
   let next = await startOffset(place);
   let committed = place.committed;
+  let committedTwice = place.committed;
   let committedAt = performance.now();
   // The position at which a group begins is committed before any later event comes, and so is a position that was not committed
   // yet.
   await commit();
+  // What cannot pass by itself fails the commit after the next event as well.
+  const again = setInterval(() => {
+    if (next !== committedTwice) tell().catch((error) => notTold(error));
+  }, AGAIN_MS);
   try {
     for await (const records of place.records(next)) {
       await job.work(records, place, async (reached) => {
@@ -62,18 +73,31 @@ export async function workOn(
     // The events before it are handled all the same.
     await commit().catch(() => undefined);
     throw error;
+  } finally {
+    clearInterval(again);
   }
 
   async function commit(): Promise<void> {
     committedAt = performance.now();
     if (next === committed) return;
     try {
-      await place.commit(next);
-      committed = next;
+      await tell();
     } catch (error) {
       // Nothing is lost: at worst work is done again. A group that has gone on revokes the partition itself.
       if (!(error instanceof HighwaterError) || !error.kind.retriable) throw error;
-      logger.debug('the group could not be told', { topic, partition, next, error });
+      notTold(error);
     }
+  }
+
+  async function tell(): Promise<void> {
+    const reached = next;
+    const isAgain = reached === committed;
+    await place.commit(reached);
+    committed = reached;
+    if (isAgain) committedTwice = reached;
+  }
+
+  function notTold(error: unknown): void {
+    logger.debug('the group could not be told', { topic, partition, next, error });
   }
 }

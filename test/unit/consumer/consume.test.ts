@@ -135,6 +135,67 @@ it('does not do again what the group could not be told of, when it gets the part
   expect(handled).toEqual([4, 5, 6, 7, 8, 9]);
 });
 
+it('does not do again what it has done, if the group knows no position at all', async () => {
+  const log = scriptedLog();
+  const handled: number[] = [];
+  const { ended, stop } = consume(log, (offset) => void handled.push(offset), { from: 'beginning' });
+  await log.joined();
+  const first = log.give(null);
+  await until(() => log.committed.includes(10));
+  first.revoke();
+  await first.done;
+  const told = log.committed.length;
+  const second = log.give(null);
+  await until(() => log.committed.length > told);
+  second.revoke();
+  await second.done;
+  stop();
+  await ended;
+  expect(log.committed[told]).toBe(10);
+  expect(handled).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+describe('a position that no event moves', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] }));
+  afterEach(() => jest.useRealTimers());
+
+  /** A consumer that has handled everything. */
+  async function upToDate(failure: HighwaterError | null) {
+    const log = scriptedLog();
+    const handled: number[] = [];
+    const { ended, stop } = consume(log, (offset) => void handled.push(offset));
+    while (!log.isJoined()) await jest.advanceTimersByTimeAsync(1);
+    log.commitFails = failure;
+    const given = log.give(4);
+    while (handled.length < 6) await jest.advanceTimersByTimeAsync(1);
+    log.commitFails = null;
+    return {
+      log,
+      async leave() {
+        given.revoke();
+        await given.done;
+        stop();
+        await ended;
+      },
+    };
+  }
+
+  it('is committed again if the group could not be told', async () => {
+    const { log, leave } = await upToDate(new HighwaterError('KAFKA_UNREACHABLE', 'no broker answers'));
+    expect(log.committed).toEqual([]);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(log.committed).toEqual([10, 10]);
+    await leave();
+  });
+
+  it('is committed once more, since brokers may remove it with an earlier topic of the name', async () => {
+    const { log, leave } = await upToDate(null);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(log.committed).toEqual([10, 10]);
+    await leave();
+  });
+});
+
 it('gives up what it is trying when the partition is taken away, and leaves it to the next one', async () => {
   const log = scriptedLog();
   const tries: number[] = [];
