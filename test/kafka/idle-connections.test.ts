@@ -1,6 +1,10 @@
 import path from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
+import { assertReadable } from '../../src/log/kafka/admin/read-access';
+import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { build } from '../support/build';
+import { createTopics } from '../support/create-topics';
 import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
@@ -64,11 +68,31 @@ it('a publisher, a tail and a consumer that wait set no timer into the past, and
   for (const program of programs) expect(program.intoThePast()).toStrictEqual([]);
 });
 
-it('commands that end by themselves set no timer into the past', async () => {
+it('commands that end by themselves leave nothing open, and set no timer into the past', async () => {
   const ended = [['run', '--once'], ['doctor'], ['status'], ['tail', 'ipos', '--no-follow']];
   for (const args of ended) {
     const program = command(...args);
     expect(await program.ended()).toBe(0);
     expect(program.intoThePast()).toStrictEqual([]);
   }
+});
+
+it('topics that are read at once over one connection leave no socket behind', async () => {
+  const kafka = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  await admin.connect();
+  const topics = ['a', 'b', 'c'].map((name) => `${env.HIGHWATER_TOPIC_PREFIX}${name}`);
+  await createTopics(
+    admin,
+    topics.map((topic) => ({ topic, numPartitions: 1 })),
+  );
+  await admin.disconnect();
+  const sockets = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
+  const before = sockets();
+  const cluster = readingCluster(kafka);
+  await cluster.connect();
+  await cluster.addMultipleTargetTopics(topics);
+  await assertReadable(cluster, topics, 'reading', { brokers: [], ssl: null, sasl: null });
+  await cluster.disconnect();
+  await until(() => sockets() <= before);
 });

@@ -2,6 +2,9 @@
 // that is set to a time in the past, and once a second how many were set in it and how long the process computed, in ms.
 const { appendFileSync } = require('node:fs');
 
+// And it takes away `process.exit`, so that a program that leaves a connection or a timer behind does not end.
+process.exit = () => undefined;
+
 const file = process.env.TIMER_WATCH_FILE;
 const { setTimeout: set, setInterval: repeat } = globalThis;
 const shown = 20;

@@ -12,8 +12,9 @@ interface Connecting {
 }
 
 /**
- * Has a cluster make no connection any more once it was disconnected. Otherwise an unfinished call of kafkajs is tried again on a
- * new connection. Nobody closes that socket, and it keeps the process from ending.
+ * Has a cluster close every socket that it opens. Two of kafkajs's would stay open, and would keep the process from ending:
+ * - An unfinished call is tried again on a new connection after the cluster was disconnected.
+ * - Requests that need the same new connection at the same time open a socket each, and only the last one is known.
  */
 export function disconnectForGood(cluster: Connecting): void {
   const { connectionPoolBuilder: builder } = cluster;
@@ -22,9 +23,13 @@ export function disconnectForGood(cluster: Connecting): void {
 
   function guard(connection: Connection): void {
     const connect = connection.connect.bind(connection);
+    let connecting: Promise<unknown> | null = null;
     connection.connect = async () => {
       assertNotOver();
-      const connected = await connect();
+      connecting ??= connect().finally(() => {
+        connecting = null;
+      });
+      const connected = await connecting;
       if (isOver) await connection.disconnect();
       assertNotOver();
       return connected;
