@@ -47,20 +47,43 @@ export type Step = readonly [statement: number, parameters: readonly unknown[]];
 
 /** Records as a transaction writes them. */
 export interface AppendPlan {
-  /** The parameters are overwritten by the next step. */
-  steps(): Iterable<Step>;
+  /**
+   * The steps, slice by slice: each slice is planned when it is asked for, since all records of a batch would block for long. The
+   * parameters of a step are overwritten by the next step.
+   * @throws RangeError, TypeError for a record that cannot be written
+   */
+  slices(): Iterable<Iterable<Step>>;
   /** The transaction is committed: the offsets are taken. */
   committed(): void;
 }
 
-/** @throws RangeError, TypeError for a record that cannot be written */
+/** Records of a slice. Measured: some ten milliseconds. */
+const SLICE = 1_000;
+
 export function planAppend(
   topics: ReadonlyMap<string, OwnedTopic>,
   records: readonly ProducerRecord[],
 ): AppendPlan {
   const pending = new Map<OwnedTopic, number[]>();
+  return {
+    *slices() {
+      for (let i = 0; i < records.length; i += SLICE)
+        yield sliceSteps(topics, records.slice(i, i + SLICE), pending);
+    },
+    committed() {
+      for (const [topic, next] of pending) topic.nextOffsets = next;
+    },
+  };
+}
+
+/** @param pending the next offsets, as far as earlier slices have taken them */
+function* sliceSteps(
+  topics: ReadonlyMap<string, OwnedTopic>,
+  records: readonly ProducerRecord[],
+  pending: Map<OwnedTopic, number[]>,
+): Generator<Step> {
   const rows: unknown[][] = [];
-  /** By topic, then key: where the key's latest record of this batch goes. */
+  /** By topic, then key: where the key's latest record of this slice goes. */
   const latest = new Map<OwnedTopic, Map<string, { row: unknown[]; partition: number; offset: number }>>();
   for (const record of records) {
     const topic = topics.get(record.topic);
@@ -76,20 +99,13 @@ export function planAppend(
   for (const byKey of latest.values()) {
     for (const { row } of byKey.values()) rows.push(row);
   }
-  return {
-    *steps() {
-      yield* chunked(INSERT, rows);
-      for (const [topic, byKey] of latest) {
-        const keys = [...byKey.keys()].map((key) => [key]);
-        yield* chunked(FORGET, keys, [topic.name, topic.id]);
-        const places = [...byKey].map(([key, { partition, offset }]) => [topic.id, key, partition, offset]);
-        yield* chunked(REMEMBER, places);
-      }
-    },
-    committed() {
-      for (const [topic, next] of pending) topic.nextOffsets = next;
-    },
-  };
+  yield* chunked(INSERT, rows);
+  for (const [topic, byKey] of latest) {
+    const keys = [...byKey.keys()].map((key) => [key]);
+    yield* chunked(FORGET, keys, [topic.name, topic.id]);
+    const places = [...byKey].map(([key, { partition, offset }]) => [topic.id, key, partition, offset]);
+    yield* chunked(REMEMBER, places);
+  }
 }
 
 /** Steps of `ROWS` rows, and the remaining rows one by one. `first` are the leading parameters. */

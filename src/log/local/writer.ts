@@ -110,7 +110,8 @@ export function writer(
     });
 
   function write(plan: AppendPlan): void {
-    for (const [statement, parameters] of plan.steps()) append[statement]!.run(parameters);
+    for (const steps of plan.slices())
+      for (const [statement, parameters] of steps) append[statement]!.run(parameters);
   }
 
   function commitHere(plan: AppendPlan, feed: string, ownerEpoch: string): void {
@@ -125,13 +126,9 @@ export function writer(
   async function commitInThread(plan: AppendPlan, feed: string, ownerEpoch: string): Promise<void> {
     thread ??= startCommitThread(file, busyTimeoutMs, CONNECTION, appendStatements);
     if (!thread.isAlive()) return commitHere(plan, feed, ownerEpoch);
-    const steps = Array.from(
-      plan.steps(),
-      ([statement, parameters]) => [statement, [...parameters]] as const,
-    );
     const places = [...files.places, ...lock.places];
     try {
-      const outcome = await thread.commit({ feed, ownerEpoch, steps, places });
+      const outcome = await thread.commit({ feed, ownerEpoch, slices: plan.slices(), places });
       if (outcome === 'fenced') throw fenced(feed, ownerEpoch);
       if (outcome === 'gone') throw goneFrom(file);
     } catch (error) {

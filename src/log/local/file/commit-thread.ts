@@ -21,14 +21,17 @@ export interface CommitThread {
 export interface ThreadTransaction {
   readonly feed: string;
   readonly ownerEpoch: string;
-  /** Number of a statement, and its parameters. */
-  readonly steps: readonly (readonly [number, readonly unknown[]])[];
+  /** Of each step the number of a statement, and its parameters. A slice is asked for when the one before the last is written. */
+  readonly slices: Iterable<Iterable<readonly [number, readonly unknown[]]>>;
   /** Where the files must be when it is committed. */
   readonly places: Places;
 }
 
 /** Nothing was written unless it is `committed`. */
 export type Outcome = 'committed' | 'fenced' | 'gone';
+
+/** Undefined: the thread has ended. */
+type Answer = string | Failure | undefined;
 
 interface Failure {
   readonly message: string;
@@ -55,10 +58,13 @@ function isInPlace([file, identity]) {
   return (found === undefined ? null : found.dev + ' ' + found.ino) === identity;
 }
 
-function transact({ db, owns, statements }, { feed, ownerEpoch, steps, places }) {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    if (owns.all(feed, ownerEpoch).length === 0) return 'fenced';
+const tasks = {
+  begin({ db, owns }, { feed, ownerEpoch }) {
+    db.exec('BEGIN IMMEDIATE');
+    return owns.all(feed, ownerEpoch).length > 0 ? 'begun' : rollBack('fenced');
+  },
+  write({ db, statements }, steps) {
+    assertBegun(db);
     for (const [index, parameters] of steps) {
       // A Buffer arrives as a plain Uint8Array, which the library does not take.
       for (let i = 0; i < parameters.length; i++) {
@@ -67,23 +73,37 @@ function transact({ db, owns, statements }, { feed, ownerEpoch, steps, places })
       }
       statements[index].run(parameters);
     }
-    if (!places.every(isInPlace)) return 'gone';
+    return 'written';
+  },
+  commit({ db }, places) {
+    assertBegun(db);
+    if (!places.every(isInPlace)) return rollBack('gone');
     db.exec('COMMIT');
     return 'committed';
-  } finally {
-    // A full disk has SQLite roll back by itself.
-    if (db.inTransaction) db.exec('ROLLBACK');
-  }
+  },
+  giveUp: () => rollBack('given up'),
+  checkpoint({ db }) {
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    return 'copied';
+  },
+};
+
+// After a failure the rest of the batch is still on its way here.
+function assertBegun(db) {
+  if (!db.inTransaction) throw new Error('an earlier part of the batch failed');
 }
 
-function perform(task) {
+function rollBack(answer) {
+  // A full disk has SQLite roll back by itself.
+  if (connection?.db.inTransaction) connection.db.exec('ROLLBACK');
+  return answer;
+}
+
+function perform([task, given]) {
   try {
-    if (task === 'close') return connection?.db.close();
-    const at = opened();
-    if (task === 'checkpoint') return at.db.exec('PRAGMA wal_checkpoint(PASSIVE)');
-    return transact(at, task);
+    return task === 'close' ? connection?.db.close() : tasks[task](opened(), given);
   } catch ({ message, code, rawCode }) {
-    return { message, code, rawCode };
+    return rollBack({ message, code, rawCode });
   }
 }`;
 
@@ -98,45 +118,70 @@ export function startCommitThread(
   setUp: string,
   statements: readonly string[],
 ): CommitThread {
-  let settle: ((answer: Outcome | Failure | undefined) => void) | null = null;
+  /** For each task that the thread has not answered, in order. */
+  const waiting: ((answer: Answer) => void)[] = [];
   let isOver = false;
   const thread: Thread = startThread(
     file,
     SCRIPT,
     { timeout, setUp, statements },
-    (answer) => settle?.(answer as Outcome | Failure | undefined),
+    (answer) => waiting.shift()?.(answer as Answer),
     () => {
       isOver = true;
-      settle?.(undefined);
+      for (const settle of waiting.splice(0)) settle(undefined);
     },
   );
 
-  async function ask(task: unknown): Promise<Outcome | Failure | undefined> {
-    const answer = await new Promise<Outcome | Failure | undefined>((resolve) => {
-      settle = resolve;
-      thread.post(task, true);
-    });
-    settle = null;
+  /**
+   * Posted before it returns: the commit must not follow a part of the batch that cannot be posted.
+   * @returns rejects after the thread has rolled back
+   */
+  function ask(task: string, given?: unknown): Promise<string> {
+    thread.post([task, given], true);
+    const answer = new Promise<Answer>((resolve) => waiting.push(resolve)).then(answerOf);
+    answer.catch(() => undefined);
     return answer;
+  }
+
+  function answerOf(answer: Answer): string {
+    if (typeof answer === 'string') return answer;
+    if (answer === undefined) {
+      throw new HighwaterError(
+        'LOG_OUTCOME_UNKNOWN',
+        `the thread that commits to ${file} ended before it said whether the batch was committed`,
+      );
+    }
+    const { message, code, rawCode } = answer;
+    throw code === undefined ? new Error(message) : new Database.SqliteError(message, code, rawCode);
   }
 
   return {
     isAlive: () => !isOver,
-    async commit(transaction) {
-      const answer = await ask(transaction);
-      if (typeof answer === 'string') return answer;
-      if (answer === undefined) {
-        throw new HighwaterError(
-          'LOG_OUTCOME_UNKNOWN',
-          `the thread that commits to ${file} ended before it said whether the batch of ${transaction.feed} was committed`,
-        );
+    async commit({ feed, ownerEpoch, slices, places }) {
+      const answers: Promise<string>[] = [];
+      try {
+        answers.push(ask('begin', { feed, ownerEpoch }));
+        for (const steps of slices) {
+          // Copied, since they share their parameters.
+          const copies = Array.from(steps, ([statement, parameters]) => [statement, [...parameters]]);
+          answers.push(ask('write', copies));
+          // One slice waits at the thread while it writes another.
+          if ((await answers.shift()) === 'fenced') return 'fenced';
+        }
+        answers.push(ask('commit', places));
+        await answers.shift();
+        return (await answers.shift()) as Outcome;
+      } catch (error) {
+        // Where the error is not the thread's, its transaction is still open.
+        if (!isOver) await ask('giveUp');
+        throw error;
+      } finally {
+        await Promise.allSettled(answers);
       }
-      const { message, code, rawCode } = answer;
-      throw code === undefined ? new Error(message) : new Database.SqliteError(message, code, rawCode);
     },
     checkpoint: async () => void (await ask('checkpoint')),
     stop() {
-      if (!isOver) thread.post('close', false);
+      if (!isOver) thread.post(['close'], false);
       thread.stop();
     },
   };

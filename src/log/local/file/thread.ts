@@ -1,17 +1,17 @@
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
-/** A thread with a connection of its own to the file. It does one task at a time. */
+/** A thread with a connection of its own to the file. It does one task after the other. */
 export interface Thread {
-  /** Whether a task is under way. */
+  /** Whether a task is under way or waits. */
   isBusy(): boolean;
   /**
-   * Only while no task is under way.
    * @param task cloned
    * @param isAwaited whether the process lives on for the answer
+   * @throws Error if it cannot be cloned
    */
   post(task: unknown, isAwaited: boolean): void;
-  /** Stands still until no task is under way, and ends the thread. */
+  /** Stands still until all tasks are done, and ends the thread. */
   stop(): void;
 }
 
@@ -31,7 +31,7 @@ parentPort.on('message', (task) => {
   try {
     answer = perform(task);
   } finally {
-    Atomics.store(busy, 0, 0);
+    Atomics.sub(busy, 0, 1);
     Atomics.notify(busy, 0);
     parentPort.postMessage(answer);
   }
@@ -49,7 +49,7 @@ export function startThread(
   answered: (answer: unknown) => void,
   ended: () => void,
 ): Thread {
-  /** 1 while a task is under way. */
+  /** Tasks that are not done. */
   const busy = new Int32Array(new SharedArrayBuffer(4));
   const uri = `${pathToFileURL(file).href}?mode=rw`;
   const worker = new Worker(`${PREAMBLE}\n${script}`, {
@@ -58,8 +58,11 @@ export function startThread(
     env: {},
     workerData: { libsql: require.resolve('libsql'), uri, busy, given },
   });
+  /** Tasks for whose answers the process lives on. */
+  let awaited = 0;
   worker.on('message', (answer) => {
-    worker.unref();
+    if (awaited > 0) awaited--;
+    if (awaited === 0) worker.unref();
     answered(answer);
   });
   // An exit follows.
@@ -74,7 +77,10 @@ export function startThread(
   process.once('exit', idle);
 
   function idle(): void {
-    Atomics.wait(busy, 0, 1, STOP_MS);
+    const until = performance.now() + STOP_MS;
+    for (let left = Atomics.load(busy, 0); left > 0; left = Atomics.load(busy, 0)) {
+      if (Atomics.wait(busy, 0, left, until - performance.now()) === 'timed-out') return;
+    }
   }
 
   function forget(): void {
@@ -83,11 +89,18 @@ export function startThread(
   }
 
   return {
-    isBusy: () => Atomics.load(busy, 0) === 1,
+    isBusy: () => Atomics.load(busy, 0) > 0,
     post(task, isAwaited) {
-      Atomics.store(busy, 0, 1);
-      worker.postMessage(task);
-      if (isAwaited) worker.ref();
+      Atomics.add(busy, 0, 1);
+      try {
+        worker.postMessage(task);
+      } catch (error) {
+        Atomics.sub(busy, 0, 1);
+        throw error;
+      }
+      if (!isAwaited) return;
+      awaited++;
+      worker.ref();
     },
     stop() {
       idle();

@@ -108,42 +108,111 @@ describe('large commits of the embedded log', () => {
     await again.commitLog.close();
   });
 
-  it('the outcome is unknown if the thread ends, and the next owner commits without it', async () => {
+  /** The n-th message from now on is not sent; this happens instead. */
+  function insteadOfMessage(nth: number, happens: (worker: Worker) => void) {
+    const { postMessage } = Worker.prototype;
+    let sent = 0;
+    return jest.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, task) {
+      if (++sent === nth) happens(this);
+      else postMessage.call(this, task);
+    });
+  }
+
+  /** Messages of a large batch: begin, three slices, commit. */
+  const messages = [1, 2, 3, 4, 5];
+
+  it.each(messages)(
+    'the outcome is unknown if the thread ends at message %i, and the next owner commits without it',
+    async (nth) => {
+      const log = open();
+      const session = await acquire(log);
+      await session.commit(batch(session, topics, large));
+      const post = insteadOfMessage(nth, (worker) => void worker.terminate());
+
+      await expect(session.commit(batch(session, topics, large, 2))).rejects.toMatchObject({
+        code: 'LOG_OUTCOME_UNKNOWN',
+      });
+      post.mockRestore();
+      const next = await acquire(log);
+      await next.commit(batch(next, topics, large, 2));
+
+      const read = await readAll(log.commitLog, ['ipos']);
+      expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(4_000);
+      expect(read).toHaveLength(4_000);
+      await log.commitLog.close();
+    },
+  );
+
+  it.each(messages)('a batch whose message %i cannot be copied to the thread is taken again', async (nth) => {
     const log = open();
     const session = await acquire(log);
-    await session.commit(batch(session, topics, large));
-    const post = jest.spyOn(Worker.prototype, 'postMessage').mockImplementationOnce(function (this: Worker) {
-      void this.terminate();
-    });
-
-    await expect(session.commit(batch(session, topics, large, 2))).rejects.toMatchObject({
-      code: 'LOG_OUTCOME_UNKNOWN',
-    });
-    post.mockRestore();
-    const next = await acquire(log);
-    await next.commit(batch(next, topics, large, 2));
-
-    const read = await readAll(log.commitLog, ['ipos']);
-    expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(4_000);
-    expect(read).toHaveLength(4_000);
-    await log.commitLog.close();
-  });
-
-  it('a batch that cannot be copied to the thread is taken again', async () => {
-    const log = open();
-    const session = await acquire(log);
-    const post = jest.spyOn(Worker.prototype, 'postMessage').mockImplementationOnce(() => {
+    const post = insteadOfMessage(nth, () => {
       throw new Error('no memory');
     });
 
     await expect(session.commit(batch(session, topics, large))).rejects.toThrow('no memory');
     post.mockRestore();
-    await session.commit(batch(session, topics, large));
+    // Neither a small batch, by the main connection, nor a large one finds the earlier transaction open.
+    await session.commit(batch(session, topics, page(3)));
+    await session.commit(batch(session, topics, large, 2));
     await log.commitLog.close();
 
     const again = open();
-    expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(large.length);
+    const read = await readAll(again.commitLog, ['ipos']);
+    expect(read).toHaveLength(large.length + 3);
+    expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(
+      read.length,
+    );
     await again.commitLog.close();
+  });
+
+  it.each([2, 3, 4])(
+    'if a slice fails at the thread (message %i), nothing of the batch is written',
+    async (nth) => {
+      const log = open();
+      const session = await acquire(log);
+      const post = insteadOfMessage(nth, (worker) => {
+        const noStatement = [99, []];
+        worker.postMessage(['write', [noStatement]]);
+      });
+
+      await expect(session.commit(batch(session, topics, large))).rejects.toThrow('undefined');
+      post.mockRestore();
+
+      expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
+      await session.commit(batch(session, topics, large));
+      expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+      await log.commitLog.close();
+    },
+  );
+
+  it('a record that cannot be written leaves nothing of its batch, also of the slices before it', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const bad = { ...record(topics.changes.name, 'bad', null), timestamp: Number.NaN };
+
+    await expect(session.commit(batch(session, topics, [...large, bad]))).rejects.toThrow(
+      'the timestamp NaN',
+    );
+    await session.commit(batch(session, topics, page(3)));
+
+    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(3);
+    await log.commitLog.close();
+  });
+
+  it('of a key that has images in several slices the last one stays', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const images = Array.from({ length: 2_500 }, (_, i) =>
+      record(topics.current.name, `${i % 700}`, Buffer.from(`image ${i}`)),
+    );
+    await session.commit(batch(session, topics, images));
+
+    const kept = await readAll(log.commitLog, [topics.current.name]);
+    expect(kept.map(({ value }) => String(value)).sort()).toEqual(
+      Array.from({ length: 700 }, (_, i) => `image ${1_800 + i}`).sort(),
+    );
+    await log.commitLog.close();
   });
 
   it('a process lives on until it is told that its batch is committed', () => {
