@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type Admin, type Kafka, Partitioners } from 'kafkajs';
@@ -100,6 +101,46 @@ describe('compressed records', () => {
     await write(codec);
     foreign = await startForeignReader(brokers);
     expect((await foreign.read(topic)).map(({ value }) => value)).toEqual(values);
+  });
+
+  describe.each([
+    ['lz4', 'LZ4'],
+    ['zstd', 'ZSTD'],
+  ] as const)('by %s', (codec, name) => {
+    /** A stock consumer in a process of its own, which has not registered what this one has. */
+    async function readByStock(before: string): Promise<string> {
+      const program = `
+        const { Kafka, logLevel } = require('kafkajs');
+        ${before}
+        const kafka = new Kafka({ brokers: process.argv[1].split(','), logLevel: logLevel.NOTHING });
+        const consumer = kafka.consumer({ groupId: process.argv[2], retry: { retries: 0 } });
+        const lengths = [];
+        consumer.on(consumer.events.CRASH, ({ payload }) => {
+          process.stdout.write(payload.error.message);
+          process.exit();
+        });
+        consumer.connect().then(async () => {
+          await consumer.subscribe({ topic: process.argv[2], fromBeginning: true });
+          await consumer.run({
+            eachMessage: async ({ message }) => {
+              lengths.push(message.value?.length ?? null);
+              if (lengths.length < ${values.length}) return;
+              process.stdout.write(JSON.stringify(lengths));
+              process.exit();
+            },
+          });
+        });`;
+      const args = ['-e', program, brokers, topic];
+      return (await promisify(execFile)(process.execPath, args, { timeout: DEADLINE_MS })).stdout;
+    }
+
+    it('a stock kafkajs consumer reads them with the lines of the guide, and without them says what it lacks', async () => {
+      await write(codec);
+      const guide = readFileSync(path.join(__dirname, '..', '..', 'docs', 'guides', 'node.md'), 'utf8');
+      const [, lines = ''] = /```js\n([^`]*CompressionCodecs[^`]*)```/.exec(guide) ?? [];
+      expect(await readByStock('')).toBe(`${name} compression not implemented`);
+      expect(JSON.parse(await readByStock(lines))).toEqual(values.map((value) => value?.length ?? null));
+    });
   });
 
   // Snappy is what some clusters have all their topics in.

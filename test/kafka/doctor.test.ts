@@ -57,6 +57,7 @@ describe('on Kafka', () => {
     const { code, of } = await doctor(environment());
     expect(code).toBe(0);
     expect(of('brokers')).toMatchObject({ state: 'ok', found: expect.stringContaining('1 reachable') });
+    expect(of('compression').found).toBe('gzip, which every client reads by itself');
     expect(of('group')).toMatchObject({ state: 'ok', found: expect.stringMatching(/^nobody is in it/) });
     expect(of('transactions').state).toBe('ok');
     expect(of('topics')).toMatchObject({ state: 'ok', found: expect.stringContaining('0 of 5 exist') });
@@ -71,6 +72,14 @@ describe('on Kafka', () => {
     expect(names.filter((name) => name.startsWith(prefix))).toStrictEqual([]);
     const { found } = (await doctor(environment())).of('schemas');
     expect(found).toMatch(/^new, /);
+  });
+
+  it('it says who must register the codec that is set', async () => {
+    const { of } = await doctor({ ...environment(), HIGHWATER_COMPRESSION: 'zstd' });
+    expect(of('compression')).toMatchObject({
+      state: 'ok',
+      found: 'zstd; a consumer with kafkajs must register it: docs/guides/node.md',
+    });
   });
 
   it('it leaves nothing on the topics that any reader is shown, and no group', async () => {

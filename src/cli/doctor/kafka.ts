@@ -8,6 +8,7 @@ import { byFinding, findingText, fixCommand, riskText } from '../../log/kafka/ad
 import { inspectTopics } from '../../log/kafka/admin/topic-settings';
 import { commandLines, configCommand } from '../../log/kafka/connection/admin-commands';
 import { type KafkaConfig, kafkaClient } from '../../log/kafka/connection/client';
+import type { CodecName } from '../../log/kafka/connection/compression';
 import { examineGroup } from '../../log/kafka/group/examine-group';
 import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/membership';
 import { commandsTopic, feedTopics } from '../../log/topics';
@@ -24,7 +25,7 @@ import {
   warning,
 } from './check';
 
-/** Brokers, login, group, transactions, each feed's topics and that of commands. Creates nothing, fences nobody, leaves nothing that a reader sees. */
+/** Brokers, login, codec, group, transactions, each feed's topics and that of commands. Creates nothing, fences nobody, leaves nothing that a reader sees. */
 export async function* checkKafka(
   config: Config,
   cluster: KafkaConfig,
@@ -35,6 +36,7 @@ export async function* checkKafka(
   const deps = { kafka, cluster, signal };
   const first = await checkBrokers(cluster, deps);
   yield* first;
+  yield ok('compression', codecText(cluster.compression));
   if (first.some(({ state }) => state === 'failed')) {
     const why = 'the brokers cannot be used';
     yield skipped('group', why);
@@ -61,6 +63,12 @@ export async function* checkKafka(
   const reports = await inspectTopics(spec, deps).catch(known);
   const commands = { subject: 'command-topic', whose: 'commands', madeBy: 'the first command' };
   yield forCommands(await checkTopics(commands, reports, deps));
+}
+
+function codecText(codec: CodecName): string {
+  if (codec === 'none') return 'none';
+  if (codec === 'gzip') return 'gzip, which every client reads by itself';
+  return `${codec}; a consumer with kafkajs must register it: docs/guides/node.md`;
 }
 
 interface CheckedTopics {

@@ -21,7 +21,7 @@ export interface CommitThread {
 export interface ThreadTransaction {
   readonly feed: string;
   readonly ownerEpoch: string;
-  /** Of each step the number of a statement, and its parameters. A slice is asked for when the one before the last is written. */
+  /** A step is the number of a statement, and its parameters. A slice is asked for when the one before the last is written. */
   readonly slices: Iterable<Iterable<readonly [number, readonly unknown[]]>>;
   /** Where the files must be when it is committed. */
   readonly places: Places;
