@@ -8,7 +8,7 @@ import { byFinding, findingText, fixCommand, riskText } from '../../log/kafka/ad
 import { inspectTopics } from '../../log/kafka/admin/topic-settings';
 import { commandLines, configCommand } from '../../log/kafka/connection/admin-commands';
 import { type KafkaConfig, kafkaClient } from '../../log/kafka/connection/client';
-import type { CodecName } from '../../log/kafka/connection/compression';
+import { type CodecName, compressionType } from '../../log/kafka/connection/compression';
 import { examineGroup } from '../../log/kafka/group/examine-group';
 import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/membership';
 import { commandsTopic, feedTopics } from '../../log/topics';
@@ -36,7 +36,7 @@ export async function* checkKafka(
   const deps = { kafka, cluster, signal };
   const first = await checkBrokers(cluster, deps);
   yield* first;
-  yield ok('compression', codecText(cluster.compression));
+  yield checkCodec(cluster.compression);
   if (first.some(({ state }) => state === 'failed')) {
     const why = 'the brokers cannot be used';
     yield skipped('group', why);
@@ -65,10 +65,15 @@ export async function* checkKafka(
   yield forCommands(await checkTopics(commands, reports, deps));
 }
 
-function codecText(codec: CodecName): string {
-  if (codec === 'none') return 'none';
-  if (codec === 'gzip') return 'gzip, which every client reads by itself';
-  return `${codec}; a consumer with kafkajs must register it: docs/guides/node.md`;
+function checkCodec(codec: CodecName): Check {
+  try {
+    compressionType(codec);
+  } catch (error) {
+    return failedBy('compression', error);
+  }
+  if (codec === 'none') return ok('compression', 'none');
+  if (codec === 'gzip') return ok('compression', 'gzip, which every client reads by itself');
+  return ok('compression', `${codec}; a consumer with kafkajs must register it: docs/guides/node.md`);
 }
 
 interface CheckedTopics {

@@ -102,7 +102,8 @@ export async function takePart(
     // A database without a position has seen nothing. The group's position may come from an earlier database.
     if (positions !== undefined && from === 'beginning') return range.first;
     // Events that were handled here are not handled again if the group did not hear of it.
-    const reached = done.get(placeName(place));
+    // Without an id this may be another topic of the same name, if the group knows no position in it.
+    const reached = committed === null && topicId === null ? undefined : done.get(placeName(place));
     if (committed !== null || reached !== undefined) return Math.max(committed ?? 0, reached ?? 0);
     const known = atCall.get(topic)!;
     const isNew = place.isRecreated || topicId !== known.topicId;

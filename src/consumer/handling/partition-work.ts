@@ -35,8 +35,8 @@ export function placeName({ topic, topicId, partition }: AssignedPartition): str
 const COMMIT_INTERVAL_MS = 1_000;
 
 /**
- * How often a position that no event has moved is committed again, if it was not taken or was committed only once. Brokers
- * remove the offsets of a topic when it is deleted, some time after a topic of the same name can be read and committed for.
+ * How often a position is committed again, until it was committed twice. When a topic is deleted, brokers remove its offsets a little
+ * later. By then a new topic of that name may have been read and committed for.
  */
 const AGAIN_MS = 10_000;
 
@@ -51,14 +51,15 @@ export async function workOn(
   let next = await startOffset(place);
   let committed = place.committed;
   let committedTwice = place.committed;
+  let isTelling = false;
   let committedAt = performance.now();
   // The position at which a group begins is committed before any later event comes, and so is a position that was not committed
   // yet.
   await commit();
-  // What cannot pass by itself fails the commit after the next event as well.
+  // Errors are only logged here. One that does not pass is thrown by the commit after the next event.
   const again = setInterval(() => {
-    if (next !== committedTwice) tell().catch((error) => notTold(error));
-  }, AGAIN_MS);
+    if (next !== committedTwice && !isTelling && !place.revoked.aborted) tell().catch(notTold);
+  }, AGAIN_MS).unref();
   try {
     for await (const records of place.records(next)) {
       await job.work(records, place, async (reached) => {
@@ -92,7 +93,12 @@ export async function workOn(
   async function tell(): Promise<void> {
     const reached = next;
     const isAgain = reached === committed;
-    await place.commit(reached);
+    isTelling = true;
+    try {
+      await place.commit(reached);
+    } finally {
+      isTelling = false;
+    }
     committed = reached;
     if (isAgain) committedTwice = reached;
   }

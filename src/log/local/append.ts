@@ -48,8 +48,8 @@ export type Step = readonly [statement: number, parameters: readonly unknown[]];
 /** Records as a transaction writes them. */
 export interface AppendPlan {
   /**
-   * The steps, slice by slice: each slice is planned when it is asked for, since all records of a batch would block for long. The
-   * parameters of a step are overwritten by the next step.
+   * The steps, slice by slice. A slice is planned when it is asked for, because planning all records at once would block for long.
+   * The parameters of a step are overwritten by the next step.
    * @throws RangeError, TypeError for a record that cannot be written
    */
   slices(): Iterable<Iterable<Step>>;
@@ -67,6 +67,7 @@ export function planAppend(
   const pending = new Map<OwnedTopic, number[]>();
   return {
     *slices() {
+      pending.clear();
       for (let i = 0; i < records.length; i += SLICE)
         yield sliceSteps(topics, records.slice(i, i + SLICE), pending);
     },

@@ -35,6 +35,12 @@ export interface Writer {
   close(): Promise<void>;
 }
 
+/**
+ * By file: settles when every earlier call of this process has ended. All writers of a file take turns, because a transaction of a
+ * committing thread goes on only while the main thread does not wait for the file.
+ */
+const turns = new Map<string, Promise<unknown>>();
+
 /** A batch of this many records goes to another thread. The way there takes as long as the commit of some dozens of records. */
 const LARGE = 200;
 
@@ -77,12 +83,15 @@ export function writer(
   let lock: InPlaceGuard = { places: [], assert: () => undefined };
   let thread: CommitThread | null = null;
   let isPublisher = false;
-  /** Settles when every earlier call has ended. */
-  let last: Promise<unknown> = Promise.resolve();
+  const place = path.resolve(file);
 
   function inTurn<T>(work: () => T | Promise<T>): Promise<T> {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
+    const turn = (turns.get(place) ?? Promise.resolve()).then(work);
+    const settled = turn.catch(() => undefined);
+    turns.set(place, settled);
+    settled.then(() => {
+      if (turns.get(place) === settled) turns.delete(place);
+    });
     return turn;
   }
 

@@ -33,11 +33,11 @@ function scriptedLog() {
     commitFails: null as HighwaterError | null,
     appendFails: null as HighwaterError | null,
     /** @returns work on the partition, until it is revoked */
-    give(from: number | null) {
+    give(from: number | null, topicId: string | null = null) {
       const revoking = new AbortController();
       const place: AssignedPartition = {
         topic: 't',
-        topicId: null,
+        topicId,
         isRecreated: false,
         partition: 0,
         committed: from,
@@ -140,12 +140,12 @@ it('does not do again what it has done, if the group knows no position at all', 
   const handled: number[] = [];
   const { ended, stop } = consume(log, (offset) => void handled.push(offset), { from: 'beginning' });
   await log.joined();
-  const first = log.give(null);
+  const first = log.give(null, 'one topic');
   await until(() => log.committed.includes(10));
   first.revoke();
   await first.done;
   const told = log.committed.length;
-  const second = log.give(null);
+  const second = log.give(null, 'one topic');
   await until(() => log.committed.length > told);
   second.revoke();
   await second.done;
@@ -153,6 +153,21 @@ it('does not do again what it has done, if the group knows no position at all', 
   await ended;
   expect(log.committed[told]).toBe(10);
   expect(handled).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+it('begins anew in a topic without an id, if the group knows no position: it may be another topic', async () => {
+  const log = scriptedLog();
+  const handled: number[] = [];
+  const { ended, stop } = consume(log, (offset) => void handled.push(offset), { from: 'beginning' });
+  await log.joined();
+  for (const times of [1, 2]) {
+    const given = log.give(null);
+    await until(() => handled.length === times * 10);
+    given.revoke();
+    await given.done;
+  }
+  stop();
+  await ended;
 });
 
 describe('a position that no event moves', () => {

@@ -21,7 +21,7 @@ export interface CommitThread {
 export interface ThreadTransaction {
   readonly feed: string;
   readonly ownerEpoch: string;
-  /** A step is the number of a statement, and its parameters. A slice is asked for when the one before the last is written. */
+  /** A step is the number of a statement, and its parameters. The next slice is asked for while the thread still writes one. */
   readonly slices: Iterable<Iterable<readonly [number, readonly unknown[]]>>;
   /** Where the files must be when it is committed. */
   readonly places: Places;
@@ -30,8 +30,8 @@ export interface ThreadTransaction {
 /** Nothing was written unless it is `committed`. */
 export type Outcome = 'committed' | 'fenced' | 'gone';
 
-/** Undefined: the thread has ended. */
-type Answer = string | Failure | undefined;
+/** Undefined and null: the thread has ended, or is about to. */
+type Answer = string | Failure | null | undefined;
 
 interface Failure {
   readonly message: string;
@@ -44,6 +44,8 @@ const SCRIPT = `
 const { statSync } = require('node:fs');
 const { timeout, setUp, statements } = given;
 let connection = null;
+/** Slices of the batch that are written. */
+let written = 0;
 
 function opened() {
   if (connection !== null) return connection;
@@ -61,6 +63,7 @@ function isInPlace([file, identity]) {
 const tasks = {
   begin({ db, owns }, { feed, ownerEpoch }) {
     db.exec('BEGIN IMMEDIATE');
+    written = 0;
     return owns.all(feed, ownerEpoch).length > 0 ? 'begun' : rollBack('fenced');
   },
   write({ db, statements }, steps) {
@@ -73,15 +76,16 @@ const tasks = {
       }
       statements[index].run(parameters);
     }
+    written++;
     return 'written';
   },
-  commit({ db }, places) {
+  commit({ db }, { places, slices }) {
     assertBegun(db);
+    if (written !== slices) throw new Error(written + ' of ' + slices + ' slices have arrived');
     if (!places.every(isInPlace)) return rollBack('gone');
     db.exec('COMMIT');
     return 'committed';
   },
-  giveUp: () => rollBack('given up'),
   checkpoint({ db }) {
     db.exec('PRAGMA wal_checkpoint(PASSIVE)');
     return 'copied';
@@ -101,7 +105,8 @@ function rollBack(answer) {
 
 function perform([task, given]) {
   try {
-    return task === 'close' ? connection?.db.close() : tasks[task](opened(), given);
+    if (task === 'close') return connection?.db.close();
+    return task === 'giveUp' ? rollBack('given up') : tasks[task](opened(), given);
   } catch ({ message, code, rawCode }) {
     return rollBack({ message, code, rawCode });
   }
@@ -133,10 +138,12 @@ export function startCommitThread(
   );
 
   /**
-   * Posted before it returns: the commit must not follow a part of the batch that cannot be posted.
-   * @returns rejects after the thread has rolled back
+   * Posts the task before it returns, and throws if it cannot: the commit must not follow a slice that was never posted.
+   * @returns the answer; rejects after the thread has rolled back
    */
   function ask(task: string, given?: unknown): Promise<string> {
+    // It may have ended since the last answer came, and nothing would answer this task.
+    if (isOver) throw outcomeUnknown();
     thread.post([task, given], true);
     const answer = new Promise<Answer>((resolve) => waiting.push(resolve)).then(answerOf);
     answer.catch(() => undefined);
@@ -145,35 +152,48 @@ export function startCommitThread(
 
   function answerOf(answer: Answer): string {
     if (typeof answer === 'string') return answer;
-    if (answer === undefined) {
-      throw new HighwaterError(
-        'LOG_OUTCOME_UNKNOWN',
-        `the thread that commits to ${file} ended before it said whether the batch was committed`,
-      );
-    }
+    if (answer === undefined || answer === null) throw outcomeUnknown();
     const { message, code, rawCode } = answer;
     throw code === undefined ? new Error(message) : new Database.SqliteError(message, code, rawCode);
+  }
+
+  function outcomeUnknown(): HighwaterError {
+    const what = `the thread that commits to ${file} ended before it said whether the batch was committed`;
+    return new HighwaterError('LOG_OUTCOME_UNKNOWN', what);
+  }
+
+  /** Ends the transaction that is open in the thread, or the thread. */
+  async function giveUp(): Promise<void> {
+    if (isOver) return;
+    try {
+      await ask('giveUp');
+    } catch {
+      isOver = true;
+      thread.stop();
+    }
   }
 
   return {
     isAlive: () => !isOver,
     async commit({ feed, ownerEpoch, slices, places }) {
       const answers: Promise<string>[] = [];
+      let count = 0;
       try {
         answers.push(ask('begin', { feed, ownerEpoch }));
         for (const steps of slices) {
           // Copied, since they share their parameters.
           const copies = Array.from(steps, ([statement, parameters]) => [statement, [...parameters]]);
           answers.push(ask('write', copies));
+          count++;
           // One slice waits at the thread while it writes another.
           if ((await answers.shift()) === 'fenced') return 'fenced';
         }
-        answers.push(ask('commit', places));
+        answers.push(ask('commit', { places, slices: count }));
         await answers.shift();
         return (await answers.shift()) as Outcome;
       } catch (error) {
-        // Where the error is not the thread's, its transaction is still open.
-        if (!isOver) await ask('giveUp');
+        // If the error came from this thread, the transaction of the other one is still open.
+        await giveUp();
         throw error;
       } finally {
         await Promise.allSettled(answers);

@@ -26,6 +26,10 @@ const PREAMBLE = `
 const { parentPort, workerData: { libsql, uri, busy, given } } = require('node:worker_threads');
 const Database = require(libsql);
 const open = (timeout) => new Database(uri, { timeout });
+// A task that cannot be read would be left out. It ends the thread instead.
+parentPort.on('messageerror', (error) => {
+  throw error;
+});
 parentPort.on('message', (task) => {
   let answer = null;
   try {

@@ -143,6 +143,57 @@ describe('large commits of the embedded log', () => {
     },
   );
 
+  it.each(messages)('the same, if this process is busy when the thread ends at message %i', async (nth) => {
+    const log = open();
+    const session = await acquire(log);
+    const isBusy = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    const post = insteadOfMessage(nth, (worker) => {
+      isBusy();
+      void worker.terminate();
+      isBusy();
+    });
+
+    await expect(session.commit(batch(session, topics, large))).rejects.toMatchObject({
+      code: 'LOG_OUTCOME_UNKNOWN',
+    });
+    post.mockRestore();
+    const next = await acquire(log);
+    await next.commit(batch(next, topics, large));
+
+    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+    await log.commitLog.close();
+  });
+
+  it('a batch of which slices are missing at the thread is not committed', async () => {
+    const log = open();
+    const session = await acquire(log);
+    const post = insteadOfMessage(5, (worker) => worker.postMessage(['commit', { places: [], slices: 4 }]));
+
+    await expect(session.commit(batch(session, topics, large))).rejects.toThrow('3 of 4 slices have arrived');
+    post.mockRestore();
+
+    expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
+    await log.commitLog.close();
+  });
+
+  it('another log of this process on the same folder waits for its turn, not for the file', async () => {
+    const [log, other] = [open(), open()];
+    const session = await acquire(log);
+    const shared = { name: 'letters', partitions: 1, cleanup: 'delete', retentionMs: 60_000 } as const;
+    let isCommitted = false;
+
+    const committed = session.commit(batch(session, topics, large)).then(() => {
+      isCommitted = true;
+    });
+    await new Promise(setImmediate);
+    for (let n = 1; !isCommitted; n++)
+      await other.commitLog.append(shared, [record('letters', `${n}`, null)], deadline());
+    await committed;
+
+    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+    await Promise.all([other.commitLog.close(), log.commitLog.close()]);
+  });
+
   it.each(messages)('a batch whose message %i cannot be copied to the thread is taken again', async (nth) => {
     const log = open();
     const session = await acquire(log);

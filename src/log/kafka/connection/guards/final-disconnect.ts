@@ -12,7 +12,7 @@ interface Connecting {
 }
 
 /**
- * Has a cluster close every socket that it opens. Two of kafkajs's would stay open, and would keep the process from ending:
+ * Has a cluster close every socket that it opens. kafkajs leaves sockets open in two cases, and they keep the process from ending:
  * - An unfinished call is tried again on a new connection after the cluster was disconnected.
  * - Requests that need the same new connection at the same time open a socket each, and only the last one is known.
  */
@@ -22,18 +22,27 @@ export function disconnectForGood(cluster: Connecting): void {
   let isOver = false;
 
   function guard(connection: Connection): void {
-    const connect = connection.connect.bind(connection);
+    const [connect, disconnect] = [
+      connection.connect.bind(connection),
+      connection.disconnect.bind(connection),
+    ];
     let connecting: Promise<unknown> | null = null;
     connection.connect = async () => {
       assertNotOver();
-      connecting ??= connect().finally(() => {
-        connecting = null;
-      });
+      connecting ??= connect().finally(noLongerConnecting);
       const connected = await connecting;
       if (isOver) await connection.disconnect();
       assertNotOver();
       return connected;
     };
+    connection.disconnect = () => {
+      noLongerConnecting();
+      return disconnect();
+    };
+
+    function noLongerConnecting(): void {
+      connecting = null;
+    }
   }
 
   function assertNotOver(): void {
