@@ -75,9 +75,11 @@ it('goes on with the other feeds when one is refused, parks that one, and keeps 
   api.fault({ fault: { kind: 'status', status: 403 }, feed: 'analysts', probability: 1 } as never);
   const pages = { insights: 0, analysts: 0, ipos: 0 };
   void worker(false, ({ feed }) => pages[feed.name as keyof typeof pages]++);
-  await until(() => pages.insights > 5 && pages.ipos > 5 && logger.warnings.length > 0);
+  // A slow machine may add timeouts of other requests, which are warned of too.
+  const refusals = () => logger.warnings.filter((warning) => warning.includes('answered 403'));
+  await until(() => pages.insights > 5 && pages.ipos > 5 && refusals().length > 0);
   expect(pages.analysts).toBe(0);
-  expect(logger.warnings).toHaveLength(1);
+  expect(refusals()).toHaveLength(1);
   const stored = async () => (await logged('analysts.source-offset')).at(-1)?.value?.toString('latin1');
   await until(async () => (await stored())?.includes('SOURCE_FORBIDDEN') ?? false);
 });
