@@ -113,9 +113,11 @@ describe('compressed records', () => {
         const { Kafka, logLevel } = require('kafkajs');
         ${before}
         const kafka = new Kafka({ brokers: process.argv[1].split(','), logLevel: logLevel.NOTHING });
-        const consumer = kafka.consumer({ groupId: process.argv[2], retry: { retries: 0 } });
+        const consumer = kafka.consumer({ groupId: process.argv[2] });
         const lengths = [];
         consumer.on(consumer.events.CRASH, ({ payload }) => {
+          // A new broker still loads its groups, and kafkajs begins again.
+          if (payload.restart) return;
           process.stdout.write(payload.error.message);
           process.exit();
         });

@@ -51,10 +51,25 @@ export async function decompress(type: number, bytes: Buffer): Promise<Buffer> {
 const fastest = 1;
 const deflate = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gzip);
 const inflate = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gunzip);
+
+/**
+ * Bytes up to which gzip does not go to another thread. The way there and the thread's own memory cost 100 µs: ten small batches, which a
+ * page with a few changes becomes, take 1.1 ms there and 0.1 ms here.
+ */
+const SMALL = 16 * 1024;
+
 const gzip: Codec = {
-  // The most memory, and its output in large pieces: a tenth of the time.
-  compress: (bytes) => deflate(bytes, { level: fastest, memLevel: 9, chunkSize: 256 * 1024 }),
-  decompress: (bytes) => inflate(bytes, { chunkSize: outputPiece(bytes) }),
+  async compress(bytes) {
+    // The most memory, and its output in large pieces: a tenth of the time.
+    const options = { level: fastest, memLevel: 9, chunkSize: bytes.length > SMALL ? 256 * 1024 : SMALL };
+    return bytes.length > SMALL ? deflate(bytes, options) : zlib.gzipSync(bytes, options);
+  },
+  async decompress(bytes) {
+    const options = { chunkSize: outputPiece(bytes) };
+    // Both, because the told size may be wrong.
+    const isSmall = Math.max(bytes.length, options.chunkSize) <= SMALL;
+    return isSmall ? zlib.gunzipSync(bytes, options) : inflate(bytes, options);
+  },
 };
 
 const [LEAST_PIECE, MOST_PIECE] = [1_024, 4 * 1_048_576];

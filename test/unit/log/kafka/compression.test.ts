@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { CompressionTypes } from 'kafkajs';
-import { decompress as decompressBy } from '../../../../src/log/kafka/connection/compression';
+import { compress, decompress as decompressBy } from '../../../../src/log/kafka/connection/compression';
 import { runs } from '../../../support/runs';
 
 const decompress = (bytes: Buffer): Promise<Buffer> => decompressBy(CompressionTypes.GZIP, bytes);
@@ -18,6 +18,7 @@ describe('gzip', () => {
         expect((await decompress(gzipSync(one))).equals(one)).toBe(true);
         const both = Buffer.concat([gzipSync(one), gzipSync(other)]);
         expect((await decompress(both)).equals(Buffer.concat([one, other]))).toBe(true);
+        expect((await decompress(await compress(CompressionTypes.GZIP, one))).equals(one)).toBe(true);
       }),
       { numRuns: runs(30) },
     );
