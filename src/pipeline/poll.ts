@@ -1,4 +1,5 @@
 import { oneAhead } from '../async/one-ahead';
+import { inSlices } from '../async/slices';
 import type { FeedCodec } from '../avro/codec/feed-codec';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
@@ -86,10 +87,10 @@ export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): P
       pending.moveOffset(round.position(pending.offset, page, decoded));
 
       const changes = new PageChanges(deps, pending, page.observedAtMs, round.origin(page));
-      changes.compare(decoded.records, false);
+      await inSlices(decoded.records, (record) => changes.compare(record, false));
       if (changes.doubtful.length > 0) {
         await batch.commit(); // pages before this one do not wait for a second read
-        changes.compare(await confirmed(changes.doubtful, page, deps), true);
+        for (const record of await confirmed(changes.doubtful, page, deps)) changes.compare(record, true);
       }
       batch.add(page, changes.news(decoded), pending);
       for (const witness of witnesses) witness(page.rows);

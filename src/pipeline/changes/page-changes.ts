@@ -93,17 +93,15 @@ export class PageChanges {
   }
 
   /**
-   * Compares records with their last published images, in the order in which they were observed.
+   * Compares a record with its last published image. Call it for the records in the order in which they were observed.
    *
    * A record that equals its image, or differs in nothing that a reader would notice, did not change. Its image stays as published:
    * the next change's `before` must be the last published `after` (I3, I6).
    * @param isConfirmed false: a record that is older than its image is doubtful
    */
-  compare(records: Iterable<VendorRecord>, isConfirmed: boolean): void {
-    for (const record of records) {
-      const change = this.changeOf(record, isConfirmed);
-      if (change !== null) this.publish(change);
-    }
+  compare(record: VendorRecord, isConfirmed: boolean): void {
+    const change = this.changeOf(record, isConfirmed);
+    if (change !== null) this.publish(change);
   }
 
   /** The record is gone. */
@@ -142,10 +140,9 @@ export class PageChanges {
       if (this.firstSight === 'c' && record.updated < this.beginsAt) return null;
       return firstSight(record, this.firstSight, image.keep(encoded));
     }
-    if (!before.equals(encoded) || pending.isUnshown(record.id))
-      return this.changeFrom(before, record, isConfirmed);
+    if (!before.equals(encoded)) return this.changeFrom(before, record, isConfirmed);
     pending.see(record.id, record.updated);
-    return null;
+    return pending.isUnshown(record.id) ? firstSight(record, 'r', image.keep(encoded)) : null;
   }
 
   private changeFrom(before: Buffer, record: VendorRecord, isConfirmed: boolean): Change | null {

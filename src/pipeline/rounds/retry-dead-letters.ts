@@ -81,7 +81,7 @@ async function publish(
   const pending = state.begin();
   const origin = state.offset.snapshot === 'complete' ? 'poll' : 'snapshot';
   const changes = new PageChanges(deps, pending, observedAtMs, origin);
-  changes.compare(newerThanImages(revived, pending), true);
+  for (const record of newerThanImages(revived, pending)) changes.compare(record, true);
   const news = changes.news(null);
 
   const leftOut = new Set([

@@ -29,7 +29,7 @@ function comparing(
     OBSERVED_AT_MS,
     origin,
   );
-  changes.compare(records, isConfirmed);
+  for (const record of records) changes.compare(record, isConfirmed);
   const events = changes
     .news(null)
     .events.map(({ change: { op, id, changedFields } }) => [op, id, ...changedFields].join(' '));

@@ -13,7 +13,6 @@ import { type ReadingDeps, readFailure } from './reading';
 const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];
 /** Pauses between tries, in ms. */
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [50, 1_000];
-const BYTES_PER_PARTITION = 1_048_576;
 const BATCH_RECORDS = 500;
 
 /** Reads partitions side by side. */
@@ -98,7 +97,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
     try {
       const positions = own.map(({ position }) => position);
       const maxWaitMs = isBusy ? BUSY_WAIT_MS : IDLE_WAIT_MS;
-      hand(own, await fetchDecoded(cluster, positions, maxWaitMs, BYTES_PER_PARTITION));
+      hand(own, await fetchDecoded(cluster, positions, maxWaitMs));
       failures.delete(leader);
     } catch (error) {
       if (!signal.aborted)

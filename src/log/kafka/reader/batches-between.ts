@@ -3,7 +3,7 @@ import { HighwaterError } from '../../../errors';
 import type { Cluster } from '../connection/cluster';
 import type { RecordBatch } from '../protocol/record-batch';
 import { nextOffset } from './committed';
-import { BYTES_PER_PARTITION, fetchPartitions, notWhole, READ_UNCOMMITTED } from './fetch-partitions';
+import { fetchPartitions, notWhole, READ_UNCOMMITTED } from './fetch-partitions';
 import { leaderOf } from './leaderless';
 
 /** Time for which a broker may send none of the existing records, in ms: because of a quota, or as a new leader. */
@@ -26,7 +26,7 @@ export async function* batchesBetween(
   for (let next = from; next < to; ) {
     const place = { topic, partition, next };
     const maxWaitMs = emptySince === null ? 0 : MAX_WAIT_MS;
-    const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs, maxBytes: BYTES_PER_PARTITION };
+    const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs };
     const answers = await fetchPartitions(cluster, leaderOf(cluster, place), [place], wanted);
     const answer = answers.get(`${topic} ${partition}`);
     if (answer !== undefined && answer.batches.length > 0) {

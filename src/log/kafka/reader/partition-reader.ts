@@ -6,7 +6,6 @@ import type { FetchedPartition } from '../protocol/fetch';
 import { recordsOf } from '../protocol/record-batch';
 import { committedBatches, nextOffset } from './committed';
 import {
-  BYTES_PER_PARTITION,
   type FetchPosition,
   fetchPartitions,
   notWhole,
@@ -33,7 +32,6 @@ export interface PartitionPosition extends FetchPosition {
  * and advances the positions. Records are decoded one at a time, when the caller asks for them. Leaderless partitions are left out,
  * unless all are leaderless.
  * @param maxWaitMs how long a broker waits for records if there are none
- * @param maxBytes of one partition; the first batch comes even if it is larger
  * @throws errors of kafkajs, HighwaterError LOG_UNREADABLE, LOG_FAILED (all are leaderless): no position has moved then, whatever
  * other leaders answered, and the round can be tried again. LOG_UNREADABLE also when a record that the caller asks for cannot be
  * decoded; the positions have moved then
@@ -42,14 +40,13 @@ export async function fetchRound(
   cluster: Cluster,
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
-  maxBytes = BYTES_PER_PARTITION,
 ): Promise<Iterable<LogRecord>> {
   tryUnreachable(cluster);
   const left = positions.filter((position) => !isAtEnd(position));
   // Until an answer says otherwise: its leader may turn out to be unreachable.
   for (const position of left) position.isHeldBack = true;
   const rounds = await askLeaders(cluster, byLeader(cluster, left), (nodeId, own) =>
-    fetchFrom(cluster, nodeId, own, maxWaitMs, maxBytes),
+    fetchFrom(cluster, nodeId, own, maxWaitMs),
   );
   if (left[0] !== undefined && rounds.length === 0) throw missingPartition(left[0]);
   for (const [position, next] of rounds.flatMap(({ moved }) => [...moved])) {
@@ -67,10 +64,9 @@ export async function fetchDecoded(
   cluster: Cluster,
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
-  maxBytes: number,
 ): Promise<LogRecord[]> {
   const before = positions.map(({ next }) => next);
-  const records = await fetchRound(cluster, positions, maxWaitMs, maxBytes);
+  const records = await fetchRound(cluster, positions, maxWaitMs);
   try {
     return [...records];
   } catch (error) {
@@ -92,9 +88,8 @@ async function fetchFrom(
   nodeId: string,
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
-  maxBytes: number,
 ): Promise<{ records: Iterable<LogRecord>[]; moved: Map<PartitionPosition, bigint> }> {
-  const wanted = { isolationLevel: READ_COMMITTED, maxWaitMs, maxBytes };
+  const wanted = { isolationLevel: READ_COMMITTED, maxWaitMs };
   const fetched = await fetchPartitions(cluster, nodeId, positions, wanted);
   const records: Iterable<LogRecord>[] = [];
   const moved = new Map<PartitionPosition, bigint>();

@@ -176,7 +176,7 @@ it('a round that cannot be decoded loses nothing', async () => {
   const broken = { ...fetchedBatch(1), bytes: Buffer.from([1]) };
   const answer = fetchedPartition([fetchedBatch(0), broken]);
   const both = single({ 1: answer, 0: answer });
-  await expect(fetchDecoded(both, [place!], 0, 1)).rejects.toMatchObject({
+  await expect(fetchDecoded(both, [place!], 0)).rejects.toMatchObject({
     code: 'LOG_UNREADABLE',
     message: expect.stringContaining('the batch of t/0 at offset 1 cannot be'),
   });
