@@ -61,7 +61,7 @@ const SMALL = 16 * 1024;
 const gzip: Codec = {
   async compress(bytes) {
     // The most memory, and its output in large pieces: a tenth of the time.
-    const options = { level: fastest, memLevel: 9, chunkSize: bytes.length > SMALL ? 256 * 1024 : SMALL };
+    const options = { level: fastest, memLevel: 9, chunkSize: pieceSize(bytes) };
     return bytes.length > SMALL ? deflate(bytes, options) : zlib.gzipSync(bytes, options);
   },
   async decompress(bytes) {
@@ -72,11 +72,14 @@ const gzip: Codec = {
   },
 };
 
+/** Bytes of the pieces in which zlib hands out its result: each piece is a round trip to another thread. */
+const pieceSize = (bytes: Buffer) => (bytes.length > SMALL ? 256 * 1024 : SMALL);
+
 const [LEAST_PIECE, MOST_PIECE] = [1_024, 4 * 1_048_576];
 
 /**
- * One piece for the whole output: each piece of the usual 16 KiB is a round trip to another thread. The end of a gzip stream tells the
- * size; one byte more shows that nothing follows. The size in a foreign stream is only a hint.
+ * One piece for the whole output. The end of a gzip stream tells its size; one byte more shows that nothing follows. The size in a
+ * foreign stream is only a hint.
  */
 function outputPiece(bytes: Buffer): number {
   const told = bytes.length < 4 ? 0 : bytes.readUInt32LE(bytes.length - 4);
@@ -104,17 +107,24 @@ function zstd(): Codec {
 interface NodeZstd {
   zstdCompress(
     bytes: Buffer,
-    options: { readonly params: Readonly<Record<number, number>> },
+    options: { readonly params: Readonly<Record<number, number>>; readonly chunkSize: number },
     callback: (error: Error | null, bytes: Buffer) => void,
   ): void;
-  zstdDecompress(bytes: Buffer, callback: (error: Error | null, bytes: Buffer) => void): void;
+  zstdDecompress(
+    bytes: Buffer,
+    options: { readonly chunkSize: number },
+    callback: (error: Error | null, bytes: Buffer) => void,
+  ): void;
   readonly constants: { readonly ZSTD_c_compressionLevel: number };
 }
 
 function ofNode({ zstdCompress, zstdDecompress, constants }: NodeZstd): Codec {
   const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompress)];
-  const options = { params: { [constants.ZSTD_c_compressionLevel]: fastest } };
-  return { compress: (bytes) => compress(bytes, options), decompress };
+  const params = { [constants.ZSTD_c_compressionLevel]: fastest };
+  return {
+    compress: (bytes) => compress(bytes, { params, chunkSize: pieceSize(bytes) }),
+    decompress: (bytes) => decompress(bytes, { chunkSize: pieceSize(bytes) }),
+  };
 }
 
 function ofLibrary(): Codec {
