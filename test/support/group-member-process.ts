@@ -12,6 +12,8 @@ export interface MemberProcess {
   readonly begun: string[];
   /** Codes of what reading and committing threw. */
   readonly failures: string[];
+  /** What Node.js warned of. */
+  readonly warnings: string[];
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
   /** Lets a member that holds its record finish it. */
   goOn(): void;
@@ -37,6 +39,7 @@ const kafka = { brokers: brokers.split(','), ssl: null, sasl: null, compression:
 const log = openKafkaConsumerLog({ kafka, appId: 'test', topicPrefix: '', logger: quietLogger() });
 const say = (kind, records) => console.log(JSON.stringify({ [kind]: records }));
 const texts = (records) => records.map(({ key, value }) => key + ' ' + value);
+process.on('warning', (warning) => say('warnings', [String(warning)]));
 let goOn;
 const told = holds ? new Promise((resolve) => { goOn = resolve; }) : Promise.resolve();
 process.stdin.on('data', () => goOn());
@@ -65,16 +68,18 @@ export function startMemberProcess(options: MemberProcessOptions): MemberProcess
     env: { ...process.env, MEMBER: JSON.stringify(options) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const [handled, begun, failures]: [string[], string[], string[]] = [[], [], []];
-  const lists: Readonly<Record<string, string[]>> = { handled, begun, failures };
+  const lists: Record<'handled' | 'begun' | 'failures' | 'warnings', string[]> = {
+    handled: [],
+    begun: [],
+    failures: [],
+    warnings: [],
+  };
   createInterface({ input: child.stdout }).on('line', (line) => {
-    for (const [kind, texts] of Object.entries(JSON.parse(line) as Record<string, string[]>))
-      lists[kind]!.push(...texts);
+    for (const [kind, texts] of Object.entries(JSON.parse(line) as Record<keyof typeof lists, string[]>))
+      lists[kind as keyof typeof lists].push(...texts);
   });
   return {
-    handled,
-    begun,
-    failures,
+    ...lists,
     signal: (name) => void child.kill(name),
     goOn: () => void child.stdin.write('\n'),
     async kill() {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { unlessAborted } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
@@ -111,6 +112,8 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     async acquire(topics, signal, grant) {
       signal.throwIfAborted();
       closing.signal.throwIfAborted();
+      // Partitions are read side by side, and each read waits on it.
+      setMaxListeners(0, signal);
       // An acquisition that was given up and still runs would fence this one.
       await unlessAborted(acquiring.get(topics.feed) ?? Promise.resolve(), signal);
       const session = acquire(topics, signal, grant);

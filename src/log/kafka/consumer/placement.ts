@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { TopicPartition } from 'kafkajs';
 import { pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
@@ -49,6 +50,8 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   const { kafka, groupId, offsets, working, logger, target, notes, joinedAt } = deps;
   const revoked = new AbortController();
   const over = new AbortController();
+  // All partitions wait on them, and handlers too.
+  setMaxListeners(0, revoked.signal, over.signal);
   const all = Object.entries(partitions).flatMap(([topic, numbers]) =>
     numbers.map((partition): TopicPartition => ({ topic, partition })),
   );
