@@ -1,4 +1,12 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+
+/** Many may wait on its signal, each feed or each partition. Node.js warns at the eleventh listener of any other signal. */
+export function sharedController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
 
 /** The signal ends the pause at once, without an error. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {

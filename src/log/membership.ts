@@ -1,3 +1,5 @@
+import { sharedController } from '../async/wait';
+
 /**
  * A place among the instances that share the feeds of one installation: each feed has one owner among the live instances. It
  * decides which instance works on a feed. Safety comes from the fence of `CommitLog.acquire`, which does not depend on this.
@@ -40,7 +42,7 @@ export interface JoinOptions {
 
 /** The place of an instance that shares with nobody. */
 export function soleMembership(): Membership {
-  const grant: Grant = { revoked: new AbortController().signal, confirm: async () => true };
+  const grant: Grant = { revoked: sharedController().signal, confirm: async () => true };
   return {
     async grant(_, signal) {
       signal.throwIfAborted();

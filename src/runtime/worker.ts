@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import { createInbox } from '../commands/inbox';
@@ -52,6 +53,7 @@ export async function runWorker(
   // An error that ends one task for good (the log has another owner) ends the others too.
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
+  setMaxListeners(0, stop); // every feed waits on it
   const held = ownedLog(deps.log, tell, (feed) => {
     commands?.lost(feed);
     tell({ kind: 'released', feed });

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { createSecureContext, rootCertificates } from 'node:tls';
-import { joinSignals } from '../async/wait';
+import { joinSignals, sharedController } from '../async/wait';
 import { HighwaterError } from '../errors';
 import type { AuthScheme, FeedDefinition } from '../feeds/definition';
 import { answerLimits } from '../json/limits';
@@ -56,7 +56,7 @@ export function createSource(options: SourceOptions): ClosableSource {
   const { redact } = credentials;
   requireUsableBase(baseUrl, redact);
   const agents = createAgents(options);
-  const closing = new AbortController();
+  const closing = sharedController();
 
   return {
     async fetchPage(feed, page, signal) {

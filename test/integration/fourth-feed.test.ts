@@ -177,3 +177,19 @@ it('publishes under the subjects that the page names, with schemas that can go o
     expect(page).toMatch(doc);
   }
 });
+
+it('two dozen feeds in one process make Node.js warn of no leak', async () => {
+  const [, section] = /^ {2}dividends:\n([\s\S]*?)^ {4}transitions:/m.exec(block('yaml'))!;
+  const names = Array.from({ length: 24 }, (_, n) => `dividends${n}`);
+  const feeds = names.map((name) => `  ${name}:\n${section}`);
+  writeFileSync(path.join(folder(), 'highwater.yaml'), `feeds:\n${feeds.join('')}`);
+  const env = {
+    HIGHWATER_API_URL: address,
+    HIGHWATER_API_TOKEN: 'some-token',
+    HIGHWATER_FEEDS: names.join(),
+    HIGHWATER_REQUESTS_PER_SECOND: '1000',
+  };
+  const run = cli(['run', '--once'], { cwd: folder(), env });
+  expect(await run.ended()).toEqual({ code: 0, signal: null });
+  expect(run.stdout() + run.stderr()).not.toContain('MaxListenersExceededWarning');
+});

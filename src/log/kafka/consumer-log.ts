@@ -1,4 +1,4 @@
-import { joinSignals } from '../../async/wait';
+import { joinSignals, sharedController } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../commit-log';
 import type { ConsumerLog, GroupMember } from '../consumer-log';
@@ -16,7 +16,7 @@ export type KafkaConsumerLogOptions = Omit<KafkaLogOptions, 'limits'>;
 /** Kafka's topics for consumers. Opens no connection before the first call that needs one. */
 export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaConsumerLogOptions): ConsumerLog {
   const kafka = kafkaClient(target, appId, logger);
-  const closing = new AbortController();
+  const closing = sharedController();
   const shared = appender({ kafka, cluster: target, closing: closing.signal });
   const members = new Set<GroupMember>();
   const deps: ReadingDeps = { kafka, target, logger };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { unlessAborted } from '../../async/wait';
+import { sharedController, unlessAborted } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
@@ -40,7 +40,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const { appId, topicPrefix, logger } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const kafka = kafkaClient(options.kafka, appId, logger);
-  const closing = new AbortController();
+  const closing = sharedController();
   const shared = appender({ kafka, cluster: options.kafka, closing: closing.signal });
   const notes = new LeaderlessNotes(logger);
   const sessions = new Set<FeedSession>();

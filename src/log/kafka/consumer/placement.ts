@@ -1,6 +1,5 @@
-import { setMaxListeners } from 'node:events';
 import type { TopicPartition } from 'kafkajs';
-import { pause } from '../../../async/wait';
+import { pause, sharedController } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { AssignedPartition, GroupOptions, PartitionRange } from '../../consumer-log';
 import { type Cluster, readingCluster } from '../connection/cluster';
@@ -48,10 +47,8 @@ export interface Placement {
 
 export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: PlacementDeps): Placement {
   const { kafka, groupId, offsets, working, logger, target, notes, joinedAt } = deps;
-  const revoked = new AbortController();
-  const over = new AbortController();
-  // All partitions wait on them, and handlers too.
-  setMaxListeners(0, revoked.signal, over.signal);
+  const revoked = sharedController();
+  const over = sharedController();
   const all = Object.entries(partitions).flatMap(([topic, numbers]) =>
     numbers.map((partition): TopicPartition => ({ topic, partition })),
   );

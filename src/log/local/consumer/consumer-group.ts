@@ -1,6 +1,5 @@
-import { setMaxListeners } from 'node:events';
 import path from 'node:path';
-import { pause } from '../../../async/wait';
+import { pause, sharedController } from '../../../async/wait';
 import type { Logger } from '../../../logging/logger';
 import type { AssignedPartition, GroupMember, GroupOptions } from '../../consumer-log';
 import { isCompacted } from '../../topics';
@@ -30,9 +29,7 @@ export function joinLocalGroup(
   { groupId, topics, work }: GroupOptions,
   { reading, logger, folder }: LocalGroupDeps,
 ): GroupMember {
-  const leaving = new AbortController();
-  // Each partition waits on it.
-  setMaxListeners(0, leaving.signal);
+  const leaving = sharedController();
   const over = live();
   // Members that have joined get the error. A member that has left does not listen any more.
   over.catch(() => undefined);
