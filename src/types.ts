@@ -149,4 +149,16 @@ export interface Paging {
   readonly longestPage: number | null;
   /** False once rows came in another order than by `updated`, or older than the second that was asked for. */
   readonly ordered: boolean;
+  /** Number of the first page: 1 if the server has no page 0. */
+  readonly begin: number;
+  /**
+   * Seconds. The filter has to be asked for so many seconds earlier to show the rows of a second: 1 if it leaves that second out, hours
+   * if it drops the time zone. `WHOLE_FEED`: it goes by something else than `updated`, so everything is asked for.
+   */
+  readonly lag: number;
+  /** The high-water mark at which the filter showed no row that was known, and no longer lag did either. 0: there is none. */
+  readonly lagTestedAt: number;
 }
+
+/** A lag that is longer than any feed. */
+export const WHOLE_FEED = 2 ** 40;

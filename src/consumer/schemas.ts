@@ -215,6 +215,19 @@ export interface SourceOffset {
    * are walked.
    */
   readonly ordered: boolean;
+  /** Learned: number of the first page, 1 if the server has no page 0. */
+  readonly page_begin: number;
+  /**
+   * Learned: seconds by which the filter has to be asked for earlier, so that it shows the rows of the second
+   * that is meant. 1099511627776: the filter is not used.
+   */
+  readonly filter_lag: number;
+  /**
+   * The high-water mark at which the filter showed no known row and was tested for a lag; 0 if there is none.
+   */
+  readonly filter_tested_at: number;
+  /** When a snapshot first found no row, Unix milliseconds; null if it found one, or once it is complete. */
+  readonly empty_since_ms: number | null;
   /** When a scan last reached its end, Unix milliseconds. */
   readonly last_complete_scan_ms: number | null;
   /**

@@ -31,6 +31,9 @@ export function pagingFields(paging: Paging): Partial<SourceOffset> {
     first_page: paging.unit === null ? null : paging.firstPage,
     page_size: paging.pageSize,
     longest_page: paging.longestPage,
+    page_begin: paging.begin,
+    filter_lag: paging.lag,
+    filter_tested_at: paging.lagTestedAt,
   };
 }
 
@@ -41,8 +44,9 @@ export function learnedPaging(offset: SourceOffset, feed: FeedDefinition): Pagin
 
 function storedPaging(offset: SourceOffset, pageSize: number): Paging {
   const { page_offset_unit: unit, first_page, page_size, longest_page } = offset;
-  if (page_size === null) return unknownPaging(pageSize);
-  const known = { unit, firstPage: first_page ?? 0, ordered: offset.ordered };
+  const { page_begin: begin, filter_lag: lag, filter_tested_at: lagTestedAt } = offset;
+  if (page_size === null) return { ...unknownPaging(pageSize), begin, lag, lagTestedAt };
+  const known = { unit, firstPage: first_page ?? 0, ordered: offset.ordered, begin, lag, lagTestedAt };
   // A smaller page size was learned (a cap, a size limit). A larger page size belongs to an older setting.
   if (page_size > pageSize) return { ...known, pageSize, longestPage: null };
   return { ...known, pageSize: page_size, longestPage: longest_page };

@@ -25,6 +25,10 @@ export interface SourceOffset {
   readonly page_size: number | null;
   readonly longest_page: number | null;
   readonly ordered: boolean;
+  readonly page_begin: number;
+  readonly filter_lag: number;
+  readonly filter_tested_at: number;
+  readonly empty_since_ms: number | null;
   readonly last_complete_scan_ms: number | null;
   readonly poll_interval_ms: number | null;
   readonly paused: boolean;
@@ -86,6 +90,10 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     page_size: null,
     longest_page: null,
     ordered: true,
+    page_begin: 0,
+    filter_lag: 0,
+    filter_tested_at: 0,
+    empty_since_ms: null,
     last_complete_scan_ms: null,
     poll_interval_ms: null,
     paused: false,

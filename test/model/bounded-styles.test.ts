@@ -42,6 +42,8 @@ const world: fc.Arbitrary<World> = fc.record({
     endless: fc.boolean(),
     overlaps: fc.boolean(),
     linksNumbers: fc.boolean(),
+    ties: fc.constantFrom('stable', 'by page'),
+    since: fc.constantFrom('from', 'from', 'after', 'minute', 'hours', 'earlier'),
   }),
   astray: fc.constantFrom(...astray),
   each: fc.constantFrom(1, 3, 10),

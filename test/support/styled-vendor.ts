@@ -27,9 +27,24 @@ export interface VendorShape {
   readonly endless: boolean;
   /** A page begins with the last row of the page before. */
   readonly overlaps: boolean;
-  /** A link holds a page number; else it holds a place, as a cursor does. */
+  /** A link or a cursor holds a page number; else it holds a place in the order. */
   readonly linksNumbers: boolean;
+  /** Rows of one second: in the order of ids, or turned round on every other page, in the same way at each request. */
+  readonly ties: 'stable' | 'by page';
+  /** What the filter shows: see `filters`. */
+  readonly since: keyof typeof filters;
 }
+
+/** What filters do with the second that is asked for: the least second of the rows that they show. */
+export const filters = {
+  from: (since: number) => since,
+  after: (since: number) => since + 1,
+  minute: (since: number) => Math.ceil(since / 60) * 60,
+  hours: (since: number) => since + 8 * 3600,
+  earlier: (since: number) => since - 8 * 3600,
+  /** By the time at which a row was created. */
+  created: (since: number) => since,
+} as const;
 
 export const plainShape: VendorShape = {
   style: 'cursor',
@@ -42,12 +57,16 @@ export const plainShape: VendorShape = {
   endless: false,
   overlaps: false,
   linksNumbers: false,
+  ties: 'stable',
+  since: 'from',
 };
 
 /** A vendor in memory that pages in any of the styles. Its rows may be changed at any time. */
 export interface StyledVendor extends Source {
   readonly rows: Map<string, VendorRow>;
   readonly asked: PageRequest[];
+  /** Id → the second at which the row was created. Default: the second at which it was first asked for. */
+  readonly created: Map<string, number>;
   /** Called before each answer with the number of the request, from 1. */
   beforeAnswer(request: number): void;
   /** Changes `next`, given the earlier ones. */
@@ -65,6 +84,7 @@ interface Place {
 export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVendor {
   const asked: PageRequest[] = [];
   const named: string[] = [];
+  const created = new Map<string, number>();
 
   function answer(request: PageRequest): {
     readonly rows: readonly VendorRow[];
@@ -72,12 +92,15 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
   } {
     const { pageOffset, pageSize } = request;
     const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
-    const since = shape.filter ? request.updatedSince : 0;
+    for (const { id, updated } of vendor.rows.values()) if (!created.has(id)) created.set(id, updated);
+    const since = shape.filter && request.updatedSince > 0 ? filters[shape.since](request.updatedSince) : 0;
     const all = [...vendor.rows.values()]
-      .filter(({ updated }) => updated >= since)
+      .filter(({ id, updated }) => (shape.since === 'created' ? created.get(id)! : updated) >= since)
       .map((row) => ({ row, key: keyOf(row, shape.order) }))
       .sort((a, b) => compare(a.key, b.key));
-    const slice = (from: number, to: number) => all.slice(from, to).map(({ row }) => row);
+    const turned = shape.ties === 'stable' ? all : withTurnedTies(all);
+    const slice = (from: number, to: number) =>
+      (Math.floor(from / size) % 2 === 1 ? turned : all).slice(from, to).map(({ row }) => row);
     if (shape.style === 'none') return { rows: slice(0, Number.POSITIVE_INFINITY), next: null };
     if (shape.style === 'page')
       return { rows: slice(pageOffset * size, (pageOffset + 1) * size), next: null };
@@ -87,7 +110,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const place: Place =
       continuation === undefined ? { after: null, page: 0, blanks: 0 } : JSON.parse(continuation);
     if (place.blanks > 0) return { rows: [], next: said({ ...place, blanks: place.blanks - 1 }) };
-    const isNumbered = shape.style === 'link' && shape.linksNumbers;
+    const isNumbered = shape.linksNumbers;
     const behind = all.findIndex(({ key }) => place.after === null || compare(key, place.after) > 0);
     const from = isNumbered ? place.page * size : behind === -1 ? all.length : behind;
     const isBehind = shape.endless && from >= all.length;
@@ -108,6 +131,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
   const vendor: StyledVendor = {
     rows: new Map(),
     asked,
+    created,
     beforeAnswer() {},
     named: (next) => next,
     async fetchPage(_feed, request): Promise<SourcePage> {
@@ -152,6 +176,17 @@ export function styledFeed(
 function keyOf({ id, updated }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {
   if (order === 'id') return [id];
   return order === 'updated' ? [updated, id] : [-updated, id];
+}
+
+/** Neighbours of the same second change places. */
+function withTurnedTies<Row extends { readonly row: VendorRow }>(rows: readonly Row[]): readonly Row[] {
+  const turned = [...rows];
+  for (let i = 1; i < turned.length; i++) {
+    if (turned[i - 1]!.row.updated !== turned[i]!.row.updated) continue;
+    [turned[i - 1], turned[i]] = [turned[i]!, turned[i - 1]!];
+    i++;
+  }
+  return turned;
 }
 
 function compare(a: readonly (string | number)[], b: readonly (string | number)[]): number {

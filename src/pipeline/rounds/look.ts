@@ -26,7 +26,8 @@ export async function lookAt(
   signal: AbortSignal,
 ): Promise<Sight> {
   const paging = learnedPaging(state.offset, feed);
-  const start = { highWaterMark: Math.floor(from), overlapSeconds: 0, snapshot: false, wide: true, paging };
+  const begin = { highWaterMark: Math.floor(from), overlapSeconds: 0 };
+  const start = { ...begin, snapshot: false, wide: true, paging, otherBorders: true };
   const keys = rowKeys(feed);
   const rows = new Map<string, number | null>();
   let isInOrder = paging.ordered;

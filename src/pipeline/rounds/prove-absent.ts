@@ -10,8 +10,9 @@ export interface AbsenceProbe {
 
 /**
  * Asks once more for records that whole scans did not show, each at the second at which the API last showed it (I7). The answers begin
- * at the known record before it. The record is gone if they hold another known record and a row at or behind its second, but not the
- * record itself. Without a row behind it, a server that lags would look the same.
+ * at the known record before it. The record is gone if they hold that record and a row at or behind its second, but not the record
+ * itself. Without a row behind it, a server that lags would look the same. Without the record before it, the filter may leave out the
+ * second that it is asked for; then everything is read.
  *
  * If rows come in no order, no request shows the surroundings of one record. A record that this owner has never been shown may be
  * anywhere behind its image's second, because a touch moves no image. In both cases everything is read once more.
@@ -30,19 +31,24 @@ export async function absenceProbe(
   let everything: Sight | null = null;
 
   async function look(place: number | null): Promise<Sight> {
-    if (place === null || !isInOrder) {
-      everything ??= await lookAt(deps, { from: 0, through: Number.POSITIVE_INFINITY }, signal);
-      return everything;
+    const before = place === null || !isInOrder ? null : knownBefore(place);
+    if (place !== null && before !== null) {
+      // It begins at the known record before it: so the last record of a second is surrounded, too.
+      const sight = await lookAt(deps, { from: before, through: place }, signal);
+      isInOrder = sight.isInOrder;
+      if (isInOrder && leastKnown(sight) <= Math.floor(before)) return sight;
     }
-    // It begins at the known record before it: so the last record of a second is surrounded, too.
-    const sight = await lookAt(deps, { from: knownBefore(place), through: place }, signal);
-    isInOrder = sight.isInOrder;
-    return sight;
+    everything ??= await lookAt(deps, { from: 0, through: Number.POSITIVE_INFINITY }, signal);
+    return everything;
   }
 
-  function holdsKnown({ rows }: Sight): boolean {
-    for (const id of rows.keys()) if (!doubtful.has(id) && state.image(id) !== undefined) return true;
-    return false;
+  /** The earliest second at which a record is shown that is not in doubt; Infinity if there is none. */
+  function leastKnown({ rows }: Sight): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const [id, updated] of rows)
+      if (!doubtful.has(id) && state.image(id) !== undefined)
+        least = Math.min(least, Math.floor(updated ?? Number.MAX_VALUE));
+    return least;
   }
 
   return {
@@ -53,10 +59,14 @@ export async function absenceProbe(
         .sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
       const gone: string[] = [];
       let sight: Sight | null = null;
+      let holdsKnown = false;
       for (const { id, place } of asked) {
-        if (sight === null || place === null || Math.floor(place) > sight.through) sight = await look(place);
+        if (sight === null || place === null || Math.floor(place) > sight.through) {
+          sight = await look(place);
+          holdsKnown = leastKnown(sight) < Number.POSITIVE_INFINITY;
+        }
         const least = place ?? images.decode(state.image(id)!).updated;
-        if (sight.through >= Math.floor(least) && !sight.rows.has(id) && holdsKnown(sight)) gone.push(id);
+        if (sight.through >= Math.floor(least) && !sight.rows.has(id) && holdsKnown) gone.push(id);
       }
       return gone;
     },
@@ -64,13 +74,13 @@ export async function absenceProbe(
 }
 
 /**
- * Maps the second at which a doubtful record was last shown to the greatest second, not above it, at which a known record was shown, or
- * to itself if there is none. One pass over all records.
+ * Maps the second at which a doubtful record was last shown to the greatest second, not above it, at which a known record was shown;
+ * null if there is none. One pass over all records.
  */
 async function secondsOfKnown(
   { state }: PollDeps,
   doubtful: ReadonlySet<string>,
-): Promise<(place: number) => number> {
+): Promise<(place: number) => number | null> {
   const places = Float64Array.from(doubtful, (id) => state.seenAt(id) ?? Number.NaN).sort();
   /** Seconds of known records, by the first place that is not below them. */
   const known = new Float64Array(places.length).fill(Number.NaN);
@@ -84,7 +94,7 @@ async function secondsOfKnown(
   return (place) => {
     const at = firstNotBelow(places, place);
     const before = (places[at] === place ? known[at] : known[at - 1]) ?? Number.NaN;
-    return Number.isNaN(before) ? place : before;
+    return Number.isNaN(before) ? null : before;
   };
 }
 

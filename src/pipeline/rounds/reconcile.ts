@@ -182,7 +182,9 @@ async function readAll(
   tell(number);
   const { feed, state } = deps;
   const paging = learnedPaging(state.offset, feed);
-  const start = { highWaterMark: 0, snapshot: false, wide: true, whole: true, paging };
+  // Two scans over the same pages would make the same mistake.
+  const otherBorders = number === 2;
+  const start = { highWaterMark: 0, snapshot: false, wide: true, whole: true, paging, otherBorders };
   const note = (page: BatchPage) => {
     found.pages++;
     found.rows += page.rows;

@@ -4,9 +4,10 @@ import type { Source } from '../../source/source';
 import type { Paging } from '../../types';
 import type { FetchedPage } from './page-facts';
 import { PageReader } from './page-reader';
-import { MOST_WALKS, WindowReader } from './page-walk';
+import { MOST_WALKS } from './page-walk';
 import { pagingReach } from './paging';
 import type { ScanDeps } from './scan';
+import { WindowReader } from './window-reader';
 
 /** Days since 1970, both included. */
 export interface Days {

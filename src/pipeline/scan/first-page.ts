@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Paging } from '../../types';
-import { type FetchedPage, type PageFacts, pageBehind, repeats } from './page-facts';
+import { type FetchedPage, haveSameKeys, type PageFacts, pageBehind, repeats } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';
 
@@ -104,7 +104,9 @@ async function behindByNumber(
     );
   }
   reader.setPaging(asked);
-  return third;
+  // Two full pages with the same rows in another order: they are ties, and others of them may be on neither page.
+  const mayHide = !isShort && !haveSameKeys(successor.facts, page);
+  return mayHide ? 'more' : third;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { PageFacts } from './page-facts';
+import { LEAST_EVIDENCE } from './paging';
 
 /**
  * Where an ordered scan stands: all rows below `anchor` have been read, and the next request asks for `updated >= anchor`.
@@ -30,6 +31,30 @@ export type Step =
 /** On a server where rows move to now faster than they are read, a scan for rows dated ahead would never end. */
 const MOST_LEAPS = 3;
 
+/**
+ * The second from which the next page is asked for, so that it shows that the page's last rows are where they belong. A row that was
+ * updated in a list that is not in order looks like the end of a page in order. Asking from its second would skip all older rows behind
+ * it. So a few rows behind a wide gap are read again, together with the rows that follow them.
+ *
+ * @param inner other pages are wanted than before: the next one begins within this one
+ * @returns null if the page does not have such a second: the page behind it has to show the order
+ */
+export function jointOf({ length, updated }: PageFacts, anchor: number, inner: boolean): number | null {
+  const seconds = updated.filter((second) => second !== null);
+  const last = seconds.at(-1)!;
+  if (inner) {
+    const second = seconds[Math.floor((seconds.length * 2) / 3)]!;
+    return second > anchor && second < last ? second : null;
+  }
+  let gap = 0;
+  for (let i = 1; i < seconds.length; i++)
+    if (seconds[i]! - seconds[i - 1]! > (gap === 0 ? 0 : seconds[gap]! - seconds[gap - 1]!)) gap = i;
+  const before = seconds[gap - 1] ?? last;
+  const isWide = 2 * (seconds[gap]! - before) > last - seconds[0]!;
+  if (!isWide || seconds.length - gap >= LEAST_EVIDENCE || length === 0) return last;
+  return before > anchor ? before : null;
+}
+
 /** Decides how an ordered scan goes on after a page that was not empty. */
 export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageContext): Step {
   // Before re-anchoring: an idle poll is one request.
@@ -47,7 +72,9 @@ export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageCon
       cursor: { anchor: now + 10 ** cursor.leaps, expectsRows: false, leaps: cursor.leaps + 1 },
     };
   }
-  // A page of one second shows no order. If rows came newest first, re-anchoring at it would skip all older rows.
-  if (page.least === last || page.last === null) return { kind: 'wide-second', second: last };
+  // A page of one second shows no order. If rows came newest first, re-anchoring at it would skip all older rows. And a page that does
+  // not pass the anchor leads nowhere: a filter with a lag shows rows in front of it.
+  if (page.least === last || page.last === null || last <= cursor.anchor)
+    return { kind: 'wide-second', second: Math.max(last, cursor.anchor) };
   return { kind: 'anchor', cursor: { ...cursor, anchor: last, expectsRows: true } };
 }

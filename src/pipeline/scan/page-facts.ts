@@ -53,6 +53,23 @@ export function repeats(page: PageFacts, earlier: PageFacts): boolean {
   return page.length > 0 && page.length === earlier.length && bringsNothingNew(page, earlier);
 }
 
+/** Rows that come in both lists come in the same order. @param keys none comes twice */
+export function keepsOrder(keys: readonly string[], before: readonly string[]): boolean {
+  const places = new Map(before.map((key, at) => [key, at]));
+  let last = -1;
+  return keys.every((key) => {
+    const place = places.get(key) ?? last;
+    const isBehind = place >= last;
+    last = place;
+    return isBehind;
+  });
+}
+
+/** The same rows in the same places. */
+export function haveSameKeys({ keys }: PageFacts, other: PageFacts): boolean {
+  return keys.length === other.keys.length && keys.every((key, at) => key === other.keys[at]);
+}
+
 /**
  * How many rows with an id end `page` and begin the next one.
  * @param mayBeWhole the whole page may be repeated

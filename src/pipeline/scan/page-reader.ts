@@ -38,7 +38,7 @@ export class PageReader {
     this.keys = rowKeys(feed);
     this.known = declaredPaging(feed, learned);
     this.continued = new ContinuedPages(feed.name, (from, continuation) => {
-      const first = { updatedSince: from, pageOffset: 0, pageSize: this.known.pageSize };
+      const first = { updatedSince: this.least(from), pageOffset: 0, pageSize: this.known.pageSize };
       return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
     });
   }
@@ -81,6 +81,17 @@ export class PageReader {
       const page = await this.read(from, 0, 0);
       if (page !== 'page-size-changed') return page;
     }
+  }
+
+  /** The second that the filter is asked for to see the rows from another second on. */
+  least(from: number): number {
+    return Math.max(0, from - this.known.lag);
+  }
+
+  /** How pages can be asked for that begin at other rows. */
+  get bordersMove(): 'by-position' | 'by-size' | 'never' {
+    if (this.kind === 'numbered' && this.known.unit === 'record') return 'by-position';
+    return this.feed.parameters.pageSize === null ? 'never' : 'by-size';
   }
 
   /** Learns from the first pages of the whole feed the unit of the paging parameter, and whether there is an order. */
@@ -139,7 +150,8 @@ export class PageReader {
   }
 
   private fetchNumbered(from: number, offset: number): Promise<FetchedPage | null> {
-    return this.fetchOrShrink({ updatedSince: from, pageOffset: offset, pageSize: this.known.pageSize });
+    const { pageSize } = this.known;
+    return this.fetchOrShrink({ updatedSince: this.least(from), pageOffset: offset, pageSize });
   }
 
   /** Null when the body was too large: from now on fewer records are asked for. */

@@ -1,10 +1,8 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { behindFirstPage } from './first-page';
-import type { FetchedPage } from './page-facts';
-import { seamRows } from './page-facts';
+import { type FetchedPage, haveSameKeys, keepsOrder, seamRows } from './page-facts';
 import type { PageReader } from './page-reader';
-import { LEAST_EVIDENCE } from './paging';
+import { LEAST_EVIDENCE, withPageSize } from './paging';
 
 /** Rows that only paging can tell apart. */
 export interface Window {
@@ -14,6 +12,8 @@ export interface Window {
   readonly second: number | null;
   /** Greatest record position that the walk may ask for. */
   readonly reach: number;
+  /** Pages begin and end at other rows than usual, if the server lets them. */
+  readonly otherBorders?: boolean | undefined;
 }
 
 /**
@@ -49,62 +49,6 @@ const MOST_PAGES_A_RECORD = 2;
 const MORE_PAGES = 10;
 
 /**
- * Reads the rows of a window, in any order. `end`, `next` and `page` say how it went, once `pages` or `behind` is over.
- *
- * Both throw HighwaterError SCAN_BEYOND_REACH or SCAN_PAGING_IGNORED.
- */
-export class WindowReader {
-  end: WalkEnd = 'all-read';
-  /** The first second behind the window; null if the window reaches to the server's end. */
-  next: number | null = null;
-  /** The first page. After `behind`, the page that proved that nothing is behind the first page, if there was one. */
-  page!: FetchedPage;
-
-  constructor(
-    private readonly feed: Feed,
-    private readonly reader: PageReader,
-    private readonly window: Window,
-  ) {}
-
-  /** Everything that the server showed has been read, as far as the walks could tell. */
-  get isSettled(): boolean {
-    return this.end === 'all-read';
-  }
-
-  /** All pages of the window. An empty first page is asked for again. */
-  async *pages(): AsyncGenerator<FetchedPage> {
-    const { reader, window } = this;
-    for (let restarts = 0; ; ) {
-      let first = await reader.readFirst(window.from);
-      if (first.facts.length === 0) first = await reader.readFirst(window.from);
-      yield first;
-      if (first.facts.length === 0) this.end = 'all-read';
-      else yield* this.behind(first);
-      this.page = first;
-      if (this.end === 'page-size-changed') continue;
-      if (this.end !== 'begin-again' || ++restarts > MOST_RESTARTS) return;
-    }
-  }
-
-  /** The pages behind the first one. */
-  async *behind(first: FetchedPage): AsyncGenerator<FetchedPage> {
-    const { feed, reader, window } = this;
-    this.page = first;
-    const behind = await behindFirstPage(feed, reader, window.from, first);
-    if (window.second !== null && !reader.paging().ordered) this.end = 'not-in-order';
-    else if (behind === 'more') {
-      const walk = new PageWalk(feed, reader, window);
-      this.end = yield* walk.pages(first);
-      this.next = walk.next;
-    } else if (typeof behind === 'string') this.end = behind;
-    else {
-      this.end = 'all-read';
-      this.page = behind;
-    }
-  }
-}
-
-/**
  * While pages are walked, rows that the vendor updates leave the window, and the rows behind them move one place forward.
  * An upward walk would skip rows then. So numbered pages are walked from the last to the first, where a move causes a repeat,
  * until a walk brings no new id and had no more rows than distinct ids are known.
@@ -114,6 +58,10 @@ export class WindowReader {
  *
  * If each page says how the next one is asked for, there is no way down. A place in the vendor's own order does not shift, so
  * one climb is enough. An address may hold a number that shifts, so the climb is repeated until it brings no new id.
+ *
+ * A row that comes on two pages may stand in the place of a row that is on none: a server that orders ties differently on each page
+ * does so in the same way at each request. Walks over the same pages cannot show that. So the next walks go over pages with other
+ * borders. If the API decides the borders, the window does not count as settled.
  */
 export class PageWalk {
   /** The first second behind the window; null if the window reaches to the server's end. */
@@ -123,64 +71,156 @@ export class PageWalk {
   private ids = 0;
   /** How many rows the pages before each page had, as they came on the climb. The last number belongs to the page that ends it. */
   private begins = [0];
+  /** Where the second page begins, if not behind the first one: moves the borders of pages that are asked for by position. */
+  private secondBegin = Number.POSITIVE_INFINITY;
   /** This walk: how many rows have an id, whether one of them is new, and its pages, from the window's end to its beginning. */
   private rows = 0;
   private isNews = false;
+  /** Rows behind the window's second, and whether some of them still have to be seen before the second is left. */
+  private later = 0;
+  private looksBeyond: boolean;
   private shown: FetchedPage[] = [];
+  /** This walk: key → second at which the row came, how many rows have ids of their own, and how many came again at the same second. */
+  private places = new Map<string, number | null>();
+  private names = 0;
+  private repeats = 0;
   /** The most rows with an id that a walk has had. */
   private mostRows = 0;
   /** Rows came in another order than in the walk before. */
   private isShuffled = false;
   private quietWalks = 0;
+  /** Walks in a row without a new row, each over pages with other borders. */
+  private quietBorders = 0;
+  private hasMovedBorders = false;
+  /** This walk goes over pages with other borders than all walks before. */
+  private hasOtherBorders = false;
+  /** Time of the first answer, Unix seconds. Rows that are no older were not hidden before. */
+  private began = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly feed: Feed,
     private readonly reader: PageReader,
     private readonly window: Window,
-  ) {}
+  ) {
+    this.looksBeyond = window.second !== null;
+  }
 
   /** @param first page 0: needed if each page says how the next one is asked for */
   async *pages(first?: FetchedPage): AsyncGenerator<FetchedPage, WalkEnd> {
+    const asked = this.reader.paging();
+    this.began = first?.knownSecond ?? Number.POSITIVE_INFINITY;
+    const end = yield* this.walks(first);
+    const { pageSize, longestPage } = asked;
+    if (this.hasMovedBorders && end !== 'page-size-changed')
+      this.reader.setPaging({ ...this.reader.paging(), pageSize, longestPage });
+    return end;
+  }
+
+  private async *walks(first?: FetchedPage): AsyncGenerator<FetchedPage, WalkEnd> {
     const { kind } = this.reader;
-    // Only the first page leads to the second one, and reading it again would begin another walk.
-    if (kind !== 'numbered' && first !== undefined) {
-      this.take(first);
-      this.begins.push(first.facts.length);
-    }
     let before: FetchedPage[] = [];
-    let orderBefore: ReadonlySet<string> = new Set();
+    let orderBefore: readonly string[] = [];
     let repeated = 0;
     for (let walk = 0; walk <= MOST_WALKS; walk++) {
-      this.rows = 0;
-      this.isNews = false;
-      this.shown = [];
+      this.begin();
+      // Only the first page leads to the second one, and reading it again would begin another walk.
+      if (kind !== 'numbered' && walk === 0 && first !== undefined) this.show(first);
       // The first climb only finds the end. Its rows count as seen, but it does not count as a walk.
       const hasDescent = kind === 'numbered' && walk > 0;
-      const odd = (yield* this.climb(walk === 0)) ?? (hasDescent ? yield* this.descend() : null);
+      if (walk === 1 && this.window.otherBorders) this.moveBorders();
+      const odd =
+        (yield* this.climb(walk === 0 || kind !== 'numbered')) ?? (hasDescent ? yield* this.descend() : null);
       if (odd !== null) return odd;
-      if (kind === 'continued' || (kind === 'linked' && walk > 0 && !this.isNews)) return 'all-read';
-      if (kind === 'linked') this.begins = [0];
-      if (kind !== 'numbered') continue;
-      const order = new Set(this.shown.toReversed().flatMap(({ facts }) => facts.keys));
+      const order = [...new Set(this.shown.toReversed().flatMap(({ facts }) => facts.keys))];
       this.isShuffled ||= !keepsOrder(order, orderBefore);
       orderBefore = order;
       this.mostRows = Math.max(this.mostRows, this.rows);
-      if (!hasDescent) continue;
+      if (kind === 'numbered' && !hasDescent) continue;
       this.quietWalks = this.isNews ? 0 : this.quietWalks + 1;
+      if (this.isNews) this.quietBorders = 0;
+      else if (this.hasOtherBorders) this.quietBorders++;
+      this.hasOtherBorders = false;
+      // Other borders show other rows: ties change places.
+      this.isShuffled ||= this.hasMovedBorders && (this.isNews || this.names < this.ids);
       if (this.hasAllRows()) return 'all-read';
+
       // Shuffled ties would not come in the same order again. So many rows that do are where the server has them.
       repeated = !this.isNews && areSame(this.shown, before) ? repeated + this.rows : 0;
-      if (repeated >= LEAST_EVIDENCE)
-        return this.ids >= this.rows - this.rowsAtSeams() ? 'all-read' : 'repeated';
       before = this.shown;
+      if (kind !== 'numbered') this.begins = [0];
+      if (this.surplus() <= 0 || (kind === 'numbered' && this.isNews)) continue;
+      const isEnough = this.quietBorders >= this.neededWalks();
+      if (isEnough && (kind !== 'numbered' || this.surplus() <= this.rowsAtSeams())) return 'all-read';
+      if (repeated >= LEAST_EVIDENCE && (isEnough || this.otherLength() === 0)) return 'repeated';
+      if (!isEnough && this.moveBorders()) continue;
+      if (kind !== 'numbered' && !this.isNews) return 'repeated';
     }
     return 'not-settled';
   }
 
+  private begin(): void {
+    this.rows = 0;
+    this.isNews = false;
+    this.shown = [];
+    this.places = new Map();
+    this.names = 0;
+    this.repeats = 0;
+  }
+
+  /** Takes the first page of a climb that another reader has fetched. */
+  private show(first: FetchedPage): void {
+    this.rows += this.take(first).named;
+    this.shown.unshift(first);
+    this.begins.push(first.facts.length);
+  }
+
   private hasAllRows(): boolean {
-    if (this.quietWalks === 0 || this.ids < this.rows) return false;
-    const needed = this.ids >= this.mostRows ? QUIET_WALKS.ifAsManyIds : QUIET_WALKS.else;
-    return !this.isShuffled || this.quietWalks >= needed;
+    if (this.surplus() > 0) return false;
+    if (this.reader.kind === 'continued') return true;
+    if (this.quietWalks === 0) return false;
+    return !this.isShuffled || this.quietWalks >= this.neededWalks();
+  }
+
+  private neededWalks(): number {
+    if (!this.isShuffled) return 1;
+    return this.ids >= this.mostRows ? QUIET_WALKS.ifAsManyIds : QUIET_WALKS.else;
+  }
+
+  /** Rows of this walk that may stand in the places of rows that it has not shown. */
+  private surplus(): number {
+    // A feed of one record has no borders.
+    if (this.ids < 2) return 0;
+    // A row that moves to the end of its order comes twice, with another time.
+    const rows = this.reader.kind === 'numbered' ? this.rows - this.ids : this.repeats;
+    return rows - this.firstPageAgain();
+  }
+
+  /** Numbers that count pages from 1 show the first page twice. */
+  private firstPageAgain(): number {
+    const [first, second] = [this.shown.at(-1)?.facts, this.shown.at(-2)?.facts];
+    if (this.reader.kind !== 'numbered' || this.reader.paging().unit === 'record') return 0;
+    // A page of one row may be one of two ties.
+    const isAgain =
+      first !== undefined && second !== undefined && first.length > 1 && haveSameKeys(first, second);
+    return isAgain ? second.ids.filter((id) => id !== null).length : 0;
+  }
+
+  /** A length of pages that moves their borders; 0: there is none. */
+  private otherLength(): number {
+    const first = this.shown.at(-1)?.facts.length ?? 0;
+    return this.reader.bordersMove === 'never' ? 0 : Math.max(0, Math.min(first, this.secondBegin) - 1);
+  }
+
+  /** The next walk goes over pages that begin and end at other rows. @returns whether it does */
+  private moveBorders(): boolean {
+    const length = this.otherLength();
+    if (length === 0) return false;
+    if (this.reader.bordersMove === 'by-position') this.secondBegin = length;
+    else this.reader.setPaging(withPageSize(this.reader.paging(), length));
+    this.hasMovedBorders = true;
+    this.hasOtherBorders = true;
+    this.begins = [0];
+    return true;
   }
 
   /** The first climb passes all pages; a later one only those from the end that was known. */
@@ -203,9 +243,35 @@ export class PageWalk {
         this.rows += named;
         this.shown.unshift(page);
       }
-      if (isEnd) return null;
-      this.begins.push(begin + page.facts.length);
+      if (isEnd)
+        return this.looksBeyond && this.later > 0 ? yield* this.beyond(n, begin + page.facts.length) : null;
+      this.begins.push(
+        Math.min(begin + page.facts.length, n === 0 ? this.secondBegin : Number.POSITIVE_INFINITY),
+      );
     }
+  }
+
+  /**
+   * Some rows behind the window's second, so that it is not left because of a few rows that were updated in a list that is not in
+   * order: rows of the second, or older ones, would follow them.
+   */
+  private async *beyond(end: number, rows: number): AsyncGenerator<FetchedPage, WalkEnd | null> {
+    this.looksBeyond = false;
+    let before = rows;
+    for (let n = end + 1; this.later < LEAST_EVIDENCE && n <= end + LEAST_EVIDENCE; n++) {
+      const page = await this.reader.read(this.window.from, n, before);
+      if (page === 'page-size-changed') return page;
+      if (page.facts.length === 0) return null;
+      const { keys, updated } = page.facts;
+      const isBehind = keys.some(
+        (key, i) => !this.seen.has(key) && (updated[i] ?? Number.POSITIVE_INFINITY) <= this.window.second!,
+      );
+      if (isBehind) return 'not-in-order';
+      this.take(page);
+      yield page;
+      before += page.facts.length;
+    }
+    return null;
   }
 
   private async *descend(): AsyncGenerator<FetchedPage, WalkEnd | null> {
@@ -238,32 +304,44 @@ export class PageWalk {
     let inside = 0;
     let named = 0;
     let hasOlder = false;
+    let hasLater = false;
     facts.keys.forEach((key, i) => {
       const updated = facts.updated[i] ?? null;
       if (second !== null && updated !== null && updated > second) {
         this.next = Math.min(this.next ?? updated, updated);
+        this.later++;
+        hasLater = true;
         return;
       }
-      if (second !== null && updated !== null && updated < second) hasOlder = true;
+      // Behind a later row, pages that are not read any more may have rows of the second, too.
+      if (second !== null && updated !== null && (hasLater || updated < this.least(second))) hasOlder = true;
       const hasId = facts.ids[i] !== null;
       inside++;
       if (hasId) named++;
+      if (hasId && this.places.get(key) === updated) this.repeats++;
+      if (hasId && !this.places.has(key)) this.names++;
+      this.places.set(key, updated);
       if (this.seen.has(key)) return;
       this.seen.add(key);
-      this.isNews = true;
+      this.isNews ||= this.reader.kind === 'numbered' || (updated ?? 0) < this.began;
       if (hasId) this.ids++;
     });
     return { inside, named, hasOlder };
   }
 
-  /** Rows that begin a page and also ended the page before: nothing is hidden between these two pages. */
+  /** A filter with a lag shows rows in front of the window's second. */
+  private least(second: number): number {
+    return this.reader.paging().lag === 0 ? second : this.reader.least(this.window.from);
+  }
+
+  /** Rows that begin a page and also ended the page before. If other borders show no more rows, each page only joins the next one. */
   private rowsAtSeams(): number {
     const pages = this.shown.toReversed();
     const countsPages = this.reader.paging().unit !== 'record';
     return pages.slice(1).reduce((sum, page, n) => {
-      // Numbers that count pages from 1 show the first page twice.
-      const mayBeWhole = countsPages && n === 0;
-      return sum + seamRows(pages[n]!.facts, page.facts, mayBeWhole);
+      const before = pages[n]!.facts;
+      const asked = n === 0 ? Math.max(0, before.length - this.secondBegin) : 0;
+      return sum + Math.max(0, seamRows(before, page.facts, countsPages && n === 0) - asked);
     }, 0);
   }
 
@@ -290,23 +368,7 @@ function olderOn(n: number): WalkEnd {
   return n === 0 ? 'begin-again' : 'not-in-order';
 }
 
-/** Rows that both walks showed come in the same order. */
-function keepsOrder(keys: ReadonlySet<string>, before: ReadonlySet<string>): boolean {
-  const places = new Map([...before].map((key, at) => [key, at]));
-  let last = -1;
-  return [...keys].every((key) => {
-    const place = places.get(key) ?? last;
-    const isBehind = place >= last;
-    last = place;
-    return isBehind;
-  });
-}
-
 /** Two walks showed the same rows in the same places. */
 function areSame(walk: readonly FetchedPage[], before: readonly FetchedPage[]): boolean {
-  const isSamePage = ({ facts: { keys } }: FetchedPage, i: number): boolean => {
-    const other = before[i]!.facts.keys;
-    return keys.length === other.length && keys.every((key, at) => key === other[at]);
-  };
-  return walk.length === before.length && walk.every(isSamePage);
+  return walk.length === before.length && walk.every(({ facts }, i) => haveSameKeys(facts, before[i]!.facts));
 }

@@ -1,9 +1,18 @@
 import type { FeedDefinition } from '../../feeds/definition';
-import type { Paging } from '../../types';
-import type { PageFacts } from './page-facts';
+import { type Paging, WHOLE_FEED } from '../../types';
+import { keepsOrder, type PageFacts } from './page-facts';
 
 export function unknownPaging(pageSize: number): Paging {
-  return { unit: null, firstPage: 0, pageSize, longestPage: null, ordered: true };
+  return {
+    unit: null,
+    firstPage: 0,
+    pageSize,
+    longestPage: null,
+    ordered: true,
+    begin: 0,
+    lag: 0,
+    lagTestedAt: 0,
+  };
 }
 
 /**
@@ -42,7 +51,8 @@ export function declaredPaging({ paging: { style }, parameters }: FeedDefinition
       ? paging
       : { ...paging, unit: style === 'offset' ? ('record' as const) : null, firstPage: 0 };
   // Without the filter no request begins at a second, so an order is of no use.
-  return parameters.updatedSince === null && known.ordered ? { ...known, ordered: false } : known;
+  const hasFilter = parameters.updatedSince !== null && known.lag < WHOLE_FEED;
+  return !hasFilter && known.ordered ? { ...known, ordered: false } : known;
 }
 
 /**
@@ -51,8 +61,8 @@ export function declaredPaging({ paging: { style }, parameters }: FeedDefinition
  */
 export function pageOffset(paging: Paging, n: number, before: number): number {
   // Counting from 1, page 0 was answered like page 1: asking for 0 stays right when the server comes to count from 0.
-  if (n === 0) return 0;
-  return paging.firstPage + (paging.unit === 'record' ? before : n);
+  if (n === 0) return paging.begin;
+  return paging.begin + paging.firstPage + (paging.unit === 'record' ? before : n);
 }
 
 export function withPageSize(paging: Paging, pageSize: number): Paging {
@@ -80,6 +90,8 @@ export function inferPaging(
   const settled = zero.ids.filter((id, i) => id !== null && zero.updated[i] !== zero.last);
   const evidence = settled.length >= LEAST_EVIDENCE ? settled : zero.ids.filter((id) => id !== null);
   if (evidence.length < LEAST_EVIDENCE) return null;
+  // Shuffled ties at the page's end would look like rows that are missing.
+  if (evidence !== settled && ![one, two].every((page) => keepsOrder(page.keys, zero.keys))) return null;
 
   const onOne = missingFrom(one, zero, evidence);
   const onTwo = missingFrom(two, zero, evidence);

@@ -46,13 +46,20 @@ export class ScanPosition {
     return Math.max(0, page.knownSecond - this.feed.wideOverlapSeconds);
   }
 
+  /** The feed's filter does not do what a scan relies on. */
+  readonly warnOfFilter = (what: string): void => {
+    const { name: feed, parameters } = this.feed;
+    this.logger.warn(`Feed ${feed}: the filter ${parameters.updatedSince} ${what}`, { feed });
+  };
+
   /** Rows from a second on may be missing. Warns of it, and from then on the scan does not count as settled. */
   async giveUpOn(from: number, end: WalkEnd): Promise<void> {
     const { name: feed } = this.feed;
     this.settled = false;
     const why =
       end === 'repeated'
-        ? 'come again on pages that should hold other rows, in each walk, so the API ignores paging in part'
+        ? 'come again on other pages in each walk, so they may stand in the place of others: the API ignores paging in part, or its ' +
+          'order is not the same on each page'
         : `kept changing while they were read, over ${MOST_WALKS} walks or ${MOST_RESTARTS} new beginnings`;
     this.logger.warn(
       `Feed ${feed}: the rows from ${from} on ${why}. The scan goes on; a later wide poll or reconcile finds the missing rows.`,

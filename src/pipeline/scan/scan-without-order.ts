@@ -1,9 +1,10 @@
 import { HighwaterError } from '../../errors';
-import type { ScanPage } from '../../types';
+import { type ScanPage, WHOLE_FEED } from '../../types';
 import type { FetchedPage, PageFacts } from './page-facts';
-import { WindowReader } from './page-walk';
 import { pagingReach } from './paging';
 import type { ScanPosition } from './scan-position';
+import { isFilterOfNoUse } from './seam';
+import { WindowReader } from './window-reader';
 
 /**
  * The filter is ignored or the order is not given: everything has to be read before the mark may move. If all of it turns out
@@ -15,16 +16,19 @@ import type { ScanPosition } from './scan-position';
  */
 export async function* scanWithoutOrder(
   position: ScanPosition,
-  { from, highWaterMark }: { readonly from: number; readonly highWaterMark: number },
+  { from, highWaterMark, otherBorders, isWide = false }: WindowStart,
   mayRewind: boolean,
 ): AsyncGenerator<ScanPage, HighwaterError | null> {
   const { feed, reader } = position;
-  const window = new WindowReader(feed, reader, { from, second: null, reach: pagingReach(feed) });
+  const everything = { from, second: null, reach: pagingReach(feed), otherBorders };
+  const window = new WindowReader(feed, reader, everything);
   // Without the filter no request begins at a second, so an order is of no use.
-  const mayTrust = feed.parameters.updatedSince !== null;
-  const order = new OrderEvidence(from);
+  const mayTrust = feed.parameters.updatedSince !== null && reader.paging().lag < WHOLE_FEED;
+  const order = new OrderEvidence(reader.least(from));
   let greatest = highWaterMark;
   let early: FetchedPage | null = null;
+  let isEmpty = true;
+  let showsMark = false;
   try {
     for await (const page of window.pages()) {
       if (mayRewind && page.knownSecond < from) {
@@ -32,6 +36,8 @@ export async function* scanWithoutOrder(
         break;
       }
       greatest = Math.max(greatest, page.facts.greatest ?? 0);
+      isEmpty &&= page.facts.length === 0;
+      showsMark ||= page.facts.updated.some((second) => second! >= from && second! <= highWaterMark);
       order.look(page.facts);
       yield position.page(page);
     }
@@ -40,8 +46,21 @@ export async function* scanWithoutOrder(
     throw error;
   }
   if (early !== null) {
-    const restart = { from: position.rewound(early), highWaterMark };
+    const restart = { from: position.rewound(early), highWaterMark, otherBorders };
     return yield* scanWithoutOrder(position, restart, false);
+  }
+  const { lagTestedAt } = reader.paging();
+  if (
+    mayRewind &&
+    mayTrust &&
+    from > 0 &&
+    !showsMark &&
+    (isWide || isEmpty) &&
+    lagTestedAt !== highWaterMark
+  ) {
+    reader.setPaging({ ...reader.paging(), lagTestedAt: highWaterMark });
+    if (await isFilterOfNoUse(position, from, highWaterMark))
+      return yield* scanWithoutOrder(position, { from, highWaterMark, otherBorders }, mayRewind);
   }
   if (!window.isSettled) await position.giveUpOn(from, window.end);
   // A row that moved while the pages were read may have been missed. It is not older than the first answer.
@@ -50,6 +69,14 @@ export async function* scanWithoutOrder(
   reader.setPaging({ ...reader.paging(), ordered: order.isShown() });
   yield position.lastPage(window.page);
   return null;
+}
+
+interface WindowStart {
+  readonly from: number;
+  readonly highWaterMark: number;
+  readonly otherBorders?: boolean | undefined;
+  /** It begins so far before the mark that it shows a known row. */
+  readonly isWide?: boolean;
 }
 
 /** Whether the pages of a window show an order. */

@@ -3,14 +3,16 @@ import type { Logger } from '../../logging/logger';
 import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
 import { mayBeCut } from './first-page';
-import { type KeysetCursor, nextStep } from './keyset-cursor';
+import { jointOf, type KeysetCursor, nextStep } from './keyset-cursor';
 import { bringsNothingNew, type FetchedPage, type PageFacts } from './page-facts';
 import { PageReader } from './page-reader';
-import { MOST_RESTARTS, WindowReader } from './page-walk';
-import { pagingReach, withPageSize } from './paging';
+import { MOST_RESTARTS } from './page-walk';
+import { LEAST_EVIDENCE, pagingReach, withPageSize } from './paging';
 import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
+import { isFilterOfNoUse, join, LONGEST_LAG, type Seam, seamAt, showsSeam } from './seam';
+import { WindowReader } from './window-reader';
 
 /** The begin of a scan, and the facts known before it. Times are Unix seconds. */
 export interface ScanStart {
@@ -24,6 +26,8 @@ export interface ScanStart {
   readonly paging: Paging;
   /** Everything is read, though not for a first snapshot. Unknown paging is learned first. */
   readonly whole?: boolean;
+  /** Pages begin and end at other rows than usual, so that a row that the usual pages hide is seen. */
+  readonly otherBorders?: boolean;
 }
 
 export interface ScanDeps {
@@ -77,7 +81,9 @@ export async function* scan(
 
   if (reader.paging().ordered && (yield* readInOrder(from))) return;
   position.highWaterMark = restart.highWaterMark;
-  const beyondReach = yield* scanWithoutOrder(position, restart, mayRewind);
+  const { otherBorders, snapshot, wide } = start;
+  const whole = { ...restart, otherBorders, isWide: wide || snapshot };
+  const beyondReach = yield* scanWithoutOrder(position, whole, mayRewind);
   if (beyondReach === null) return;
   reader.setPaging({ ...reader.paging(), ordered: true });
   if (!(yield* readInOrder(restart.from))) throw beyondReach;
@@ -98,6 +104,11 @@ class OrderedScan {
   /** How often reading from this anchor has begun again, and how often because a row was older than those before it. */
   private restarts = 0;
   private disorders = 0;
+  /** Rows that the next page has to show again; null: nothing is known of the anchor. */
+  private seam: Seam | null = null;
+  private furthest = 0;
+  /** How often a page has not shown the seam, since the scan has last come further. */
+  private rejoins = 0;
 
   constructor(
     private readonly position: ScanPosition,
@@ -117,8 +128,10 @@ class OrderedScan {
     for (;;) {
       const before = reader.paging();
       // If rows were there before, and at any end of a snapshot, one empty answer is not enough.
-      const page = await believed(reader, this.cursor.anchor, this.cursor.expectsRows || start.snapshot);
-      if (this.rewinds(page)) continue;
+      const first = await believed(reader, this.cursor.anchor, this.cursor.expectsRows || start.snapshot);
+      if (this.rewinds(first)) continue;
+      const page = await (this.previous === null ? this.tested(first) : this.joined(first));
+      if (page === null) return first;
       const { facts } = page;
       // If fewer records are asked for now (a body was too large), the pages' length is unknown.
       const known = reader.paging().pageSize === before.pageSize ? before.longestPage : null;
@@ -127,20 +140,24 @@ class OrderedScan {
         return null;
       }
       this.learnLength(facts, known ?? 0);
-      if (isOutOfOrder(facts, this.cursor.anchor)) return page;
+      if (isOutOfOrder(facts, reader.least(this.cursor.anchor))) return page;
 
       const isEverything = reader.kind === 'single' && !mayBeCut(position.feed, page);
       const isShort = reader.kind === 'numbered' ? facts.length < (known ?? 0) : page.next === null;
       const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known);
       const step = nextStep(this.cursor, facts, { fullPage, ...this.clocks.presentAt(page, isShort) });
       const mark = this.markAt(page);
+      const isJoint = step.kind === 'anchor' && step.cursor.leaps === this.cursor.leaps && !isShort;
+      const joint = isJoint ? await this.joint(page, step.cursor.anchor) : (facts.last ?? this.cursor.anchor);
+      if (joint === null) return page;
       // A page of one second does not show the order, so the mark waits for the pages behind it.
-      if (step.kind !== 'wide-second')
-        this.moveMark(mark, (facts.last ?? this.cursor.anchor) + (isEverything ? 1 : 0));
+      if (step.kind !== 'wide-second') this.moveMark(Math.min(mark, joint), joint + (isEverything ? 1 : 0));
       yield position.page(page, step.kind === 'end');
       if (step.kind === 'end') return null;
       if (step.kind === 'anchor') {
-        this.moveTo(step.cursor);
+        const { leaps } = step.cursor;
+        if (leaps > this.cursor.leaps) this.moveTo(step.cursor, null);
+        else this.moveTo({ ...step.cursor, anchor: joint }, seamAt(joint, [facts], this.cursor.anchor));
         continue;
       }
       const outcome = yield* this.readWideSecond(page, step.second, mark);
@@ -157,17 +174,87 @@ class OrderedScan {
     return page.next === null ? Number.POSITIVE_INFINITY : null;
   }
 
-  private moveTo(next: KeysetCursor): void {
+  private moveTo(next: KeysetCursor, seam: Seam | null): void {
     this.cursor = next;
+    this.seam = seam;
     this.restarts = 0;
     this.disorders = 0;
+    if (next.anchor <= this.furthest) return;
+    this.furthest = next.anchor;
+    this.rejoins = 0;
+  }
+
+  /** Where the next page has to begin. @returns null if the page behind this one shows that rows do not come oldest first */
+  private async joint({ facts }: FetchedPage, last: number): Promise<number | null> {
+    const { anchor } = this.cursor;
+    const { reader } = this.position;
+    const joint = jointOf(facts, anchor, this.start.otherBorders === true);
+    if (joint !== null || reader.kind === 'single') return joint ?? last;
+    // One answer in another order is not believed.
+    for (let answer = 0; answer < 2; answer++)
+      if (!(await showsOlder(reader, anchor, facts, last))) return last;
+    return null;
+  }
+
+  /** The page, or another one that joins what was read before. @returns null if the filter is of no use */
+  private async joined(page: FetchedPage): Promise<FetchedPage | null> {
+    const { seam } = this;
+    const { anchor } = this.cursor;
+    if (seam === null || seam.due.size === 0 || showsSeam(page.facts, seam)) return page;
+    // A page that does not pass the anchor's second may show the seam on the pages behind it.
+    if (page.facts.length > 0 && (page.facts.last ?? 0) <= anchor) return page;
+    return this.rejoined(page, seam, anchor);
+  }
+
+  private async rejoined(page: FetchedPage, seam: Seam, anchor: number): Promise<FetchedPage | null> {
+    this.seam = null;
+    if (this.rejoins++ >= MOST_RESTARTS) {
+      await this.position.giveUpOn(anchor, 'not-settled');
+      return page;
+    }
+    const { reader } = this.position;
+    const { lag } = reader.paging();
+    const found = await join(this.position, seam, anchor, page);
+    if (found === null) return null;
+    // The first request of the scan has left rows out as well, unless it asked for everything.
+    const mayMiss = reader.paging().lag !== lag && this.from > 0;
+    const { page: joined, anchor: from } = mayMiss
+      ? { page: await reader.readFirst(this.from), anchor: this.from }
+      : found;
+    this.cursor = { ...this.cursor, anchor: from };
+    return joined;
+  }
+
+  /**
+   * The first page of a poll shows the row that has set the mark. If it does not, the row is gone, or the filter leaves it out. An earlier
+   * second tells: that is tested once for each mark.
+   */
+  private async tested(page: FetchedPage): Promise<FetchedPage | null> {
+    const { position, from } = this;
+    const { reader } = position;
+    const { highWaterMark: mark, mayRewind, snapshot, wide } = this.start;
+    const { least, length } = page.facts;
+    // A mark that a clock has set belongs to no row, so an ordinary poll does not look far behind it.
+    const isOdd = length === 0 || ((wide || snapshot) && (least === null || least > mark));
+    if (!mayRewind || mark === 0 || from === 0 || !isOdd || reader.paging().lagTestedAt === mark) return page;
+    reader.setPaging({ ...reader.paging(), lagTestedAt: mark });
+    const second = Math.max(0, from - LONGEST_LAG);
+    const earlier = await reader.readFirst(second);
+    const { facts } = earlier;
+    const leftOut = facts.updated.find((updated) => updated !== null && updated >= from && updated <= mark);
+    if (leftOut !== undefined) return this.rejoined(page, seamAt(leftOut!, [facts], second), leftOut!);
+    if (await isFilterOfNoUse(position, from, mark)) return null;
+    if (facts.length === 0) return page;
+    // The row is gone, or it comes on a later page.
+    this.moveTo({ ...this.cursor, anchor: second, expectsRows: true }, null);
+    return earlier;
   }
 
   /** If the first answer shows that the scan began ahead of the present, it begins again. @returns whether it does */
   private rewinds(page: FetchedPage): boolean {
     if (this.previous !== null || !this.mayRewind || page.knownSecond >= this.from) return false;
     this.mayRewind = false;
-    this.moveTo({ ...this.cursor, anchor: this.position.rewound(page) });
+    this.moveTo({ ...this.cursor, anchor: this.position.rewound(page) }, null);
     return true;
   }
 
@@ -198,11 +285,17 @@ class OrderedScan {
     second: number,
     mark: number,
   ): AsyncGenerator<ScanPage, WideSecond> {
-    const { position, cursor } = this;
+    const { position, cursor, seam } = this;
     const { feed, reader } = position;
-    const window = new WindowReader(feed, reader, { from: cursor.anchor, second, reach: pagingReach(feed) });
+    const { otherBorders } = this.start;
+    const wide = { from: cursor.anchor, second, reach: pagingReach(feed), otherBorders };
+    const window = new WindowReader(feed, reader, wide);
+    const passing: PageFacts[] = [];
+    let isJoined = seam === null || seam.due.size === 0 || showsSeam(page.facts, seam);
     for await (const behind of window.behind(page)) {
       this.clocks.saw(behind);
+      isJoined ||= showsSeam(behind.facts, seam!);
+      if ((behind.facts.greatest ?? 0) > second) passing.push(behind.facts);
       yield position.page(behind);
     }
     const { end, next } = window;
@@ -212,20 +305,43 @@ class OrderedScan {
     if (isGivenUp || (end !== 'all-read' && this.restarts++ >= MOST_RESTARTS))
       await position.giveUpOn(cursor.anchor, end);
     else if (end !== 'all-read') return 'read-again';
+    if (!isJoined)
+      return (await this.rejoined(page, seam!, cursor.anchor)) === null ? 'out-of-order' : 'read-again';
     this.moveMark(mark, next ?? second + 1);
     if (next === null) {
       yield position.lastPage(window.page);
       return 'end';
     }
     // Not the second that follows: if rows have no time stamp, each of them would show the same rows again.
-    this.moveTo({ ...cursor, anchor: next, expectsRows: true });
+    this.moveTo({ ...cursor, anchor: next, expectsRows: true }, seamAt(next, passing, cursor.anchor));
     return 'read';
   }
 }
 
 /** A row is older than the second that was asked for, or than the row before it. */
-function isOutOfOrder({ ascending, least }: PageFacts, anchor: number): boolean {
-  return !ascending || (least !== null && least < anchor);
+function isOutOfOrder({ ascending, least }: PageFacts, asked: number): boolean {
+  return !ascending || (least !== null && least < asked);
+}
+
+/** Whether one of the rows behind a first page is older than its last row. A few of them may have been updated together. */
+async function showsOlder(
+  reader: PageReader,
+  anchor: number,
+  first: PageFacts,
+  last: number,
+): Promise<boolean> {
+  const known = new Set(first.keys);
+  let before = first.length;
+  for (let n = 1, rows = 0; rows < LEAST_EVIDENCE; n++) {
+    const page = await reader.read(anchor, n, before);
+    if (page === 'page-size-changed' || page.facts.length === 0 || n > LEAST_EVIDENCE) return false;
+    const { keys, updated, length } = page.facts;
+    const news = keys.map((key, i) => (known.has(key) ? null : (updated[i] ?? last)));
+    if (news.some((second) => second !== null && second < last)) return true;
+    rows += news.filter((second) => second !== null).length;
+    before += length;
+  }
+  return false;
 }
 
 /** The first page from an anchor on. An odd answer is believed if a second answer is odd in the same way. */
@@ -234,7 +350,8 @@ async function believed(reader: PageReader, anchor: number, expectsRows: boolean
   for (;;) {
     const page = await reader.readFirst(anchor);
     const isEmpty = page.facts.length === 0;
-    const odd = isEmpty && expectsRows ? 'empty' : isOutOfOrder(page.facts, anchor) ? 'out of order' : null;
+    const isOdd = isOutOfOrder(page.facts, reader.least(anchor));
+    const odd = isEmpty && expectsRows ? 'empty' : isOdd ? 'out of order' : null;
     if (odd === null || met.has(odd)) return page;
     met.add(odd);
   }

@@ -50,13 +50,13 @@ describe('a walk over pages', () => {
     const rows: readonly Row[] = [...five, ['f', 103], ['g', 102], ['h', 101]];
     expect(await walk(pagesOf(rows), { second: 100 })).toMatchObject({
       end: 'all-read',
-      next: 103,
-      asked: [0, 1, 2, 2, 1, 0],
+      next: 101,
+      asked: [0, 1, 2, 3, 4, 2, 1, 0],
     });
     const mixed: readonly Row[] = [...five.slice(0, 4), ['f', 103], ['g', 102], ['h', 101]];
     expect(await walk(pagesOf(mixed), { second: 100 })).toMatchObject({
-      next: 102,
-      asked: [0, 1, 2, 2, 1, 0],
+      next: 101,
+      asked: [0, 1, 2, 3, 4, 2, 1, 0],
     });
   });
 
@@ -85,7 +85,8 @@ describe('a walk over pages', () => {
   it('is begun again when a row came twice: another one may be hidden behind it', async () => {
     const shown = (page: number, request: number): readonly Row[] =>
       request === 6 ? five.slice(0, 2) : pagesOf(five)(page);
-    expect((await walk(shown)).asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, 3, 2, 1, 0]);
+    const again = [0, 1, 2, 3, 2, 1, 0];
+    expect((await walk(shown)).asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, ...again]);
   });
 
   it('is begun again when a row came twice and the page that ends the window holds others', async () => {
@@ -96,12 +97,14 @@ describe('a walk over pages', () => {
       page === 2 && request < 9 ? [rows[3]!, rows[4]!] : pagesOf(rows)(page);
     const { end, asked } = await walk(shown, { second: 100 });
     expect(end).toBe('all-read');
-    expect(asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0]);
+    // Row f shows that ties may change places, so several walks have to bring nothing new.
+    expect(asked.slice(0, 16)).toEqual([0, 1, 2, 3, 4, 3, 2, 1, 0, 0, 1, 2, 3, 2, 1, 0]);
+    expect(asked).toHaveLength(16 + 4 * 4);
   });
 
   it('is given up when only the page that ends the window brings something new each time', async () => {
     const shown = (page: number, request: number): readonly Row[] =>
-      page < 2
+      page !== 2
         ? pagesOf(five)(page)
         : [
             [`r${request}`, 100],

@@ -37,15 +37,23 @@ function show(
 
 it('pages are asked for by index from 0 until the paging is known, then by what was learned', () => {
   const unknown = unknownPaging(50);
-  expect(unknown).toEqual({ unit: null, firstPage: 0, pageSize: 50, longestPage: null, ordered: true });
+  expect(unknown).toMatchObject({ unit: null, firstPage: 0, pageSize: 50, longestPage: null, ordered: true });
   const offsets = (paging: typeof unknown) => [0, 1, 2].map((n) => pageOffset(paging, n, 20 * n));
   expect(offsets(unknown)).toEqual([0, 1, 2]);
   expect(offsets({ ...unknown, unit: 'page', firstPage: 1 })).toEqual([0, 2, 3]);
   expect(offsets({ ...unknown, unit: 'record', firstPage: 1 })).toEqual([0, 21, 41]);
+  expect(offsets({ ...unknown, begin: 1 })).toEqual([1, 2, 3]);
+  expect(offsets({ ...unknown, begin: 1, unit: 'record' })).toEqual([1, 21, 41]);
 });
 
 it('another page size says nothing about the length of pages, and leaves the rest as known', () => {
-  const known = { unit: 'record', firstPage: 1, pageSize: 50, longestPage: 40, ordered: false } as const;
+  const known = {
+    ...unknownPaging(50),
+    unit: 'record',
+    firstPage: 1,
+    longestPage: 40,
+    ordered: false,
+  } as const;
   expect(withPageSize(known, 20)).toEqual({ ...known, pageSize: 20, longestPage: null });
 });
 

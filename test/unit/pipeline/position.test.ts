@@ -4,7 +4,11 @@ import { firstSourceOffset } from '../../../src/state/source-offset';
 import type { ScanProgress } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
 
-const paging = { unit: 'record', firstPage: 1, pageSize: 50, longestPage: 40, ordered: false } as const;
+const paging = {
+  ...unknownPaging(50),
+  ...({ unit: 'record', firstPage: 1, longestPage: 40, ordered: false } as const),
+  ...{ begin: 1, lag: 60, lagTestedAt: 7 },
+};
 const offset = {
   ...firstSourceOffset('ipos', 'abcd1234', 'scope'),
   snapshot: 'running' as const,
@@ -32,6 +36,9 @@ describe('what a page makes of the position', () => {
       first_page: 1,
       page_size: 50,
       longest_page: 40,
+      page_begin: 1,
+      filter_lag: 60,
+      filter_tested_at: 7,
       ordered: false,
       last_complete_scan_ms: 2,
       parked: null,

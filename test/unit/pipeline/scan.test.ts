@@ -235,7 +235,7 @@ describe('paging', () => {
     const updated = newestOf('ipos') + 1;
     for (let i = 0; i < 15; i++) api.stores.ipos.upsert({ ...record, id: `tie-${i}`, updated });
     const feed = testFeed('ipos', { pageSize: 50 });
-    const wrong = { unit: 'record', firstPage: 0, pageSize: 50, longestPage: null, ordered: true } as const;
+    const wrong = { ...unknownPaging(50), unit: 'record' } as const;
     const whole = { snapshot: false, wide: true, whole: true };
     const scanned = await scanAll(feed, { ...whole, paging: wrong });
     expect(scanned.last.progress.settled).toBe(true);

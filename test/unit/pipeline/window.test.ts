@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../../src/errors';
 import { PageReader } from '../../../src/pipeline/scan/page-reader';
-import { WindowReader } from '../../../src/pipeline/scan/page-walk';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { WindowReader } from '../../../src/pipeline/scan/window-reader';
 import { testFeed } from '../../support/feeds';
 import { pagedSource } from '../../support/paged-source';
 

@@ -1,0 +1,178 @@
+import { HighwaterError } from '../../errors';
+import { WHOLE_FEED } from '../../types';
+import type { FetchedPage, PageFacts } from './page-facts';
+import type { PageReader } from './page-reader';
+import { pagingReach } from './paging';
+import type { ScanPosition } from './scan-position';
+import { WindowReader } from './window-reader';
+
+/**
+ * The rows at an anchor that were shown before. The page from the anchor has to join them: one of them has to come again at the same
+ * second. A filter that leaves them out leaves out others that nobody has seen. Times are Unix seconds.
+ */
+export interface Seam {
+  /** Key of a row → the second at which it was shown. */
+  readonly due: ReadonlyMap<string, number>;
+  /** Seconds from which requests show these rows, or ought to: the latest first. The last one has shown them. */
+  readonly earlier: readonly number[];
+}
+
+/** A filter by `>`, by whole minutes or quarters of an hour, without the time zone, by whole days. Seconds. */
+const LAGS = [1, 60, 900, ...Array.from({ length: 14 }, (_, i) => (i + 1) * 3600), 86_400, 172_800];
+
+export const LONGEST_LAG = LAGS.at(-1)!;
+
+/** A filter that rounds may need less for one row than for another. */
+const MOST_ROUNDED = 900;
+
+/** @param pages that have shown the anchor @param from the second that they were asked from */
+export function seamAt(anchor: number, pages: readonly PageFacts[], from: number): Seam {
+  const due = new Map<string, number>();
+  const before = new Set<number>();
+  for (const { ids, keys, updated } of pages)
+    keys.forEach((key, i) => {
+      const second = updated[i] ?? null;
+      if (ids[i] === null || second === null) return;
+      if (second === anchor) due.set(key, second);
+      else if (second < anchor && second > from) before.add(second);
+    });
+  const seconds = [...before].sort((a, b) => b - a);
+  const some = [seconds[0], seconds[seconds.length >> 1], from];
+  return { due, earlier: [...new Set(some)].filter((second) => second !== undefined) };
+}
+
+export function showsSeam({ keys, updated }: PageFacts, { due }: Seam): boolean {
+  return keys.some((key, i) => due.has(key) && due.get(key) === updated[i]);
+}
+
+/** The page to go on with, and the second from which on it was asked for. */
+export interface Joined {
+  readonly page: FetchedPage;
+  readonly anchor: number;
+}
+
+/**
+ * The page from an anchor has not shown the seam again. Either its rows have moved on, or the filter leaves them out. A request from
+ * an earlier second tells. If the filter leaves them out, this learns how much earlier it has to be asked.
+ *
+ * @returns null if no lag makes the filter show the seam: it goes by something else than `updated`
+ */
+export async function join(
+  position: ScanPosition,
+  seam: Seam,
+  anchor: number,
+  page: FetchedPage,
+): Promise<Joined | null> {
+  const { reader } = position;
+  for (const second of seam.earlier) {
+    const { first: earlier, isShown } = await look(reader, second, seam, anchor);
+    if (isShown) {
+      const again = await reader.readFirst(anchor);
+      if (showsSeam(again.facts, seam)) return { page: again, anchor };
+      return learnLag(position, seam, anchor, second);
+    }
+    // It shows a row in front of the anchor, and so everything behind that row: the rows of the seam have moved on.
+    if (earlier.facts.least !== null && earlier.facts.least < anchor)
+      return { page: earlier, anchor: second };
+  }
+  return { page, anchor };
+}
+
+/** The pages from a second on, until they show the seam or pass the anchor. */
+async function look(
+  reader: PageReader,
+  from: number,
+  seam: Seam,
+  anchor: number,
+): Promise<{ readonly first: FetchedPage; readonly isShown: boolean }> {
+  const first = await reader.readFirst(from);
+  let page = first;
+  for (let n = 1, before = 0; n < MOST_PAGES; n++) {
+    const { facts } = page;
+    if (showsSeam(facts, seam)) return { first, isShown: true };
+    if (facts.length === 0 || (facts.greatest ?? 0) > anchor || reader.kind === 'single') break;
+    before += facts.length;
+    const next = await reader.read(from, n, before);
+    if (next === 'page-size-changed') return look(reader, from, seam, anchor);
+    page = next;
+  }
+  return { first, isShown: false };
+}
+
+/** A second that is wider than so many pages is not looked through for one row. */
+const MOST_PAGES = 100;
+
+/**
+ * @param shownFrom a request from this second shows the seam
+ * @returns the page from the anchor by the lag that was learned; null: no lag is enough, so the filter is not used any more
+ */
+export async function learnLag(
+  position: ScanPosition,
+  seam: Seam,
+  anchor: number,
+  shownFrom: number,
+): Promise<Joined | null> {
+  const { reader } = position;
+  const { lag: before } = reader.paging();
+  // A lag that grows is none: the filter goes by another time, which differs from row to row.
+  for (const lag of before > MOST_ROUNDED ? [] : LAGS) {
+    if (lag <= before) continue;
+    reader.setPaging({ ...reader.paging(), lag });
+    const page = await reader.readFirst(anchor);
+    const { last } = page.facts;
+    // A page of rows in front of the anchor joins it, too: the pages behind it show the seam.
+    if (!showsSeam(page.facts, seam) && (last === null || last > anchor)) continue;
+    position.warnOfFilter(
+      `does not show the rows of the second that it is asked for, but does so if it is asked for ${lag} s earlier. ` +
+        `From now on it is asked for ${lag} s earlier.`,
+    );
+    return { page, anchor };
+  }
+  reader.setPaging({ ...reader.paging(), lag: before });
+  const { first: still, isShown } = await look(reader, shownFrom, seam, anchor);
+  if (!isShown) return { page: still, anchor: shownFrom };
+  giveUpFilter(position);
+  return null;
+}
+
+/** Pages that are read to find out whether the filter leaves out rows. A reconcile finds the rows of a larger feed. */
+const MOST_TEST_PAGES = 100;
+
+/**
+ * The filter shows no row between a second and the mark, not even if it is asked for days earlier. Looks whether the whole feed has
+ * such a row. If so, the filter goes by something else than `updated`, and it is not used any more.
+ * @returns whether that is so
+ */
+export async function isFilterOfNoUse(position: ScanPosition, from: number, mark: number): Promise<boolean> {
+  const { feed, reader } = position;
+  const { lag, ordered } = reader.paging();
+  const isDue = ({ updated }: PageFacts) => updated.some((second) => second! >= from && second! <= mark);
+  const reach = Math.min(pagingReach(feed), MOST_TEST_PAGES * feed.pageSize);
+  const window = new WindowReader(feed, reader, { from: 0, second: null, reach });
+  let pages = 0;
+  try {
+    for await (const { facts } of window.pages()) {
+      if (++pages > MOST_TEST_PAGES) return false;
+      if (!isDue(facts)) continue;
+      for (const tried of [lag, LONGEST_LAG]) {
+        reader.setPaging({ ...reader.paging(), lag: tried, ordered });
+        const again = await reader.readFirst(from);
+        if (isDue(again.facts)) return false;
+      }
+      giveUpFilter(position);
+      return true;
+    }
+  } catch (error) {
+    if (!(error instanceof HighwaterError && error.code.startsWith('SCAN_'))) throw error;
+  }
+  return false;
+}
+
+function giveUpFilter({ feed, reader, warnOfFilter }: ScanPosition): void {
+  reader.setPaging({ ...reader.paging(), lag: WHOLE_FEED });
+  warnOfFilter(
+    `leaves out rows with a later ${feed.updatedField} than it is asked for, so it goes by something else. ` +
+      'It is not used any more: each poll reads the whole feed. ' +
+      `Set parameters.updatedSince of the feed to a filter by ${feed.updatedField}, or to null.`,
+  );
+}

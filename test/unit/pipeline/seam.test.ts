@@ -1,0 +1,147 @@
+import { reconciled } from '../../support/operations';
+import { ipo } from '../../support/records';
+import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
+import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+
+/** APIs that leave out what a scan relies on, each with a publisher of its own. */
+const NOW_MS = 1_790_000_000_000;
+const NOW = NOW_MS / 1000;
+
+let publisher: TestPublisher;
+
+async function start(shape: Partial<VendorShape>, seconds: readonly number[], pageSize = 2) {
+  const clock = { ms: NOW_MS };
+  const whole = { ...plainShape, ...shape };
+  const vendor = styledVendor(whole, () => clock.ms);
+  const write = (id: string, updated: number) =>
+    vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated });
+  seconds.forEach((second, i) => {
+    write(String.fromCodePoint(97 + (i % 26)) + i, NOW - 9_000 + second);
+  });
+  const feed = styledFeed(whole, { pageSize, pollIntervalMs: 10, deleteShare: 1 });
+  publisher = await testPublisher(feed, {
+    fetchPage: (asked, request, signal) => vendor.fetchPage(asked, request, signal),
+  });
+  const unknown = () => {
+    const { state } = publisher.owned().deps;
+    return [...vendor.rows.keys()].filter((id) => state.image(id) === undefined);
+  };
+  return { vendor, feed, write, unknown };
+}
+
+afterEach(() => publisher.close());
+
+const styles = ['page', 'offset', 'cursor', 'link'] as const;
+const filters = ['after', 'minute', 'hours'] as const;
+
+describe.each(filters)(
+  'a filter of the kind "%s", which leaves out the second that it is asked for',
+  (since) => {
+    it.each(styles)('hides no row of a feed that is paged by %s, and it is said once', async (style) => {
+      const { unknown, feed } = await start({ style, since }, [10, 20, 20, 30, 40, 75, 75, 140]);
+      await publisher.poll();
+      await publisher.poll({ wide: true });
+      expect(unknown()).toEqual([]);
+      await reconciled(publisher, feed);
+      expect(publisher.logger.warnings).toEqual([
+        expect.stringContaining('the filter since does not show the rows'),
+      ]);
+      const { filter_lag } = publisher.owned().deps.state.offset;
+      expect(filter_lag).toBe({ after: 1, minute: 60, hours: 28_800 }[since]);
+    });
+
+    it('does not make a reconcile delete what the API still shows', async () => {
+      const { feed, unknown, write } = await start({ style: 'offset', since }, [10, 20, 30, 40]);
+      await publisher.poll();
+      // It shares its second with the last row of a page.
+      write('late', NOW - 9_000 + 20);
+      write('fresh', NOW);
+      await publisher.poll({ wide: true });
+      await reconciled(publisher, feed);
+      const result = await reconciled(publisher, feed);
+      expect([result.deleted, unknown()]).toEqual([0, []]);
+    });
+
+    it('is noticed by a poll whose mark it leaves out, after a snapshot of one page', async () => {
+      const { unknown, write } = await start({ style: 'offset', since }, [8_000], 100);
+      await publisher.poll();
+      write('next', NOW - 900);
+      await publisher.poll({ wide: true });
+      expect(unknown()).toEqual([]);
+    });
+  },
+);
+
+it.each(['id', 'updated'] as const)(
+  'a filter by another time than `updated`, with rows ordered by %s, is not used any more, and it is said once',
+  async (order) => {
+    const { vendor, unknown, write } = await start(
+      { style: 'offset', since: 'created', order },
+      [10, 20, 30, 40, 50],
+      10,
+    );
+    for (const id of vendor.rows.keys()) vendor.created.set(id, NOW - 300_000);
+    await publisher.poll();
+    // The row is older than the mark says.
+    write('b1', NOW - 100);
+    await publisher.poll({ wide: true });
+    write('c2', NOW - 50);
+    await publisher.poll({ wide: true });
+    write('d3', NOW - 10);
+    await publisher.poll();
+    const { images, state } = publisher.owned().deps;
+    expect(unknown()).toEqual([]);
+    expect(images.decode(state.image('d3')!).updated).toBe(NOW - 10);
+    expect(publisher.logger.warnings).toEqual([expect.stringContaining('goes by something else')]);
+  },
+);
+
+describe.each([
+  ['page', {}],
+  ['offset', {}],
+  ['link', { linksNumbers: true }],
+  ['cursor', { linksNumbers: true }],
+] as const)('ties that change places between two pages, paged by %s', (style, shape) => {
+  it.each([
+    ['in one second', true, () => 10],
+    ['in pairs', false, (i: number) => Math.floor((i + 1) / 2)],
+  ] as const)('hide no row %s', async (_, filter, second) => {
+    const seconds = Array.from({ length: 100 }, (_row, i) => second(i));
+    const { feed, unknown } = await start({ style, ...shape, filter, ties: 'by page' }, seconds, 25);
+    await publisher.poll();
+    expect([unknown(), publisher.logger.warnings]).toEqual([[], []]);
+    const { why } = await reconciled(publisher, feed);
+    expect([why, unknown()]).toEqual([null, []]);
+  });
+
+  it('are named if the API decides where pages begin, and nothing is deleted', async () => {
+    const odd = { style, ...shape, filter: false, ties: 'by page', sized: false, cap: 25 } as const;
+    const { feed, unknown, vendor } = await start(
+      odd,
+      Array.from({ length: 100 }, (_row, i) => Math.floor((i + 1) / 2)),
+    );
+    await publisher.poll();
+    if (style === 'offset') return expect(unknown()).toEqual([]);
+    expect(unknown().length).toBeGreaterThan(0);
+    expect(publisher.logger.warnings[0]).toContain('may stand in the place of others');
+    expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBeNull();
+    vendor.rows.delete('b1');
+    const { why, deleted } = await reconciled(publisher, feed);
+    expect([why, deleted]).toEqual(['scan-not-complete', 0]);
+  });
+});
+
+it('rows that were updated together in a list by id do not end a scan by `updated`', async () => {
+  const { feed, unknown, write } = await start(
+    { style: 'link', order: 'id' },
+    Array.from({ length: 60 }, (_, i) => i),
+    10,
+  );
+  const ids = Array.from({ length: 60 }, (_, i) => String.fromCodePoint(97 + (i % 26)) + i).sort();
+  // The last rows of the fourth page.
+  for (const [i, id] of ids.entries()) write(id, NOW - 9_000 + i);
+  for (const id of ids.slice(36, 40)) write(id, NOW - 10);
+  await publisher.poll();
+  expect(unknown()).toEqual([]);
+  expect((await reconciled(publisher, feed)).deleted).toBe(0);
+});
