@@ -95,7 +95,7 @@ export function retried(feed: Feed, result: RetryResult): Outcome {
   const outdated =
     superseded === 0
       ? ''
-      : ` ${superseded} of these may be older than the published record: the API does not show them now.`;
+      : ` ${superseded} of these are not shown by the API now: their records have a later version, or are gone.`;
   return done(
     `${result.retried} dead letters of feed ${feed.name} are records now and removed, ${published} of them published as news; ${still} stay.${older}${outdated}`,
     { retried: result.retried, published, still, tooOld, superseded },
