@@ -10,6 +10,7 @@ import { CONNECTION, prepareFile } from './file/file-format';
 import { goneFrom, type InPlaceGuard, inPlaceGuard } from './file/same-file';
 import { attempt, type Connection, connect, logFailure, pragma, prepare, transact } from './file/sqlite';
 import { walWatch } from './file/wal-watch';
+import { logClock } from './log-clock';
 import { fenced, type Ownership, ownership } from './ownership';
 import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
@@ -73,7 +74,8 @@ export function writer(
 ): Writer {
   const append = appendStatements.map((sql) => prepare(db, sql));
   const own: Ownership = ownership(db);
-  const { removeOlder, step } = retention(db);
+  const clock = logClock(db);
+  const { removeOlder, step } = retention(db, clock);
   const watchWal = walWatch(file, logger);
   const checkpoints = checkpointer(file, () => {
     // If it fails, the frames stay in the WAL for the next one.
@@ -158,6 +160,8 @@ export function writer(
       isPublisher = true;
       lock = inPlaceGuard(lockFile);
       inPlace(() => own.claimFolder(instance));
+      // Observed also without a retention, which may be set later.
+      inPlace(() => transact(db, 'IMMEDIATE', clock.now));
     },
     claimFeed: named(own.claimFeed),
     releaseFeed: named(own.releaseFeed),
@@ -178,7 +182,7 @@ export function writer(
       transaction(() => {
         const topic = own.sharedTopic(spec);
         // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
-        removeOlder(topic, Date.now() - spec.retentionMs);
+        removeOlder(topic, clock.now() - spec.retentionMs);
         write(planAppend(new Map([[spec.name, topic]]), records));
       });
       watchWal();
