@@ -289,6 +289,13 @@ const feedState = {
       'Restore the log from a backup, or begin again: with another data folder, or on Kafka by deleting the topics .current and .source-offset of the feed and starting again. All records then come as reads (op r).',
     see: stateDamaged,
   },
+  STATE_TOO_LARGE: {
+    ...parks,
+    what: 'The feed has more records than the memory of its state can hold. The limit is about 15 GB of images, or 15,000 images of more than 256 KB each.',
+    now: 'Nothing more of the feed is published. What was published stays, and the state is whole.',
+    remedy:
+      'Divide the feed: define two feeds whose `query` each selects a part of the records. Large members that nobody needs can be left out by the API.',
+  },
   LOG_TOPIC_MISMATCH: {
     ...parks,
     exit: 2,
@@ -360,6 +367,14 @@ const embeddedLog = {
     what: 'The log is a backup. Somebody put a file that `highwater backup` wrote in the place of `highwater.db`. A publisher that went on from it would use event ids a second time, with other content.',
     now: 'The file was left as it is, and nothing was written.',
     remedy: 'Move the file out of the data folder, and run `highwater restore FILE` with it.',
+    see: backupPage,
+  },
+  RESTORE_UNFINISHED: {
+    ...lasts,
+    what: 'A restore was interrupted between its last steps. The data folder has no log at this moment, and a log that is begun now would be replaced.',
+    now: 'Nothing was written.',
+    remedy:
+      'Start the publisher, or run `highwater restore` again: both finish the interrupted restore first.',
     see: backupPage,
   },
   BACKUP_EXISTS: {

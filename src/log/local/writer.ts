@@ -12,6 +12,7 @@ import { attempt, type Connection, connect, logFailure, pragma, prepare, transac
 import { walWatch } from './file/wal-watch';
 import { logClock } from './log-clock';
 import { fenced, type Ownership, ownership } from './ownership';
+import { assertNoUnfinishedRestore } from './put-back';
 import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
 /**
@@ -56,6 +57,7 @@ export function openWriter(options: WriterOptions): Writer {
   const { file, busyTimeoutMs } = options;
   return attempt(file, () => {
     makeDataFolder(path.dirname(file));
+    assertNoUnfinishedRestore(path.dirname(file));
     const db = connect(file, busyTimeoutMs);
     try {
       prepareFile(db, file);
