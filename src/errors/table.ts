@@ -96,7 +96,7 @@ const api = {
   },
   SOURCE_RATE_LIMITED: {
     ...passes,
-    what: 'The API allows no more requests for now. It answered 429, or asked for a pause that is longer than a page may take.',
+    what: 'The API allows no more requests for now. It answered 429, or 403 with a rate limit that is used up, or asked for a pause that is longer than a page may take.',
     now: 'All feeds of the token wait as long as the API asks, then go on.',
     remedy:
       'Nothing, if it passes. Otherwise send fewer requests (HIGHWATER_REQUESTS_PER_SECOND, HIGHWATER_POLL_INTERVAL) or look for another user of the token.',

@@ -7,9 +7,9 @@ import type { EchoedToken } from '../secrets/echoed-token';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { carriedAs, isUsual } from './api-access';
+import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
 import { isNextInBody, type NextPageContext, nextPage } from './next-page';
-import { retryAfterMs } from './retry';
 import type { RowReader } from './source';
 import { failure, type SourceFailure } from './source';
 import { vendorMessage } from './vendor-message';
@@ -165,7 +165,8 @@ function failureOfStatus(response: RawResponse, text: string, context: PolicyCon
   const value = parseJson(text)?.value;
   const said =
     vendorMessage(value, context.redact) ?? describeBody(text, headers['content-type'], context.redact);
-  const code = codeOfStatus(status);
+  const pause = askedPause(status, headers, context.nowMs);
+  const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : codeOfStatus(status);
   if (code === 'SOURCE_REDIRECTED') {
     return failure(code, `${answered(status, context)} a redirect to ${target(headers.location, context)}`);
   }
@@ -173,12 +174,16 @@ function failureOfStatus(response: RawResponse, text: string, context: PolicyCon
     code !== 'SOURCE_UNAUTHORIZED' || isUsual(context.auth)
       ? ''
       : `; the token was sent ${carriedAs(context.auth)}`;
-  const wait = retryAfterMs(headers['retry-after'], headers.date, context.nowMs);
-  const asked = wait === null ? '' : ` (Retry-After: ${Math.ceil(wait / 1000)} s)`;
+  const asked = pause === null ? '' : ` (${pause.by}: ${Math.ceil(pause.ms / 1000)} s)`;
   return {
     ...failure(code, `${answered(status, context)} ${said}${asked}${carried}`),
-    ...(wait === null ? {} : { retryAfterMs: wait }),
+    ...(pause === null ? {} : { retryAfterMs: pause.ms }),
   };
+}
+
+/** Some APIs answer 403 where others answer 429, and some of them say so only in words (`rateLimitExceeded`). */
+function isRateLimit(status: number, pause: AskedPause | null, said: string): boolean {
+  return status === 403 && (pause !== null || /rate.?limit|too many requests/i.test(said));
 }
 
 function codeOfStatus(status: number): ErrorCode {

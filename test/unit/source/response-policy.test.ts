@@ -270,6 +270,31 @@ describe('a status', () => {
   });
 });
 
+it.each<[string, string, RawResponse['headers'], number | undefined]>([
+  ['Retry-After', '', { 'retry-after': '7' }, 7_000],
+  ['nothing that remains', '', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' }, 9_000],
+  ['a field of IETF', '', { ratelimit: '"default";r=0;t=5' }, 5_000],
+  ['a message that says so', '{"message":"You have exceeded a secondary rate limit."}', {}, undefined],
+  [
+    'a reason that says so',
+    '{"error":{"errors":[{"reason":"x","message":"userRateLimitExceeded"}]}}',
+    {},
+    undefined,
+  ],
+])('403 with %s is a rate limit, and no refused token', async (_, body, headers, ms) => {
+  const found = await interpret(body, 403, headers);
+  expect(found).toMatchObject({ code: 'SOURCE_RATE_LIMITED' });
+  expect((found as { retryAfterMs?: number }).retryAfterMs).toBe(ms);
+});
+
+it('403 with requests that remain is a refusal', async () => {
+  const headers = { 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '9' };
+  expect(await interpret('{"message":"not in your plan"}', 403, headers)).toMatchObject({
+    code: 'SOURCE_FORBIDDEN',
+    what: expect.stringMatching(/ not in your plan$/),
+  });
+});
+
 it('the answer of a large page is what it is of a small one', async () => {
   const text = `{"ok":true,"ipos":[${'{"id":"a"},'.repeat(200_000)}{"id":"b"}],"errors":[]}`;
   const { rows } = (await interpret(text)) as { rows: readonly unknown[] };
