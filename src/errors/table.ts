@@ -165,7 +165,7 @@ const answers = {
   },
   SOURCE_UNEXPECTED_STATUS: {
     ...passes,
-    what: 'The API answered with an unexpected status. A page never has a status such as 206 or 304.',
+    what: 'The API answered with an unexpected status. A page never has a status such as 206, or 304 unless rows since a moment were asked for.',
     now: NEXT_POLL,
     remedy: NOT_THE_API,
     see: apiDown,

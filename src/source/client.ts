@@ -11,10 +11,10 @@ import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import { type HttpLimits, httpGet } from './http-get';
-import { ownLink } from './next-page';
+import { isSameAddress, ownLink } from './next-page';
 import { endpointUrl, pageUrl } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
-import { interpretResponse } from './response-policy';
+import { interpretResponse, type ReadRows } from './response-policy';
 import { PageDeadline, type RetryLimits, type RetryOptions, serverDateMs, withRetry } from './retry';
 import type { PageRequest, Source, SourceEvent, SourceFailure, SourcePage } from './source';
 
@@ -139,8 +139,9 @@ async function askOnce(
   if (foreign?.kind === 'failure') return foreign;
   const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, Math.ceil(deadline.remainingMs())));
   const began = performance.now();
+  const address = pageUrl(feed, page, access);
   const result = await httpGet({
-    url: pageUrl(feed, page, access),
+    url: address,
     headers: { ...feed.headers, ...authHeaders(access) },
     request,
     agents,
@@ -160,12 +161,15 @@ async function askOnce(
     ...asked,
     echoedToken: deps.echoed,
     readRows: page.readRows,
+    mayBeUnmodified:
+      feed.parameters.updatedSince !== null && page.updatedSince > 0 && page.continuation === undefined,
     limits: answerLimits(limits.bodyLimitBytes),
     signal,
     nowMs: receivedAtMs,
   });
   if (read.kind === 'page') {
-    const { rows, next } = read;
+    const { rows } = read;
+    const next = feed.paging.style === 'link' ? nextLink(read, address, feed, page, access.auth) : read.next;
     return {
       kind: 'page',
       page: { rows, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs },
@@ -174,6 +178,22 @@ async function askOnce(
   // The vendor counts by token, so all feeds with the token have to wait.
   if (read.code === 'SOURCE_RATE_LIMITED') deps.budget.holdFor(read.retryAfterMs ?? 0);
   return read;
+}
+
+/**
+ * Some APIs give the last page's own address as the next one. It is returned as it was asked for, so that the scan knows it again. A
+ * first page that is not full ends there. A full one may come from an API that forgets the number in its links.
+ */
+function nextLink(
+  { rows, next }: ReadRows,
+  asked: string,
+  { parameters }: FeedDefinition,
+  { continuation, pageSize }: PageRequest,
+  auth: AuthScheme,
+): string | null {
+  if (next === null || !isSameAddress(next, asked, tokenParameter(auth))) return next;
+  if (continuation !== undefined) return continuation;
+  return parameters.pageSize === null || rows.length < pageSize ? null : next;
 }
 
 /** Old tokens that an API may still repeat. */

@@ -34,6 +34,8 @@ export interface PolicyContext extends NextPageContext {
   readonly updatedField: string;
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
+  /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
+  readonly mayBeUnmodified?: boolean;
   readonly limits: AnswerLimits;
   /** Reading ends when it aborts. */
   readonly signal: AbortSignal;
@@ -51,6 +53,8 @@ export async function interpretResponse(
   context: PolicyContext,
 ): Promise<ReadRows | SourceFailure> {
   const { body, status } = response;
+  if (status === 204 || (status === 304 && context.mayBeUnmodified))
+    return { kind: 'page', rows: [], next: null };
   if (context.readRows !== undefined && mayHoldPage(status) && !isNextInBody(context.paging)) {
     const rows = context.readRows(body, (text) => !context.echoedToken.isIn(text), context.limits.rows);
     if (rows !== null) return page(rows, undefined, response, context);
@@ -194,7 +198,7 @@ function codeOfStatus(status: number): ErrorCode {
   // The vendor sends 424 and 499 for its own faults. 408 and 425 mean by definition that the request may be repeated.
   if (status >= 500 || [408, 424, 425, 499].includes(status)) return 'SOURCE_UNAVAILABLE';
   if (status >= 400) return 'SOURCE_REQUEST_REFUSED';
-  if (status === 204 || status === 205) return 'SOURCE_BODY_EMPTY';
+  if (status === 205) return 'SOURCE_BODY_EMPTY';
   if (status >= 300 && status !== 304) return 'SOURCE_REDIRECTED';
   return 'SOURCE_UNEXPECTED_STATUS';
 }

@@ -31,6 +31,7 @@ function interpret(
       request: 'GET https://api.example.com/ipos',
       redact: keep,
       echoedToken,
+      mayBeUnmodified: false,
       limits,
       signal: new AbortController().signal,
       nowMs,
@@ -190,7 +191,6 @@ describe('a status', () => {
   it.each([
     [100, 'SOURCE_UNEXPECTED_STATUS'],
     [201, 'SOURCE_UNEXPECTED_STATUS'],
-    [204, 'SOURCE_BODY_EMPTY'],
     [205, 'SOURCE_BODY_EMPTY'],
     [206, 'SOURCE_UNEXPECTED_STATUS'],
     [300, 'SOURCE_REDIRECTED'],
@@ -213,6 +213,16 @@ describe('a status', () => {
     [503, 'SOURCE_UNAVAILABLE'],
   ])('%d means %s, even with a page in its body', async (status, code) => {
     expect(await interpret('{"ipos":[]}', status)).toMatchObject({ kind: 'failure', code });
+  });
+
+  it('204 is an empty page', async () => {
+    expect(await interpret('', 204)).toEqual({ kind: 'page', rows: [], next: null });
+  });
+
+  it('304 is an empty page if rows since a moment were asked for, and else tells nothing about the rows', async () => {
+    const since = await interpret('', 304, {}, { mayBeUnmodified: true });
+    expect(since).toEqual({ kind: 'page', rows: [], next: null });
+    expect(await interpret('', 304)).toMatchObject({ code: 'SOURCE_UNEXPECTED_STATUS' });
   });
 
   it('203 may hold a page: a proxy touched it', async () => {
