@@ -158,7 +158,7 @@ const api = {
 const answers = {
   SOURCE_REPORTED_ERROR: {
     ...passes,
-    what: 'The API reported an error. The status is a success, but the body says `ok: false`, or is a message, a list of errors or a bare text.',
+    what: 'The API reported an error. The status is a success, but the body says `ok: false` or `success: false`, or is a message, a list of errors or a bare text, or has an error beside an empty list.',
     now: NEXT_POLL,
     remedy: "Nothing, if it passes. Otherwise act on the vendor's message, or show it to the vendor.",
     see: apiDown,

@@ -9,6 +9,7 @@ import type { Redact } from '../secrets/redaction';
 import { carriedAs, isUsual } from './api-access';
 import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
+import { reportsError, saysFailure } from './error-report';
 import { isNextInBody, type NextPageContext, nextPage } from './next-page';
 import type { RowReader } from './source';
 import { failure, type SourceFailure } from './source';
@@ -117,11 +118,14 @@ function rowsOf(value: unknown, status: number, text: string, context: PolicyCon
       `${answered(status, context)} ${excerpt(text, context.redact)}, not an object`,
     );
   }
-  if (value.ok === false || (Array.isArray(value.errors) && value.errors.length > 0)) return reported();
+  if (saysFailure(value)) return reported();
   const { responseKey } = context;
   // Without a key, an object holds no rows.
   const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
-  if (found !== undefined) return rowsUnderKey(found, status, message, context) ?? reported();
+  if (found !== undefined) {
+    const rows = rowsUnderKey(found, status, message, context) ?? reported();
+    return Array.isArray(rows) && rows.length === 0 && reportsError(value, responseKey) ? reported() : rows;
+  }
   if (responseKey !== '' && Object.keys(value).length === 0) return [];
   return message === null ? wrongKey(value, status, context) : reported();
 }

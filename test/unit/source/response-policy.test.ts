@@ -44,6 +44,8 @@ describe('an answer is a page', () => {
   it.each([
     ['a keyed array', '{"ipos":[{"id":"a"},2]}', [{ id: 'a' }, 2]],
     ['a keyed array beside other members', '{"ok":true,"errors":[],"ipos":[1]}', [1]],
+    ['a keyed array beside a warning', '{"error":"slow","status":"error","ipos":[1]}', [1]],
+    ['an empty array beside what is no error', '{"error":null,"code":200,"message":"ok","ipos":[]}', []],
     ['a bare array', '[1,{"id":"a"}]', [1, { id: 'a' }]],
     ['null under the key', '{"ipos":null}', []],
     ['an empty object', '{}', []],
@@ -113,6 +115,14 @@ describe('an answer with status 200 is a failure', () => {
     ],
     ['ok:false beside rows', '{"ok":false,"ipos":[1]}', 'SOURCE_REPORTED_ERROR', '{"ok":false'],
     ['errors beside rows', '{"ipos":[1],"errors":["half of it"]}', 'SOURCE_REPORTED_ERROR', 'half of it'],
+    [
+      'an error beside no rows',
+      '{"success":false,"error":{"code":104,"info":"Your limit has been reached."},"ipos":[]}',
+      'SOURCE_REPORTED_ERROR',
+      ': Your limit has been reached.',
+    ],
+    ['a status beside no rows', '{"status":"error","ipos":[]}', 'SOURCE_REPORTED_ERROR', '{"status":"error"'],
+    ['a code beside no rows', '{"code":429,"message":"m","ipos":[]}', 'SOURCE_REPORTED_ERROR', ': m'],
     ['a bare string', '"Invalid token"', 'SOURCE_REPORTED_ERROR', ': Invalid token'],
     ['a message', '{"message":"Invalid page size"}', 'SOURCE_REPORTED_ERROR', 'Invalid page size'],
     ['a text', '{"text":"over capacity"}', 'SOURCE_REPORTED_ERROR', 'over capacity'],
