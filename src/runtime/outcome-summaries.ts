@@ -51,6 +51,7 @@ const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'not-proved': 'the answers around them do not prove that they are gone',
   'too-large': 'their deletes are larger than the log takes, and are kept as dead letters',
   'scan-not-complete': 'a scan did not reach its end',
+  'old-answers': 'the second scan got answers that a cache had kept since the first one',
 };
 
 /** @param other an unfinished backfill that was given up for this one */

@@ -9,6 +9,7 @@ import type { Logger } from '../logging/logger';
 import { type EchoedToken, echoedToken } from '../secrets/echoed-token';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
+import { type AnswerAges, answerAges } from './answer-age';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import { type HttpLimits, httpGet } from './http-get';
 import { isSameAddress, ownLink } from './next-page';
@@ -57,6 +58,7 @@ export function createSource(options: SourceOptions): ClosableSource {
   requireUsableBase(baseUrl, redact);
   const agents = createAgents(options);
   const closing = sharedController();
+  const ages = answerAges();
 
   return {
     async fetchPage(feed, page, signal) {
@@ -82,7 +84,7 @@ export function createSource(options: SourceOptions): ClosableSource {
         if (last !== null && deadline.remainingMs() < 1) return last;
         const { signal: over } = joint;
         const used = credentials.now();
-        const deps = { ...options, agents: agents.now(), redact, deadline, signal: over };
+        const deps = { ...options, agents: agents.now(), ages, redact, deadline, signal: over };
         let outcome = await askOnce(feed, page, { ...deps, ...used });
         if (secret !== undefined && isRefusal(outcome)) {
           if (await secret.isReplaced(used.access.token))
@@ -118,6 +120,7 @@ export function createSource(options: SourceOptions): ClosableSource {
 interface AskDeps extends SourceOptions {
   readonly access: ApiAccess;
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+  readonly ages: AnswerAges;
   readonly redact: Redact;
   readonly echoed: EchoedToken;
   readonly deadline: PageDeadline;
@@ -129,7 +132,7 @@ async function askOnce(
   page: PageRequest,
   deps: AskDeps,
 ): Promise<{ readonly kind: 'page'; readonly page: SourcePage } | SourceFailure> {
-  const { access, agents, deadline, limits, now = Date.now, redact, signal } = deps;
+  const { access, ages, agents, deadline, limits, now = Date.now, redact, signal } = deps;
   deadline.start();
   const url = endpointUrl(access.baseUrl, feed.path);
   const request = `GET ${redact(url)}`;
@@ -143,6 +146,7 @@ async function askOnce(
   const result = await httpGet({
     url: address,
     headers: { ...feed.headers, ...authHeaders(access) },
+    pastCaches: ages.hasCache,
     request,
     agents,
     limits: { ...limits, timeoutMs },
@@ -154,6 +158,7 @@ async function askOnce(
   if (result.kind === 'failure') return result;
   const { response } = result;
   const receivedAtMs = now();
+  const agedMs = ages.ageOf(address, response.headers, receivedAtMs);
   const read = await interpretResponse(response, {
     responseKey: feed.responseKey,
     idField: feed.idField,
@@ -172,7 +177,7 @@ async function askOnce(
     const next = feed.paging.style === 'link' ? nextLink(read, address, feed, page, access.auth) : read.next;
     return {
       kind: 'page',
-      page: { rows, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs },
+      page: { rows, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs, agedMs },
     };
   }
   // The vendor counts by token, so all feeds with the token have to wait.

@@ -137,7 +137,7 @@ async function supersededOf(
     if (last.get(id) !== one) continue;
     if (sight?.rows.get(id) !== updated && (sight === null || mayShowMore(sight, updated)))
       sight = await lookAt(deps, { from: updated, through: updated }, signal);
-    if (sight.rows.get(id) !== updated) hidden.add(id);
+    if (!sight.isPresent || sight.rows.get(id) !== updated) hidden.add(id);
   }
   return new Set(news.filter(({ record }) => hidden.has(record.id)));
 }

@@ -74,6 +74,7 @@ describe('a page', () => {
     await expect(source(api.url, { now: () => 77 }).fetchPage(feed, page, never)).resolves.toEqual({
       rows: [{ id: 'b' }, 3, null],
       next: null,
+      agedMs: 0,
       serverDateMs: 1_700_000_000_000,
       receivedAtMs: 77,
     });
