@@ -292,7 +292,7 @@ const feedState = {
   STATE_TOO_LARGE: {
     ...parks,
     what: 'The feed has more records than the memory of its state can hold. The limit is about 15 GB of images, or 15,000 images of more than 256 KB each.',
-    now: 'Nothing more of the feed is published. What was published stays, and the state is whole.',
+    now: 'Nothing more of the feed is published. The published records stay, and the state is whole.',
     remedy:
       'Divide the feed: define two feeds whose `query` each selects a part of the records. Large members that nobody needs can be left out by the API.',
   },

@@ -58,7 +58,7 @@ function isReport(members: Members, rows: readonly string[]): boolean {
   });
 }
 
-/** What APIs write where there is no error. */
+/** Texts that APIs write if there is no error. */
 const NOTHING = /^(|0|200|null|nil|none|no|false|ok|okay|success|successful|no[ _-]?errors?)[.!]?$/i;
 
 /** An error has some content: not only members such as `"code": 0` and `"message": "OK"`. */

@@ -90,7 +90,7 @@ function isFailure(outcome: { readonly kind: string }): outcome is SourceFailure
   return outcome.kind === 'failure';
 }
 
-/** Of a pause that the API asks for. */
+/** Limit of a pause that the API asks for. */
 export const longestPauseMs = 3_600_000;
 
 /**

@@ -14,7 +14,7 @@ export interface LogClock {
 
 /** A time of the wall clock is believed after so much observed time. */
 const BELIEVED_AFTER_MS = 86_400_000;
-/** As much as the time between two observations counts. One jump is no proof of itself. */
+/** As much as the time between two observations counts. One jump does not prove itself. */
 const MOST_STEP_MS = BELIEVED_AFTER_MS / 2;
 /** Differences that need no write. */
 const SLACK_MS = 60_000;

@@ -108,7 +108,7 @@ export async function reconcile(
     const unseen = isComplete ? (await missing()).length : 0;
     if (unseen > 0) {
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
-      // Answers of the first scan that a cache gives again are no second witness.
+      // Answers of the first scan that a cache gives again do not count a second time.
       const source = sourceFromNow(deps.source, () => {
         isOld = true;
       });
