@@ -96,7 +96,7 @@ const api = {
   },
   SOURCE_RATE_LIMITED: {
     ...passes,
-    what: 'The API allows no more requests for now. It answered 429, or asked for a pause that is longer than a page may take.',
+    what: 'The API allows no more requests for now. It answered 429, or 403 with a rate limit that is used up, or asked for a pause that is longer than a page may take.',
     now: 'All feeds of the token wait as long as the API asks, then go on.',
     remedy:
       'Nothing, if it passes. Otherwise send fewer requests (HIGHWATER_REQUESTS_PER_SECOND, HIGHWATER_POLL_INTERVAL) or look for another user of the token.',
@@ -158,14 +158,14 @@ const api = {
 const answers = {
   SOURCE_REPORTED_ERROR: {
     ...passes,
-    what: 'The API reported an error. The status is a success, but the body says `ok: false`, or is a message, a list of errors or a bare text.',
+    what: 'The API reported an error. The status is a success, but the body says `ok: false` or `success: false`, or is a message, a list of errors or a bare text, or has an error beside an empty list.',
     now: NEXT_POLL,
     remedy: "Nothing, if it passes. Otherwise act on the vendor's message, or show it to the vendor.",
     see: apiDown,
   },
   SOURCE_UNEXPECTED_STATUS: {
     ...passes,
-    what: 'The API answered with an unexpected status. A page never has a status such as 206 or 304.',
+    what: 'The API answered with an unexpected status. A page never has a status such as 206, or 304 unless rows since a moment were asked for.',
     now: NEXT_POLL,
     remedy: NOT_THE_API,
     see: apiDown,
@@ -289,6 +289,13 @@ const feedState = {
       'Restore the log from a backup, or begin again: with another data folder, or on Kafka by deleting the topics .current and .source-offset of the feed and starting again. All records then come as reads (op r).',
     see: stateDamaged,
   },
+  STATE_TOO_LARGE: {
+    ...parks,
+    what: 'The feed has more records than the memory of its state can hold. The limit is about 15 GB of images, or 15,000 images of more than 256 KB each.',
+    now: 'Nothing more of the feed is published. The published records stay, and the state is whole.',
+    remedy:
+      'Divide the feed: define two feeds whose `query` each selects a part of the records. Large members that nobody needs can be left out by the API.',
+  },
   LOG_TOPIC_MISMATCH: {
     ...parks,
     exit: 2,
@@ -360,6 +367,14 @@ const embeddedLog = {
     what: 'The log is a backup. Somebody put a file that `highwater backup` wrote in the place of `highwater.db`. A publisher that went on from it would use event ids a second time, with other content.',
     now: 'The file was left as it is, and nothing was written.',
     remedy: 'Move the file out of the data folder, and run `highwater restore FILE` with it.',
+    see: backupPage,
+  },
+  RESTORE_UNFINISHED: {
+    ...lasts,
+    what: 'A restore was interrupted between its last steps. The data folder has no log at this moment, and a log that is begun now would be replaced.',
+    now: 'Nothing was written.',
+    remedy:
+      'Start the publisher, or run `highwater restore` again: both finish the interrupted restore first.',
     see: backupPage,
   },
   BACKUP_EXISTS: {

@@ -51,6 +51,7 @@ const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'not-proved': 'the answers around them do not prove that they are gone',
   'too-large': 'their deletes are larger than the log takes, and are kept as dead letters',
   'scan-not-complete': 'a scan did not reach its end',
+  'old-answers': 'the second scan got answers that a cache had kept since the first one',
 };
 
 /** @param other an unfinished backfill that was given up for this one */
@@ -95,7 +96,7 @@ export function retried(feed: Feed, result: RetryResult): Outcome {
   const outdated =
     superseded === 0
       ? ''
-      : ` ${superseded} of these may be older than the published record: the API does not show them now.`;
+      : ` ${superseded} of these are not shown by the API now: their records have a later version, or are gone.`;
   return done(
     `${result.retried} dead letters of feed ${feed.name} are records now and removed, ${published} of them published as news; ${still} stay.${older}${outdated}`,
     { retried: result.retried, published, still, tooOld, superseded },

@@ -9,12 +9,13 @@ import type { Logger } from '../logging/logger';
 import { type EchoedToken, echoedToken } from '../secrets/echoed-token';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
+import { type AnswerAges, answerAges } from './answer-age';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import { type HttpLimits, httpGet } from './http-get';
-import { ownLink } from './next-page';
+import { isSameAddress, ownLink } from './next-page';
 import { endpointUrl, pageUrl } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
-import { interpretResponse } from './response-policy';
+import { interpretResponse, type ReadRows } from './response-policy';
 import { PageDeadline, type RetryLimits, type RetryOptions, serverDateMs, withRetry } from './retry';
 import type { PageRequest, Source, SourceEvent, SourceFailure, SourcePage } from './source';
 
@@ -57,6 +58,7 @@ export function createSource(options: SourceOptions): ClosableSource {
   requireUsableBase(baseUrl, redact);
   const agents = createAgents(options);
   const closing = sharedController();
+  const ages = answerAges();
 
   return {
     async fetchPage(feed, page, signal) {
@@ -82,7 +84,7 @@ export function createSource(options: SourceOptions): ClosableSource {
         if (last !== null && deadline.remainingMs() < 1) return last;
         const { signal: over } = joint;
         const used = credentials.now();
-        const deps = { ...options, agents: agents.now(), redact, deadline, signal: over };
+        const deps = { ...options, agents: agents.now(), ages, redact, deadline, signal: over };
         let outcome = await askOnce(feed, page, { ...deps, ...used });
         if (secret !== undefined && isRefusal(outcome)) {
           if (await secret.isReplaced(used.access.token))
@@ -118,6 +120,7 @@ export function createSource(options: SourceOptions): ClosableSource {
 interface AskDeps extends SourceOptions {
   readonly access: ApiAccess;
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+  readonly ages: AnswerAges;
   readonly redact: Redact;
   readonly echoed: EchoedToken;
   readonly deadline: PageDeadline;
@@ -129,7 +132,7 @@ async function askOnce(
   page: PageRequest,
   deps: AskDeps,
 ): Promise<{ readonly kind: 'page'; readonly page: SourcePage } | SourceFailure> {
-  const { access, agents, deadline, limits, now = Date.now, redact, signal } = deps;
+  const { access, ages, agents, deadline, limits, now = Date.now, redact, signal } = deps;
   deadline.start();
   const url = endpointUrl(access.baseUrl, feed.path);
   const request = `GET ${redact(url)}`;
@@ -139,9 +142,11 @@ async function askOnce(
   if (foreign?.kind === 'failure') return foreign;
   const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, Math.ceil(deadline.remainingMs())));
   const began = performance.now();
+  const address = pageUrl(feed, page, access);
   const result = await httpGet({
-    url: pageUrl(feed, page, access),
+    url: address,
     headers: { ...feed.headers, ...authHeaders(access) },
+    pastCaches: ages.hasCache,
     request,
     agents,
     limits: { ...limits, timeoutMs },
@@ -153,6 +158,7 @@ async function askOnce(
   if (result.kind === 'failure') return result;
   const { response } = result;
   const receivedAtMs = now();
+  const agedMs = ages.ageOf(address, response.headers, receivedAtMs);
   const read = await interpretResponse(response, {
     responseKey: feed.responseKey,
     idField: feed.idField,
@@ -160,20 +166,39 @@ async function askOnce(
     ...asked,
     echoedToken: deps.echoed,
     readRows: page.readRows,
+    mayBeUnmodified:
+      feed.parameters.updatedSince !== null && page.updatedSince > 0 && page.continuation === undefined,
     limits: answerLimits(limits.bodyLimitBytes),
     signal,
     nowMs: receivedAtMs,
   });
   if (read.kind === 'page') {
-    const { rows, next } = read;
+    const { rows } = read;
+    const next = feed.paging.style === 'link' ? nextLink(read, address, feed, page, access.auth) : read.next;
     return {
       kind: 'page',
-      page: { rows, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs },
+      page: { rows, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs, agedMs },
     };
   }
   // The vendor counts by token, so all feeds with the token have to wait.
   if (read.code === 'SOURCE_RATE_LIMITED') deps.budget.holdFor(read.retryAfterMs ?? 0);
   return read;
+}
+
+/**
+ * Some APIs give the last page's own address as the next one. It is returned as it was asked for, so that the scan knows it again. A
+ * first page that is not full ends there. A full one may come from an API that forgets the number in its links.
+ */
+function nextLink(
+  { rows, next }: ReadRows,
+  asked: string,
+  { parameters }: FeedDefinition,
+  { continuation, pageSize }: PageRequest,
+  auth: AuthScheme,
+): string | null {
+  if (next === null || !isSameAddress(next, asked, tokenParameter(auth))) return next;
+  if (continuation !== undefined) return continuation;
+  return parameters.pageSize === null || rows.length < pageSize ? null : next;
 }
 
 /** Old tokens that an API may still repeat. */

@@ -25,6 +25,8 @@ export interface HttpGet {
   readonly url: string;
   /** Headers of the feed and of its token. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Says in each way that there is that no answer of a cache is wanted. */
+  readonly pastCaches?: boolean;
   /** How the request is called in errors. */
   readonly request: string;
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
@@ -99,7 +101,10 @@ function send(get: HttpGet, signal: AbortSignal) {
       ...get.headers,
       'Accept-Encoding': 'gzip, deflate',
       // A cached page would hide new records, and its Date would be old.
-      'Cache-Control': 'no-cache',
+      // Another parameter would tell requests apart for any cache, but some APIs refuse one that they do not know.
+      ...(get.pastCaches
+        ? { 'Cache-Control': 'no-cache, no-store, max-age=0', Pragma: 'no-cache' }
+        : { 'Cache-Control': 'no-cache' }),
       'User-Agent': `highwater/${version}`,
     },
   });

@@ -115,6 +115,18 @@ export function nextLink(header: string | undefined): string | null {
   return null;
 }
 
+/** Whether two addresses of the API are the same, however they are spelled. @param parameter carries the token, and does not count */
+export function isSameAddress(one: string, other: string, parameter: string | null): boolean {
+  const [a, b] = [new URL(one), new URL(other)];
+  const query = ({ searchParams }: URL) =>
+    [...searchParams]
+      .filter(([name]) => name !== parameter)
+      .map(String)
+      .sort()
+      .join('\n');
+  return a.origin === b.origin && a.pathname === b.pathname && query(a) === query(b);
+}
+
 /** The query of a link without its `?`, and without the parameter that carries the token. */
 export function linkQuery(url: URL, parameter: string | null): string {
   const parts = url.search.slice(1).split('&');

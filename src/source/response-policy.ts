@@ -7,9 +7,10 @@ import type { EchoedToken } from '../secrets/echoed-token';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { carriedAs, isUsual } from './api-access';
+import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
+import { reportsError, saysFailure } from './error-report';
 import { isNextInBody, type NextPageContext, nextPage } from './next-page';
-import { retryAfterMs } from './retry';
 import type { RowReader } from './source';
 import { failure, type SourceFailure } from './source';
 import { vendorMessage } from './vendor-message';
@@ -34,6 +35,8 @@ export interface PolicyContext extends NextPageContext {
   readonly updatedField: string;
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
+  /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
+  readonly mayBeUnmodified?: boolean;
   readonly limits: AnswerLimits;
   /** Reading ends when it aborts. */
   readonly signal: AbortSignal;
@@ -51,6 +54,8 @@ export async function interpretResponse(
   context: PolicyContext,
 ): Promise<ReadRows | SourceFailure> {
   const { body, status } = response;
+  if (status === 204 || (status === 304 && context.mayBeUnmodified))
+    return { kind: 'page', rows: [], next: null };
   if (context.readRows !== undefined && mayHoldPage(status) && !isNextInBody(context.paging)) {
     const rows = context.readRows(body, (text) => !context.echoedToken.isIn(text), context.limits.rows);
     if (rows !== null) return page(rows, undefined, response, context);
@@ -113,11 +118,14 @@ function rowsOf(value: unknown, status: number, text: string, context: PolicyCon
       `${answered(status, context)} ${excerpt(text, context.redact)}, not an object`,
     );
   }
-  if (value.ok === false || (Array.isArray(value.errors) && value.errors.length > 0)) return reported();
+  if (saysFailure(value)) return reported();
   const { responseKey } = context;
   // Without a key, an object holds no rows.
   const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
-  if (found !== undefined) return rowsUnderKey(found, status, message, context) ?? reported();
+  if (found !== undefined) {
+    const rows = rowsUnderKey(found, status, message, context) ?? reported();
+    return Array.isArray(rows) && rows.length === 0 && reportsError(value, responseKey) ? reported() : rows;
+  }
   if (responseKey !== '' && Object.keys(value).length === 0) return [];
   return message === null ? wrongKey(value, status, context) : reported();
 }
@@ -165,7 +173,8 @@ function failureOfStatus(response: RawResponse, text: string, context: PolicyCon
   const value = parseJson(text)?.value;
   const said =
     vendorMessage(value, context.redact) ?? describeBody(text, headers['content-type'], context.redact);
-  const code = codeOfStatus(status);
+  const pause = askedPause(status, headers, context.nowMs);
+  const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : codeOfStatus(status);
   if (code === 'SOURCE_REDIRECTED') {
     return failure(code, `${answered(status, context)} a redirect to ${target(headers.location, context)}`);
   }
@@ -173,12 +182,16 @@ function failureOfStatus(response: RawResponse, text: string, context: PolicyCon
     code !== 'SOURCE_UNAUTHORIZED' || isUsual(context.auth)
       ? ''
       : `; the token was sent ${carriedAs(context.auth)}`;
-  const wait = retryAfterMs(headers['retry-after'], headers.date, context.nowMs);
-  const asked = wait === null ? '' : ` (Retry-After: ${Math.ceil(wait / 1000)} s)`;
+  const asked = pause === null ? '' : ` (${pause.by}: ${Math.ceil(pause.ms / 1000)} s)`;
   return {
     ...failure(code, `${answered(status, context)} ${said}${asked}${carried}`),
-    ...(wait === null ? {} : { retryAfterMs: wait }),
+    ...(pause === null ? {} : { retryAfterMs: pause.ms }),
   };
+}
+
+/** Some APIs answer 403 where others answer 429, and some of them say so only in words (`rateLimitExceeded`). */
+function isRateLimit(status: number, pause: AskedPause | null, said: string): boolean {
+  return status === 403 && (pause !== null || /rate.?limit|too many requests/i.test(said));
 }
 
 function codeOfStatus(status: number): ErrorCode {
@@ -189,7 +202,7 @@ function codeOfStatus(status: number): ErrorCode {
   // The vendor sends 424 and 499 for its own faults. 408 and 425 mean by definition that the request may be repeated.
   if (status >= 500 || [408, 424, 425, 499].includes(status)) return 'SOURCE_UNAVAILABLE';
   if (status >= 400) return 'SOURCE_REQUEST_REFUSED';
-  if (status === 204 || status === 205) return 'SOURCE_BODY_EMPTY';
+  if (status === 205) return 'SOURCE_BODY_EMPTY';
   if (status >= 300 && status !== 304) return 'SOURCE_REDIRECTED';
   return 'SOURCE_UNEXPECTED_STATUS';
 }

@@ -90,7 +90,8 @@ function isFailure(outcome: { readonly kind: string }): outcome is SourceFailure
   return outcome.kind === 'failure';
 }
 
-const longestMs = 3_600_000;
+/** Limit of a pause that the API asks for. */
+export const longestPauseMs = 3_600_000;
 
 /**
  * How long the API asks to wait, ms: at least 0, at most an hour. Null if it does not say, or if it cannot be read.
@@ -104,11 +105,11 @@ export function retryAfterMs(
 ): number | null {
   if (retryAfter === undefined) return null;
   const text = retryAfter.trim();
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Number(text) * 1000, longestMs);
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Number(text) * 1000, longestPauseMs);
   // Date.parse accepts almost any text with a number, but an HTTP date begins with the day's name.
   const until = /^[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(until)) return null;
-  return Math.min(Math.max(until - (serverDateMs(date) ?? nowMs), 0), longestMs);
+  return Math.min(Math.max(until - (serverDateMs(date) ?? nowMs), 0), longestPauseMs);
 }
 
 /** An answer's `Date` header in ms; null when absent or unreadable. */

@@ -42,6 +42,21 @@ export function sourceReading(source: Source, readRows: RowReader | null): Sourc
   return { fetchPage: (feed, request, signal) => source.fetchPage(feed, { ...request, readRows }, signal) };
 }
 
+/**
+ * The same source, for a proof that needs answers from now on.
+ * @param onAged called for each answer that a cache has kept since before this call
+ */
+export function sourceFromNow(source: Source, onAged: () => void): Source {
+  const began = performance.now();
+  return {
+    async fetchPage(feed, request, signal) {
+      const page = await source.fetchPage(feed, request, signal);
+      if ((page.agedMs ?? 0) > performance.now() - began) onAged();
+      return page;
+    },
+  };
+}
+
 export interface DateRange {
   readonly from: string;
   readonly to: string;
@@ -54,6 +69,8 @@ export interface SourcePage {
   readonly next: string | null;
   /** The answer's `Date` header in ms; null if absent or unreadable. */
   readonly serverDateMs: number | null;
+  /** How old the answer is, if it came from a cache, ms; absent or 0: nothing shows an age. */
+  readonly agedMs?: number;
   /** Own clock when the answer had arrived, ms. */
   readonly receivedAtMs: number;
 }

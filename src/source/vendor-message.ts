@@ -19,6 +19,8 @@ function messageOf(value: unknown, levels = MOST_LEVELS): string | null {
   return (
     within(members.errors) ??
     joined([members.message, members.text, members.error, members.detail].map(within)) ??
+    // Beside rows, members of these names may be anything.
+    (levels === MOST_LEVELS ? null : joined([members.info, members.msg, members.description].map(within))) ??
     (plain(members.code) === null ? null : joined([members.code, members.id, members.value].map(plain)))
   );
 }

@@ -2,7 +2,7 @@ import { inSlices } from '../async/slices';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
 import type { VendorRecord } from '../types';
 import { GroupIndex, moveRecord } from './group-index';
-import type { ImageStore } from './image-store';
+import { type ImageStore, stateTooLarge } from './image-store';
 import {
   type ImageDecoder,
   type PendingBase,
@@ -28,6 +28,7 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
   ids(): IterableIterator<string>;
   /** The API has not shown the record since the feed's scope changed, and may never show it again. */
   isOutOfScope(id: string): boolean;
+  /** @throws HighwaterError STATE_TOO_LARGE */
   begin(): PendingState;
 }
 
@@ -107,7 +108,13 @@ export async function feedState(
       const { commit, incarnation } = storedOffset;
       if (offset.commit !== commit || offset.incarnation !== incarnation) storedOffset = offset;
     },
-    begin: () => pendingOver(state, decoder),
+    assertRoom() {
+      if (images.isNearlyFull) throw stateTooLarge(`Feed ${feed.name} has ${images.size} records.`);
+    },
+    begin() {
+      state.assertRoom();
+      return pendingOver(state, decoder);
+    },
   };
   return state;
 }

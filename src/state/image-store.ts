@@ -1,3 +1,4 @@
+import { HighwaterError } from '../errors';
 import { idIndex } from './id-index';
 
 /**
@@ -14,6 +15,7 @@ export interface ImageStore {
   /**
    * Copies the image. From then on `seenAt` of the record is unknown.
    * @param seq of the change that wrote it, or a later one of the same transaction
+   * @throws HighwaterError STATE_TOO_LARGE; the store is as it was
    */
   set(id: string, image: Buffer, seq: number): void;
   delete(id: string): void;
@@ -26,6 +28,8 @@ export interface ImageStore {
   /** Records may come and go during the iteration: an id that exists from beginning to end comes once. */
   ids(): IterableIterator<string>;
   values(): IterableIterator<Buffer>;
+  /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
+  readonly isNearlyFull: boolean;
   /** Size of all slabs: at most a third more than ids and images, and a slab or two. */
   readonly slabBytes: number;
 }
@@ -57,6 +61,12 @@ const UNCOUNTED_SLABS = 64;
 const PLACES_PER_SLAB = SLAB_BYTES / ALIGNMENT;
 /** No slab has so high a number. */
 const NOWHERE = 2 ** 32 - 1;
+/** Slabs of higher numbers would have the places of the first ones. */
+const MOST_SLABS = 2 ** 32 / PLACES_PER_SLAB - 1;
+/** Images that must be moved find a place in these. */
+const KEPT_FREE = 16;
+/** For the images of a transaction: 1 GB, or so many large ones. */
+const NEARLY_FULL = MOST_SLABS - 1024;
 
 export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   const index = idIndex(hasId);
@@ -188,6 +198,8 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     vacant.push(slabIndex);
   }
 
+  const slabCount = (): number => slabs.length - vacant.length;
+
   function placeOf(id: string): number | null {
     const number = index.find(id);
     return number === -1 ? null : places[number]!;
@@ -208,7 +220,11 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
       const place = placeOf(id);
       return place === null ? undefined : view(place);
     },
+    get isNearlyFull() {
+      return slabCount() >= NEARLY_FULL;
+    },
     set(id, image, seq) {
+      if (slabCount() >= MOST_SLABS - KEPT_FREE) throw stateTooLarge(`The feed has ${index.size} records.`);
       const known = index.find(id);
       const number = known === -1 ? index.add(id) : known;
       if (number === places.length) places = enlarged(places);
@@ -250,6 +266,13 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
       for (const number of index.numbers()) yield view(places[number]!);
     },
   };
+}
+
+export function stateTooLarge(records: string): HighwaterError {
+  return new HighwaterError(
+    'STATE_TOO_LARGE',
+    `${records} Their images take nearly all of the ${MOST_SLABS} pieces of memory that there can be.`,
+  );
 }
 
 /** Size of an entry, up to the begin of the next entry. */

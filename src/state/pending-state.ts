@@ -41,7 +41,7 @@ export interface PendingState extends StateView {
   removeDeadLetter(sha256: string): void;
   /** Other fields stay as they are in the layer below. */
   moveOffset(fields: Partial<SourceOffset>): void;
-  /** A new layer over this one. */
+  /** A new layer over this one. @throws HighwaterError STATE_TOO_LARGE */
   begin(): PendingState;
   /** Moves all changes to the layer below. */
   settle(): void;
@@ -62,6 +62,8 @@ export interface PendingChanges {
 
 /** A layer that another layer can lie over. */
 export interface PendingBase extends StateView {
+  /** @throws HighwaterError STATE_TOO_LARGE, long before an image would find no place */
+  assertRoom(): void;
   see(id: string, updated: number): void;
   take(changes: PendingChanges): void;
 }
@@ -142,7 +144,11 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       for (const [partition, more] of changes.growth.entries()) growth[partition]! += more;
       layer.moveOffset(changes.offset);
     },
-    begin: () => pendingOver(layer, decoder),
+    assertRoom: () => base.assertRoom(),
+    begin() {
+      base.assertRoom();
+      return pendingOver(layer, decoder);
+    },
     settle() {
       base.take({ images, seen, deadLetters, offset: moved, growth });
       for (const group of groups) group.settle();

@@ -116,8 +116,8 @@ export function operatorCommandContract(publisher: CliPublisher): void {
   }
   /** One letter that is a record by now, and one that is not. */
   async function leaveLetters(): Promise<string[]> {
-    const record = { ...store().get(store().keys()[0]!)!, id: 'revived' };
-    const letters = [JSON.stringify(record), '{"name":"without id"}'];
+    addLate('revived', store().keys()[0]!);
+    const letters = [JSON.stringify(store().get('revived')), '{"name":"without id"}'];
     await publisher.owning('ipos', async (feed, owned) => {
       await leaveDeadLetters(feed, owned, ...letters.map((raw) => ({ raw })));
     });

@@ -222,6 +222,67 @@ describe('a restore', () => {
     expect(readdirSync(data()).filter((name) => /restoring|replaced/.test(name))).toStrictEqual([]);
   });
 
+  describe('that is killed between two of its last steps', () => {
+    const kill = path.join(__dirname, '../support/kill-at-rename.cjs');
+
+    /** @returns whether the restore came to that rename */
+    async function killedAt(rename: number): Promise<boolean> {
+      const env = { NODE_OPTIONS: `--require ${kill}`, KILL_AT_RENAME: String(rename) };
+      const { code } = await start(['restore', copy()], env).ended();
+      return code !== 0;
+    }
+    const leftovers = () => readdirSync(data()).filter((name) => /^(restor|placing)/.test(name));
+
+    /** The log and the group's position are those of the copy, and the log that was replaced is whole. */
+    async function expectRestored(): Promise<void> {
+      const feeds = new Map((await consumed(60)).entries());
+      expect([...feeds.keys()].filter((id) => before.has(id))).toStrictEqual([]);
+      expect([...feeds.values()].every((said) => said.startsWith('r '))).toBe(true);
+      expect(leftovers().filter((name) => name !== 'restoring')).toStrictEqual([]);
+      const replaced = readdirSync(data()).filter((name) => name.startsWith('replaced-'));
+      const all = replaced.flatMap((name) => [...eventsOf(path.join(data(), name, 'highwater.db')).keys()]);
+      expect([...before.keys()].filter((id) => !all.includes(id))).toStrictEqual([]);
+    }
+
+    it('is finished by the next publisher, or has changed nothing', async () => {
+      let rename = 1;
+      let finished = 0;
+      for (; await killedAt(rename); rename++) {
+        const isBegun = leftovers().some(
+          (name) => name.startsWith('restored-') || name.startsWith('placing-'),
+        );
+        if (isBegun) {
+          finished++;
+          const { code, err } = await done(['run', '--once', '--feeds', 'ipos']);
+          expect([code, err]).toEqual([0, expect.stringContaining('finished a restore')]);
+          await expectRestored();
+        }
+        rmSync(data(), { recursive: true });
+        await publish();
+        await consumed(60);
+        await json('backup', copy(), '--overwrite');
+        await move('1.00', '2.00');
+        before = await consumed(2);
+      }
+      // The log, the group's positions and the folder, there and back.
+      expect(finished).toBeGreaterThanOrEqual(5);
+    }, 120_000);
+
+    it('is finished before a second restore, and until then no other program begins a log', async () => {
+      for (let rename = 1; leftovers().every((name) => !name.startsWith('placing-')); rename++)
+        await killedAt(rename);
+      const { commitLog } = openLocalLog({ dataDir: data() });
+      const topic = { name: 'x', partitions: 1, cleanup: 'delete', retentionMs: 1_000 } as const;
+      await expect(commitLog.append(topic, [], deadline())).rejects.toMatchObject({
+        code: 'RESTORE_UNFINISHED',
+      });
+      await commitLog.close();
+      await json('restore', copy());
+      await publish();
+      await expectRestored();
+    }, 120_000);
+  });
+
   it.each([
     ['nothing', () => undefined, 'BACKUP_INVALID'],
     ['text', () => writeFileSync(copy(), 'id,updated\n1,2\n'.repeat(400)), 'LOG_CORRUPT'],

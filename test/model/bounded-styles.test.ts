@@ -40,6 +40,7 @@ const world: fc.Arbitrary<World> = fc.record({
     blanks: fc.constantFrom(0, 0, 3),
     endsEmpty: fc.boolean(),
     endless: fc.boolean(),
+    endsOnItself: fc.boolean(),
     overlaps: fc.boolean(),
     linksNumbers: fc.boolean(),
     ties: fc.constantFrom('stable', 'by page'),

@@ -25,6 +25,8 @@ export interface VendorShape {
   readonly endsEmpty: boolean;
   /** The last page names a next one, too, which is empty and leads to itself. */
   readonly endless: boolean;
+  /** The last page, which has rows, names itself as the next one. */
+  readonly endsOnItself: boolean;
   /** A page begins with the last row of the page before. */
   readonly overlaps: boolean;
   /** A link or a cursor holds a page number; else it holds a place in the order. */
@@ -55,6 +57,7 @@ export const plainShape: VendorShape = {
   blanks: 0,
   endsEmpty: false,
   endless: false,
+  endsOnItself: false,
   overlaps: false,
   linksNumbers: false,
   ties: 'stable',
@@ -117,6 +120,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, from + size);
     const isLast = shape.endsEmpty ? from >= all.length : from + size >= all.length;
     if (isBehind) return { rows, next: continuation ?? null };
+    if (isLast && shape.endsOnItself) return { rows, next: continuation ?? null };
     if (isLast && !shape.endless) return { rows, next: null };
     const after = all[Math.min(from + size, all.length) - 1]!.key;
     return { rows, next: said({ after, page: place.page + 1, blanks: shape.blanks }) };

@@ -13,6 +13,7 @@ import { type FolderLock, lockFolder } from './file/folder-lock';
 import { type LogSpace, openReaderConnection, type ReaderConnection } from './file/reader-connection';
 import { attempt } from './file/sqlite';
 import { refuse } from './ownership';
+import { finishRestore } from './put-back';
 import { type ReadDeps, read } from './read';
 import { type RetentionLimits, repeatedly, type TopicPartitions } from './retention';
 import { schemaTable } from './schema-table';
@@ -84,6 +85,8 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     const taken = lockFolder(lockFile);
     if (taken === null) refuse(dataDir, reading.reader()?.owner() ?? null);
     try {
+      if (attempt(file, () => finishRestore(path.dirname(file))) !== null)
+        logger?.warn('finished a restore that was interrupted', { file });
       openedWriter().claimFolder(instance, lockFile);
     } catch (error) {
       taken.release();

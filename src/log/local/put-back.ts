@@ -33,7 +33,8 @@ export interface PutBackReport<T> {
 const BUSY_MS = 5_000;
 
 /**
- * Puts a copy of a log in its place. Until the last step, a rename, the folder has the earlier log or none.
+ * Puts a copy of a log in its place. A restore that is interrupted before its last steps, which are renames, leaves the earlier log in
+ * its place. After that, the next start of a publisher or the next restore finishes it.
  * @param copy a backup, or another whole copy of a log. It is left as it is.
  * @param begin changes the copy, in a folder of its own, before a publisher may see it
  * @throws HighwaterError LOG_OWNED while a publisher has the folder; BACKUP_INVALID; LOG_*; the signal's reason
@@ -53,6 +54,7 @@ export async function putBack<T>(
   if (lock === null) refuse(dataDir, publisherOf(log));
   const staging = path.resolve(dataDir, 'restoring');
   try {
+    attempt(log, () => finishRestore(dataDir));
     rmSync(staging, { recursive: true, force: true });
     mkdirSync(staging, { mode: 0o700 });
     const staged = path.join(staging, 'highwater.db');
@@ -61,10 +63,12 @@ export async function putBack<T>(
     const { madeMs, positions } = attempt(copy, () => unmarked(staged, log));
     const begun = await begin(staging);
     settle(staged);
-    const replaced = moveAside(dataDir, positions !== null);
-    setBack(path.resolve(dataDir, 'consumers'), positions ?? []);
-    renameSync(staged, log);
+    if (positions !== null) setBack(path.join(staging, 'consumers'), positions);
+    const stamp = new Date().toISOString().replaceAll(/[:.]/g, '');
+    sync(staging);
+    renameSync(staging, path.join(dataDir, `restored-${stamp}`));
     sync(dataDir);
+    const replaced = finishRestore(dataDir);
     const groups = new Set(positions?.map(([group]) => group)).size;
     return { madeMs, groups, replaced, begun };
   } finally {
@@ -139,31 +143,76 @@ function settle(file: string): void {
   sync(file);
 }
 
-/** The log first: without it, a write-ahead log that is left behind is refused. @returns the folder; null when there was nothing */
-function moveAside(dataDir: string, withGroups: boolean): string | null {
-  const names = readdirSync(dataDir).filter((name) => /^highwater\.db(-wal)?$/.test(name));
-  const consumers = path.join(dataDir, 'consumers');
-  const groups =
-    withGroups && existsSync(consumers)
-      ? readdirSync(consumers).filter((name) => /\.db(-wal)?$/.test(name))
-      : [];
-  if (names.length + groups.length === 0) return null;
-  const aside = path.join(dataDir, `replaced-${new Date().toISOString().replaceAll(/[:.]/g, '')}`);
-  mkdirSync(path.join(aside, 'consumers'), { recursive: true, mode: 0o700 });
-  for (const name of names.sort()) renameSync(path.join(dataDir, name), path.join(aside, name));
-  for (const name of groups.sort())
-    renameSync(path.join(consumers, name), path.join(aside, 'consumers', name));
-  for (const file of [
-    path.join(dataDir, 'highwater.db'),
-    ...groups.map((name) => path.join(consumers, name)),
-  ])
-    rmSync(`${file}-shm`, { force: true });
+/**
+ * The last steps of a restore: the earlier files go to `replaced-…`, then the new ones come out of a folder, and then the folder is
+ * removed. Its name says how far it has come, so a process that is killed between two steps leaves a restore that can be finished.
+ * Call it while this process holds the folder.
+ * @returns the folder with the earlier files; null if there were none, or if there is no restore to finish
+ */
+export function finishRestore(dataDir: string): string | null {
+  const found = unfinishedRestore(dataDir);
+  if (found === null) return null;
+  const [, phase, stamp] = found;
+  const aside = path.join(dataDir, `replaced-${stamp}`);
+  const placing = path.join(dataDir, `placing-${stamp}`);
+  if (phase === 'restored') {
+    const ready = path.join(dataDir, `restored-${stamp}`);
+    moveAll(dataDir, aside, LOG_FILE);
+    if (existsSync(path.join(ready, 'consumers')))
+      moveAll(path.join(dataDir, 'consumers'), path.join(aside, 'consumers'), GROUP_FILE);
+    sync(dataDir);
+    renameSync(ready, placing);
+  }
+  moveAll(path.join(placing, 'consumers'), path.join(dataDir, 'consumers'), GROUP_FILE);
+  // One file, whole without its write-ahead log.
+  moveAll(placing, dataDir, /^highwater\.db$/);
   sync(dataDir);
-  return aside;
+  rmSync(placing, { recursive: true });
+  return existsSync(aside) ? aside : null;
+}
+
+/** @throws HighwaterError RESTORE_UNFINISHED: a log that is begun now would be replaced */
+export function assertNoUnfinishedRestore(dataDir: string): void {
+  const found = unfinishedRestore(dataDir);
+  if (found !== null)
+    throw new HighwaterError(
+      'RESTORE_UNFINISHED',
+      `${path.join(dataDir, found[0])} is still to be put in place`,
+    );
+}
+
+function unfinishedRestore(dataDir: string): RegExpExecArray | null {
+  for (const name of readdirSync(dataDir).sort()) {
+    const found = /^(restored|placing)-(.*)$/.exec(name);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const LOG_FILE = /^highwater\.db(-wal|-shm)?$/;
+const GROUP_FILE = /\.db(-wal|-shm)?$/;
+
+/** A database comes before its write-ahead log, which is refused without it. */
+function moveAll(from: string, to: string, pattern: RegExp): void {
+  const names = existsSync(from) ? readdirSync(from).filter((name) => pattern.test(name)) : [];
+  if (names.length === 0) return;
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  for (const name of names.sort()) {
+    const target = path.join(to, name);
+    // Only an earlier program, or a consumer, that did not know of the restore can have made it since.
+    if (existsSync(target)) renameSync(target, unused(`${target}.earlier`));
+    if (name.endsWith('-shm')) rmSync(path.join(from, name));
+    else renameSync(path.join(from, name), target);
+  }
+  sync(to);
+}
+
+function unused(file: string): string {
+  return existsSync(file) ? unused(`${file}.earlier`) : file;
 }
 
 function setBack(folder: string, positions: readonly GroupPosition[]): void {
-  if (positions.length > 0) attempt(folder, () => makeDataFolder(folder));
+  attempt(folder, () => makeDataFolder(folder));
   for (const [group, topic, partition, next] of positions) {
     const offsets = openGroupOffsets(path.join(folder, `${encodeURIComponent(group)}.db`));
     offsets.commit(topic, partition, next);

@@ -2,6 +2,7 @@ import type { Logger } from '../../logging/logger';
 import type { OwnedTopic } from './append';
 import { gapsQuery } from './file/gaps';
 import { type Connection, prepare, transact } from './file/sqlite';
+import type { LogClock } from './log-clock';
 
 /** Limits of the embedded log for each topic of changes and transitions. Null: all. */
 export interface RetentionLimits {
@@ -40,7 +41,8 @@ const SAMPLES = 32;
 
 type Oldest = [offset: number, timestamp: number, bytes: number, arrival: number];
 
-export function retention(db: Connection): Retention {
+/** @param clock measures the age of records */
+export function retention(db: Connection, clock: LogClock): Retention {
   const range = prepare(db, 'SELECT min(offset), max(offset) FROM records WHERE topic = ? AND partition = ?');
   const bytesAt = prepare(
     db,
@@ -116,13 +118,17 @@ export function retention(db: Connection): Retention {
   }
 
   /** Looks at the time only after it has removed something: each step gets on, however busy the machine is. @param until by `performance.now()` */
-  function trim(topic: TopicPartitions, { ageMs, bytes }: RetentionLimits, until: number): RetentionStep {
+  function trim(
+    topic: TopicPartitions,
+    { before, bytes }: { readonly before: number | null; readonly bytes: number | null },
+    until: number,
+  ): RetentionStep {
     const { name, partitions } = topic;
     let removed = 0;
     const isLate = (): boolean => performance.now() > until;
     for (let partition = 0; partition < partitions; partition++) {
-      for (let count = OLDEST; ageMs !== null && count === OLDEST; ) {
-        count = removeAged(name, partition, Date.now() - ageMs);
+      for (let count = OLDEST; before !== null && count === OLDEST; ) {
+        count = removeAged(name, partition, before);
         removed += count;
         if (count === OLDEST && isLate()) return { removed, isMore: true };
       }
@@ -143,11 +149,12 @@ export function retention(db: Connection): Retention {
     removeOlder({ name, partitions }, before) {
       for (let partition = 0; partition < partitions; partition++) removeAged(name, partition, before);
     },
-    step(topics, limits) {
+    step(topics, { ageMs, bytes }) {
       // Without an fsync: after a power failure the records are removed again, and the next commit syncs the WAL anyway.
       db.exec('PRAGMA synchronous = NORMAL');
       try {
         return transact(db, 'IMMEDIATE', () => {
+          const limits = { before: ageMs === null ? null : clock.now() - ageMs, bytes };
           const until = performance.now() + STEP_MS;
           const begun = topics.filter(({ name }) => excesses.has(name));
           const steps = (begun.length > 0 ? begun : topics).map((topic) => trim(topic, limits, until));

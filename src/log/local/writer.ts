@@ -10,7 +10,9 @@ import { CONNECTION, prepareFile } from './file/file-format';
 import { goneFrom, type InPlaceGuard, inPlaceGuard } from './file/same-file';
 import { attempt, type Connection, connect, logFailure, pragma, prepare, transact } from './file/sqlite';
 import { walWatch } from './file/wal-watch';
+import { logClock } from './log-clock';
 import { fenced, type Ownership, ownership } from './ownership';
+import { assertNoUnfinishedRestore } from './put-back';
 import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
 /**
@@ -55,6 +57,7 @@ export function openWriter(options: WriterOptions): Writer {
   const { file, busyTimeoutMs } = options;
   return attempt(file, () => {
     makeDataFolder(path.dirname(file));
+    assertNoUnfinishedRestore(path.dirname(file));
     const db = connect(file, busyTimeoutMs);
     try {
       prepareFile(db, file);
@@ -73,7 +76,8 @@ export function writer(
 ): Writer {
   const append = appendStatements.map((sql) => prepare(db, sql));
   const own: Ownership = ownership(db);
-  const { removeOlder, step } = retention(db);
+  const clock = logClock(db);
+  const { removeOlder, step } = retention(db, clock);
   const watchWal = walWatch(file, logger);
   const checkpoints = checkpointer(file, () => {
     // If it fails, the frames stay in the WAL for the next one.
@@ -158,6 +162,8 @@ export function writer(
       isPublisher = true;
       lock = inPlaceGuard(lockFile);
       inPlace(() => own.claimFolder(instance));
+      // Observed also without a retention, which may be set later.
+      inPlace(() => transact(db, 'IMMEDIATE', clock.now));
     },
     claimFeed: named(own.claimFeed),
     releaseFeed: named(own.releaseFeed),
@@ -178,7 +184,7 @@ export function writer(
       transaction(() => {
         const topic = own.sharedTopic(spec);
         // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
-        removeOlder(topic, Date.now() - spec.retentionMs);
+        removeOlder(topic, clock.now() - spec.retentionMs);
         write(planAppend(new Map([[spec.name, topic]]), records));
       });
       watchWal();

@@ -1,4 +1,5 @@
 import { rowKeys } from '../../feeds/row-keys';
+import { sourceFromNow } from '../../source/source';
 import type { PollDeps } from '../poll';
 import { learnedPaging } from '../position';
 import { scan } from '../scan/scan';
@@ -13,6 +14,8 @@ export interface Sight {
    */
   readonly through: number;
   readonly isInOrder: boolean;
+  /** False if a cache has kept an answer since before the look: then it proves nothing, and `through` is -Infinity. */
+  readonly isPresent: boolean;
 }
 
 /**
@@ -32,7 +35,11 @@ export async function lookAt(
   const rows = new Map<string, number | null>();
   let isInOrder = paging.ordered;
   let shownThrough = Number.NEGATIVE_INFINITY;
-  for await (const page of scan(feed, start, { source, logger }, signal)) {
+  let isPresent = true;
+  const present = sourceFromNow(source, () => {
+    isPresent = false;
+  });
+  for await (const page of scan(feed, start, { source: present, logger }, signal)) {
     const { shownBelow, settled, paging: learned } = page.progress;
     for (const witness of witnesses) witness(page.rows);
     for (const row of page.rows) {
@@ -40,8 +47,8 @@ export async function lookAt(
       if (id !== null) rows.set(id, keys.updated(row));
     }
     isInOrder &&= learned.ordered;
-    shownThrough = settled && rows.size > 0 ? shownBelow - 1 : Number.NEGATIVE_INFINITY;
+    shownThrough = isPresent && settled && rows.size > 0 ? shownBelow - 1 : Number.NEGATIVE_INFINITY;
     if (shownThrough >= Math.floor(through)) break;
   }
-  return { rows, through: shownThrough, isInOrder };
+  return { rows, through: shownThrough, isInOrder, isPresent };
 }

@@ -1,5 +1,6 @@
 import { inSlices } from '../../async/slices';
 import { rowKeys } from '../../feeds/row-keys';
+import { sourceFromNow } from '../../source/source';
 import { PageChanges } from '../changes/page-changes';
 import { noteCommitted, type PollDeps, poll } from '../poll';
 import { learnedPaging, pagingFields } from '../position';
@@ -55,7 +56,14 @@ export interface ReconcileResult {
   readonly missing: number;
   /** Ids of the first missing records, at most 5; empty if their deletes were tried. */
   readonly withheldIds: readonly string[];
-  readonly why: 'too-many' | 'rows-without-id' | 'not-proved' | 'too-large' | 'scan-not-complete' | null;
+  readonly why:
+    | 'too-many'
+    | 'rows-without-id'
+    | 'not-proved'
+    | 'too-large'
+    | 'scan-not-complete'
+    | 'old-answers'
+    | null;
 }
 
 /**
@@ -96,11 +104,16 @@ export async function reconcile(
   deps.witnesses.add(witness);
   try {
     let isComplete = await readAll(deps, options, found, tell, 1, signal);
+    let isOld = false;
     const unseen = isComplete ? (await missing()).length : 0;
     if (unseen > 0) {
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
+      // Answers of the first scan that a cache gives again do not count a second time.
+      const source = sourceFromNow(deps.source, () => {
+        isOld = true;
+      });
       await options.rest(feed.pollIntervalMs);
-      isComplete = await readAll(deps, options, found, tell, 2, signal);
+      isComplete = await readAll({ ...deps, source }, options, found, tell, 2, signal);
       // The second scan may have skipped rows that moved during it.
       await options.poll();
     }
@@ -115,6 +128,7 @@ export async function reconcile(
     });
     if (!isComplete) return withheld('scan-not-complete');
     if (candidates.length === 0) return await ended(deps, options, withheld(null));
+    if (isOld) return withheld('old-answers');
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');

@@ -8,7 +8,7 @@ import type { VendorRecord } from '../../types';
 import { PageChanges } from '../changes/page-changes';
 import { noteCommitted, type PollDeps } from '../poll';
 import { transact } from '../transaction/transact';
-import { lookAt } from './look';
+import { lookAt, type Sight } from './look';
 
 /** The outcome for a feed's dead letters. `retried` and `still` together are all letters. */
 export interface RetryResult {
@@ -24,8 +24,8 @@ export interface RetryResult {
    */
   readonly tooOld: number;
   /**
-   * Letters that stay because readers may have a later version. A touch moves no image, so an image does not tell whether the API has
-   * shown a later version. An owner that has not seen the record asks the API, and the API does not show the letter's version.
+   * Letters that stay because the API does not show their version now: readers may have a later version, or the record may be gone.
+   * The state cannot tell: a deleted record leaves nothing in it, and a touch moves no image.
    */
   readonly superseded: number;
 }
@@ -35,8 +35,8 @@ const LETTERS = 500;
 
 /**
  * Decodes a feed's dead letters by the code and the schemas of today. A letter that is a record now, and newer than its image, is
- * published as a poll would publish it, and removed in the same transaction. Several versions of one record are published in the
- * order of their `updated`.
+ * published as a poll would publish it, and removed in the same transaction, if the API still shows that version: otherwise an old
+ * letter could bring back a deleted record. Several versions of one record are published in the order of their `updated`.
  *
  * @throws HighwaterError LOG_*, KAFKA_*, REGISTRY_UNREACHABLE, SOURCE_*, SCAN_*; the signal's reason. Transactions that were committed before stay
  */
@@ -108,16 +108,18 @@ async function publish(
 
 /** Lazy, because a record's image may come from an earlier letter. */
 function* newerThanImages(revived: readonly Revived[], pending: PendingState): Generator<VendorRecord> {
-  for (const { record } of revived) {
-    const image = pending.record(record.id);
-    const known = Math.max(image?.updated ?? -1, pending.seenAt(record.id) ?? -1);
-    if (image === null || (image.updated < record.updated && known <= record.updated)) yield record;
-  }
+  for (const { record } of revived) if (isNewer(record, pending)) yield record;
+}
+
+/** Than the record's image, and no older than the version that the API has shown last. */
+function isNewer({ id, updated }: VendorRecord, state: Pick<PendingState, 'record' | 'seenAt'>): boolean {
+  const image = state.record(id);
+  return image === null || (image.updated < updated && (state.seenAt(id) ?? -1) <= updated);
 }
 
 /**
- * Versions that are newer than their images, but may be older than a version that the API has shown since. If the API shows the last
- * version, the earlier versions are published before it.
+ * Versions that would be published although the API does not show them now. If the API shows the last version of a record, the earlier
+ * versions are published before it.
  * @param revived by `updated`
  */
 async function supersededOf(
@@ -125,21 +127,24 @@ async function supersededOf(
   revived: readonly Revived[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<Revived>> {
-  const { state, images } = deps;
-  const versions = new Map<string, Revived[]>();
-  for (const one of revived) {
+  const state = deps.state.begin();
+  const news = revived.filter(({ record }) => isNewer(record, state));
+  const last = new Map(news.map((one) => [one.record.id, one]));
+  const hidden = new Set<string>();
+  let sight: Sight | null = null;
+  for (const one of news) {
     const { id, updated } = one.record;
-    const image = state.image(id);
-    if (image === undefined || state.seenAt(id) !== null || images.decode(image).updated >= updated) continue;
-    versions.set(id, [...(versions.get(id) ?? []), one]);
+    if (last.get(id) !== one) continue;
+    if (sight?.rows.get(id) !== updated && (sight === null || mayShowMore(sight, updated)))
+      sight = await lookAt(deps, { from: updated, through: updated }, signal);
+    if (!sight.isPresent || sight.rows.get(id) !== updated) hidden.add(id);
   }
-  const superseded = new Set<Revived>();
-  for (const [id, some] of versions) {
-    const second = some.at(-1)!.record.updated;
-    const { rows } = await lookAt(deps, { from: second, through: second }, signal);
-    if (rows.get(id) !== second) for (const one of some) superseded.add(one);
-  }
-  return superseded;
+  return new Set(news.filter(({ record }) => hidden.has(record.id)));
+}
+
+/** Whether a look at a later second may show other rows. It does not after a look that found no row, or read everything. */
+function mayShowMore({ rows, through, isInOrder }: Sight, second: number): boolean {
+  return isInOrder && rows.size > 0 && Math.floor(second) > through;
 }
 
 async function readLetters(

@@ -1,5 +1,5 @@
 import { HighwaterError } from '../../errors';
-import { type FetchedPage, pageBehind } from './page-facts';
+import { type FetchedPage, pageBehind, repeats } from './page-facts';
 
 /** Pages without rows that one scan accepts, and how many more for each page with rows. */
 const MOST_EMPTY_PAGES = 100;
@@ -12,6 +12,8 @@ export class ContinuedPages {
   private places: (string | null | undefined)[] = [undefined];
   /** Place → the number of the page that was asked for there. */
   private pages = new Map<string, number>();
+  /** Places of pages with rows that are the last, since they name themselves as the next. */
+  private ends = new Set<string>();
   private latest: FetchedPage | null = null;
   private full = 0;
   private empty = 0;
@@ -44,6 +46,7 @@ export class ContinuedPages {
     this.from = second;
     this.places = [undefined];
     this.pages = new Map();
+    this.ends = new Set();
   }
 
   /** Forgets the places behind page n, since that page is read again. */
@@ -58,17 +61,37 @@ export class ContinuedPages {
     this.pages.set(place, n);
   }
 
+  /**
+   * A page with rows that names itself as the next page is the last one, if it does so twice: one answer may be wrong. It is not if its
+   * rows are those of the page before, since an API that ignores the place would answer like this.
+   */
+  private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
+    const page = await this.fetch(this.from, place);
+    const namesItself = (one: FetchedPage | null) =>
+      one !== null && place !== undefined && one.next === place && one.facts.length > 0;
+    if (place === undefined || !namesItself(page)) {
+      this.ends.delete(place ?? '');
+      return page;
+    }
+    if (this.ends.has(place) || (this.latest !== null && repeats(page!.facts, this.latest.facts)))
+      return page;
+    const again = await this.fetch(this.from, place);
+    if (namesItself(again)) this.ends.add(place);
+    return again;
+  }
+
   /** @param n the first page of the walk that is not read yet */
   private async readNext(n: number): Promise<FetchedPage | null> {
     let place = this.places[n] ?? undefined;
     let first: FetchedPage | null = null;
     for (;;) {
       if (place !== undefined) this.visit(place, n);
-      const page = await this.fetch(this.from, place);
+      const page = await this.fetchAt(place);
       if (page === null) return null;
       first ??= page;
       // Some APIs name a place for future rows behind their last page. It has no rows, and names itself as the next place.
-      const isLast = page.next === null || (page.facts.length === 0 && page.next === place);
+      const isBehind = page.facts.length === 0 && page.next === place;
+      const isLast = page.next === null || isBehind || (place !== undefined && this.ends.has(place));
       if (page.facts.length > 0 || isLast) {
         this.full++;
         this.places[n] = place;

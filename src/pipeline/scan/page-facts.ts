@@ -92,10 +92,12 @@ export interface FetchedPage {
   /** Least of the server's and the own clock, Unix seconds: the high-water mark never passes it. */
   readonly knownSecond: number;
   readonly observedAtMs: number;
+  /** No rows if a cache has kept the answer since before this one. */
   reread(): Promise<readonly unknown[]>;
 }
 
-export function fetchedPage(page: SourcePage, keys: RowKeys, reread: FetchedPage['reread']): FetchedPage {
+/** @param ask asks for the page again */
+export function fetchedPage(page: SourcePage, keys: RowKeys, ask: () => Promise<SourcePage>): FetchedPage {
   const ownSecond = Math.floor(page.receivedAtMs / 1000);
   const serverSecond = page.serverDateMs === null ? ownSecond : Math.floor(page.serverDateMs / 1000);
   return {
@@ -106,7 +108,12 @@ export function fetchedPage(page: SourcePage, keys: RowKeys, reread: FetchedPage
     ownSecond,
     knownSecond: Math.min(serverSecond, ownSecond),
     observedAtMs: page.receivedAtMs,
-    reread,
+    async reread() {
+      const again = await ask();
+      // The same answer from a cache confirms nothing.
+      const isWitness = (again.agedMs ?? 0) <= again.receivedAtMs - page.receivedAtMs;
+      return isWitness ? again.rows : [];
+    },
   };
 }
 

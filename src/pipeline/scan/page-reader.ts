@@ -160,7 +160,7 @@ export class PageReader {
     const ask = () =>
       source.fetchPage(feed, request, signal).catch((error) => throwAnswer(error, feed, request));
     try {
-      return fetchedPage(await ask(), this.keys, async () => (await ask()).rows);
+      return fetchedPage(await ask(), this.keys, ask);
     } catch (error) {
       const tooLarge = error instanceof HighwaterError && error.code === 'SOURCE_BODY_TOO_LARGE';
       const mayShrink = feed.parameters.pageSize !== null && this.kind !== 'single';

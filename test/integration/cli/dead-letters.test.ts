@@ -45,6 +45,7 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
   expect(lines[5]).toBe(`  ${bad}`);
   expect(lines).toHaveLength(10);
 
+  vendor.rows = [JSON.parse(row)];
   expect(await retryDeadLetters(publisher.owned().deps)).toEqual({
     retried: 1,
     published: 1,

@@ -57,7 +57,9 @@ it('tail shows the records around them, names each or its schema once, and exits
 });
 
 it('dead-letters list and retry deal with the letters beside them', async () => {
-  const raw = JSON.stringify(ipo({ id: 'b', updated: 6 }));
+  const row = ipo({ id: 'b', updated: 6 });
+  vendor.rows = [row];
+  const raw = JSON.stringify(row);
   await leaveDeadLetters(feed, publisher.owned(), { raw });
   await leaveForeign('ipos.dead-letters');
 

@@ -8,6 +8,7 @@ import { movePosition } from '../../../src/pipeline/transaction/transact';
 import { acquireFeed } from '../../../src/runtime/owned-feed';
 import { testFeed } from '../../support/feeds';
 import { memorySession } from '../../support/memory-session';
+import { reconciled } from '../../support/operations';
 import { ipo } from '../../support/records';
 import { memoryRegistry } from '../../support/registry';
 import { scriptedVendor } from '../../support/scripted-vendor';
@@ -38,7 +39,6 @@ async function reject(...rows: Row[]): Promise<void> {
   });
   vendor.rows = rows;
   await poll({ ...deps, decode }, pollRound(deps, true), signal);
-  vendor.rows = [];
 }
 
 const show = (...rows: Row[]) => {
@@ -52,7 +52,7 @@ const events = async () =>
   (await publisher.topic('ipos'))
     .map(({ decoded }) => decoded!)
     .sort((a, b) => a.source.seq - b.source.seq)
-    .map(({ op, source, after }) => `${source.seq} ${op} ${after.id} ${after.name}`);
+    .map(({ op, source, before, after }) => `${source.seq} ${op} ${(after ?? before).id} ${after?.name}`);
 
 it('a letter that is a record now is published and removed, in one transaction', async () => {
   await reject(ipo({ id: 'a', updated: 5, name: 'A' }), ipo({ id: 'b', updated: 6, name: 'B' }));
@@ -135,6 +135,64 @@ describe('a version that is older than what the API has shown since,', () => {
     expect(await retry()).toMatchObject({ retried: 2, published: 2, still: 0 });
     expect(await events()).toEqual(['1 c a First', '2 u a Second', '3 u a Fourth']);
   });
+});
+
+describe('a letter of a record without an image', () => {
+  const first = ipo({ id: 'a', updated: 10, name: 'First' });
+  const letter = ipo({ id: 'a', updated: 20, name: 'Second' });
+  const other = ipo({ id: 'b', updated: 40 });
+  const kept = { retried: 0, published: 0, still: 1, tooOld: 0, superseded: 1 };
+
+  it('does not bring back a record that is deleted, also after a restart', async () => {
+    await show(first);
+    await reject(letter);
+    await show({ ...letter, updated: 30, name: 'Third' }, other);
+    vendor.rows = [other];
+    await reconciled(publisher, feed);
+    const published = await events();
+    expect(published.at(-1)).toMatch(/ d a /);
+
+    expect(await retry()).toEqual(kept);
+    await publisher.restart();
+    expect(await retry()).toEqual(kept);
+    vendor.rows = [];
+    expect(await retry()).toEqual(kept);
+    expect(await events()).toEqual(published);
+    expect(await letters()).toHaveLength(1);
+  });
+
+  it('is published when the API shows that version again', async () => {
+    await reject(letter);
+    vendor.rows = [other];
+    expect(await retry()).toEqual(kept);
+    vendor.rows = [letter, other];
+    expect(await retry()).toMatchObject({ retried: 1, published: 1, still: 0 });
+  });
+
+  it('does not go before a later version that no poll has read yet', async () => {
+    await reject(letter);
+    vendor.rows = [{ ...letter, updated: 30, name: 'Third' }];
+    expect(await retry()).toEqual(kept);
+    await publisher.poll();
+    expect(await retry()).toMatchObject({ retried: 1, published: 0, still: 0 });
+    expect(await events()).toEqual(['1 c a Third']);
+  });
+
+  it('is found by few requests, however many letters there are', async () => {
+    await reject(...Array.from({ length: 900 }, (_, i) => ipo({ id: `${i}`, updated: 100 + i })));
+    vendor.rows = vendor.rows.filter((_, i) => i % 2 === 0);
+    const before = vendor.requests.length;
+    expect(await retry()).toMatchObject({ retried: 450, published: 450, superseded: 450 });
+    expect(vendor.requests.length - before).toBeLessThan(10);
+  });
+});
+
+it('a version of before the vendor went back to an earlier one is not published', async () => {
+  await show(ipo({ id: 'a', updated: 5, name: 'First' }));
+  await reject(ipo({ id: 'a', updated: 20, name: 'Second' }));
+  await show(ipo({ id: 'a', updated: 10, name: 'Third' }));
+  expect(await retry()).toMatchObject({ retried: 0, superseded: 1 });
+  expect(await events()).toEqual(['1 c a First', '2 u a Third']);
 });
 
 it('a letter that is still not a record stays', async () => {

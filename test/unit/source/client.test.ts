@@ -74,6 +74,7 @@ describe('a page', () => {
     await expect(source(api.url, { now: () => 77 }).fetchPage(feed, page, never)).resolves.toEqual({
       rows: [{ id: 'b' }, 3, null],
       next: null,
+      agedMs: 0,
       serverDateMs: 1_700_000_000_000,
       receivedAtMs: 77,
     });
@@ -250,11 +251,11 @@ describe('retrying', () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  it('waits as long as Retry-After says, with all feeds of the token', async () => {
+  async function waitsFor(status: number, headers: Record<string, string>): Promise<void> {
     const times: number[] = [];
     const api = await server((_, response, index) => {
       times.push(performance.now());
-      if (index === 0) sendJson(response, '"slow down"', 429, { 'retry-after': '0.4' });
+      if (index === 0) sendJson(response, '"slow down"', status, headers);
       else sendJson(response, { ipos: [] });
     });
     const shared = budget({ maxConcurrent: 1 });
@@ -262,7 +263,13 @@ describe('retrying', () => {
     await Promise.all([one.fetchPage(feed, page, never), other.fetchPage(feed, page, never)]);
     expect(times).toHaveLength(3);
     expect(times[1]! - times[0]!).toBeGreaterThan(390);
-  });
+  }
+
+  it('waits as long as Retry-After says, with all feeds of the token', () =>
+    waitsFor(429, { 'retry-after': '0.4' }));
+
+  it('waits as long as a 403 says whose limit is used up, with all feeds of the token', () =>
+    waitsFor(403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '0.4' }));
 });
 
 describe('ending', () => {

@@ -208,3 +208,55 @@ it('no style asks for a page but those that number pages', async () => {
     undefined,
   ]);
 });
+
+describe('a link to the page that was asked for', () => {
+  const rows = (count: number) => ({ ipos: Array.from({ length: count }, (_, id) => ({ id })) });
+  const place = '/ipos?b=x%20y&a%5B0%5D=1';
+
+  async function nextOf(asked: Partial<PageRequest>, link: (url: string) => string, count = 1) {
+    const api = await server(({ url }, response) =>
+      sendJson(response, rows(count), 200, { link: `<${link(url ?? '')}>; rel="next"` }),
+    );
+    const continuation =
+      asked.continuation === undefined ? {} : { continuation: api.url + asked.continuation };
+    const read = await source(api.url).fetchPage(pagedBy(header), { ...page, ...continuation }, never);
+    return read.next?.replace(api.url, '') ?? null;
+  }
+
+  it('is known again, however it is spelled', async () => {
+    expect(await nextOf({ continuation: place }, () => '/ipos?a[0]=1&b=x+y')).toBe(place);
+    expect(await nextOf({ continuation: place }, (url) => url)).toBe(place);
+    expect(await nextOf({ continuation: place }, () => '/ipos?a[0]=2&b=x+y')).toBe('/ipos?a[0]=2&b=x+y');
+  });
+
+  it('is the end on a first page that is not full, and is kept on a full one', async () => {
+    expect(await nextOf({}, (url) => url)).toBeNull();
+    expect(await nextOf({}, (url) => url, page.pageSize)).toMatch(/^\/api\/v2.1\/calendar\/ipos\?/);
+  });
+});
+
+describe('an answer without a body', () => {
+  const asked = (status: number) => server((_, response) => void response.writeHead(status).end());
+
+  it.each(['page', 'none', 'cursor'] as const)(
+    'with 204 is an empty page, in the style %s',
+    async (style) => {
+      const paging: PagingStyle = style === 'cursor' ? cursor : { style };
+      const api = await asked(204);
+      expect(await source(api.url).fetchPage(pagedBy(paging), page, never)).toMatchObject({
+        rows: [],
+        next: null,
+      });
+    },
+  );
+
+  it('with 304 is an empty page only if rows since a moment were asked for', async () => {
+    const api = await asked(304);
+    const read = (request: PageRequest, definition: FeedDefinition = feed) =>
+      source(api.url).fetchPage(definition, request, never);
+    expect(await read(page)).toMatchObject({ rows: [] });
+    const whole = { ...feed, parameters: { ...feed.parameters, updatedSince: null } };
+    for (const all of [() => read({ ...page, updatedSince: 0 }), () => read(page, whole)])
+      expect(await failureOf(all())).toMatchObject({ code: 'SOURCE_UNEXPECTED_STATUS' });
+  });
+});

@@ -31,6 +31,7 @@ function interpret(
       request: 'GET https://api.example.com/ipos',
       redact: keep,
       echoedToken,
+      mayBeUnmodified: false,
       limits,
       signal: new AbortController().signal,
       nowMs,
@@ -43,6 +44,8 @@ describe('an answer is a page', () => {
   it.each([
     ['a keyed array', '{"ipos":[{"id":"a"},2]}', [{ id: 'a' }, 2]],
     ['a keyed array beside other members', '{"ok":true,"errors":[],"ipos":[1]}', [1]],
+    ['a keyed array beside a warning', '{"error":"slow","status":"error","ipos":[1]}', [1]],
+    ['an empty array beside what is no error', '{"error":null,"code":200,"message":"ok","ipos":[]}', []],
     ['a bare array', '[1,{"id":"a"}]', [1, { id: 'a' }]],
     ['null under the key', '{"ipos":null}', []],
     ['an empty object', '{}', []],
@@ -112,6 +115,14 @@ describe('an answer with status 200 is a failure', () => {
     ],
     ['ok:false beside rows', '{"ok":false,"ipos":[1]}', 'SOURCE_REPORTED_ERROR', '{"ok":false'],
     ['errors beside rows', '{"ipos":[1],"errors":["half of it"]}', 'SOURCE_REPORTED_ERROR', 'half of it'],
+    [
+      'an error beside no rows',
+      '{"success":false,"error":{"code":104,"info":"Your limit has been reached."},"ipos":[]}',
+      'SOURCE_REPORTED_ERROR',
+      ': Your limit has been reached.',
+    ],
+    ['a status beside no rows', '{"status":"error","ipos":[]}', 'SOURCE_REPORTED_ERROR', '{"status":"error"'],
+    ['a code beside no rows', '{"code":429,"message":"m","ipos":[]}', 'SOURCE_REPORTED_ERROR', ': m'],
     ['a bare string', '"Invalid token"', 'SOURCE_REPORTED_ERROR', ': Invalid token'],
     ['a message', '{"message":"Invalid page size"}', 'SOURCE_REPORTED_ERROR', 'Invalid page size'],
     ['a text', '{"text":"over capacity"}', 'SOURCE_REPORTED_ERROR', 'over capacity'],
@@ -190,7 +201,6 @@ describe('a status', () => {
   it.each([
     [100, 'SOURCE_UNEXPECTED_STATUS'],
     [201, 'SOURCE_UNEXPECTED_STATUS'],
-    [204, 'SOURCE_BODY_EMPTY'],
     [205, 'SOURCE_BODY_EMPTY'],
     [206, 'SOURCE_UNEXPECTED_STATUS'],
     [300, 'SOURCE_REDIRECTED'],
@@ -213,6 +223,16 @@ describe('a status', () => {
     [503, 'SOURCE_UNAVAILABLE'],
   ])('%d means %s, even with a page in its body', async (status, code) => {
     expect(await interpret('{"ipos":[]}', status)).toMatchObject({ kind: 'failure', code });
+  });
+
+  it('204 is an empty page', async () => {
+    expect(await interpret('', 204)).toEqual({ kind: 'page', rows: [], next: null });
+  });
+
+  it('304 is an empty page if rows since a moment were asked for, and else tells nothing about the rows', async () => {
+    const since = await interpret('', 304, {}, { mayBeUnmodified: true });
+    expect(since).toEqual({ kind: 'page', rows: [], next: null });
+    expect(await interpret('', 304)).toMatchObject({ code: 'SOURCE_UNEXPECTED_STATUS' });
   });
 
   it('203 may hold a page: a proxy touched it', async () => {
@@ -267,6 +287,31 @@ describe('a status', () => {
     expect(await interpret('', 429, inTwoMinutes)).toMatchObject({ retryAfterMs: 120_000 });
     expect(await interpret('', 503, { 'retry-after': '0' })).toMatchObject({ retryAfterMs: 0 });
     expect(await interpret('', 429)).not.toHaveProperty('retryAfterMs');
+  });
+});
+
+it.each<[string, string, RawResponse['headers'], number | undefined]>([
+  ['Retry-After', '', { 'retry-after': '7' }, 7_000],
+  ['nothing that remains', '', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' }, 9_000],
+  ['a field of IETF', '', { ratelimit: '"default";r=0;t=5' }, 5_000],
+  ['a message that says so', '{"message":"You have exceeded a secondary rate limit."}', {}, undefined],
+  [
+    'a reason that says so',
+    '{"error":{"errors":[{"reason":"x","message":"userRateLimitExceeded"}]}}',
+    {},
+    undefined,
+  ],
+])('403 with %s is a rate limit, and no refused token', async (_, body, headers, ms) => {
+  const found = await interpret(body, 403, headers);
+  expect(found).toMatchObject({ code: 'SOURCE_RATE_LIMITED' });
+  expect((found as { retryAfterMs?: number }).retryAfterMs).toBe(ms);
+});
+
+it('403 with requests that remain is a refusal', async () => {
+  const headers = { 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '9' };
+  expect(await interpret('{"message":"not in your plan"}', 403, headers)).toMatchObject({
+    code: 'SOURCE_FORBIDDEN',
+    what: expect.stringMatching(/ not in your plan$/),
   });
 });
 

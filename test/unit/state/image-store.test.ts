@@ -121,4 +121,27 @@ describe('image store', () => {
     expect(store).toMatchObject({ size: 0, bytes: 0 });
     expect(store.slabBytes).toBe(SLAB_BYTES);
   });
+
+  it('refuses an image by name before its places run out, and has every image until then', () => {
+    const store = imageStore(SLAB_BYTES);
+    const last = (): number => store.size - 1;
+    let nearlyFullAt = 0;
+    // Each has a slab of its own.
+    const fill = () => {
+      for (let i = 0; i < 17_000; i++) {
+        store.set(`${i}`, Buffer.alloc(300, i % 251), i);
+        if (nearlyFullAt === 0 && store.isNearlyFull) nearlyFullAt = i;
+      }
+    };
+    expect(fill).toThrow(expect.objectContaining({ code: 'STATE_TOO_LARGE' }));
+    expect([nearlyFullAt, last()]).toEqual([15_358, 16_366]);
+    for (let i = 0; i <= last(); i++)
+      if (!store.get(`${i}`)!.equals(Buffer.alloc(300, i % 251))) throw new Error(`image ${i} is another`);
+    expect(store.has('16367')).toBe(false);
+
+    for (let i = 0; i < 1_100; i++) store.delete(`${i}`);
+    expect(store.isNearlyFull).toBe(false);
+    store.set('again', Buffer.alloc(300, 1), 1);
+    expect(store.get('again')).toEqual(Buffer.alloc(300, 1));
+  });
 });

@@ -532,3 +532,15 @@ it('a body that is too large for it is left', () => {
   const large = body(reading, [JSON.stringify({ id: 'a', updated: 1, name: 'x'.repeat(17 * 2 ** 20) })]);
   expect(reading.read(large)).toBeNull();
 });
+
+it('an answer with any member beside its rows is left, since the member may report an error', () => {
+  const reading = readings.get('ipos')!;
+  const row = '{"id":"a","updated":1}';
+  expect(reading.read(Buffer.from(`{"ipos":[${row}]}`))).toHaveLength(1);
+  for (const text of [
+    `{"ipos":[],"success":false}`,
+    `{"error":"x","ipos":[]}`,
+    `{"ipos":[${row}],"code":429}`,
+  ])
+    expect(reading.read(Buffer.from(text))).toBeNull();
+});

@@ -5,6 +5,7 @@ import type { FeedSession } from '../../../../src/log/commit-log';
 import { openLocalConsumerLog } from '../../../../src/log/local/consumer/consumer-log';
 import { connect, prepare } from '../../../../src/log/local/file/sqlite';
 import { type LocalLog, openLocalLog } from '../../../../src/log/local/local-log';
+import { logClock } from '../../../../src/log/local/log-clock';
 import { type RetentionLimits, retention } from '../../../../src/log/local/retention';
 import { feedTopics } from '../../../../src/log/topics';
 import { batch, deadline, readAll, record } from '../../../support/log-records';
@@ -102,12 +103,109 @@ describe('retention of the embedded log', () => {
     const db = connect(path.join(folder(), 'highwater.db'), 5_000);
     const late = jest.spyOn(performance, 'now').mockImplementation(() => clock++ * 1_000);
     let clock = 0;
-    const { step } = retention(db);
+    const { step } = retention(db, logClock(db));
     const found = step([{ name: changes, partitions: 3 }], { ageMs: null, bytes: 1 });
     late.mockRestore();
     db.close();
 
     expect(found).toEqual({ removed: 20, isMore: true });
+  });
+
+  describe('while the clock of the machine is wrong', () => {
+    const DAY = 24 * HOUR;
+    let wall: jest.SpyInstance<number>;
+    let aheadMs = 0;
+    const realNow = Date.now;
+
+    beforeEach(() => {
+      aheadMs = 0;
+      wall = jest.spyOn(Date, 'now').mockImplementation(() => realNow() + aheadMs);
+    });
+    afterEach(() => wall.mockRestore());
+
+    /** As a publisher with such a retention would, so far. @returns how many records are kept */
+    async function keptBy(ageMs: number): Promise<number> {
+      const log = openLocalLog({ dataDir: folder() });
+      await log.commitLog.acquire(topics, deadline());
+      await log.commitLog.close();
+      const db = connect(path.join(folder(), 'highwater.db'), 5_000);
+      const { step } = retention(db, logClock(db));
+      while (step([{ name: changes, partitions: 3 }], { ageMs, bytes: null }).isMore);
+      db.close();
+      return count(changes);
+    }
+
+    async function publish(size: number): Promise<void> {
+      const log = openLocalLog({ dataDir: folder() });
+      await commit(await log.commitLog.acquire(topics, deadline()), page(changes, size));
+      await log.commitLog.close();
+    }
+
+    it('a jump ahead removes nothing from a publisher that runs on', async () => {
+      const log = open({ ageMs: 30 * DAY, bytes: null });
+      const session = await log.commitLog.acquire(topics, deadline());
+      await commit(session, page(changes, 500));
+      aheadMs = 40 * DAY;
+      await commit(session, page(changes, 10));
+      const steps = wall.mock.calls.length;
+      await until(() => wall.mock.calls.length > steps + 5);
+      expect(count(changes)).toBe(510);
+      aheadMs = 0;
+      await commit(session, page(changes, 10));
+      expect(count(changes)).toBe(520);
+    });
+
+    it('a publisher that starts again and again within the jump removes nothing', async () => {
+      await publish(500);
+      for (let hours = 0; hours < 20; hours++) {
+        aheadMs = 40 * DAY + hours * HOUR;
+        await publish(1);
+        expect(await keptBy(30 * DAY)).toBe(501 + hours);
+      }
+      aheadMs = 20 * HOUR;
+      expect(await keptBy(30 * DAY)).toBe(520);
+      aheadMs = 3 * DAY;
+      expect(await keptBy(30 * DAY)).toBe(520);
+    });
+
+    it('a log of an earlier version, which has kept no clock, is measured by its newest record', async () => {
+      await publish(500);
+      const db = connect(path.join(folder(), 'highwater.db'), 5_000);
+      db.exec('DROP TABLE clock');
+      db.close();
+      aheadMs = 40 * DAY;
+      expect(await keptBy(30 * DAY)).toBe(500);
+    });
+
+    it.each([
+      ['stopped for months', Array.from({ length: 60 }, (_, hour) => 90 * DAY + hour * HOUR)],
+      ['started once a day', Array.from({ length: 34 }, (_, day) => day * DAY)],
+      [
+        'asleep every night',
+        Array.from({ length: 33 }, (_, day) => [8, 12, 16, 20].map((hour) => day * DAY + hour * HOUR)).flat(),
+      ],
+    ])('old records of a machine that was %s are removed, two days late at most', async (_, moments) => {
+      await publish(500);
+      for (const moment of moments) {
+        aheadMs = moment;
+        await keptBy(30 * DAY);
+      }
+      expect(count(changes)).toBe(3);
+    });
+
+    it('a clock that was behind is believed after a day', async () => {
+      aheadMs = -40 * DAY;
+      await publish(500);
+      for (const hours of [0, 1, 12, 20]) {
+        aheadMs = hours * HOUR;
+        expect(await keptBy(30 * DAY)).toBe(500);
+      }
+      for (const hours of [25, 30, 40, 49]) {
+        aheadMs = hours * HOUR;
+        await keptBy(30 * DAY);
+      }
+      expect(count(changes)).toBe(3);
+    });
   });
 
   describe('a reader whose next record was removed', () => {

@@ -1,0 +1,101 @@
+import { valueAtPath } from '../json/dotted-path';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Members that say whether the request was carried out. Names are compared in small letters, without `_` and `-`. */
+const VERDICTS = new Set(['ok', 'success', 'succeeded', 'issuccess', 'issuccessful']);
+/** Members that are there, and not empty, when something went wrong. */
+const ERRORS = new Set([
+  ...[
+    'error',
+    'errors',
+    'err',
+    'errormessage',
+    'errormsg',
+    'errmsg',
+    'errordescription',
+    'errordetail',
+    'errordetails',
+  ],
+  ...['errorcode', 'errcode', 'errno', 'fault', 'exception', 'haserror', 'haserrors', 'iserror'],
+]);
+const CODES = new Set(['code', 'status', 'statuscode', 'httpcode', 'httpstatus', 'result', 'stat', 'type']);
+/** Objects that hold such members beside the rows. */
+const HOLDERS = new Set(['status', 'meta', 'header']);
+
+/** Whether an answer says that the request failed. It then holds no page, even if there are rows: nobody knows which are missing. */
+export function saysFailure(answer: Members): boolean {
+  const { errors } = answer;
+  if (Array.isArray(errors) && errors.length > 0) return true;
+  return Object.entries(answer).some(([name, value]) => VERDICTS.has(plainName(name)) && isNo(value));
+}
+
+/**
+ * Whether an answer without rows reports an error beside them. A message by itself is none: it may say that there are no records.
+ * Beside rows, such a report may be a warning, so it is not looked for there.
+ * @param key dotted path of the rows
+ */
+export function reportsError(answer: Members, key: string): boolean {
+  const names = key.split('.');
+  if (isReport(answer, [key, names[0]!])) return true;
+  return names.slice(1).some((name, i) => {
+    const within = valueAtPath(answer, names.slice(0, i + 1).join('.'));
+    return isObject(within) && (saysFailure(within) || isReport(within, [name]));
+  });
+}
+
+/** @param rows names of the members that hold the rows */
+function isReport(members: Members, rows: readonly string[]): boolean {
+  const hasMessage = Object.entries(members).some(
+    ([name, value]) => MESSAGES.has(plainName(name)) && isSomething(value),
+  );
+  return Object.entries(members).some(([name, value]) => {
+    if (rows.includes(name)) return false;
+    const plain = plainName(name);
+    if (ERRORS.has(plain)) return isSomething(value);
+    if (CODES.has(plain) && isErrorCode(value, hasMessage)) return true;
+    return HOLDERS.has(plain) && isObject(value) && (saysFailure(value) || isReport(value, []));
+  });
+}
+
+/** Texts that APIs write if there is no error. */
+const NOTHING = /^(|0|200|null|nil|none|no|false|ok|okay|success|successful|no[ _-]?errors?)[.!]?$/i;
+
+/** An error has some content: not only members such as `"code": 0` and `"message": "OK"`. */
+function isSomething(value: unknown, levels = 5): boolean {
+  if (typeof value === 'string') return !NOTHING.test(value.trim());
+  if (typeof value === 'number') return value !== 0 && value !== 200;
+  if (typeof value !== 'object' || value === null || levels === 0) return value === true;
+  return Object.values(value).some((one) => isSomething(one, levels - 1));
+}
+
+const MESSAGES = new Set(['message', 'msg', 'detail', 'details', 'description', 'reason', 'info']);
+const ERROR_WORDS =
+  /error|fail|invalid|denied|unauthori[sz]ed|forbidden|exceeded|rate.?limit|unavailable|time.?out/i;
+
+/**
+ * A status of HTTP for errors, a negative number (no API gives one for success), or a plain word. Other words and longer codes need a
+ * message beside them: they may be the filter of the request, which some APIs repeat.
+ */
+function isErrorCode(value: unknown, hasMessage: boolean): boolean {
+  if (typeof value === 'string' && !/^-?\d+$/.test(value))
+    return (
+      /^(error|err|fail|ko|nok)$/i.test(value) ||
+      (hasMessage && ERROR_WORDS.test(value) && isSomething(value))
+    );
+  if (typeof value !== 'string' && typeof value !== 'number') return false;
+  const code = Number(value);
+  return code < 0 || (code >= 400 && code < 600) || (hasMessage && code >= 40_000 && code < 60_000);
+}
+
+function isNo(value: unknown): boolean {
+  return value === false || value === 0 || (typeof value === 'string' && /^(false|no|0)$/i.test(value));
+}
+
+function plainName(name: string): string {
+  return name.replaceAll(/[_-]/g, '').toLowerCase();
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

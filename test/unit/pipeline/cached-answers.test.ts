@@ -1,0 +1,77 @@
+import { retryDeadLetters } from '../../../src/pipeline/rounds/retry-dead-letters';
+import type { Source } from '../../../src/source/source';
+import { leaveDeadLetters } from '../../support/dead-letters';
+import { testFeed } from '../../support/feeds';
+import { reconciled } from '../../support/operations';
+import { ipo } from '../../support/records';
+import { scriptedVendor } from '../../support/scripted-vendor';
+import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+
+/** A cache between the API and the publisher: answers say that they have been kept for an hour. */
+const HOUR = 3_600_000;
+const feed = testFeed('ipos', { pageSize: 100, wideOverlapSeconds: 100_000 });
+const vendor = scriptedVendor();
+/** Whether the answer to a request, from 0, comes from the cache. */
+let isCached: (request: number) => boolean;
+const cached: Source = {
+  async fetchPage(of, request, signal) {
+    const page = await vendor.fetchPage(of, request, signal);
+    return isCached(vendor.requests.length - 1) ? { ...page, agedMs: HOUR } : page;
+  },
+};
+let publisher: TestPublisher;
+const rows = Array.from({ length: 40 }, (_, i) => ipo({ id: `${i}`, updated: 10 + i, name: `${i}` }));
+
+beforeEach(async () => {
+  isCached = () => false;
+  vendor.rows = rows;
+  publisher = await testPublisher(feed, cached);
+  await publisher.poll();
+});
+afterEach(() => publisher.close());
+
+const ops = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!.op).join('');
+
+it('a cached answer does not confirm that a record went back', async () => {
+  const before = await ops();
+  vendor.rows = [...rows.slice(0, 39), ipo({ id: '39', updated: 20, name: 'earlier' })];
+  isCached = () => true;
+  await publisher.poll({ wide: true });
+  expect(await ops()).toBe(before);
+  isCached = () => false;
+  await publisher.poll({ wide: true });
+  expect(await ops()).toBe(`${before}u`);
+});
+
+it('answers that a cache has kept since the first scan of a reconcile delete nothing', async () => {
+  vendor.rows = rows.filter(({ id }) => id !== '20');
+  isCached = () => true;
+  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0, missing: 1, why: 'old-answers' });
+  isCached = () => false;
+  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1, missing: 0, why: null });
+});
+
+it('answers of a cache prove no absence when the record is asked for once more', async () => {
+  vendor.rows = rows.filter(({ id }) => id !== '20');
+  // Both scans are fresh: only the last answers, of the probe, are not.
+  const first = vendor.requests.length;
+  await reconciled(publisher, feed, { dryRun: true });
+  const count = vendor.requests.length - first;
+  const begin = vendor.requests.length;
+  isCached = (request) => request >= begin + count - 1;
+  expect(await reconciled(publisher, feed, { dryRun: true })).toMatchObject({
+    deleted: 0,
+    missing: 1,
+    why: 'not-proved',
+  });
+});
+
+it('a dead letter is not published on the word of a cache', async () => {
+  const row = ipo({ id: 'letter', updated: 30 });
+  await leaveDeadLetters(feed, publisher.owned(), { raw: JSON.stringify(row) });
+  vendor.rows = [...rows, row].sort((a, b) => Number(a.updated) - Number(b.updated));
+  isCached = () => true;
+  expect(await retryDeadLetters(publisher.owned().deps)).toMatchObject({ published: 0, superseded: 1 });
+  isCached = () => false;
+  expect(await retryDeadLetters(publisher.owned().deps)).toMatchObject({ published: 1, superseded: 0 });
+});

@@ -1,0 +1,29 @@
+import { feedState } from '../../../src/state/feed-state';
+import { imageStore } from '../../../src/state/image-store';
+import { firstSourceOffset } from '../../../src/state/source-offset';
+import { testFeed } from '../../support/feeds';
+
+it('no change is begun when the images have nearly all of the memory that can be addressed', async () => {
+  const images = imageStore(1024);
+  const restored = {
+    offset: firstSourceOffset('ipos', 'a life', 'scope'),
+    images,
+    deadLetters: new Set<string>(),
+    partitionCounts: [0, 0, 0],
+  };
+  const decoder = { decode: () => ({ id: 'a', updated: 1, values: {} }) as never };
+  const state = await feedState(testFeed('analysts', { transitions: [] }), decoder, restored);
+  const pending = state.begin();
+  const fill = (more: number) => {
+    for (let i = 0; i < more; i++) images.set(`${images.size}`, Buffer.alloc(300), 1);
+  };
+  fill(15_358);
+  state.begin();
+  fill(1);
+  const tooLarge = expect.objectContaining({
+    code: 'STATE_TOO_LARGE',
+    message: expect.stringContaining('Feed analysts has 15359 records'),
+  });
+  expect(() => state.begin()).toThrow(tooLarge);
+  expect(() => pending.begin()).toThrow(tooLarge);
+});
