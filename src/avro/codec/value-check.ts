@@ -13,7 +13,7 @@ const MOST_EMPTY = 65_536;
 /** An Avro long has 64 bits, and each byte holds seven of them. */
 const MOST_VARINT_BYTES = 10;
 const MOST_INT = 2 ** 31 - 1;
-/** Of what is counted by a long. */
+/** JavaScript counts no further. */
 const MOST_COUNT = Number.MAX_SAFE_INTEGER - 1;
 
 /**

@@ -107,8 +107,6 @@ describe('drift', () => {
   it.each([
     ['insider_lockup_days', '180 days'],
     ['insider_lockup_days', 12.5],
-    ['insider_lockup_days', 2 ** 52 + 1],
-    ['insider_lockup_days', -(2 ** 52) - 1],
     ['insider_lockup_days', 2 ** 60],
     ['offering_value', '1,000'],
     ['offering_value', '0.1000000000000000055511151231257827'],
@@ -150,9 +148,13 @@ describe('drift', () => {
     expect(encode(reversed).equals(encode(row))).toBe(true);
   });
 
-  it('makes half a surrogate pair well-formed, also in ids and in names of unknown members', () => {
-    const record = decoded(ipos, ipo({ id: 'a\ud800', name: 'x\udc00y', 'm\ud800': 1 }));
-    expect([record.id, record.name, Object.keys(record.extra)]).toEqual(['a\ufffd', 'x\ufffdy', ['m\ufffd']]);
+  it('makes half a surrogate pair well-formed, also in ids, and keeps it in names of unknown members', () => {
+    const record = decoded(ipos, ipo({ id: 'a\ud800', name: 'x\udc00y', 'm\ud800': 1, 'm\ud801': 2 }));
+    expect([record.id, record.name, Object.keys(record.extra)]).toEqual([
+      'a\ufffd',
+      'x\ufffdy',
+      ['m\\ud800', 'm\\ud801'],
+    ]);
   });
 });
 
