@@ -270,6 +270,106 @@ describe('a status', () => {
   });
 });
 
+describe('the charset of an answer', () => {
+  const text = '{"ipos":[{"id":"Größe"}]}';
+  const rows = [{ id: 'Größe' }];
+  const latin1 = Buffer.from(text, 'latin1');
+  const type = (charset: string) => ({ 'content-type': `application/json;charset=${charset}` });
+
+  it.each([
+    ['iso-8859-1', latin1],
+    ['Windows-1252', latin1],
+    ['"utf-8"', Buffer.from(text)],
+    ['utf8', Buffer.from(text)],
+    ['unicode-1-1-utf-8', Buffer.from(text)],
+    ['utf-16', Buffer.from(text, 'utf16le')],
+    ['utf-16be', Buffer.from(text, 'utf16le').swap16()],
+    // A mark counts more than what is declared.
+    ['iso-8859-1', Buffer.from(`\ufeff${text}`)],
+    ['iso-8859-1', Buffer.from(`\ufeff${text}`, 'utf16le')],
+  ])('is the declared one, or that of its mark: %s', async (charset, body) => {
+    expect(await interpret(body, 200, type(charset))).toEqual({ kind: 'page', rows, next: null });
+    expect(
+      await interpret(
+        Buffer.concat([body, Buffer.alloc(2 ** 20, body.includes(0) ? '' : ' ')]).subarray(0, body.length),
+        200,
+        type(charset),
+      ),
+    ).toMatchObject({ rows });
+  });
+
+  it.each([
+    ['application/json', latin1, 'bytes that are not UTF-8, at byte 18, after {"ipos":[{"id":"Gr comes'],
+    ['application/json; charset=utf-8', latin1, 'bytes that are not UTF-8'],
+    [
+      'application/json; charset=utf-8',
+      Buffer.concat([latin1, Buffer.alloc(2 ** 20, ' ')]),
+      'not UTF-8, at byte 18',
+    ],
+    ['application/json; charset=x-none', latin1, 'text in the charset "x-none", which is not known'],
+    ['application/json; charset=utf-32', latin1, 'text in the charset "utf-32", which is not known'],
+    ['application/json; charset=utf-16le', Buffer.from([0x5b, 0, 0, 0xd8]), 'bytes that are not utf-16le'],
+    ['application/json; charset=Shift_JIS', Buffer.from([0x5b, 0x81]), 'bytes that are not Shift_JIS'],
+  ])('%s, with other bytes, is refused by name', async (contentType, body, what) => {
+    for (const readRows of [undefined, () => null]) {
+      expect(await interpret(body, 200, { 'content-type': contentType }, { readRows })).toMatchObject({
+        kind: 'failure',
+        code: 'SOURCE_CHARSET',
+        what: expect.stringContaining(what),
+      });
+    }
+  });
+
+  it('of an error is read as well as possible, because its status counts', async () => {
+    const body = Buffer.from('{"message":"Schlüssel"}', 'latin1');
+    const told = (contentType: string) => interpret(body, 401, { 'content-type': contentType });
+    expect(await told('application/json; charset=iso-8859-1')).toMatchObject({
+      code: 'SOURCE_UNAUTHORIZED',
+      what: expect.stringContaining('Schlüssel'),
+    });
+    for (const unclear of ['application/json', 'application/json; charset=x-none'])
+      expect(await told(unclear)).toMatchObject({ what: expect.stringContaining('Schl\ufffdssel') });
+  });
+
+  it('a reader of rows gets UTF-8', async () => {
+    let read = '';
+    const readRows: PolicyContext['readRows'] = (body) => {
+      read = body.kept().toString();
+      return [];
+    };
+    await interpret(latin1, 200, type('iso-8859-1'), { readRows });
+    expect(read).toBe(text);
+  });
+});
+
+describe('the message of a damaged answer', () => {
+  const long = `{"ipos":[{"id":"${'x'.repeat(5_000)}"},{"id":"b","note":oops here},${'{"id":"c"},'.repeat(9)}1]}`;
+
+  it('shows the text around the damage, of small and of large answers', async () => {
+    for (const more of ['', ' '.repeat(2 ** 20)]) {
+      const { what } = (await interpret(long + more)) as { what: string };
+      expect(what).toMatch(/at byte \d+, after …x+"\},\{"id":"b","note": comes oops here\},\{"id":"c"\}/);
+      expect(what).toContain(`at byte ${long.indexOf('oops')},`);
+    }
+  });
+
+  it('shows the end of an answer that breaks off', async () => {
+    const { what } = (await interpret(long.slice(0, 5_040))) as { what: string };
+    expect(what).toMatch(
+      /breaks off \(5040 bytes\), application\/json: at byte 5040, after …x+"\},.* nothing comes$/,
+    );
+  });
+
+  it('shows no secret, not even one that lies on both sides', async () => {
+    const redact = (text: string) => text.replaceAll('sec" ret', '***');
+    const { what } = (await interpret('{"ipos":[{"a":"sec" ret"}]}', 200, {}, { redact })) as {
+      what: string;
+    };
+    expect(what).not.toContain('sec');
+    expect(what).toMatch(/at byte \d+$/);
+  });
+});
+
 it('the answer of a large page is what it is of a small one', async () => {
   const text = `{"ok":true,"ipos":[${'{"id":"a"},'.repeat(200_000)}{"id":"b"}],"errors":[]}`;
   const { rows } = (await interpret(text)) as { rows: readonly unknown[] };
