@@ -65,7 +65,7 @@ export async function interpretResponse(
   const isSmall = body.length <= SMALL_ANSWER_BYTES;
   // A large body is read with pauses, in which other bodies are read.
   const bytes = isSmall ? body.shared() : body.kept();
-  if (mayHoldPage(status) && !isUtf8(bytes)) {
+  if (mayHoldPage(status) && isListOrObject(bytes) && !isUtf8(bytes)) {
     const what = `bytes that are not UTF-8, ${brokenUtf8(bytes, context.redact)}`;
     return failure('SOURCE_CHARSET', `${answered(status, context)} ${what}`);
   }

@@ -57,7 +57,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 /** @param readBy whether the rows become bytes at once, or objects first: the end of the pages is in the body then */
-function declare(readBy: 'bytes' | 'objects'): void {
+function declare(readBy: 'bytes' | 'objects', more: object = {}, schema: object = itemSchema): void {
   const paging =
     readBy === 'bytes' ? { style: 'offset' } : { style: 'cursor', parameter: 'cursor', from: 'next' };
   const feed = {
@@ -70,9 +70,10 @@ function declare(readBy: 'bytes' | 'objects'): void {
       updatedSince: 'since',
     },
     paging,
+    ...more,
   };
   writeFileSync(path.join(folder(), 'highwater.yaml'), JSON.stringify({ feeds: { items: feed } }));
-  writeFileSync(path.join(folder(), 'item.avsc'), JSON.stringify(itemSchema));
+  writeFileSync(path.join(folder(), 'item.avsc'), JSON.stringify(schema));
 }
 
 async function highwater(...args: string[]) {
@@ -96,6 +97,34 @@ async function topic(name: string): Promise<Values[]> {
 }
 const imagesOf = async () =>
   Object.fromEntries((await topic('items')).map(({ key, value }) => [key, value.after]));
+
+it('an id may be a long of 64 bits, and its text is the key', async () => {
+  const [, updated, ...others] = itemSchema.fields;
+  const schema = { ...itemSchema, fields: [{ name: 'no', type: 'long' }, updated, ...others] };
+  declare('objects', { idField: 'no' }, schema);
+  const row = (no: string, name: string, at: number) => `{"no":${no},"updated":${at},"name":"${name}"}`;
+  const now = Math.floor(Date.now() / 1000);
+  rows = [
+    row('653247040368672769', 'a', now - 9),
+    row('653247040368672770', 'b', now - 8),
+    row('"653247040368672771"', 'c', now - 7),
+    row('18446744073709551615', 'd', now - 6),
+  ];
+  await highwater('run', '--once');
+  rows[1] = row('653247040368672770', 'B', now);
+  await highwater('run', '--once');
+  expect(
+    (await topic('items')).map(({ key, value }) => [value.op, key, value.after.no, value.after.name]),
+  ).toEqual([
+    ['r', '653247040368672769', '#653247040368672769', 'a'],
+    ['r', '653247040368672770', '#653247040368672770', 'b'],
+    ['r', '653247040368672771', '#653247040368672771', 'c'],
+    ['u', '653247040368672770', '#653247040368672770', 'B'],
+  ]);
+  expect((await topic('items.dead-letters')).map(({ value }) => value.reason)).toEqual([
+    `the row cannot be decoded: the id "18446744073709551615" is not a whole number of the schema's long`,
+  ]);
+});
 
 describe.each(['bytes', 'objects'] as const)('rows that become %s', (readBy) => {
   const now = Math.floor(Date.now() / 1000);

@@ -130,6 +130,13 @@ describe('an answer with status 200 is a failure', () => {
     ['an object under the key', '{"ipos":{"a":1}}', 'SOURCE_WRONG_SHAPE', 'a object under "ipos"'],
     ['a bare null', 'null', 'SOURCE_WRONG_SHAPE', 'null, not an object'],
     ['a bare number', '12', 'SOURCE_WRONG_SHAPE', '12, not an object'],
+    [
+      'an error with a long code',
+      '{"code":653247040368672769}',
+      'SOURCE_REPORTED_ERROR',
+      '653247040368672769',
+    ],
+    ['HTML in no known charset', Buffer.from('<p>Größe</p>', 'latin1'), 'SOURCE_NOT_JSON', '<p>Gr'],
     ['HTML', '<html>Sign in</html>', 'SOURCE_NOT_JSON', 'application/json: <html>Sign in</html>'],
     ['XML', '<?xml version="1.0"?><ipos/>', 'SOURCE_NOT_JSON', '<?xml'],
     ['a truncated body', '{"ipos":[{"id":"a"', 'SOURCE_BODY_TRUNCATED', '(18 bytes)'],
