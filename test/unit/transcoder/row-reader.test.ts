@@ -261,7 +261,7 @@ const decimals = fc.oneof(
   { weight: 2, arbitrary: wholes },
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
 );
-const oddNumbers = fc.constantFrom(
+const knownNumbers = fc.constantFrom(
   ...[
     '-0',
     '-0.0',
@@ -296,6 +296,18 @@ const oddNumbers = fc.constantFrom(
     '1760000000000',
   ],
 );
+/** Those that JavaScript's numbers do not hold, and their neighbours. */
+const longNumbers = fc.oneof(
+  fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map(String),
+  fc
+    .tuple(fc.integer({ min: 50, max: 64 }), fc.integer({ min: -2, max: 2 }))
+    .map(([bits, more]) => String(2n ** BigInt(bits) + BigInt(more))),
+  fc
+    .tuple(fc.bigInt({ min: 1n, max: 10n ** 12n }), fc.stringMatching(/^\d{4,20}$/))
+    .map((parts) => parts.join('.')),
+  fc.tuple(fc.nat(99), fc.integer({ min: -420, max: 420 })).map((parts) => parts.join('e')),
+);
+const oddNumbers = fc.oneof(knownNumbers, longNumbers);
 
 const characters = fc.oneof(
   { weight: 6, arbitrary: fc.string({ maxLength: 40 }) },
