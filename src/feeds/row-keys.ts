@@ -42,7 +42,7 @@ const usualKeys: RowKeys = {
 function asId(id: unknown): string | null {
   if (typeof id === 'string') return id === '' ? null : id.toWellFormed();
   if (typeof id === 'number') return Number.isSafeInteger(id) ? String(id) : null;
-  return id instanceof ExactNumber && id.isInteger ? id.toString() : null;
+  return id instanceof ExactNumber ? id.toInteger() : null;
 }
 
 function memberOf(row: unknown, name: string): unknown {

@@ -22,8 +22,9 @@ export class ExactNumber {
     return this.#text;
   }
 
-  get isInteger(): boolean {
-    return /^-?\d+$/.test(this.#text);
+  /** The digits of the integer that this is, of any length, or of at most 64 bits if it is written as `1e18`; null if it is none. */
+  toInteger(): string | null {
+    return /^-?\d+$/.test(this.#text) ? this.#text : (this.toLong()?.toString() ?? null);
   }
 
   /** The integer of at most 64 bits that this is, however it is written (`1e18`); null if it is none. */

@@ -82,7 +82,7 @@ export function isClear([first, second]: readonly Candidate[]): boolean {
 
 /** An integer of any length. */
 function wholeAsText(value: unknown): unknown {
-  return value instanceof ExactNumber && value.isInteger ? value.toString() : value;
+  return value instanceof ExactNumber ? (value.toInteger() ?? value) : value;
 }
 
 function everyName(rows: readonly JsonObject[]): string[] {
