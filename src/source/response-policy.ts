@@ -84,8 +84,10 @@ export async function interpretResponse(
     const what = describeBody(text, response, context.redact);
     return failure('SOURCE_NOT_JSON', `${answered(status, context)} ${what}`);
   }
-  const scanned = await scan(bytes, isSmall, context);
-  if (scanned.kind === 'unread') return failureOfAnswer(scanned, response, bytes, context);
+  // Another body may overwrite shared memory meanwhile.
+  const kept = body.kept();
+  const scanned = await scan(kept, isSmall, context);
+  if (scanned.kind === 'unread') return failureOfAnswer(scanned, response, kept, context);
   return page(rowsOf(scanned.value, status, text, context), scanned.value, response, context);
 }
 

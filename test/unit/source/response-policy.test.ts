@@ -360,6 +360,15 @@ describe('the message of a damaged answer', () => {
     }
   });
 
+  it('shows no text of another answer, which is read at the same time', async () => {
+    const other = `{"ipos":[${'{"id":"other"},'.repeat(500)}1]}`;
+    const [damaged] = await Promise.all([
+      interpret(long),
+      ...Array.from({ length: 5 }, () => interpret(other)),
+    ]);
+    expect((damaged as { what: string }).what).toMatch(/"note": comes oops here/);
+  });
+
   it('shows the end of an answer that breaks off', async () => {
     const { what } = (await interpret(long.slice(0, 5_040))) as { what: string };
     expect(what).toMatch(
