@@ -1,3 +1,4 @@
+import { ExactNumber } from '../json/exact-number';
 import type { TimeFormat } from './definition';
 
 /** A time as the endpoint's filter takes it. @param seconds Unix seconds, not below 0 */
@@ -29,7 +30,8 @@ const LAST_SECOND = Math.floor(2 ** 52 / 1000);
 
 /** Whole seconds. APIs that write them differ in details, so text, fractions and milliseconds are taken as well. */
 export function readSeconds(raw: unknown): number | null {
-  const value = typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw;
+  const isText = raw instanceof ExactNumber || (typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw));
+  const value = isText ? Number(raw) : raw;
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
   const seconds = Math.floor(value > GREATEST_SECONDS ? value / 1000 : value);
   return seconds <= LAST_SECOND ? seconds : null;
