@@ -20,6 +20,12 @@ export interface FeedDefinition {
   /** The vendor's name of the member that is the time of the last update. */
   readonly updatedField: string;
   readonly updatedFormat: TimeFormat;
+  /** How `updatedSince` and `updatedUntil` write it. Default: as the records do. */
+  readonly updatedSinceFormat?: FilterFormat | undefined;
+  /** No request asks for records updated before this second of Unix time. Default: 0. */
+  readonly beginAt?: number | undefined;
+  /** The longest range of `updated` that one request may ask for, seconds. Default: there is no limit. */
+  readonly windowSeconds?: number | undefined;
   /** File below `schemas/` with the Avro schema of one record. */
   readonly schema: string;
   /** Topic of the change events, without prefix; `<topic>.current` and the others derive from the feed's name. */
@@ -92,25 +98,51 @@ export type AuthScheme =
   | { readonly scheme: 'header'; readonly name: string }
   | { readonly scheme: 'none' };
 
-/** How an endpoint writes the time of an update, in records and in `updatedSince`. */
-export type TimeFormat = 'seconds' | 'milliseconds' | 'iso8601';
+/** How an endpoint writes the time of an update in records. */
+export const timeFormats = ['seconds', 'milliseconds', 'iso8601'] as const;
+export type TimeFormat = (typeof timeFormats)[number];
+
+/**
+ * How an endpoint takes a time in a filter: `2026-01-31T09:30:00Z` (`iso8601`), `…00.000Z` (`iso8601-ms`), `…00+00:00`
+ * (`iso8601-offset`), `2026-01-31` (`date`) or `2026-01-31 09:30:00` (`datetime`), all in UTC.
+ */
+const filterFormats = [...timeFormats, 'iso8601-ms', 'iso8601-offset', 'date', 'datetime'] as const;
+export type FilterFormat = (typeof filterFormats)[number];
 
 /** How the rows behind the first page are asked for. */
 export type PagingStyle =
-  /** By a number. Whether it counts pages or records, and from 0 or 1, is learned. */
-  | { readonly style: 'page' }
-  /** By the number of records to skip. */
-  | { readonly style: 'offset' }
+  | CountedPaging<'page'>
+  | CountedPaging<'offset'>
   | CursorPaging
-  /** By an address: that of `rel="next"` in the `Link` header, or what the response holds at the dotted path `from`. */
-  | { readonly style: 'link'; readonly from: string | null }
+  | LinkPaging
   /** Not at all: one response holds all rows. */
   | { readonly style: 'none' };
+
+/** By a number: of the page (whether it counts records instead is learned), or of the records to skip. */
+export interface CountedPaging<Style extends 'page' | 'offset'> {
+  readonly style: Style;
+  /** The number of the first page, or of the first record. Default: learned. */
+  readonly first?: 0 | 1 | undefined;
+  /** Dotted path of the flag that is false on the last page. */
+  readonly hasMore?: string | undefined;
+  /** Dotted path of the number of all rows that the query finds. */
+  readonly total?: string | undefined;
+}
+
+/** By an address: that of `rel="next"` in the `Link` header, or what the response holds at the dotted path `from`. */
+export interface LinkPaging {
+  readonly style: 'link';
+  readonly from: string | null;
+  /** Of an address at another host, only path and query count. The feed's own address is asked for them. */
+  readonly followPath?: boolean | undefined;
+}
 
 /** By a text that is sent as the query parameter `parameter`. The declaration has either `from` or `lastRow`. */
 export interface CursorPaging {
   readonly style: 'cursor';
   readonly parameter: string;
+  /** The text that asks for the first page. Default: the parameter is left out. */
+  readonly start?: string | undefined;
   /** Dotted path of the text in the response. */
   readonly from?: string | undefined;
   /** Dotted path of the text in the last row of the page, most often the id. */
@@ -124,8 +156,10 @@ export interface QueryParameters {
   readonly page: string | null;
   /** Null: the endpoint decides how long a page is. */
   readonly pageSize: string | null;
-  /** Inclusive, in the feed's time format. Null: the endpoint has no such filter, and each poll reads everything. */
+  /** Inclusive, in the form of `updatedSinceFormat`. Null: the endpoint has no such filter, and each poll reads everything. */
   readonly updatedSince: string | null;
+  /** The end of that range, inclusive. Missing or null: there is none. */
+  readonly updatedUntil?: string | null;
   /**
    * First and last calendar date of the records, both included. A backfill reads by windows of dates, or by `updated` if these are
    * missing or null. Only for an endpoint whose records all have a full date.

@@ -14,6 +14,8 @@ export interface Source {
 export interface PageRequest {
   /** Unix seconds, inclusive; a fraction is sent as far as the feed's time format has one. */
   readonly updatedSince: number;
+  /** The end of the range, Unix seconds, inclusive. Sent when the feed has a parameter for it. */
+  readonly updatedUntil?: number;
   /** Value of the paging parameter, as the server wants it: an index or a record offset. */
   readonly pageOffset: number;
   /** `next` of the page before, in the place of `pageOffset`. */
@@ -67,6 +69,10 @@ export interface SourcePage {
   readonly rows: readonly unknown[];
   /** The cursor or the address of the next page, from the answer; null: none. */
   readonly next: string | null;
+  /** The answer says, at `paging.hasMore` of a counted style, that no page follows. Absent or false: it does not say so. */
+  readonly isLast?: boolean;
+  /** The number of all rows of the query, from `paging.total`; null or absent: the answer has none. */
+  readonly total?: number | null;
   /** The answer's `Date` header in ms; null if absent or unreadable. */
   readonly serverDateMs: number | null;
   /** How old the answer is, if it came from a cache, ms; absent or 0: nothing shows an age. */

@@ -3,6 +3,7 @@ import {
   badgeTones,
   type FeedDefinition,
   type TransitionDefinition,
+  timeFormats,
   usualShape,
 } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
@@ -118,7 +119,7 @@ export const feedSettings = z
       updatedField: text('the name of a member').describe(
         'The member that says when a record was last updated. Default: `updated`.',
       ),
-      updatedFormat: oneOf(['seconds', 'milliseconds', 'iso8601']).describe(
+      updatedFormat: oneOf(timeFormats).describe(
         'How the endpoint writes that time, in records and in `parameters.updatedSince`: Unix `seconds`, Unix `milliseconds` or `iso8601`. Default: `seconds`.',
       ),
       schema: text('a file of an Avro schema').describe(
