@@ -48,6 +48,8 @@ export interface ScanPage {
   /** Own clock when the answer had arrived, Unix ms: the time of observation. */
   readonly observedAtMs: number;
   readonly progress: ScanProgress;
+  /** The answer holds no list of rows, and was taken for an empty one. */
+  readonly isVague?: boolean;
   /** Asks for the same page once more. */
   reread(): Promise<readonly unknown[]>;
 }
@@ -130,6 +132,8 @@ export interface ScanProgress {
   readonly shownBelow: number;
   /** The scan ends with this page. */
   readonly complete: boolean;
+  /** The snapshot has found no row: it is not complete before a later one agrees. */
+  readonly isPending?: boolean;
   /** Everything that the server showed has been read, as far as the scan can tell. */
   readonly settled: boolean;
   readonly paging: Paging;

@@ -10,10 +10,10 @@ export function advance(
   observedAtMs: number,
 ): Partial<SourceOffset> {
   const { paging } = progress;
-  const snapshotEnds = progress.duringSnapshot && progress.complete;
+  const snapshotEnds = progress.duringSnapshot && progress.complete && !progress.isPending;
   return {
     high_water_mark: progress.highWaterMark,
-    snapshot: !progress.duringSnapshot ? offset.snapshot : progress.complete ? 'complete' : 'running',
+    snapshot: !progress.duringSnapshot ? offset.snapshot : snapshotEnds ? 'complete' : 'running',
     snapshot_completed_ms: snapshotEnds ? observedAtMs : offset.snapshot_completed_ms,
     ...pagingFields(paging),
     ordered: paging.ordered,

@@ -57,13 +57,17 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
         : scan(feed, start, deps, stop),
     readsAhead: true,
     origin: ({ progress }) => (progress.duringSnapshot ? 'snapshot' : 'poll'),
-    position: (before, { progress, observedAtMs }, decoded) => ({
-      ...advance(before, check.progressOf(progress, decoded), observedAtMs),
+    position: (before, { progress, observedAtMs, isVague = false }, decoded) => ({
+      ...advance(before, check.progressOf(progress, decoded, before, observedAtMs, isVague), observedAtMs),
+      ...(progress.duringSnapshot && { empty_since_ms: check.emptySince(before, progress, observedAtMs) }),
       ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
     }),
     end: () => check.end(),
   };
 }
+
+/** An answer without a list of rows (`{}`) may be that of an API that is not ready. Two of them agree if they are so far apart. */
+const VAGUE_AGREES_MS = 300_000;
 
 /** Watches whether a snapshot reads any row that is a record. */
 class SnapshotCheck {
@@ -80,14 +84,34 @@ class SnapshotCheck {
     this.hasRecords = begin > 0;
   }
 
-  /** The progress that a page may make. None while there were rows but no record, so that another try reads all rows again. */
-  progressOf(progress: ScanProgress, { records, rejected }: Decoded): ScanProgress {
+  /**
+   * The progress that a page may make. None while there were rows but no record, so that another try reads all rows again. A snapshot
+   * without rows ends when a later one agrees: an API that is not ready answers with an empty list, too.
+   */
+  progressOf(
+    progress: ScanProgress,
+    { records, rejected }: Decoded,
+    { empty_since_ms }: SourceOffset,
+    observedAtMs: number,
+    isVague: boolean,
+  ): ScanProgress {
     this.hasRecords ||= records.length > 0;
     this.rows += rejected.length;
     this.first ??= rejected[0] ?? null;
-    if (!progress.duringSnapshot || this.hasRecords || this.first === null) return progress;
+    if (!progress.duringSnapshot || this.hasRecords) return progress;
+    if (this.first === null) {
+      const agreesAfterMs = isVague ? VAGUE_AGREES_MS : 0;
+      const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= agreesAfterMs;
+      return progress.complete && !isAgreed ? { ...progress, isPending: true } : progress;
+    }
     this.isUnreadable = progress.complete;
     return { ...progress, highWaterMark: this.begin, complete: false };
+  }
+
+  /** Since when a snapshot has found no row, Unix ms; null once it has found one, or is complete. */
+  emptySince(before: SourceOffset, { complete }: ScanProgress, observedAtMs: number): number | null {
+    if (this.hasRecords || this.first !== null) return null;
+    return complete ? (before.empty_since_ms ?? observedAtMs) : before.empty_since_ms;
   }
 
   /** @throws HighwaterError SNAPSHOT_UNREADABLE if the snapshot has ended and every row of it is a dead letter */

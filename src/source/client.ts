@@ -173,11 +173,15 @@ async function askOnce(
     nowMs: receivedAtMs,
   });
   if (read.kind === 'page') {
-    const { rows } = read;
+    const { rows, isVague = false } = read;
     const next = feed.paging.style === 'link' ? nextLink(read, address, feed, page, access.auth) : read.next;
     return {
       kind: 'page',
-      page: { rows, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs, agedMs },
+      page: {
+        ...{ rows, next, receivedAtMs, agedMs },
+        ...(isVague && { isVague }),
+        serverDateMs: serverDateMs(response.headers.date),
+      },
     };
   }
   // The vendor counts by token, so all feeds with the token have to wait.

@@ -28,6 +28,8 @@ export interface RawResponse {
 
 export interface ReadRows {
   readonly kind: 'page';
+  /** There was no list of rows, and no error either: `{}`. */
+  readonly isVague?: boolean;
   readonly rows: readonly unknown[];
   /** The place of the next page; null: there is none, or the feed's paging does not use it. */
   readonly next: string | null;
@@ -119,6 +121,9 @@ export function mayHoldPage(status: number): boolean {
 
 type Rows = readonly unknown[];
 
+/** The rows of an answer that has no list of them. */
+const noList: Rows = [];
+
 function rowsOf(value: unknown, status: number, text: string, context: PolicyContext): Rows | SourceFailure {
   if (Array.isArray(value)) return value;
   const message = vendorMessage(value, context.redact);
@@ -142,7 +147,7 @@ function rowsOf(value: unknown, status: number, text: string, context: PolicyCon
     const rows = rowsUnderKey(found, status, message, context) ?? reported();
     return Array.isArray(rows) && rows.length === 0 && reportsError(value, responseKey) ? reported() : rows;
   }
-  if (responseKey !== '' && Object.keys(value).length === 0) return [];
+  if (responseKey !== '' && Object.keys(value).length === 0) return noList;
   return message === null ? wrongKey(value, status, context) : reported();
 }
 
@@ -154,7 +159,7 @@ function rowsUnderKey(
   context: PolicyContext,
 ): Rows | SourceFailure | null {
   if (Array.isArray(rows)) return rows;
-  if (rows === null) return message === null ? [] : null;
+  if (rows === null) return message === null ? noList : null;
   return failure(
     'SOURCE_WRONG_SHAPE',
     `${answered(status, context)} a ${typeof rows} under "${context.responseKey}", not an array`,
@@ -303,5 +308,7 @@ function page(
 ): ReadRows | SourceFailure {
   if ('kind' in rows) return rows;
   const next = nextPage(rows, answer, headers.link, context);
-  return next.kind === 'failure' ? next : { kind: 'page', rows, next: next.next };
+  return next.kind === 'failure'
+    ? next
+    : { kind: 'page', rows, next: next.next, ...(rows === noList && { isVague: true }) };
 }

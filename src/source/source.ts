@@ -73,6 +73,8 @@ export interface SourcePage {
   readonly isLast?: boolean;
   /** The number of all rows of the query, from `paging.total`; null or absent: the answer has none. */
   readonly total?: number | null;
+  /** The answer holds no list of rows, such as `{}`, and was taken for an empty one. */
+  readonly isVague?: boolean;
   /** The answer's `Date` header in ms; null if absent or unreadable. */
   readonly serverDateMs: number | null;
   /** How old the answer is, if it came from a cache, ms; absent or 0: nothing shows an age. */

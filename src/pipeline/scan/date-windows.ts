@@ -52,7 +52,8 @@ export async function* readDays(
     const dates = { from: dateOf(first), to: dateOf(last) };
     const reader = new PageReader(feed, ofDates(deps.source, dates), paging, signal);
     const reach = pagingReach(feed);
-    const mostRows = isOneDay ? reach : Math.min(reach, MOST_PAGES * feed.pageSize);
+    // The end of so many full pages is the position behind them.
+    const mostRows = isOneDay ? reach : Math.min(reach, MOST_PAGES * feed.pageSize + 1);
     const window = new WindowReader(feed, reader, { from: 0, second: null, reach: mostRows });
     let rows = 0;
     let settled = false;

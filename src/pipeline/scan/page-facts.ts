@@ -86,6 +86,11 @@ export interface FetchedPage {
   readonly facts: PageFacts;
   /** How the answer says that the next page is asked for; null: there is none, or pages are asked for by number. */
   readonly next: string | null;
+  /** The answer says that no page is behind it, or how many rows there are. */
+  readonly isLast: boolean;
+  readonly total: number | null;
+  /** As in `ScanPage`. */
+  readonly isVague: boolean;
   /** The server's clock when it answered; the own clock where the answer has no date. Unix seconds. */
   readonly serverSecond: number;
   readonly ownSecond: number;
@@ -104,6 +109,9 @@ export function fetchedPage(page: SourcePage, keys: RowKeys, ask: () => Promise<
     rows: page.rows,
     facts: pageFacts(page.rows, keys),
     next: page.next,
+    isLast: page.isLast ?? false,
+    total: page.total ?? null,
+    isVague: page.isVague ?? false,
     serverSecond,
     ownSecond,
     knownSecond: Math.min(serverSecond, ownSecond),

@@ -7,6 +7,7 @@ import { ContinuedPages } from './continued-pages';
 import { type FetchedPage, fetchedPage, type PageFacts, pageBehind } from './page-facts';
 import {
   declaredPaging,
+  firstNumber,
   inferPaging,
   type PagingKind,
   pageOffset,
@@ -25,6 +26,10 @@ export class PageReader {
   private readonly keys: RowKeys;
   private readonly continued: ContinuedPages;
   private known: Paging;
+  /** The page that an answer has called the last one. */
+  private end:
+    | (Pick<Numbered, 'n' | 'pageSize'> & { readonly from: number; readonly page: FetchedPage })
+    | null = null;
   /** Anchor → the last page by number that had rows. */
   private readonly last = new Map<number, Numbered>();
   /** Above it, a body was too large. */
@@ -40,7 +45,7 @@ export class PageReader {
     this.keys = rowKeys(feed);
     this.known = declaredPaging(feed, learned);
     this.continued = new ContinuedPages(feed.name, (from, continuation) => {
-      const first = { updatedSince: this.least(from), pageOffset: 0, pageSize: this.known.pageSize };
+      const first = { ...this.range(from), pageOffset: 0, pageSize: this.known.pageSize };
       return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
     });
   }
@@ -87,7 +92,18 @@ export class PageReader {
 
   /** The second that the filter is asked for to see the rows from another second on. */
   least(from: number): number {
-    return Math.max(0, from - this.known.lag);
+    return Math.max(this.feed.beginAt ?? 0, from - this.known.lag);
+  }
+
+  /** The last second that an answer from a second on shows; Infinity if the API sets no range. */
+  windowEnd(from: number): number {
+    return this.least(from) + (this.feed.windowSeconds ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** The range of a request. */
+  private range(from: number): Pick<PageRequest, 'updatedSince' | 'updatedUntil'> {
+    const end = this.windowEnd(from);
+    return { updatedSince: this.least(from), ...(Number.isFinite(end) && { updatedUntil: end }) };
   }
 
   /** How pages can be asked for that begin at other rows. */
@@ -149,16 +165,26 @@ export class PageReader {
     return pages;
   }
 
-  private pageAt(from: number, n: number, before: number): Promise<FetchedPage | null> {
+  private async pageAt(from: number, n: number, before: number): Promise<FetchedPage | null> {
     if (this.kind !== 'numbered') return this.continued.read(from, n);
-    return n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, pageOffset(this.known, n, before));
+    const { end } = this;
+    const isBehind = end !== null && end.from === from && end.pageSize === this.known.pageSize && end.n < n;
+    if (isBehind) return pageBehind(end.page);
+    const page = await (n === 0
+      ? this.fetchFirst(from)
+      : this.fetchBehind(from, n, pageOffset(this.known, n, before)));
+    if (page === null || page.facts.length === 0) return page;
+    const isLast = page.isLast || (page.total !== null && before + page.facts.length >= page.total);
+    this.end = isLast ? { from, n, pageSize: this.known.pageSize, page } : null;
+    return { ...page, isLast };
   }
 
   /** The first page by number. If there is no page 0, this learns that pages begin at 1. */
   private async fetchFirst(from: number): Promise<FetchedPage | null> {
     const ask = (begin: number) => this.fetchNumbered(from, begin);
     const { begin, longestPage, unit } = this.known;
-    const mayLearn = this.isLearned && begin === 0 && unit === null && !longestPage;
+    const isDeclared = firstNumber(this.feed) !== undefined;
+    const mayLearn = this.isLearned && !isDeclared && begin === 0 && unit === null && !longestPage;
     const zero = await ask(begin).catch((error) => {
       if (!mayLearn || !isCode(error, [...REFUSALS, 'SOURCE_UNAVAILABLE'])) throw error;
       return error as HighwaterError;
@@ -208,7 +234,7 @@ export class PageReader {
 
   private fetchNumbered(from: number, offset: number): Promise<FetchedPage | null> {
     const { pageSize } = this.known;
-    return this.fetchOrShrink({ updatedSince: this.least(from), pageOffset: offset, pageSize });
+    return this.fetchOrShrink({ ...this.range(from), pageOffset: offset, pageSize });
   }
 
   /** Null when the body was too large: from now on fewer records are asked for. */

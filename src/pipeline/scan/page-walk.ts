@@ -236,7 +236,11 @@ export class PageWalk {
       const begin = this.begins[n]!;
       const { unit, pageSize } = this.reader.paging();
       const position = unit === 'record' ? begin : n * pageSize;
-      if (position > this.window.reach) throw this.beyondReach();
+      if (position >= this.window.reach) {
+        // A short page shows the end without a request behind it.
+        if ((this.last?.length ?? 0) < (this.first?.length ?? 0)) return null;
+        throw this.beyondReach();
+      }
       if (n > MOST_PAGES_A_RECORD * this.seen.size + MORE_PAGES) throw this.pagingIgnored(n);
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;

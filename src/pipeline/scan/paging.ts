@@ -44,12 +44,20 @@ export function pagingReach(feed: FeedDefinition): number {
   return pagingKind(feed) === 'numbered' ? feed.pagingLimit : Number.POSITIVE_INFINITY;
 }
 
+/** The number of the first page, if the feed declares it. */
+export function firstNumber({ paging }: FeedDefinition): number | undefined {
+  return paging.style === 'page' || paging.style === 'offset' ? paging.first : undefined;
+}
+
 /** The learned paging, corrected by the feed's declaration. */
-export function declaredPaging({ paging: { style }, parameters }: FeedDefinition, paging: Paging): Paging {
+export function declaredPaging(feed: FeedDefinition, paging: Paging): Paging {
+  const { parameters } = feed;
+  const { style } = feed.paging;
+  const begin = firstNumber(feed) ?? paging.begin;
   const known =
     style === 'page'
-      ? paging
-      : { ...paging, unit: style === 'offset' ? ('record' as const) : null, firstPage: 0 };
+      ? { ...paging, begin }
+      : { ...paging, begin, unit: style === 'offset' ? ('record' as const) : null, firstPage: 0 };
   // Without the filter no request begins at a second, so an order is of no use.
   const hasFilter = parameters.updatedSince !== null && known.lag < WHOLE_FEED;
   return !hasFilter && known.ordered ? { ...known, ordered: false } : known;

@@ -1,3 +1,4 @@
+import type { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { ScanPage } from '../../types';
@@ -9,6 +10,8 @@ import { MOST_RESTARTS, MOST_WALKS, type WalkEnd } from './page-walk';
 export class ScanPosition {
   /** False once a walk had to be given up: the scan ends, but does not claim to be complete. */
   private settled = true;
+  /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
+  blockedBy: HighwaterError | null = null;
 
   constructor(
     readonly feed: Feed,
@@ -25,11 +28,12 @@ export class ScanPosition {
       highWaterMark,
       shownBelow,
       duringSnapshot,
-      complete,
+      complete: complete && this.blockedBy === null,
       settled,
       paging: reader.learned(),
     };
-    return { rows: page.rows, observedAtMs: page.observedAtMs, progress, reread: page.reread };
+    const { rows, observedAtMs, isVague, reread } = page;
+    return { rows, observedAtMs, progress, reread, ...(isVague && { isVague }) };
   }
 
   /** The end of the scan, which this page has shown. Its rows were given out before. */

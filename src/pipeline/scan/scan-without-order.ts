@@ -49,6 +49,12 @@ export async function* scanWithoutOrder(
     const restart = { from: position.rewound(early), highWaterMark, otherBorders };
     return yield* scanWithoutOrder(position, restart, false);
   }
+  const windowEnd = reader.windowEnd(from);
+  if (windowEnd < window.page.knownSecond) {
+    if (!window.isSettled) await position.giveUpOn(from, window.end);
+    const behind = { from: windowEnd, highWaterMark: Math.max(greatest, windowEnd), otherBorders };
+    return yield* scanWithoutOrder(position, behind, mayRewind);
+  }
   const { lagTestedAt } = reader.paging();
   if (
     mayRewind &&

@@ -1,3 +1,4 @@
+import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { Source } from '../../source/source';
@@ -79,7 +80,10 @@ export async function* scan(
     return false;
   }
 
-  if (reader.paging().ordered && (yield* readInOrder(from))) return;
+  if (reader.paging().ordered && (yield* readInOrder(from))) {
+    if (position.blockedBy !== null) throw position.blockedBy;
+    return;
+  }
   position.highWaterMark = restart.highWaterMark;
   const { otherBorders, snapshot, wide } = start;
   const whole = { ...restart, otherBorders, isWide: wide || snapshot };
@@ -136,6 +140,7 @@ class OrderedScan {
       // If fewer records are asked for now (a body was too large), the pages' length is unknown.
       const known = reader.paging().pageSize === before.pageSize ? before.longestPage : null;
       if (facts.length === 0) {
+        if (yield* this.entersNextWindow(page)) continue;
         yield position.lastPage(page);
         return null;
       }
@@ -153,8 +158,10 @@ class OrderedScan {
       if (joint === null) return page;
       // A page of one second does not show the order, so the mark waits for the pages behind it.
       if (step.kind !== 'wide-second') this.moveMark(Math.min(mark, joint), joint + (isEverything ? 1 : 0));
-      yield position.page(page, step.kind === 'end');
-      if (step.kind === 'end') return null;
+      const isOver = step.kind === 'end';
+      yield position.page(page, isOver && !this.hasNextWindow(page));
+      if (isOver && (yield* this.entersNextWindow(page))) continue;
+      if (isOver) return null;
       if (step.kind === 'anchor') {
         const { leaps } = step.cursor;
         if (leaps > this.cursor.leaps) this.moveTo(step.cursor, null);
@@ -174,7 +181,7 @@ class OrderedScan {
     const { kind } = this.position.reader;
     // An answer that holds everything may be cut at a length that nobody has declared.
     if (kind === 'single') return mayBeCut(this.position.feed, page) ? null : known;
-    if (kind === 'numbered') return known;
+    if (kind === 'numbered') return page.isLast ? Number.POSITIVE_INFINITY : known;
     return page.next === null ? Number.POSITIVE_INFINITY : null;
   }
 
@@ -186,6 +193,21 @@ class OrderedScan {
     if (next.anchor <= this.furthest) return;
     this.furthest = next.anchor;
     this.rejoins = 0;
+  }
+
+  /** Whether the API answers only a range of time, which ends before the present. */
+  private hasNextWindow({ knownSecond }: FetchedPage): boolean {
+    return this.position.reader.windowEnd(this.cursor.anchor) < knownSecond;
+  }
+
+  /** Nothing is left in the range that the API answers: the next range comes, if there is one. */
+  private async *entersNextWindow(page: FetchedPage): AsyncGenerator<ScanPage, boolean> {
+    if (!this.hasNextWindow(page)) return false;
+    const end = this.position.reader.windowEnd(this.cursor.anchor);
+    this.moveMark(end, end);
+    yield { ...this.position.page(page), rows: [] };
+    this.moveTo({ ...this.cursor, anchor: end, expectsRows: false }, null);
+    return true;
   }
 
   /** Where the next page has to begin. @returns null if the page behind this one shows that rows do not come oldest first */
@@ -280,7 +302,8 @@ class OrderedScan {
 
   /** Rows beyond a leap say nothing about those leapt over. */
   private moveMark(highWaterMark: number, shownBelow: number): void {
-    if (this.cursor.leaps === 0) Object.assign(this.position, { highWaterMark, shownBelow });
+    if (this.cursor.leaps === 0 && this.position.blockedBy === null)
+      Object.assign(this.position, { highWaterMark, shownBelow });
   }
 
   /** Reads on behind a first page that holds a single second, and moves the mark and the cursor behind that second. */
@@ -296,11 +319,20 @@ class OrderedScan {
     const window = new WindowReader(feed, reader, wide);
     const passing: PageFacts[] = [];
     let isJoined = seam === null || seam.due.size === 0 || showsSeam(page.facts, seam);
-    for await (const behind of window.behind(page)) {
-      this.clocks.saw(behind);
-      isJoined ||= showsSeam(behind.facts, seam!);
-      if ((behind.facts.greatest ?? 0) > second) passing.push(behind.facts);
-      yield position.page(behind);
+    try {
+      for await (const behind of window.behind(page)) {
+        this.clocks.saw(behind);
+        isJoined ||= showsSeam(behind.facts, seam!);
+        if ((behind.facts.greatest ?? 0) > second) passing.push(behind.facts);
+        yield position.page(behind);
+      }
+    } catch (error) {
+      // With a lag, each later second would show the same rows again.
+      if (!isOutOfReach(error) || reader.paging().lag > 0) throw error;
+      // Later rows do not wait for those that cannot be read. The mark stays in front of them.
+      position.blockedBy ??= error;
+      this.moveTo({ ...cursor, anchor: second + 1, expectsRows: false }, null);
+      return 'read';
     }
     const { end, next } = window;
     if (end === 'page-size-changed') return 'read-again';
@@ -313,6 +345,7 @@ class OrderedScan {
       return (await this.rejoined(page, seam!, cursor.anchor)) === null ? 'out-of-order' : 'read-again';
     this.moveMark(mark, next ?? second + 1);
     if (next === null) {
+      if (yield* this.entersNextWindow(window.page)) return 'read';
       yield position.lastPage(window.page);
       return 'end';
     }
@@ -325,6 +358,10 @@ class OrderedScan {
 /** A row is older than the second that was asked for, or than the row before it. */
 function isOutOfOrder({ ascending, least }: PageFacts, asked: number): boolean {
   return !ascending || (least !== null && least < asked);
+}
+
+function isOutOfReach(error: unknown): error is HighwaterError {
+  return error instanceof HighwaterError && ['SCAN_BEYOND_REACH', 'SCAN_PAGING_IGNORED'].includes(error.code);
 }
 
 /** Whether one of the rows behind a first page is older than its last row. A few of them may have been updated together. */

@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../errors';
 import { WHOLE_FEED } from '../../types';
-import type { FetchedPage, PageFacts } from './page-facts';
+import { type FetchedPage, haveSameKeys, type PageFacts } from './page-facts';
 import type { PageReader } from './page-reader';
 import { pagingReach } from './paging';
 import type { ScanPosition } from './scan-position';
@@ -94,6 +94,8 @@ async function look(
     before += facts.length;
     const next = await reader.read(from, n, before);
     if (next === 'page-size-changed') return look(reader, from, seam, anchor);
+    // Positions behind the last row may show the last page again.
+    if (haveSameKeys(next.facts, facts)) break;
     page = next;
   }
   return { first, isShown: false };

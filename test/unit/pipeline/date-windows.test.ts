@@ -94,7 +94,7 @@ it('the first half of an odd number of days is the larger, and twenty full pages
 it('a window of some days never holds more than paging reaches', async () => {
   const { windows } = await read(
     { first: 0, last: 1 },
-    holding(() => 100),
+    holding(() => 99),
     known,
     100,
   );

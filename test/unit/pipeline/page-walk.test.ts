@@ -174,12 +174,15 @@ describe('a walk over pages', () => {
   });
 
   it('goes as far as paging reaches, and no further', async () => {
-    expect(await walk(pagesOf(five), { reach: 6 })).toMatchObject({ end: 'all-read' });
-    await expect(walk(pagesOf(five), { reach: 5 })).rejects.toMatchObject({
+    for (const reach of [5, 6]) {
+      const { end, asked } = await walk(pagesOf(five), { reach });
+      expect([end, Math.max(...asked)]).toEqual(['all-read', 2]);
+    }
+    await expect(walk(pagesOf(five), { reach: 4 })).rejects.toMatchObject({
       code: 'SCAN_BEYOND_REACH',
       message: expect.stringContaining('window from 100'),
     });
-    await expect(walk(pagesOf(five), { reach: 5, second: 100 })).rejects.toThrow('second 100');
+    await expect(walk(pagesOf(five), { reach: 4, second: 100 })).rejects.toThrow('second 100');
   });
 
   it('comes to no end where paging is ignored, and says so after twice as many pages as records, and ten', async () => {

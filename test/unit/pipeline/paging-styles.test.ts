@@ -393,7 +393,7 @@ it('in any style, and for any rows, a scan shows all rows within bounded request
         { highWaterMark: 50_000, wide, snapshot, paging },
         { pageSize: 25 },
       );
-      expect(asked.length).toBeLessThan(120 + 4 * rows.length);
+      expect(asked.length).toBeLessThan(200 + 4 * rows.length);
       if (error !== null) return expect(namedErrors(shape)).toContain((error as HighwaterError).code);
       expect([error, last?.complete, last?.duringSnapshot]).toEqual([null, true, snapshot]);
       // What a poll misses by a filter that it has not tested yet, the next wide poll finds.
