@@ -45,7 +45,7 @@ module.exports = {
       'feeds-are-data',
       'A definition is data.',
       { path: '^src/feeds/' },
-      { path: '^src/', pathNot: '^src/feeds/' },
+      { path: '^src/', pathNot: '^src/(feeds/|json/dotted-path)' },
     ),
     forbid(
       'types-import-nothing-above',

@@ -137,7 +137,7 @@ const api = {
     what: 'The API points to another host for the next page. The request for that page would carry the token there.',
     now: 'The link was not followed and the source offset did not move; the next poll asks again.',
     remedy:
-      "If the other host is right, make it the address of the feed (apiUrl). Otherwise ask the vendor: a proxy in front of the API may not know the API's public address.",
+      'If the other host is right, make it the address of the feed (apiUrl). If a proxy in front of the API does not know its public address, set `followPath: true` in paging of the feed: then only path and query of the link are used.',
     see: apiDown,
   },
   SOURCE_REQUEST_REFUSED: {

@@ -1,5 +1,6 @@
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
+import { idPaths } from '../feeds/row-keys';
 import { expectedTime } from '../feeds/time-format';
 import type { SourceOffset } from '../state/source-offset';
 import type { Origin, Rejected, ScanPage, ScanProgress } from '../types';
@@ -93,9 +94,9 @@ class SnapshotCheck {
   /** @throws HighwaterError SNAPSHOT_UNREADABLE if the snapshot has ended and every row of it is a dead letter */
   end(): void {
     if (!this.isUnreadable) return;
-    const { name, idField, updatedField, updatedFormat } = this.feed;
+    const { name, updatedField, updatedFormat } = this.feed;
     const what = `Feed ${name}: none of the ${this.rows} rows of the snapshot is a record. The first one: ${this.first!.reason}. `;
-    const needed = `A record needs ${idField} as text or a whole number, and ${updatedField} as ${expectedTime[updatedFormat]}.`;
+    const needed = `A record needs ${idPaths(this.feed).join(' and ')} as text or a whole number, and ${updatedField} as ${expectedTime[updatedFormat]}.`;
     throw new HighwaterError('SNAPSHOT_UNREADABLE', what + needed);
   }
 }

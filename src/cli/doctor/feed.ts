@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { rowKeys } from '../../feeds/row-keys';
+import { idPaths, rowKeys } from '../../feeds/row-keys';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/page-facts';
 import { inferPaging, showOrder } from '../../pipeline/scan/paging';
 import type { Source, SourcePage } from '../../source/source';
@@ -28,6 +28,7 @@ export async function checkFeed(
   const subject = { check: 'feed', feed: feed.name };
   const size = Math.min(probeSize, feed.pageSize);
   const keys = rowKeys(feed);
+  const id = idPaths(feed).join(' and ');
   const ask: Ask = async (updatedSince, pageOffset, pageSize = size) =>
     pageFacts((await source.fetchPage(feed, { updatedSince, pageOffset, pageSize }, signal)).rows, keys);
   const whole = pageFacts(first.rows, keys);
@@ -37,13 +38,13 @@ export async function checkFeed(
   }
   const unusable = whole.ids.filter((id, i) => id === null || (whole.updated[i] ?? null) === null).length;
   if (unusable === whole.length) {
-    const found = `none of ${whole.length} records has a usable ${feed.idField} and ${feed.updatedField}`;
+    const found = `none of ${whole.length} records has a usable ${id} and ${feed.updatedField}`;
     return failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
   }
   try {
     const observed: Observed = { notes: [], warnings: [] };
     if (unusable > 0) {
-      const found = `${unusable} of ${whole.length} records have no usable ${feed.idField} or ${feed.updatedField}`;
+      const found = `${unusable} of ${whole.length} records have no usable ${id} or ${feed.updatedField}`;
       observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
     }
     const isCounted = feed.paging.style === 'page';
