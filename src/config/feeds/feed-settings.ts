@@ -164,7 +164,7 @@ export const feedSettings = z
         )
         .partial()
         .describe(
-          'Names of the query parameters: `page`, `pageSize`, `updatedSince`, `updatedUntil`, and for a backfill by date `dateFrom` and `dateTo`. `null`: there is none. Without `updatedSince`, each poll reads everything.',
+          'Names of the query parameters: `page`, `pageSize`, `updatedSince`, `updatedUntil`, and for backfills `dateFrom`, `dateTo`. `null`: there is none. Without `updatedSince`, each poll reads everything.',
         ),
       paging: paging.describe(
         'How the next page is asked for: `style` is `page`, `offset`, `cursor`, `link` or `none`. Default: `{ style: page }`. [All styles](adding-a-feed.md#another-api) and their keys.',
