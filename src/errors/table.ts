@@ -236,6 +236,14 @@ const answers = {
       'Correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema, or narrow path and responseKey to the records.',
     see: feedParked,
   },
+  INIT_NO_RECORD: {
+    ...lasts,
+    what: 'The feed that `init` found does not publish. Its trial poll, to a log that is thrown away, got no record.',
+    now: 'Nothing was written.',
+    remedy:
+      'Look up in the documentation of the API what the message names, and write the feed by hand (docs/adding-a-feed.md). If `init` guessed a member or a filter wrong, name the right one by its flags.',
+    see: 'adding-a-feed.md#another-api',
+  },
   SCAN_PAGING_IGNORED: {
     ...parks,
     what: 'The API ignores the paging. It answers every page number with the same full page, so only the first page can be read. Most often a paging parameter is misspelt.',

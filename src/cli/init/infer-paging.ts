@@ -120,8 +120,13 @@ export async function findPaging(
   for (const parameter of pageNames) {
     // The first page is 0 or 1, and there may be two.
     for (const page of ['2', '1']) {
-      if (isBehind(await ask({ ...query, [parameter]: page }), ids, idField))
-        return { paging: { style: 'page' }, parameter };
+      if (!isBehind(await ask({ ...query, [parameter]: page }), ids, idField)) continue;
+      const begins = async (number: string) =>
+        (await ask({ ...query, [parameter]: number })).rows[0]?.[idField];
+      const zero = await begins('0');
+      // Some APIs refuse page 0, or have nothing on it, and some show page 1 there.
+      const isOne = (zero === undefined || zero === ids[0]) && (await begins('1')) === ids[0];
+      return { paging: { style: 'page', ...(isOne && { first: 1 as const }) }, parameter };
     }
   }
   return { paging: { style: 'none' }, parameter: null };
@@ -182,4 +187,31 @@ export async function findUpdatedSince(
     if (rows.length > 0 && times(rows).every((time) => time >= since)) return name;
   }
   return null;
+}
+
+/**
+ * Whether a filter shows a row of the very time that is asked for. `later`: only if an earlier time is asked for. `hidden`: not even then.
+ * `unknown`: the answers prove nothing.
+ */
+export async function filterEdge(
+  name: string,
+  first: Answer,
+  { idField, updatedField, updatedFormat }: FieldsOfRows,
+  ask: AskEndpoint,
+): Promise<'shown' | 'later' | 'hidden' | 'unknown'> {
+  const timeOf = (row: JsonObject) => secondsOf(row[updatedField], updatedFormat);
+  // The last time but one, so that an answer has rows even if the filter leaves out its own time.
+  const time = [...new Set(first.rows.map(timeOf))].sort((a, b) => a - b).at(-2);
+  if (time === undefined) return 'unknown';
+  const sought = first.rows.filter((row) => timeOf(row) === time).map((row) => row[idField]);
+  for (const earlier of [0, 1, 60, 3_600, 86_400]) {
+    const { rows } = await ask({ [name]: writeTime(Math.max(0, time - earlier), updatedFormat) });
+    if (rows.some((row) => sought.includes(row[idField]))) return earlier === 0 ? 'shown' : 'later';
+    // A row that is not on a full page may be on the next one, unless the page goes beyond its time.
+    const times = rows.map(timeOf);
+    const isOrdered = times.every((one, i) => i === 0 || one >= times[i - 1]!);
+    const isBeyond = rows.length < first.rows.length || (isOrdered && times.at(-1)! > time);
+    if (rows.length === 0 || !isBeyond) return earlier === 0 ? 'unknown' : 'later';
+  }
+  return 'hidden';
 }
