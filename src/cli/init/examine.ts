@@ -1,13 +1,14 @@
 import { HighwaterError } from '../../errors';
 import type { PagingStyle } from '../../feeds/definition';
+import { writeTime } from '../../feeds/time-format';
 import type { CommandContext } from '../process/command-context';
 import { choose } from './choose';
 import type { Endpoint } from './endpoint';
+import { filterEdge, type SeenRows } from './filter-edge';
 import {
   type Answer,
   type AskEndpoint,
   type FieldsOfRows,
-  filterEdge,
   findMostRows,
   findPageSize,
   findPaging,
@@ -127,7 +128,14 @@ async function tryFilter(
   fields: FieldsOfRows,
   ask: AskEndpoint,
 ): Promise<{ readonly parameter: string | null; readonly notes: readonly string[] }> {
-  const edge = parameter === null ? 'unknown' : await filterEdge(parameter, first, fields, ask);
+  const { idField, updatedField, updatedFormat } = fields;
+  const seen = ({ rows }: Answer): SeenRows => ({
+    ids: rows.map((row) => row[idField]),
+    times: rows.map((row) => secondsOf(row[updatedField], updatedFormat)),
+  });
+  const askSince = async (since: number) =>
+    seen(await ask({ [parameter!]: writeTime(since, updatedFormat) }));
+  const edge = parameter === null ? 'unknown' : await filterEdge(seen(first), askSince);
   if (edge === 'shown') return { parameter, notes: [] };
   if (edge === 'unknown') {
     const note = `whether ${parameter} shows rows of the very time that is asked for could not be found out; doctor tries again`;

@@ -188,30 +188,3 @@ export async function findUpdatedSince(
   }
   return null;
 }
-
-/**
- * Whether a filter shows a row of the very time that is asked for. `later`: only if an earlier time is asked for. `hidden`: not even then.
- * `unknown`: the answers prove nothing.
- */
-export async function filterEdge(
-  name: string,
-  first: Answer,
-  { idField, updatedField, updatedFormat }: FieldsOfRows,
-  ask: AskEndpoint,
-): Promise<'shown' | 'later' | 'hidden' | 'unknown'> {
-  const timeOf = (row: JsonObject) => secondsOf(row[updatedField], updatedFormat);
-  // The last time but one, so that an answer has rows even if the filter leaves out its own time.
-  const time = [...new Set(first.rows.map(timeOf))].sort((a, b) => a - b).at(-2);
-  if (time === undefined) return 'unknown';
-  const sought = first.rows.filter((row) => timeOf(row) === time).map((row) => row[idField]);
-  for (const earlier of [0, 1, 60, 3_600, 86_400]) {
-    const { rows } = await ask({ [name]: writeTime(Math.max(0, time - earlier), updatedFormat) });
-    if (rows.some((row) => sought.includes(row[idField]))) return earlier === 0 ? 'shown' : 'later';
-    // A row that is not on a full page may be on the next one, unless the page goes beyond its time.
-    const times = rows.map(timeOf);
-    const isOrdered = times.every((one, i) => i === 0 || one >= times[i - 1]!);
-    const isBeyond = rows.length < first.rows.length || (isOrdered && times.at(-1)! > time);
-    if (rows.length === 0 || !isBeyond) return earlier === 0 ? 'unknown' : 'later';
-  }
-  return 'hidden';
-}

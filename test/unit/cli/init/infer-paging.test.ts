@@ -1,4 +1,5 @@
-import { type Answer, type AskEndpoint, filterEdge, findPaging } from '../../../../src/cli/init/infer-paging';
+import { filterEdge } from '../../../../src/cli/init/filter-edge';
+import { type Answer, type AskEndpoint, findPaging } from '../../../../src/cli/init/infer-paging';
 import type { JsonObject } from '../../../../src/cli/init/row-members';
 
 const fields = { idField: 'id', updatedField: 'updated', updatedFormat: 'seconds', responseKey: '' } as const;
@@ -34,9 +35,13 @@ describe('pages', () => {
 describe('a filter', () => {
   const edge = (least: (since: number) => number, order: 'oldest' | 'newest' = 'oldest', length = 6) => {
     const all = order === 'oldest' ? rows : rows.toReversed();
-    const ask: AskEndpoint = async ({ since }) =>
-      answer(all.filter(({ updated }) => (updated as number) >= least(Number(since))).slice(0, length));
-    return filterEdge('since', answer(all.slice(0, length)), fields, ask);
+    const seen = (some: readonly JsonObject[]) => ({
+      ids: some.slice(0, length).map(({ id }) => id),
+      times: some.slice(0, length).map(({ updated }) => updated as number),
+    });
+    return filterEdge(seen(all), async (since) =>
+      seen(all.filter(({ updated }) => (updated as number) >= least(since))),
+    );
   };
 
   it.each(['oldest', 'newest'] as const)(
