@@ -3,6 +3,7 @@ import { unlessAborted } from '../async/wait';
 import type { DecodedRecord } from '../avro/codec/record-decoder';
 import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
+import { recordJson } from '../json/json-text';
 import type { CommitLog, LogRecord } from '../log/commit-log';
 import { eventLine } from './lines/event-line';
 import { type OpenLog, readLog } from './log/open-log';
@@ -134,7 +135,7 @@ function jsonLine({
   headers,
   value,
 }: DecodedRecord): string {
-  return `${JSON.stringify({ topic, partition, offset: logOffset, timestamp, key, type, headers, value })}\n`;
+  return `${recordJson({ topic, partition, offset: logOffset, timestamp, key, type, headers, value })}\n`;
 }
 
 /** If there are several topics, each line names its own. */

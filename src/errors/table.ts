@@ -194,9 +194,17 @@ const answers = {
   },
   SOURCE_BODY_DAMAGED: {
     ...passes,
-    what: 'An answer of the API is damaged. The body begins and ends like a list or an object, but is not JSON in between. No row is used, because nobody can tell which rows are whole.',
+    what: 'An answer of the API is damaged. The body begins and ends like a list or an object, but is not JSON in between. The message shows the place. No row is used, because nobody can tell which rows are whole. A row with a value such as `NaN` is another case: it alone becomes a dead letter.',
     now: 'Nothing of the answer was used and the source offset did not move; the next poll asks again.',
     remedy: 'Nothing, if it passes. Otherwise show the answer to the vendor: it is not JSON.',
+    see: apiDown,
+  },
+  SOURCE_CHARSET: {
+    ...passes,
+    what: 'The text of an answer cannot be read. Its bytes are not in the charset that its `Content-Type` names (UTF-8 if it names none), or this program does not know that charset. No row is used, because letters of it would be lost.',
+    now: 'Nothing of the answer was used and the source offset did not move; the next poll asks again.',
+    remedy:
+      'Nothing, if it passes. Otherwise show the answer to the vendor: JSON is UTF-8, or its `Content-Type` says what it is (`application/json; charset=iso-8859-1`).',
     see: apiDown,
   },
   SOURCE_BODY_EMPTY: {

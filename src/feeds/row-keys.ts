@@ -1,4 +1,5 @@
 import { valueAtPath } from '../json/dotted-path';
+import { ExactNumber } from '../json/exact-number';
 import { type FeedDefinition, usualShape } from './definition';
 import { readSeconds, timeReader } from './time-format';
 
@@ -60,7 +61,8 @@ const usualKeys: RowKeys = {
 
 function asId(id: unknown): string | null {
   if (typeof id === 'string') return id === '' ? null : id.toWellFormed();
-  return typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : null;
+  if (typeof id === 'number') return Number.isSafeInteger(id) ? String(id) : null;
+  return id instanceof ExactNumber ? id.toInteger() : null;
 }
 
 function memberOf(row: unknown, name: string): unknown {

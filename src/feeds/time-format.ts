@@ -1,3 +1,4 @@
+import { ExactNumber } from '../json/exact-number';
 import type { FilterFormat, TimeFormat } from './definition';
 
 /**
@@ -48,7 +49,8 @@ const LAST_SECOND = Math.floor(2 ** 52 / 1000);
 
 /** Whole seconds. APIs that write them differ in details, so text, fractions and milliseconds are taken as well. */
 export function readSeconds(raw: unknown): number | null {
-  const value = typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw;
+  const isText = raw instanceof ExactNumber || (typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw));
+  const value = isText ? Number(raw) : raw;
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
   const seconds = Math.floor(value > GREATEST_SECONDS ? value / 1000 : value);
   return seconds <= LAST_SECOND ? seconds : null;

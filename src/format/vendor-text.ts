@@ -1,3 +1,4 @@
+import { recordJson } from '../json/json-text';
 import { shortText } from './short-text';
 
 const MOST_CHARACTERS = 200;
@@ -32,7 +33,7 @@ function wholeText(value: unknown): string | null {
   if (typeof value === 'string') return shorterDecimal(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.map((one) => wholeText(one) ?? '–').join(', ');
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? recordJson(value) : String(value);
 }
 
 function commonLength(a: string, b: string): number {

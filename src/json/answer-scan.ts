@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
+import { shortText } from '../format/short-text';
+import { faultsOf, type JsonFault } from './json-fault';
+import { jsonText } from './json-text';
 import { type AnswerLimits, MOST_ROW_VALUES } from './limits';
+import { parseJson } from './parse-json';
 import { UnreadableRow } from './unreadable-row';
 
 /** Why an answer was not read. `beside`: the members other than the rows are too large. */
@@ -8,7 +12,8 @@ export type Unread = 'truncated' | 'damaged' | 'rows' | 'nodes' | 'beside';
 
 export type ScannedAnswer =
   | { readonly kind: 'read'; readonly value: unknown }
-  | { readonly kind: 'unread'; readonly why: Unread };
+  /** `at`: where the fault is, in bytes. */
+  | { readonly kind: 'unread'; readonly why: Unread; readonly at: number };
 
 export interface AnswerScanOptions {
   /** Dotted path of the member that holds the rows, when the answer is an object. */
@@ -22,18 +27,20 @@ export interface AnswerScanOptions {
 }
 
 /**
- * Parses a list, or an object that holds the list of rows, one row at a time. The result is that of JSON.parse, but for any text
- * the memory is bounded by its length. A very long member other than the rows is replaced by an empty value of its kind. Yields
- * every few KB, so that the caller can let others have their turn.
+ * Parses a list, or an object that holds the list of rows, one row at a time. The result is that of `parseJson`, but for any text
+ * the memory is bounded by its length. A very long member other than the rows is replaced by an empty value of its kind. A row that
+ * is not JSON only for a value within it, such as `NaN`, becomes an `UnreadableRow`. Yields every few KB, so that the caller can let
+ * others have their turn.
  * @param bytes UTF-8; nothing may change them meanwhile
  */
 export function* scanAnswer(bytes: Buffer, options: AnswerScanOptions): Generator<void, ScannedAnswer> {
+  const scan = new AnswerScan(bytes, options);
   try {
-    const value = yield* new AnswerScan(bytes, options).answer();
+    const value = yield* scan.answer();
     return { kind: 'read', value };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    return { kind: 'unread', why: error.why };
+    return { kind: 'unread', why: error.why, at: error.at };
   }
 }
 
@@ -55,7 +62,10 @@ export function isListOrObject(bytes: Buffer): boolean {
 }
 
 class Refused extends Error {
-  constructor(readonly why: Unread) {
+  constructor(
+    readonly why: Unread,
+    readonly at: number,
+  ) {
     super(why);
   }
 }
@@ -76,6 +86,8 @@ const MOST_MEMBER_BYTES = 64 * 1024;
 const MOST_BESIDE = 1024 * 1024;
 /** Bytes kept of an unreadable row. */
 const KEPT_BYTES = 64 * 1024;
+/** So far is looked for the place of a fault. */
+const MOST_EXAMINED_BYTES = 1024 * 1024;
 /** A longer value is not an id. */
 const MOST_ID_BYTES = 64 * 1024;
 /** One escaped character of a name: `\u0069`. */
@@ -116,7 +128,7 @@ class AnswerScan {
     const scan = this;
     yield* this.members(function* (keyFrom, keyTo) {
       const text = scan.text(keyFrom, keyTo);
-      const name = String(scan.parse(text));
+      const name = String(scan.parse(text, keyFrom));
       const from = scan.at;
       const first = scan.bytes[from];
       let value = 'null';
@@ -129,13 +141,15 @@ class AnswerScan {
       } else {
         yield* scan.pass();
         value = scan.at - from > MOST_MEMBER_BYTES ? kindOf(first) : scan.text(from, scan.at);
+        // Parsed by itself, so that the place of a fault is known.
+        scan.parse(value, from);
       }
       const member = `${beside === '' ? '' : ','}${text}:${value}`;
       beside += member;
       scan.besides += member.length;
-      if (scan.besides > MOST_BESIDE) throw new Refused('beside');
+      if (scan.besides > MOST_BESIDE) throw new Refused('beside', scan.at);
     });
-    const object = this.parse(`{${beside}}`) as object;
+    const object = this.parse(`{${beside}}`, this.at) as object;
     for (const [name, value] of within)
       Object.defineProperty(object, name, {
         value,
@@ -154,22 +168,45 @@ class AnswerScan {
       return rows;
     }
     for (;;) {
-      if (rows.length === this.options.limits.rows) throw new Refused('rows');
+      if (rows.length === this.options.limits.rows) throw new Refused('rows', this.at);
       const from = this.at;
       yield* this.pass();
-      rows.push(yield* this.row(from, this.at));
+      rows.push(yield* this.row(from, this.at, rows.length));
       if (this.endsAfterItem(CLOSE_LIST)) return rows;
     }
   }
 
-  private *row(from: number, to: number): Generator<void, unknown> {
-    if (this.nodes + this.commas > MOST_ROW_VALUES) return yield* this.unreadable(from, to);
+  private *row(from: number, to: number, index: number): Generator<void, unknown> {
+    if (this.nodes + this.commas > MOST_ROW_VALUES)
+      return yield* this.unreadable(
+        from,
+        to,
+        KEPT_BYTES,
+        () => `the row holds more than ${MOST_ROW_VALUES} values`,
+      );
     this.nodesOfRows += this.nodes;
-    if (this.nodesOfRows > this.options.limits.nodes) throw new Refused('nodes');
-    return this.parse(this.text(from, to));
+    if (this.nodesOfRows > this.options.limits.nodes) throw new Refused('nodes', this.at);
+    const text = this.text(from, to);
+    try {
+      return parseJson(text);
+    } catch {
+      const faults = faultsOf(text);
+      const { structure, value } = faults;
+      // A word in the place of a row may be a message of the API.
+      const isRow = this.bytes[from] === OPEN_OBJECT;
+      if (!isRow || structure !== null || value === null)
+        throw new Refused('damaged', from + faultIn(text, faults));
+      return yield* this.unreadable(from, to, to - from, (id) => reasonOf(value, id, index));
+    }
   }
 
-  private *unreadable(from: number, to: number): Generator<void, UnreadableRow> {
+  /** @param keptBytes of its text */
+  private *unreadable(
+    from: number,
+    to: number,
+    keptBytes: number,
+    reason: (id: unknown) => string,
+  ): Generator<void, UnreadableRow> {
     const found = new Map<string, unknown>();
     const { idPaths, updatedPath } = this.options;
     const paths = [...idPaths, updatedPath];
@@ -184,9 +221,9 @@ class AnswerScan {
     const row = new UnreadableRow(
       found.get(idPaths[0]!),
       found.get(updatedPath),
-      `the row holds more than ${MOST_ROW_VALUES} values`,
+      reason(found.get(idPaths[0]!)),
       this.options.clean(
-        new StringDecoder('utf8').write(this.bytes.subarray(from, Math.min(from + KEPT_BYTES, to))),
+        new StringDecoder('utf8').write(this.bytes.subarray(from, Math.min(from + keptBytes, to))),
       ),
       { sha256: hash.digest('hex'), bytes: to - from },
     );
@@ -210,7 +247,8 @@ class AnswerScan {
     const scan = this;
     yield* this.members(function* (keyFrom, keyTo) {
       const valueFrom = scan.at;
-      const name = keyTo - keyFrom > longestName ? null : String(scan.parse(scan.text(keyFrom, keyTo)));
+      const name =
+        keyTo - keyFrom > longestName ? null : String(scan.parse(scan.text(keyFrom, keyTo), keyFrom));
       const inner = paths.filter((path) => path.startsWith(`${name}.`) && !named.has(path));
       if (inner.length > 0 && scan.bytes[valueFrom] === OPEN_OBJECT) {
         const steps = inner.map((path) => path.slice(name!.length + 1));
@@ -220,7 +258,7 @@ class AnswerScan {
       yield* scan.pass();
       if (name === null || !paths.includes(name) || scan.at - valueFrom > MOST_ID_BYTES) return;
       named.add(name);
-      found.set(within + name, scan.parse(scan.text(valueFrom, scan.at)));
+      found.set(within + name, jsonOf(scan.text(valueFrom, scan.at)));
     });
   }
 
@@ -260,36 +298,51 @@ class AnswerScan {
     const from = this.at;
     const walk = new ValueWalk(this.bytes, from);
     while (!walk.advance(this.pauseAt)) {
-      if (walk.at >= this.bytes.length) throw new Refused('truncated');
+      if (walk.at >= this.bytes.length) throw this.unended(from);
       this.pauseAt = walk.at + STEP_BYTES;
       yield;
     }
     this.at = walk.at;
-    if (this.at === from) throw new Refused('damaged');
+    if (this.at === from) throw new Refused('damaged', this.at);
     this.nodes = walk.nodes;
     this.commas = walk.commas;
   }
 
+  /** A value without an end: the answer breaks off, or a quote or a bracket too many hides the end. */
+  private unended(from: number): Refused {
+    const text = this.text(from, Math.min(from + MOST_EXAMINED_BYTES, this.bytes.length));
+    const { structure } = faultsOf(text);
+    return structure === null || structure.at + structure.token.length >= text.length
+      ? new Refused('truncated', this.bytes.length)
+      : new Refused('damaged', from + Buffer.byteLength(text.slice(0, structure.at)));
+  }
+
   private expect(byte: number): void {
-    if (this.at >= this.bytes.length) throw new Refused('truncated');
-    if (this.bytes[this.at] !== byte) throw new Refused('damaged');
+    if (this.at >= this.bytes.length) throw new Refused('truncated', this.at);
+    if (this.bytes[this.at] !== byte) throw new Refused('damaged', this.at);
   }
 
   private expectEnd(): void {
-    if (endOfSpace(this.bytes, this.at) < this.bytes.length) throw new Refused('damaged');
+    if (endOfSpace(this.bytes, this.at) < this.bytes.length) throw new Refused('damaged', this.at);
   }
 
   private text(from: number, to: number): string {
     return this.options.clean(this.bytes.toString('utf8', from, to));
   }
 
-  private parse(text: string): unknown {
+  /** @param from where the text begins in the answer, in bytes */
+  private parse(text: string, from: number): unknown {
     try {
-      return JSON.parse(text);
+      return parseJson(text);
     } catch {
-      throw new Refused('damaged');
+      throw new Refused('damaged', from + faultIn(text));
     }
   }
+}
+
+/** Where the first fault of a text is, in bytes of UTF-8. */
+function faultIn(text: string, { structure, value } = faultsOf(text)): number {
+  return Buffer.byteLength(text.slice(0, Math.min(structure?.at ?? text.length, value?.at ?? text.length)));
 }
 
 /** Finds the end of one value, in several steps. */
@@ -340,6 +393,22 @@ class ValueWalk {
     this.depth = depth;
     this.isInText = isInText;
     return isOver;
+  }
+}
+
+function reasonOf({ token, path }: JsonFault, id: unknown, index: number): string {
+  const named = id === undefined ? '' : ` (id ${shortText(jsonText(id), MOST_SHOWN)})`;
+  return `row ${index + 1} of the page${named} is not JSON: ${shortText(token, MOST_SHOWN)} at ${shortText(path, MOST_SHOWN)}`;
+}
+
+const MOST_SHOWN = 80;
+
+/** Undefined if the text is not JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -14,6 +14,16 @@ export class Body {
     for (const piece of this.pieces) at += piece.copy(target, at);
   }
 
+  /** Its first bytes, as far as it has them. */
+  head(bytes: number): Buffer {
+    let head = Buffer.alloc(0);
+    for (const piece of this.pieces) {
+      if (head.length >= bytes) break;
+      head = Buffer.concat([head, piece.subarray(0, bytes - head.length)]);
+    }
+    return head;
+  }
+
   /** The whole body, in memory that the next body overwrites. */
   shared(): Buffer {
     if (this.pieces.length === 1) return this.pieces[0]!;

@@ -1,5 +1,6 @@
 import type { AuthScheme, CountedPaging, CursorPaging, PagingStyle } from '../feeds/definition';
 import { valueAtPath } from '../json/dotted-path';
+import { ExactNumber } from '../json/exact-number';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { tokenParameter } from './api-access';
@@ -93,17 +94,14 @@ function textAt(holder: unknown, path: string, { request }: NextPageContext): Ne
   // Some APIs give these values on the last page.
   if (value === '' || value === false) return none;
   if (typeof value === 'string') return { kind: 'next', next: value };
-  // A number that JavaScript has rounded would lead to another page.
-  const isExact = typeof value === 'number' && (Number.isSafeInteger(value) || !Number.isInteger(value));
-  if (isExact) return { kind: 'next', next: String(value) };
+  if (typeof value === 'number' || value instanceof ExactNumber) return { kind: 'next', next: String(value) };
   return failure(
     'SOURCE_WRONG_SHAPE',
-    `${request} answered with ${kindOf(value)} at "${path}", not a text or an exact number that leads to the next page`,
+    `${request} answered with ${kindOf(value)} at "${path}", not a text or a number that leads to the next page`,
   );
 }
 
 function kindOf(value: unknown): string {
-  if (typeof value === 'number') return String(value);
   return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : 'true';
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createBreather } from '../async/slices';
 import type { ErrorCode } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
@@ -5,12 +6,15 @@ import { idPaths } from '../feeds/row-keys';
 import { isListOrObject, type ScannedAnswer, scanAnswer, type Unread } from '../json/answer-scan';
 import { valueAtPath } from '../json/dotted-path';
 import { type AnswerLimits, SMALL_ANSWER_BYTES } from '../json/limits';
+import { parseJson } from '../json/parse-json';
 import type { EchoedToken } from '../secrets/echoed-token';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { carriedAs, isUsual } from './api-access';
+import { aroundByte } from './around-byte';
 import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
+import { brokenUtf8, inUtf8 } from './charset';
 import { reportsError, saysFailure } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import type { RowReader } from './source';
@@ -53,9 +57,12 @@ export async function interpretResponse(
   response: RawResponse,
   context: PolicyContext,
 ): Promise<ReadRows | SourceFailure> {
-  const { body, status } = response;
+  const { status } = response;
   if (status === 204 || (status === 304 && context.mayBeUnmodified))
     return { kind: 'page', rows: [], next: null };
+  const decoded = inUtf8(response.body, response.headers['content-type'], mayHoldPage(status));
+  if (decoded.body === null) return failure('SOURCE_CHARSET', `${answered(status, context)} ${decoded.why}`);
+  const { body } = decoded;
   if (context.readRows !== undefined && mayHoldPage(status) && !isNextInBody(context.paging)) {
     const rows = context.readRows(body, (text) => !context.echoedToken.isIn(text), context.limits.rows);
     if (rows !== null) return page(rows, undefined, response, context);
@@ -63,20 +70,29 @@ export async function interpretResponse(
   const isSmall = body.length <= SMALL_ANSWER_BYTES;
   // A large body is read with pauses, in which other bodies are read.
   const bytes = isSmall ? body.shared() : body.kept();
+  if (mayHoldPage(status) && isListOrObject(bytes) && !isUtf8(bytes)) {
+    const what = `bytes that are not UTF-8, ${brokenUtf8(bytes, context.redact)}`;
+    return failure('SOURCE_CHARSET', `${answered(status, context)} ${what}`);
+  }
   const text = new TextDecoder().decode(isSmall ? bytes : bytes.subarray(0, HEAD_BYTES));
   if (status === 404 && saysNoData(text)) return { kind: 'page', rows: [], next: null };
   if (!mayHoldPage(status)) return failureOfStatus(response, text, context);
   if (text.trim() === '') return failure('SOURCE_BODY_EMPTY', `${answered(status, context)} an empty body`);
-  const parsed = isSmall ? parseJson(context.echoedToken.remove(text)) : undefined;
+  const parsed = isSmall ? parsedJson(context.echoedToken.remove(text)) : undefined;
   if (parsed !== undefined) {
     const rows = rowsOf(parsed.value, status, text, context);
     const isTooMuch = Array.isArray(rows) && rows.length > context.limits.rows;
-    if (isTooMuch) return failureOfAnswer('rows', response, text, context);
+    if (isTooMuch) return failureOfAnswer({ why: 'rows', at: 0 }, response, bytes, context);
     return page(rows, parsed.value, response, context);
   }
-  if (!isListOrObject(bytes)) return failureOfText('SOURCE_NOT_JSON', '', response, text, context);
-  const scanned = await scan(bytes, isSmall, context);
-  if (scanned.kind === 'unread') return failureOfAnswer(scanned.why, response, text, context);
+  if (!isListOrObject(bytes)) {
+    const what = describeBody(text, response, context.redact);
+    return failure('SOURCE_NOT_JSON', `${answered(status, context)} ${what}`);
+  }
+  // Another body may overwrite shared memory meanwhile.
+  const kept = body.kept();
+  const scanned = await scan(kept, isSmall, context);
+  if (scanned.kind === 'unread') return failureOfAnswer(scanned, response, kept, context);
   return page(rowsOf(scanned.value, status, text, context), scanned.value, response, context);
 }
 
@@ -171,9 +187,8 @@ function deepest(value: Members, responseKey: string): { readonly members: Membe
 
 function failureOfStatus(response: RawResponse, text: string, context: PolicyContext): SourceFailure {
   const { status, headers } = response;
-  const value = parseJson(text)?.value;
-  const said =
-    vendorMessage(value, context.redact) ?? describeBody(text, headers['content-type'], context.redact);
+  const value = parsedJson(text)?.value;
+  const said = vendorMessage(value, context.redact) ?? describeBody(text, response, context.redact);
   const pause = askedPause(status, headers, context.nowMs);
   const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : codeOfStatus(status);
   if (code === 'SOURCE_REDIRECTED') {
@@ -210,24 +225,26 @@ function codeOfStatus(status: number): ErrorCode {
 
 /** For an answer that is a list or an object. */
 function failureOfAnswer(
-  why: Unread,
+  { why, at }: { readonly why: Unread; readonly at: number },
   response: RawResponse,
-  text: string,
+  bytes: Buffer,
   context: PolicyContext,
 ): SourceFailure {
   const { limits, responseKey } = context;
   const said = answered(response.status, context);
+  const place = () => `${typeOf(response, context.redact)}: ${aroundByte(bytes, at, context.redact)}`;
+  const size = `(${response.body.length} bytes)`;
   switch (why) {
     case 'truncated':
-      return failureOfText('SOURCE_BODY_TRUNCATED', 'JSON that breaks off', response, text, context);
+      return failure('SOURCE_BODY_TRUNCATED', `${said} JSON that breaks off ${size}, ${place()}`);
     case 'damaged':
-      return failureOfText('SOURCE_BODY_DAMAGED', 'JSON that is damaged', response, text, context);
+      return failure('SOURCE_BODY_DAMAGED', `${said} JSON that is damaged ${size}, ${place()}`);
     case 'rows':
       return failure('SOURCE_TOO_MANY_ROWS', `${said} more than ${limits.rows} rows`);
     case 'nodes':
       return failure(
         'SOURCE_BODY_TOO_LARGE',
-        `${said} more than ${limits.nodes} lists and objects in its rows (${response.body.length} bytes)`,
+        `${said} more than ${limits.nodes} lists and objects in its rows ${size}`,
       );
     case 'beside':
       return failure(
@@ -237,25 +254,14 @@ function failureOfAnswer(
   }
 }
 
-function failureOfText(
-  code: ErrorCode,
-  what: string,
-  response: RawResponse,
-  text: string,
-  context: PolicyContext,
-): SourceFailure {
-  const type = response.headers['content-type'];
-  const size = what === '' ? '' : `${what} (${response.body.length} bytes), `;
-  return failure(
-    code,
-    `${answered(response.status, context)} ${size}${describeBody(text, type, context.redact)}`,
-  );
+function describeBody(text: string, response: RawResponse, redact: Redact): string {
+  if (text.trim() === '') return 'an empty body';
+  return `${typeOf(response, redact)}: ${excerpt(text, redact)}`;
 }
 
-function describeBody(text: string, contentType: string | undefined, redact: Redact): string {
-  if (text.trim() === '') return 'an empty body';
-  const type = contentType === undefined ? 'no content type' : excerpt(contentType, redact);
-  return `${type}: ${excerpt(text, redact)}`;
+function typeOf({ headers }: RawResponse, redact: Redact): string {
+  const type = headers['content-type'];
+  return type === undefined ? 'no content type' : excerpt(type, redact);
 }
 
 /** The target of a redirect, without query, because vendors put the token of the refused request there. */
@@ -268,15 +274,15 @@ function target(location: string | undefined, context: PolicyContext): string {
 }
 
 function saysNoData(text: string): boolean {
-  const value = parseJson(text)?.value;
+  const value = parsedJson(text)?.value;
   if (!isObject(value)) return false;
   const entries = Array.isArray(value.errors) ? value.errors : [value];
   return entries.length > 0 && entries.every((entry) => isObject(entry) && entry.code === 'no_data_found');
 }
 
-function parseJson(text: string): { readonly value: unknown } | undefined {
+function parsedJson(text: string): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) as unknown };
+    return { value: parseJson(text) };
   } catch {
     return undefined;
   }

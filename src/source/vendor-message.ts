@@ -1,3 +1,4 @@
+import { ExactNumber } from '../json/exact-number';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 
@@ -26,7 +27,8 @@ function messageOf(value: unknown, levels = MOST_LEVELS): string | null {
 }
 
 function plain(value: unknown): string | null {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+  const isPlain = typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
+  return isPlain ? String(value) : null;
 }
 
 function joined(parts: readonly (string | null)[]): string | null {

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { WireType } from '../avro/codec/wire-type';
 import type { RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
+import { parseJson } from '../json/parse-json';
 import type { Body } from '../source/body';
 import type { RowReader } from '../source/source';
 import type { VendorRecord } from '../types';
@@ -202,7 +203,7 @@ function endOfImages(table: Int32Array, imagesAt: number): number {
 /** Undefined if the text is not JSON. */
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

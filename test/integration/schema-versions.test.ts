@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { recordShape } from '../../src/avro/record-shape';
 import { type RecordSchema, readSchema } from '../../src/avro/schemas';
 import type { Feed } from '../../src/feeds/feed';
+import { parseJson } from '../../src/json/parse-json';
 import { createComparison } from '../../src/pipeline/changes/compare';
 import { createDecoder } from '../../src/pipeline/records/decode';
 import { createRowOf } from '../../src/pipeline/records/row-of';
@@ -246,7 +247,7 @@ describe.each(['ipos', 'analysts', 'insights'] as const)('%s', (name) => {
             await upgrade(version);
             expect(await poll()).toBe(0);
             const before = new Map(rows);
-            for (const [id, row] of writes) write({ ...JSON.parse(JSON.stringify(row)), id });
+            for (const [id, row] of writes) write({ ...(parseJson(JSON.stringify(row)) as Row), id });
             const changed = [...rows].filter(([id, row]) => isChange(before.get(id), row));
             const published = await poll();
             expect(published).toBeGreaterThanOrEqual(changed.length);

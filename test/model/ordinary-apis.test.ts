@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { HighwaterError } from '../../src/errors';
 import type { Source } from '../../src/source/source';
 import { modelMs, modelRuns } from '../support/model-runs';
 import { ended, reconciled } from '../support/operations';
@@ -36,6 +37,10 @@ export const shapes: fc.Arbitrary<VendorShape> = fc.record({
   endless: fc.boolean(),
   overlaps: fc.constantFrom(false, false, true),
   linksNumbers: fc.boolean(),
+  isCut: fc.boolean(),
+  first: fc.constantFrom('zero', 'zero', 'one, zero is refused', 'one, zero is empty'),
+  pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
+  endsOnItself: fc.boolean(),
   ties: fc.constantFrom('stable', 'by page'),
   since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier'),
 });
@@ -106,18 +111,35 @@ async function play({ shape, rows, perSecond, pageSize, steps }: World): Promise
         }
     }
   };
+  let failed: unknown = null;
   try {
     const end = [{ kind: 'wide poll' }, { kind: 'wide poll' }, { kind: 'reconcile' }] as const;
     for (const now of [{ kind: 'poll' } as const, ...steps, ...end]) {
       const before = known();
-      await ended(now.kind, () => step(now));
+      if (now === end[0]) failed = null;
+      await ended(now.kind, () =>
+        step(now).catch((error) => {
+          failed = error;
+          throw error;
+        }),
+      );
       const after = known();
       expect([...before].filter((id) => !after.has(id) && vendor.rows.has(id))).toStrictEqual([]);
     }
+    if (failed !== null) return expect(namedErrors(shape)).toContain((failed as HighwaterError).code);
     await expectRead(publisher, vendor.rows, shape, pageSize);
   } finally {
     await publisher.close();
   }
+}
+
+/** Errors by which an operation may end in front of such an API. */
+function namedErrors({ style, endsOnItself, overlaps, pastEnd }: VendorShape): readonly string[] {
+  if (style === 'cursor' || style === 'link') return endsOnItself && overlaps ? ['SCAN_CURSOR_REPEATED'] : [];
+  // Behind a full page, a refusal may be a limit of paging.
+  if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
+  // A single page that comes for each number is no proof that numbers are taken.
+  return pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];
 }
 
 /** Everything is published as the API shows it, or it was said that it may not be. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Type } from 'avsc';
+import { forSchema } from '../../src/avro/codec/wire-type';
 import type { AvroSchema } from '../../src/avro/registry/registry';
 import { envelopeOf, type FieldSchema, type RecordSchema } from '../../src/avro/schemas';
 import type { Feed } from '../../src/feeds/feed';
@@ -66,7 +66,7 @@ export function without(schema: RecordSchema, paths: readonly string[], prefix =
 
 /** The change events of a feed as a consumer reads them by a record schema of its own, in the order of their numbers. */
 export async function readBy(schema: RecordSchema, feed: Feed, publisher: TestPublisher): Promise<Values[]> {
-  const type = (of: unknown) => Type.forSchema(of as never, { registry: {} });
+  const type = (of: unknown) => forSchema(of as never);
   const reader = type(envelopeOf(feed.name, schema));
   const events: Values[] = [];
   for (const { key, value } of await publisher.topic(feed.topic)) {

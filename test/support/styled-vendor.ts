@@ -31,6 +31,12 @@ export interface VendorShape {
   readonly overlaps: boolean;
   /** A link or a cursor holds a page number; else it holds a place in the order. */
   readonly linksNumbers: boolean;
+  /** Without paging, an answer has no more rows than a page. */
+  readonly isCut: boolean;
+  /** Number of the first page, for the style `page`. Without a page 0, page 0 is refused or empty. */
+  readonly first: 'zero' | 'one, zero is refused' | 'one, zero is empty';
+  /** Positions behind the last row, for the styles `page` and `offset`: they are empty or refused, or begin again. */
+  readonly pastEnd: 'empty' | 'not found' | 'refused' | 'first page' | 'last page';
   /** Rows of one second: in the order of ids, or turned round on every other page, in the same way at each request. */
   readonly ties: 'stable' | 'by page';
   /** What the filter shows: see `filters`. */
@@ -60,6 +66,9 @@ export const plainShape: VendorShape = {
   endsOnItself: false,
   overlaps: false,
   linksNumbers: false,
+  isCut: false,
+  first: 'zero',
+  pastEnd: 'empty',
   ties: 'stable',
   since: 'from',
 };
@@ -104,10 +113,27 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const turned = shape.ties === 'stable' ? all : withTurnedTies(all);
     const slice = (from: number, to: number) =>
       (Math.floor(from / size) % 2 === 1 ? turned : all).slice(from, to).map(({ row }) => row);
-    if (shape.style === 'none') return { rows: slice(0, Number.POSITIVE_INFINITY), next: null };
-    if (shape.style === 'page')
-      return { rows: slice(pageOffset * size, (pageOffset + 1) * size), next: null };
-    if (shape.style === 'offset') return { rows: slice(pageOffset, pageOffset + size), next: null };
+    if (shape.style === 'none')
+      return { rows: slice(0, shape.isCut ? size : Number.POSITIVE_INFINITY), next: null };
+    if (shape.style === 'page' || shape.style === 'offset') {
+      const page = pageOffset - (shape.style === 'page' && shape.first !== 'zero' ? 1 : 0);
+      const from = shape.style === 'page' ? Math.min(page * size, 1e9) || 0 : page;
+      if (from < 0) return shape.first === 'one, zero is empty' ? { rows: [], next: null } : refuse();
+      if (from === 0 || from < all.length) return { rows: slice(from, from + size), next: null };
+      const last = Math.floor((all.length - 1) / size) * size;
+      switch (shape.pastEnd) {
+        case 'empty':
+          return { rows: [], next: null };
+        case 'not found':
+          return refuse('SOURCE_NOT_FOUND');
+        case 'refused':
+          return refuse();
+        case 'first page':
+          return { rows: slice(0, size), next: null };
+        case 'last page':
+          return { rows: slice(Math.max(0, last), all.length), next: null };
+      }
+    }
 
     const { continuation } = request;
     const place: Place =
@@ -146,6 +172,10 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     },
   };
   return vendor;
+}
+
+function refuse(code: 'SOURCE_NOT_FOUND' | 'SOURCE_REQUEST_REFUSED' = 'SOURCE_REQUEST_REFUSED'): never {
+  throw new HighwaterError(code, 'GET https://api.example/things answered with "invalid page".');
 }
 
 /** An API's answer to a cursor that it no longer knows. */

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Type } from 'avsc';
+import type { Type } from 'avsc';
 import Database from 'libsql';
+import { forSchema } from '../../src/avro/codec/wire-type';
 import type { Feed } from '../../src/feeds/feed';
 import type { LogRecord } from '../../src/log/commit-log';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
@@ -64,8 +65,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
 
   async function decode(value: Buffer): Promise<Values> {
     const id = value.readUInt32BE(1);
-    if (!types.has(id))
-      types.set(id, Type.forSchema((await log.registry.schemaById(id)) as never, { registry: {} }));
+    if (!types.has(id)) types.set(id, forSchema(await log.registry.schemaById(id)));
     return types.get(id)!.fromBuffer(value.subarray(5)) as Values;
   }
 

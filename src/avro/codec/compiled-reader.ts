@@ -1,4 +1,5 @@
 import { type Type, types } from 'avsc';
+import { readWideLong } from './long-type';
 import { MOST_DEPTH, mayBeEmpty } from './value-check';
 import { WIRE_HEADER_BYTES } from './wire';
 
@@ -14,7 +15,11 @@ export function compileReader(type: Type): CompiledReader | null {
   const root = code.expression(type);
   if (root === null) return null;
   const source = `${STATE}\n${code.functions.join('\n')}\n${reading(root)}`;
-  return new Function('records', 'giveUp', source)(code.records, giveUp) as CompiledReader;
+  return new Function('records', 'giveUp', 'readWideLong', source)(
+    code.records,
+    giveUp,
+    readWideLong,
+  ) as CompiledReader;
 }
 
 function giveUp(): never {
@@ -37,6 +42,7 @@ const [utf8, latin1] =
 const STATE = `'use strict';
 let bytes, characters, at, depth;
 function long() {
+  const from = at;
   let byte = bytes[at++];
   if (byte < 0x80) return (byte >>> 1) ^ -(byte & 1);
   let sum = byte & 0x7f;
@@ -46,8 +52,8 @@ function long() {
     sum += (byte & 0x7f) * factor;
     factor *= 0x80;
   } while (byte >= 0x80);
-  // A number that never ends makes the sum NaN, and NaN fails this comparison as well.
-  if (!(sum <= ${Number.MAX_SAFE_INTEGER})) giveUp();
+  // The sum of a number that breaks off is NaN.
+  if (!(sum <= ${Number.MAX_SAFE_INTEGER})) return sum < ${2 ** 64} ? readWideLong(bytes, from) : giveUp();
   return sum % 2 === 0 ? sum / 2 : -(sum + 1) / 2;
 }
 function int() {

@@ -13,8 +13,8 @@ const MOST_EMPTY = 65_536;
 /** An Avro long has 64 bits, and each byte holds seven of them. */
 const MOST_VARINT_BYTES = 10;
 const MOST_INT = 2 ** 31 - 1;
-/** avsc takes larger numbers for inexact. */
-const MOST_LONG = Number.MAX_SAFE_INTEGER - 1;
+/** JavaScript counts no further. */
+const MOST_COUNT = Number.MAX_SAFE_INTEGER - 1;
 
 /**
  * avsc makes as many items as a value claims before it looks for their bytes, and a few bytes can claim billions. So each value is
@@ -90,6 +90,15 @@ class Cursor {
     return sum % 2 === 0 ? sum / 2 : -(sum + 1) / 2;
   }
 
+  /** Passes a whole number of any 64 bits. */
+  wideLong(): void {
+    const from = this.at;
+    this.longOfSeveral('a long');
+    // The tenth byte has one bit of 64.
+    if (this.at - from === MOST_VARINT_BYTES && this.bytes[this.at - 1]! > 1)
+      this.refuse('a long has more than 64 bits', from);
+  }
+
   /** @param from where the item or record began */
   countIfEmpty(from: number): void {
     if (this.at === from && ++this.empty > MOST_EMPTY)
@@ -122,17 +131,18 @@ function walkOf(type: Type, compiled: Compiled): Walk {
   return PRIMITIVES[type.typeName]!;
 }
 
-const string: Walk = (cursor) => cursor.pass(cursor.long('the length of a string', 0, MOST_LONG), 'a string');
+const string: Walk = (cursor) =>
+  cursor.pass(cursor.long('the length of a string', 0, MOST_COUNT), 'a string');
 
 const PRIMITIVES: Readonly<Record<string, Walk>> = {
   null: () => undefined,
   boolean: (cursor) => cursor.pass(1, 'a boolean'),
   int: (cursor) => void cursor.long('an int', -MOST_INT - 1, MOST_INT),
-  long: (cursor) => void cursor.long('a long', -MOST_LONG, MOST_LONG),
+  long: (cursor) => cursor.wideLong(),
   float: (cursor) => cursor.pass(4, 'a float'),
   double: (cursor) => cursor.pass(8, 'a double'),
   string,
-  bytes: (cursor) => cursor.pass(cursor.long('the length of bytes', 0, MOST_LONG), 'bytes'),
+  bytes: (cursor) => cursor.pass(cursor.long('the length of bytes', 0, MOST_COUNT), 'bytes'),
 };
 
 function ofRecord(type: types.RecordType, compiled: Compiled): Walk {
@@ -173,11 +183,11 @@ function ofBlocks(what: 'array' | 'map', item: Walk, itemMayBeEmpty: boolean): W
   return (cursor) => {
     for (;;) {
       const from = cursor.at;
-      const claimed = cursor.long('the number of items', -MOST_LONG, MOST_LONG);
+      const claimed = cursor.long('the number of items', -MOST_COUNT, MOST_COUNT);
       if (claimed === 0) return;
       const count = Math.abs(claimed);
       // To skip a block, avsc jumps by its size. A wrong size could lead it back again and again.
-      const size = claimed < 0 ? cursor.long('the size of a block', 0, MOST_LONG) : null;
+      const size = claimed < 0 ? cursor.long('the size of a block', 0, MOST_COUNT) : null;
       const begin = cursor.at;
       if (!itemMayBeEmpty && count > cursor.left)
         cursor.refuse(`the ${what} claims ${count} items in ${cursor.left} bytes`, from);

@@ -4,6 +4,7 @@ import { HighwaterError } from '../../errors';
 import type { AvroSchema } from '../registry/registry';
 import { typeName } from '../schemas';
 import { type CompiledReader, compileReader } from './compiled-reader';
+import { takeWideLongs, WholeLongType } from './long-type';
 import { compileCheck, type ValueCheck } from './value-check';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 
@@ -141,14 +142,32 @@ export function encodeBehind(type: Type, value: unknown, bytes: number): number 
 }
 
 export function forSchema(schema: AvroSchema): Type {
+  /** A union that is passed on to avsc. */
+  let passed: unknown = null;
   return Type.forSchema(schema as Parameters<typeof Type.forSchema>[0], {
     registry: {},
-    typeHook: (given, options) => (isMap(given) ? new MapOfAnyNames(given, options) : undefined),
+    typeHook(given, options) {
+      if (given === 'long' || isOfType(given, 'long')) return new WholeLongType();
+      if (isMap(given)) return new MapOfAnyNames(given, options);
+      if (!Array.isArray(given)) return undefined;
+      const isPassed = given === passed;
+      passed = isPassed ? null : given;
+      if (isPassed) return undefined;
+      const union = Type.forSchema(given, options);
+      takeWideLongs(union);
+      return union;
+    },
   });
 }
 
-function isMap(schema: unknown): schema is ConstructorParameters<typeof types.MapType>[0] {
-  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'map';
+type MapSchema = ConstructorParameters<typeof types.MapType>[0];
+
+function isMap(schema: unknown): schema is MapSchema {
+  return isOfType(schema, 'map');
+}
+
+function isOfType(schema: unknown, name: string): boolean {
+  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === name;
 }
 
 /** Reads an entry named `__proto__` as well. avsc assigns to it, which makes no member. */

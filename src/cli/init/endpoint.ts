@@ -3,10 +3,12 @@ import { Agent as HttpsAgent } from 'node:https';
 import { pause } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import { answerLimits } from '../../json/limits';
+import { parseJson } from '../../json/parse-json';
 import { echoedToken } from '../../secrets/echoed-token';
 import { proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter } from '../../source/api-access';
+import { inUtf8 } from '../../source/charset';
 import { httpGet } from '../../source/http-get';
 import { interpretResponse, type RawResponse } from '../../source/response-policy';
 
@@ -92,8 +94,13 @@ export function openEndpoint({ url, access, headers, signal }: EndpointOptions):
 function answerOf({ status, headers, body }: RawResponse): EndpointAnswer {
   const nothing = { body: undefined, linkHeader: undefined };
   if (status !== 200) return nothing;
+  const decoded = inUtf8(body, headers['content-type'], true).body;
+  if (decoded === null) return nothing;
   try {
-    return { body: JSON.parse(body.kept().toString('utf8')), linkHeader: headers.link };
+    return {
+      body: parseJson(new TextDecoder('utf-8', { fatal: true }).decode(decoded.kept())),
+      linkHeader: headers.link,
+    };
   } catch {
     return nothing;
   }

@@ -1,5 +1,6 @@
 import type { PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
+import { ExactNumber } from '../../json/exact-number';
 import { nextLink } from '../../source/next-page';
 import { isObject, type JsonObject, secondsOf } from './row-members';
 
@@ -135,7 +136,8 @@ export async function findPaging(
 /** Members of an answer that may lead to the next page. */
 function nextIn(body: unknown, rowsPath: string): { path: string; value: string }[] {
   return membersBeside(body, rowsPath).flatMap(({ path, name, value }) => {
-    const isText = typeof value === 'string' ? value !== '' : Number.isSafeInteger(value);
+    const isText =
+      typeof value === 'string' ? value !== '' : Number.isSafeInteger(value) || value instanceof ExactNumber;
     return isText && nextNames.test(name) ? [{ path, value: String(value) }] : [];
   });
 }

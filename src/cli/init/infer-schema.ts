@@ -1,6 +1,7 @@
 import type { AvroSchema } from '../../avro/registry/registry';
 import type { FieldSchema, RecordSchema } from '../../avro/schemas';
 import type { TimeFormat } from '../../feeds/definition';
+import { ExactNumber } from '../../json/exact-number';
 import { isObject, type JsonObject } from './row-members';
 
 export interface FeedKeys {
@@ -101,6 +102,10 @@ function kindOf(value: unknown): Kind {
   if (typeof value === 'boolean' || typeof value === 'string')
     return { is: typeof value as 'boolean' | 'string' };
   if (typeof value === 'number') return { is: Number.isInteger(value) ? 'long' : 'double' };
+  if (value instanceof ExactNumber) {
+    if (value.toLong() !== null) return { is: 'long' };
+    return { is: value.toDouble() === null ? 'string' : 'double' };
+  }
   if (Array.isArray(value))
     return { is: 'array', items: value.map(kindOf).reduce(joined, { is: 'nothing' }) };
   if (!isObject(value)) return { is: 'mixed' };

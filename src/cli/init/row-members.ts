@@ -1,4 +1,5 @@
 import type { TimeFormat } from '../../feeds/definition';
+import { ExactNumber } from '../../json/exact-number';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -24,7 +25,9 @@ export function rowsIn(answer: unknown, path = '', depth = 0): RowsAt[] {
 }
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
 }
 
 /** A member that may be meant, and how much its name says so: 0 is the least. */
@@ -53,7 +56,7 @@ const timeNames = [
 export function idCandidates(rows: readonly JsonObject[]): Candidate[] {
   return everyName(rows)
     .filter((name) => {
-      const values = rows.map((row) => row[name]);
+      const values = rows.map((row) => row[name]).map(wholeAsText);
       const isKey = (value: unknown) =>
         (typeof value === 'string' && value !== '' && value.length <= 200) || Number.isSafeInteger(value);
       return values.every(isKey) && new Set(values).size === values.length && timeFormatOf(values) === null;
@@ -75,6 +78,11 @@ export function timeCandidates(rows: readonly JsonObject[]): TimeCandidate[] {
 /** The first is clearly meant: its name says so, and no other name says so as clearly. */
 export function isClear([first, second]: readonly Candidate[]): boolean {
   return first !== undefined && first.score > 0 && first.score > (second?.score ?? 0);
+}
+
+/** An integer of any length. */
+function wholeAsText(value: unknown): unknown {
+  return value instanceof ExactNumber ? (value.toInteger() ?? value) : value;
 }
 
 function everyName(rows: readonly JsonObject[]): string[] {
@@ -101,6 +109,7 @@ function timeFormatOf(values: readonly unknown[]): TimeFormat | null {
 
 /** Some vendors write numbers as text. */
 function isNumeric(value: unknown): boolean {
+  if (value instanceof ExactNumber) return true;
   return typeof value === 'number' || (typeof value === 'string' && /^\d{9,16}$/.test(value));
 }
 

@@ -2,6 +2,7 @@ import type { DecodedRecord } from '../../avro/codec/record-decoder';
 import { valueAt } from '../../avro/path';
 import { usualShape } from '../../feeds/definition';
 import { type ShownFeed, shownRecord, shownTransition } from '../../format/display';
+import { recordJson } from '../../json/json-text';
 import { cellsOf, column, harmless } from '../terminal/cells';
 import { ownLine } from '../terminal/own-line';
 import { type LineText, painted, span } from '../terminal/spans';
@@ -71,7 +72,7 @@ function otherLine({ type, key, headers, value }: DecodedRecord, feed: ShownFeed
     const head = [headers.symbol ?? '', key].filter((text) => text !== '').join(' ');
     return {
       label,
-      spans: [span(`${harmless(head)}  `, 'bold'), span(harmless(JSON.stringify(value)), 'dim')],
+      spans: [span(`${harmless(head)}  `, 'bold'), span(harmless(recordJson(value)), 'dim')],
     };
   }
   const record = value as Readonly<Record<string, unknown>>;

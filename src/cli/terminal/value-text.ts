@@ -1,4 +1,5 @@
 import { shorterDecimal } from '../../format/vendor-text';
+import { recordJson } from '../../json/json-text';
 import { clip, harmless } from './cells';
 
 const rounded = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -10,7 +11,7 @@ export function valueText(value: unknown, width = 28): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string') return value === '' ? '–' : clip(harmless(shorterDecimal(value)), width);
   if (Array.isArray(value)) return value.length === 0 ? 'none' : clip(harmless(value.join(', ')), width);
-  return clip(harmless(JSON.stringify(value)), width);
+  return clip(harmless(recordJson(value)), width);
 }
 
 /** The last part of a dotted name, as the vendor spells it: `ratings_accuracy._1m_stdev` → `1m_stdev`. */

@@ -3,6 +3,7 @@ import Big from 'big.js';
 import { type FieldShape, fieldsAt, type RecordShape, type Shape } from '../../avro/record-shape';
 import { type FeedDefinition, usualShape } from '../../feeds/definition';
 import { idPaths } from '../../feeds/row-keys';
+import { parseJson } from '../../json/parse-json';
 import type { RecordValues } from '../../types';
 import { NUMERIC } from '../records/coerce';
 
@@ -137,8 +138,10 @@ function isUnknown(value: unknown): boolean {
 function equalJsonText(before: unknown, after: unknown): boolean {
   // Stryker disable next-line ConditionalExpression: only the faster way to the same answer
   if (before === after) return true;
-  return isDeepStrictEqual(
-    JSON.parse((before as string | undefined) ?? 'null'),
-    JSON.parse((after as string | undefined) ?? 'null'),
-  );
+  return isDeepStrictEqual(comparable(before), comparable(after));
+}
+
+/** Numbers that JavaScript does not have are compared by their value too. */
+function comparable(text: unknown): unknown {
+  return parseJson((text as string | undefined) ?? 'null', (number) => new Big(number));
 }

@@ -9,13 +9,15 @@ import {
 import type { FeedDefinition } from '../../feeds/definition';
 import { idPaths, memberReader, rowKeys } from '../../feeds/row-keys';
 import { expectedTime } from '../../feeds/time-format';
-import { jsonText } from '../../json/json-text';
+import { ExactNumber } from '../../json/exact-number';
+import { jsonText, jsonTextAsSent } from '../../json/json-text';
 import { isTooDeep, TOO_DEEP } from '../../json/limits';
 import { UnreadableRow } from '../../json/unreadable-row';
 import { FENCE_KEY } from '../../log/commit-log';
 import { EncodedRecord } from '../../transcoder/encoded-record';
 import type { RecordValues, Rejected, VendorRecord } from '../../types';
 import { type Coercion, coercionOf, DRIFTED } from './coerce';
+import { memberNames, type NamesInPaths } from './member-path';
 
 /** Rows of a page as records of the feed's schema, and rows that cannot be records. Nothing is dropped (I8). */
 export interface Decoded {
@@ -137,6 +139,7 @@ interface MembersPlan {
   /** 0 in `name` is unknown if `needs` of the same record is unknown. */
   readonly zeros: readonly { readonly name: string; readonly needs: string }[];
   readonly known: ReadonlySet<string>;
+  readonly nameInPath: NamesInPaths;
   /**
    * The record with all fields null. Each record begins as a copy of it. An object that gets its members one by one, by names that
    * are not in the program, takes three times as long to make and to encode.
@@ -147,6 +150,8 @@ interface MembersPlan {
 interface Member {
   readonly name: string;
   readonly vendorName: string;
+  /** `vendorName` as a part of a path. */
+  readonly nameInPath: string;
   /** Used if `within` is null. */
   readonly coerce: Coercion;
   readonly within: ValueDecoder | null;
@@ -167,11 +172,13 @@ function membersOf(
   feed: FeedDefinition,
   allFields = fields,
 ): MembersPlan {
+  const nameInPath = memberNames(fields);
   const members = fields.map(({ name, vendorName, value }): Member => {
     const path = prefix + vendorName;
     return {
       name,
       vendorName,
+      nameInPath: nameInPath(vendorName),
       coerce: coercionOf(value, feed.unknowns.emptyText),
       within: decoderWithin(value, path, feed),
       zeroIsUnknown: feed.unknowns.zero.includes(path),
@@ -186,6 +193,7 @@ function membersOf(
       return needs === undefined ? [] : [{ name, needs }];
     }),
     known: new Set(members.map((member) => member.vendorName)),
+    nameInPath,
     blank: Object.fromEntries(allFields.map(({ name }) => [name, null])),
   };
 }
@@ -232,7 +240,8 @@ function mapDecoder(item: ValueDecoder): ValueDecoder {
     for (const key of Object.keys(raw)) {
       const name = key.toWellFormed();
       const value = item(raw[key], `${path}[${JSON.stringify(name)}]`, drifted);
-      if (value === DRIFTED) return DRIFTED;
+      // Two keys that Avro's text cannot tell apart would swallow one another.
+      if (value === DRIFTED || name in entries) return DRIFTED;
       entries[name] = value;
     }
     Object.assign(extra, drifted);
@@ -276,16 +285,16 @@ function decodeMembers(
   if (members === present) return;
   for (const name of Object.keys(row)) {
     if (plan.known.has(name) || handled.has(name)) continue;
-    extra[(prefix + name).toWellFormed()] = extraText(row[name]);
+    extra[prefix + plan.nameInPath(name)] = extraText(row[name]);
   }
 }
 
 function decodeMember(member: Member, raw: unknown, prefix: string, extra: Extra): unknown {
   if (raw === undefined || raw === null) return null;
-  const { within, vendorName } = member;
-  const value = within === null ? member.coerce(raw) : within(raw, prefix + vendorName, extra);
+  const { within, nameInPath } = member;
+  const value = within === null ? member.coerce(raw) : within(raw, prefix + nameInPath, extra);
   if (value === DRIFTED) {
-    extra[prefix + vendorName] = extraText(raw);
+    extra[prefix + nameInPath] = extraText(raw);
     return null;
   }
   return value === 0 && member.zeroIsUnknown ? null : value;
@@ -293,7 +302,7 @@ function decodeMember(member: Member, raw: unknown, prefix: string, extra: Extra
 
 function extraText(value: unknown): string {
   if (isTooDeep(value)) throw new RangeError(TOO_DEEP);
-  return JSON.stringify(value);
+  return jsonTextAsSent(value);
 }
 
 function failureOf(row: unknown, error: unknown): string {
@@ -303,7 +312,9 @@ function failureOf(row: unknown, error: unknown): string {
 const NONE: ReadonlySet<string> = new Set();
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
 }
 
 /** The order of the vendor's members must make no difference. */
@@ -325,8 +336,7 @@ function reasonFor(row: unknown, id: string | null, updated: number | null, feed
   if (id === FENCE_KEY)
     return `the id ${id} is reserved: highwater's own records in the compacted topics have it as their key`;
   if (isTooDeep(row)) return TOO_DEEP;
-  if (!isObject(row))
-    return `the row is not an object but ${Array.isArray(row) ? 'an array' : row === null ? 'null' : typeof row}`;
+  if (!isObject(row)) return `the row is not an object but ${kindOf(row)}`;
   const { updatedField, updatedFormat } = feed;
   const lacking = idPaths(feed).filter((path) => rowKeys({ ...feed, idField: path }).id(row) === null);
   const missing = [
@@ -338,10 +348,15 @@ function reasonFor(row: unknown, id: string | null, updated: number | null, feed
   return `the record has no usable ${missing.join(' and no usable ')}`;
 }
 
+function kindOf(row: unknown): string {
+  if (row instanceof ExactNumber) return 'number';
+  return Array.isArray(row) ? 'an array' : row === null ? 'null' : typeof row;
+}
+
 function describeFor(value: unknown, expected: string): string {
   return value === undefined ? 'missing' : `${describe(value)}, expected ${expected}`;
 }
 
 function describe(value: unknown): string {
-  return value === undefined ? 'missing' : JSON.stringify(value).slice(0, 80).toWellFormed();
+  return value === undefined ? 'missing' : jsonTextAsSent(value).slice(0, 80).toWellFormed();
 }

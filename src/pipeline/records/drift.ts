@@ -3,6 +3,7 @@ import type { RecordSchema } from '../../avro/schemas';
 import type { FeedDefinition } from '../../feeds/definition';
 import type { Logger } from '../../logging/logger';
 import type { RecordValues } from '../../types';
+import { memberNames } from './member-path';
 
 /** Values of a feed that its schema does not describe. Each path is logged once, and counted until the process ends. */
 export interface Drift {
@@ -121,10 +122,12 @@ function jsonType(text: string): JsonType {
 
 /** Avro type at a dotted vendor path, without null; null if the schema has no field there. */
 function expectedAt(shape: RecordShape, path: string): string | null {
+  const nameInPath = memberNames(shape.fields);
   for (const { vendorName, value } of shape.fields) {
-    if (path === vendorName) return typeName(value);
-    const within = path.startsWith(vendorName) ? recordWithin(value) : null;
-    const rest = /^(?:\[\])*\.(.*)$/s.exec(path.slice(vendorName.length))?.[1];
+    const name = nameInPath(vendorName);
+    if (path === name) return typeName(value);
+    const within = path.startsWith(name) ? recordWithin(value) : null;
+    const rest = /^(?:\[\])*\.(.*)$/s.exec(path.slice(name.length))?.[1];
     if (within !== null && rest !== undefined) return expectedAt(within, rest);
   }
   return null;

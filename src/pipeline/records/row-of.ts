@@ -1,4 +1,7 @@
 import type { FieldShape, RecordShape, Shape } from '../../avro/record-shape';
+import { ExactNumber } from '../../json/exact-number';
+import { parseJson } from '../../json/parse-json';
+import { memberNamed, memberNames } from './member-path';
 
 type Values = Readonly<Record<string, unknown>>;
 type Row = Record<string, unknown>;
@@ -13,7 +16,7 @@ export function createRowOf(shape: RecordShape): (record: Values) => Row {
   return (record) => {
     const row = rowOf(fields, record);
     for (const [path, text] of Object.entries(record.extra as Readonly<Record<string, string>>))
-      putBack(fields, row, path, JSON.parse(text));
+      putBack(fields, row, path, parseJson(text));
     return row;
   };
 }
@@ -30,6 +33,7 @@ function rowOf(fields: readonly FieldShape[], record: Values): Row {
 
 function rowValue(shape: Shape, value: unknown): unknown {
   if (value === null) return null;
+  if (typeof value === 'bigint') return new ExactNumber(String(value));
   if (shape.kind === 'record') return rowOf(shape.fields, value as Values);
   if (shape.kind === 'array') return (value as unknown[]).map((item) => rowValue(shape.items, item));
   if (shape.kind !== 'map') return value;
@@ -40,11 +44,12 @@ function rowValue(shape: Shape, value: unknown): unknown {
 
 /** @param path the part of the whole path that lies within this object */
 function putBack(fields: readonly FieldShape[], row: Row, path: string, value: unknown): void {
-  const isPut = fields.some(
-    ({ vendorName, value: shape }) =>
-      path.startsWith(vendorName) && putWithin(shape, row[vendorName], path.slice(vendorName.length), value),
-  );
-  if (!isPut) row[path] = value;
+  const nameInPath = memberNames(fields);
+  const isPut = fields.some(({ vendorName, value: shape }) => {
+    const name = nameInPath(vendorName);
+    return path.startsWith(name) && putWithin(shape, row[vendorName], path.slice(name.length), value);
+  });
+  if (!isPut) row[memberNamed(path)] = value;
 }
 
 /** @returns whether the path leads there */

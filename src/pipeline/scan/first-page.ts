@@ -94,8 +94,15 @@ async function behindByNumber(
   if (third === 'page-size-changed') return third;
   const ignored = repeats(third.facts, page);
   if (!ignored && third.facts.length > 0) return mayBeCap ? capOrNews(reader, anchor, page, asked) : 'more';
+  // If the last row comes alone from its own position, paging works: behind the last row it begins again.
+  if (ignored && asked.unit === 'record' && page.length > 1) {
+    const last = await reader.read(anchor, 1, page.length - 1);
+    if (last === 'page-size-changed') return last;
+    if (last.facts.length < page.length && last.facts.keys[0] === page.keys.at(-1)) return pageBehind(last);
+  }
   // If the server decides how long a page is, no length shows that it holds everything.
-  const isFull = !isShort || asked.pageSize < feed.pageSize || feed.parameters.pageSize === null;
+  const isUnknown = asked.pageSize < feed.pageSize || feed.parameters.pageSize === null;
+  const isFull = !isShort || (isUnknown && page.length >= (asked.longestPage ?? 0));
   if (ignored && isFull) {
     throw new HighwaterError(
       'SCAN_PAGING_IGNORED',

@@ -4,7 +4,7 @@ import { type RowKeys, rowKeys } from '../../feeds/row-keys';
 import type { PageRequest, Source } from '../../source/source';
 import type { Paging } from '../../types';
 import { ContinuedPages } from './continued-pages';
-import { type FetchedPage, fetchedPage, type PageFacts } from './page-facts';
+import { type FetchedPage, fetchedPage, type PageFacts, pageBehind } from './page-facts';
 import {
   declaredPaging,
   inferPaging,
@@ -25,6 +25,8 @@ export class PageReader {
   private readonly keys: RowKeys;
   private readonly continued: ContinuedPages;
   private known: Paging;
+  /** Anchor → the last page by number that had rows. */
+  private readonly last = new Map<number, Numbered>();
   /** Above it, a body was too large. */
   private mostRows = Number.POSITIVE_INFINITY;
 
@@ -136,7 +138,10 @@ export class PageReader {
     const pages: PageFacts[] = [];
     let before = 0;
     for (const n of [0, 1, 2]) {
-      const page = await (this.isLearned ? this.fetchNumbered(0, n) : this.pageAt(0, n, before));
+      const isLiteral = this.isLearned && n > 0;
+      const page = await (isLiteral
+        ? this.fetchBehind(0, n, this.known.begin + n)
+        : this.pageAt(0, n, before));
       if (page === null) return null;
       pages.push(page.facts);
       before += page.facts.length;
@@ -146,7 +151,59 @@ export class PageReader {
 
   private pageAt(from: number, n: number, before: number): Promise<FetchedPage | null> {
     if (this.kind !== 'numbered') return this.continued.read(from, n);
-    return this.fetchNumbered(from, pageOffset(this.known, n, before));
+    return n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, pageOffset(this.known, n, before));
+  }
+
+  /** The first page by number. If there is no page 0, this learns that pages begin at 1. */
+  private async fetchFirst(from: number): Promise<FetchedPage | null> {
+    const ask = (begin: number) => this.fetchNumbered(from, begin);
+    const { begin, longestPage, unit } = this.known;
+    const mayLearn = this.isLearned && begin === 0 && unit === null && !longestPage;
+    const zero = await ask(begin).catch((error) => {
+      if (!mayLearn || !isCode(error, [...REFUSALS, 'SOURCE_UNAVAILABLE'])) throw error;
+      return error as HighwaterError;
+    });
+    const isRefused = zero instanceof HighwaterError;
+    if (!isRefused && (!mayLearn || zero === null || zero.facts.length > 0)) return this.noted(from, 0, zero);
+    const one = await ask(1).catch(() => null);
+    if (one !== null && (isRefused || one.facts.length > 0)) {
+      this.known = { ...this.known, begin: 1 };
+      return this.noted(from, 0, one);
+    }
+    if (isRefused) throw zero;
+    return this.noted(from, 0, zero);
+  }
+
+  /**
+   * A page behind the first one. Some APIs refuse a number behind the last page. It is the end if the page before it comes once more, but
+   * this one is refused again. A refusal behind a full page may be a limit of paging.
+   */
+  private async fetchBehind(from: number, n: number, offset: number): Promise<FetchedPage | null> {
+    try {
+      return this.noted(from, n, await this.fetchNumbered(from, offset), offset);
+    } catch (error) {
+      const last = this.last.get(from);
+      if (last === undefined || last.n >= n || !isCode(error, REFUSALS)) throw error;
+      const full = last.n === 0 ? this.feed.pageSize : (this.known.longestPage ?? 0);
+      if (!isCode(error, ['SOURCE_NOT_FOUND']) && last.length >= full) throw error;
+      const before = await this.fetchNumbered(from, last.offset);
+      if (before === null || before.facts.length < Math.min(1, last.length)) throw error;
+      return this.fetchNumbered(from, offset).catch((again) => {
+        if (!isCode(again, REFUSALS)) throw again;
+        return pageBehind(before);
+      });
+    }
+  }
+
+  private noted(from: number, n: number, page: FetchedPage | null, offset = this.known.begin) {
+    const { last } = this;
+    const length = page?.facts.length ?? 0;
+    const known = last.get(from);
+    const isLater = known === undefined || known.n <= n || known.pageSize !== this.known.pageSize;
+    if ((length > 0 || n === 0) && isLater)
+      last.set(from, { n, offset, length, pageSize: this.known.pageSize });
+    if (last.size > MOST_ANCHORS) last.delete(last.keys().next().value!);
+    return page;
   }
 
   private fetchNumbered(from: number, offset: number): Promise<FetchedPage | null> {
@@ -172,6 +229,16 @@ export class PageReader {
   }
 }
 
+/** Anchors that are remembered at once. */
+const MOST_ANCHORS = 50;
+
+interface Numbered {
+  readonly n: number;
+  readonly pageSize: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
 /** If a place that an earlier answer named is refused, the place is at fault, not the endpoint. */
 function throwAnswer(error: unknown, feed: Feed, { updatedSince, continuation }: PageRequest): never {
   const isRefused = error instanceof HighwaterError && REFUSALS.includes(error.code);
@@ -181,6 +248,10 @@ function throwAnswer(error: unknown, feed: Feed, { updatedSince, continuation }:
     `The place at which the rows of feed ${feed.name} from ${updatedSince} on go on is not accepted by the API: ${error.message}`,
     { cause: error },
   );
+}
+
+function isCode(error: unknown, codes: readonly ErrorCode[]): boolean {
+  return error instanceof HighwaterError && codes.includes(error.code);
 }
 
 const REFUSALS: readonly ErrorCode[] = ['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED'];

@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { type FetchedPage, haveSameKeys, keepsOrder, seamRows } from './page-facts';
+import { type FetchedPage, haveSameKeys, keepsOrder, type PageFacts, seamRows } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';
 
@@ -83,6 +83,10 @@ export class PageWalk {
   /** This walk: key → second at which the row came, how many rows have ids of their own, and how many came again at the same second. */
   private places = new Map<string, number | null>();
   private names = 0;
+  /** The first page and the last one, as they came on the climb, and whether nothing is behind the last one. */
+  private first: PageFacts | null = null;
+  private last: PageFacts | null = null;
+  private isEndShown = true;
   private repeats = 0;
   /** The most rows with an id that a walk has had. */
   private mostRows = 0;
@@ -188,6 +192,7 @@ export class PageWalk {
 
   /** Rows of this walk that may stand in the places of rows that it has not shown. */
   private surplus(): number {
+    if (!this.isEndShown) return Math.max(1, this.rows - this.ids);
     // A feed of one record has no borders.
     if (this.ids < 2) return 0;
     // A row that moves to the end of its order comes twice, with another time.
@@ -219,6 +224,7 @@ export class PageWalk {
     else this.reader.setPaging(withPageSize(this.reader.paging(), length));
     this.hasMovedBorders = true;
     this.hasOtherBorders = true;
+    this.isEndShown = true;
     this.begins = [0];
     return true;
   }
@@ -234,6 +240,7 @@ export class PageWalk {
       if (n > MOST_PAGES_A_RECORD * this.seen.size + MORE_PAGES) throw this.pagingIgnored(n);
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
+      if (this.beginsAgain(n, page.facts)) return null;
       const { inside, named, hasOlder } = this.take(page);
       yield page;
       if (hasOlder) return olderOn(n);
@@ -245,10 +252,25 @@ export class PageWalk {
       }
       if (isEnd)
         return this.looksBeyond && this.later > 0 ? yield* this.beyond(n, begin + page.facts.length) : null;
+      this.last = page.facts;
       this.begins.push(
         Math.min(begin + page.facts.length, n === 0 ? this.secondBegin : Number.POSITIVE_INFINITY),
       );
     }
+  }
+
+  /**
+   * Positions behind the last row show the first page again, or the last one. If that page is shorter than the first one, it is the end. A
+   * full page may also be the last one that paging reaches: then pages with other borders have to show the end.
+   */
+  private beginsAgain(n: number, page: PageFacts): boolean {
+    if (n === 0) this.first = page;
+    const { first, last } = this;
+    // If the second page is the first one, paging is ignored.
+    const isPaged = n > 1 && first !== null && last !== null && !haveSameKeys(first, last);
+    const isAgain = isPaged && page.length > 0 && [first, last].some((one) => haveSameKeys(page, one));
+    if (isAgain) this.isEndShown = last.length < first.length;
+    return isAgain && this.reader.kind === 'numbered';
   }
 
   /**

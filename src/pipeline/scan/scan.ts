@@ -142,7 +142,8 @@ class OrderedScan {
       this.learnLength(facts, known ?? 0);
       if (isOutOfOrder(facts, reader.least(this.cursor.anchor))) return page;
 
-      const isEverything = reader.kind === 'single' && !mayBeCut(position.feed, page);
+      const isEverything =
+        reader.kind === 'single' && !mayBeCut(position.feed, page) && facts.length < (known ?? 0);
       const isShort = reader.kind === 'numbered' ? facts.length < (known ?? 0) : page.next === null;
       const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known);
       const step = nextStep(this.cursor, facts, { fullPage, ...this.clocks.presentAt(page, isShort) });
@@ -170,7 +171,10 @@ class OrderedScan {
   private fullPage(page: FetchedPage, known: number | null): number | null {
     // A single short page must end neither a wide poll nor a snapshot.
     if (this.start.wide || this.start.snapshot) return null;
-    if (this.position.reader.kind === 'numbered') return known;
+    const { kind } = this.position.reader;
+    // An answer that holds everything may be cut at a length that nobody has declared.
+    if (kind === 'single') return mayBeCut(this.position.feed, page) ? null : known;
+    if (kind === 'numbered') return known;
     return page.next === null ? Number.POSITIVE_INFINITY : null;
   }
 

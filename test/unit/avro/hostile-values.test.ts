@@ -151,7 +151,13 @@ it.each<[what: string, AvroSchema, bytes: (number | Buffer)[], says: string]>([
   ['bytes that are cut off', 'bytes', [varint(3), 1, 2], 'bytes of 3 bytes goes beyond the end'],
   ['a number without an end', 'long', [Buffer.alloc(3_000, 0x80)], 'a long has no end'],
   ['a number that is cut off', 'long', [0x80], 'a long is cut off'],
-  ['a number that JavaScript cannot hold', 'long', [varint(2n ** 60n)], 'a long is 1152921504606847000'],
+  ['a number of 65 bits', 'long', [varint(2n ** 63n)], 'a long has more than 64 bits'],
+  [
+    'more items than JavaScript can count',
+    { type: 'array', items: 'long' },
+    [varint(2n ** 60n)],
+    'items is 1152921504606847000',
+  ],
   ['an int of 33 bits', 'int', [varint(2 ** 32)], 'an int is 4294967296'],
   ['a branch that is not there', ['null', 'string'], [varint(2)], 'the index of a union is 2'],
   [

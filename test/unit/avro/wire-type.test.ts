@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { wireType } from '../../../src/avro/codec/wire-type';
+import { runs } from '../../support/runs';
 
 const own = {
   type: 'record',
@@ -19,4 +21,79 @@ it('a map keeps an entry of any name, whichever schema it was written by', () =>
     reader.decode(wireType<object>(older as never, 2).encode({ extra })),
   ];
   for (const value of values) expect(Object.entries(value.extra)).toEqual(Object.entries(extra));
+});
+
+describe('longs of 64 bits', () => {
+  const orLong = ['null', 'long'];
+  const wide = {
+    type: 'record',
+    name: 'W',
+    fields: [
+      { name: 'a', type: 'long' },
+      { name: 'b', type: orLong },
+      { name: 'c', type: { type: 'array', items: 'long' } },
+      { name: 'd', type: { type: 'map', values: orLong } },
+      { name: 'e', type: ['null', { type: 'enum', name: 'E', symbols: ['X'] }] },
+    ],
+  };
+  /** Without the enum, which has no compiled reader. */
+  const compiled = { ...wide, fields: wide.fields.slice(0, 4) };
+  type Wide = Readonly<Record<string, unknown>>;
+  const asNumber = (long: bigint) => (Number.isSafeInteger(Number(long)) ? Number(long) : long);
+  const long = fc.oneof(
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    fc
+      .tuple(fc.integer({ min: 0, max: 62 }), fc.bigInt({ min: -3n, max: 3n }), fc.boolean())
+      .map(([bits, more, isNegative]) => (2n ** BigInt(bits) + more) * (isNegative ? -1n : 1n)),
+    fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n),
+  );
+
+  it.each([
+    ['avsc', wide],
+    ['a compiled reader', compiled],
+  ])('are read by %s as they were written (property)', (_, schema) => {
+    const type = wireType<Wide>(schema as never, 1);
+    const more = { ...schema, fields: [...schema.fields, { name: 'z', type: orLong, default: null }] };
+    const later = wireType<Wide>(more as never, 2);
+    later.addWriter(1, schema as never);
+    fc.assert(
+      fc.property(long.map(asNumber), long.map(asNumber), (a, b) => {
+        const value = { a, b, c: [a, b], d: { a, b: null }, ...(schema === wide ? { e: 'X' } : {}) };
+        const bytes = type.encode(value);
+        expect({ ...type.decode(bytes) }).toEqual(value);
+        expect({ ...later.decode(bytes) }).toEqual({ ...value, z: null });
+        expect({ ...later.decodeAsWritten(bytes) }).toEqual(value);
+      }),
+      { numRuns: runs(200) },
+    );
+  });
+
+  it('are written as avsc writes the smaller ones, and the larger ones by the same rule', () => {
+    const type = wireType<{ a: number | bigint }>(
+      { type: 'record', name: 'L', fields: [{ name: 'a', type: 'long' }] } as never,
+      1,
+    );
+    const hex = (a: number | bigint) => type.encode({ a }).subarray(5).toString('hex');
+    expect([5, 5n, -1n].map(hex)).toEqual(['0a', '0a', '01']);
+    expect(hex(2n ** 63n - 1n)).toBe('feffffffffffffffff01');
+    expect(hex(-(2n ** 63n))).toBe('ffffffffffffffffff01');
+  });
+
+  it.each([2n ** 63n, -(2n ** 63n) - 1n, 2 ** 53, 0.5, '5', null])('refuse %p', (a) => {
+    const type = wireType<object>(
+      { type: 'record', name: 'L', fields: [{ name: 'a', type: 'long' }] } as never,
+      1,
+    );
+    expect(() => type.encode({ a })).toThrow('invalid "long"');
+  });
+
+  it('are read as a double by a later schema that has one', () => {
+    const of = (name: string) => ({ type: 'record', name: 'D', fields: [{ name: 'a', type: name }] });
+    const type = wireType<{ a: unknown }>(of('double') as never, 1);
+    type.addWriter(2, of('long') as never);
+    expect(type.decode(wireType<object>(of('long') as never, 2).encode({ a: 2n ** 62n })).a).toBe(2 ** 62);
+    const wider = wireType<{ a: unknown }>(of('long') as never, 3);
+    wider.addWriter(4, of('int') as never);
+    expect(wider.decode(wireType<object>(of('int') as never, 4).encode({ a: -7 })).a).toBe(-7);
+  });
 });

@@ -7,6 +7,7 @@ import {
   type ScannedAnswer,
   scanAnswer,
 } from '../../../src/json/answer-scan';
+import { parseJson } from '../../../src/json/parse-json';
 import { UnreadableRow } from '../../../src/json/unreadable-row';
 import { runs } from '../../support/runs';
 
@@ -23,10 +24,16 @@ function scanned(text: string | Buffer, options: Partial<AnswerScanOptions> = {}
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
+}
+
+/** Of rows that were not read. */
+function reasonsIn(answer: unknown): string[] {
+  const rows = Array.isArray(answer) ? answer : (answer as { rows: unknown[] }).rows;
+  return rows.filter((row) => row instanceof UnreadableRow).map(({ reason }) => reason);
 }
 
 const rows = fc.array(fc.jsonValue(), { maxLength: 6 });
@@ -54,7 +61,7 @@ const answer = fc
 it('reads what JSON.parse reads (property)', () => {
   fc.assert(
     fc.property(answer, (text) => {
-      expect(scanned(text)).toEqual({ kind: 'read', value: JSON.parse(text) });
+      expect(scanned(text)).toEqual({ kind: 'read', value: parseJson(text) });
     }),
     { numRuns: runs(150) },
   );
@@ -67,12 +74,13 @@ it('refuses what JSON.parse refuses, and calls what was cut off truncated (prope
       const at = place % (text.length + 1);
       const cut = text.slice(0, at);
       if (isListOrObject(Buffer.from(cut)) && parsed(cut) === undefined)
-        expect(scanned(cut)).toEqual({ kind: 'unread', why: 'truncated' });
+        expect(scanned(cut)).toEqual({ kind: 'unread', why: 'truncated', at: expect.any(Number) });
       const changed = `${cut}${put}${text.slice(at + length)}`;
       if (!isListOrObject(Buffer.from(changed))) return;
       const value = parsed(changed);
-      if (value === undefined) expect(scanned(changed).kind).toBe('unread');
-      else expect(scanned(changed)).toEqual({ kind: 'read', value });
+      const read = scanned(changed);
+      if (value !== undefined) expect(read).toEqual({ kind: 'read', value });
+      else if (read.kind === 'read') expect(reasonsIn(read.value)).not.toStrictEqual([]);
     }),
     { numRuns: runs(300) },
   );
@@ -103,10 +111,10 @@ it('counts rows at a dotted path, and what stands beside them at each level', ()
     kind: 'read',
     value: { meta: { next: 'n' }, data: { count: 2, list: [1, 2] } },
   });
-  expect(scanned(answer('[1,2,3]'), { key, limits })).toEqual({ kind: 'unread', why: 'rows' });
+  expect(scanned(answer('[1,2,3]'), { key, limits })).toMatchObject({ kind: 'unread', why: 'rows' });
   const members = Array.from({ length: 20 }, (_, i) => `"m${i}":"${'x'.repeat(60_000)}"`).join(',');
   const wide = `{"data":{${members},"list":[]}}`;
-  expect(scanned(wide, { key })).toEqual({ kind: 'unread', why: 'beside' });
+  expect(scanned(wide, { key })).toMatchObject({ kind: 'unread', why: 'beside' });
 });
 
 it('reads bytes that are not UTF-8 as a decoder of text does', () => {
@@ -118,10 +126,10 @@ it('reads bytes that are not UTF-8 as a decoder of text does', () => {
 it('stops at a row, and at a list or an object, too many', () => {
   const limits = { rows: 3, nodes: 4 };
   expect(scanned('{"rows":[1,2,3]}', { limits })).toEqual({ kind: 'read', value: { rows: [1, 2, 3] } });
-  expect(scanned('{"rows":[1,2,3,4', { limits })).toEqual({ kind: 'unread', why: 'rows' });
+  expect(scanned('{"rows":[1,2,3,4', { limits })).toMatchObject({ kind: 'unread', why: 'rows' });
   expect(scanned('[{},[{}],[]]', { limits })).toMatchObject({ kind: 'read' });
-  expect(scanned('[{},[{}],[[', { limits })).toEqual({ kind: 'unread', why: 'truncated' });
-  expect(scanned('[{},[{}],[[]]]', { limits })).toEqual({ kind: 'unread', why: 'nodes' });
+  expect(scanned('[{},[{}],[[', { limits })).toMatchObject({ kind: 'unread', why: 'truncated' });
+  expect(scanned('[{},[{}],[[]]]', { limits })).toMatchObject({ kind: 'unread', why: 'nodes' });
 });
 
 describe('a row of more values than a row may hold', () => {
@@ -169,8 +177,62 @@ describe('a row of more values than a row may hold', () => {
   it('has no id where it is no object, and ends the answer where it is no JSON', () => {
     const list = `[${'1,'.repeat(1_000_000)}1]`;
     expect(scanned(`[${list}]`)).toMatchObject({ value: [{ id: undefined, updated: undefined }] });
-    expect(scanned(`[{"x":${list} "id":1}]`)).toEqual({ kind: 'unread', why: 'damaged' });
-    expect(scanned(`[{"x":${list},"id":}]`)).toEqual({ kind: 'unread', why: 'damaged' });
+    expect(scanned(`[{"x":${list} "id":1}]`)).toMatchObject({ kind: 'unread', why: 'damaged' });
+    expect(scanned(`[{"x":${list},"id":}]`)).toMatchObject({ kind: 'unread', why: 'damaged' });
+  });
+});
+
+describe('a row that is not JSON', () => {
+  const reasonOf = (row: string) => {
+    const read = scanned(`{"rows":[{"id":"a"},${row},{"id":"c"}]}`) as { value?: { rows: unknown[] } };
+    const [first, bad, last] = read.value!.rows;
+    expect([first, last]).toEqual([{ id: 'a' }, { id: 'c' }]);
+    expect(bad).toBeInstanceOf(UnreadableRow);
+    expect(bad).toMatchObject({ raw: row, whole: { bytes: Buffer.byteLength(row) } });
+    return (bad as UnreadableRow).reason;
+  };
+
+  it.each([
+    ['{"id":"b","x":NaN}', 'row 2 of the page (id "b") is not JSON: NaN at x'],
+    [
+      '{"x":-Infinity,"id":9007199254740993}',
+      'row 2 of the page (id 9007199254740993) is not JSON: -Infinity at x',
+    ],
+    ['{"id":NaN,"x":1}', 'row 2 of the page is not JSON: NaN at id'],
+    ['{"x":[[1,{"y z":[2,None]}],NaN]}', 'row 2 of the page is not JSON: None at x[0][1].y z[1]'],
+    ['{ "ä" : "\\x41" , "id" : null}', 'row 2 of the page (id null) is not JSON: "\\x41" at ä'],
+    [`{"x":${'9'.repeat(99)}n}`, `row 2 of the page is not JSON: ${'9'.repeat(79)}… at x`],
+  ])('only for a value in it is known by its place: %s', (row, reason) => {
+    expect(reasonOf(row)).toBe(reason);
+  });
+
+  it('is known by the members that the feed names', () => {
+    const options = { idPaths: ['no'], updatedPath: 'at' };
+    const { value } = scanned('[{"no":7,"at":5,"x":NaN}]', options) as { value: [UnreadableRow] };
+    const keys = rowKeys({ idField: 'no', updatedField: 'at', updatedFormat: 'seconds' });
+    expect([keys.id(value[0]), keys.updated(value[0])]).toEqual(['7', 5]);
+  });
+
+  it.each([
+    ['a comma is missing', '{"id":"b" "x":1}', '"x"'],
+    ['a value is missing', '{"id":}', '}'],
+    ['a comma too many', '{"id":"b",}', '}'],
+    ['a quote too many', '{"id":"b"","x":1}', '",'],
+    ['a quote too few', '{"id":"b,"x":NaN}', 'x"'],
+    ['a name without quotes', '{id:"b","x":NaN}', 'id:'],
+    ['brackets of two kinds', '{"id":["b"}', '}'],
+    ['two values', '{"id":"b","x":NaN 1}', 'NaN 1}'],
+    ['a word in its place', 'NaN', 'NaN'],
+  ])('in another way ends the answer at its place: %s', (_, row, comes) => {
+    const text = `{"rows":[{"id":"ä"},${row},{"id":"c"}]}`;
+    const read = scanned(text) as { readonly at: number };
+    expect(read).toMatchObject({ kind: 'unread', why: 'damaged' });
+    expect(Buffer.from(text).toString('utf8', read.at).startsWith(comes)).toBe(true);
+  });
+
+  it('a damaged member beside the rows is named by its place too', () => {
+    const text = '{"meta":{"at":NaN},"rows":[]}';
+    expect(scanned(text)).toEqual({ kind: 'unread', why: 'damaged', at: text.indexOf('NaN') });
   });
 });
 

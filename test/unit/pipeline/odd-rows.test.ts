@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { jsonText } from '../../../src/json/json-text';
+import { parseJson } from '../../../src/json/parse-json';
 import { UnreadableRow } from '../../../src/json/unreadable-row';
 import { poll } from '../../../src/pipeline/poll';
 import { pollRound } from '../../../src/pipeline/round';
@@ -160,6 +161,9 @@ it('a page of any odd rows publishes its good rows, and each odd row is publishe
       '9'.repeat(5_000),
       `0.${'0'.repeat(5_000)}1`,
       '\ud800',
+      ...['653247040368672769', '1e400', '12345678.123456789012', '0.1e-400', '9'.repeat(5_000)].map((text) =>
+        parseJson(text),
+      ),
     ),
     fc.constant(Array(5_000).fill(nested(3))),
   );

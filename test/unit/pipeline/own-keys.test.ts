@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { recordShape } from '../../../src/avro/record-shape';
+import { recordJson } from '../../../src/json/json-text';
+import { parseJson } from '../../../src/json/parse-json';
 import { createComparison } from '../../../src/pipeline/changes/compare';
 import { createRowOf } from '../../../src/pipeline/records/row-of';
 import { orderFeed, orderSchema } from '../../support/orders';
@@ -89,7 +91,7 @@ describe('a record whose key fields are not called id and updated', () => {
   });
 
   const text = fc.constantFrom('a', 'b', '', 'x"].y', '__proto__');
-  const member = fc.oneof(fc.jsonValue(), text, fc.integer());
+  const member = fc.oneof(fc.jsonValue(), text, fc.integer(), fc.constantFrom(2 ** 60, -(2 ** 62)));
   const item = fc.oneof(fc.dictionary(fc.constantFrom('sku', 'qty', 'city', 'new'), member), member);
   const orders = fc.record(
     {
@@ -109,7 +111,7 @@ describe('a record whose key fields are not called id and updated', () => {
     const published = (members: Row) => image.decode(image.encode(decoded(members))).values;
     fc.assert(
       fc.property(orders, orders, (one, other) => {
-        const [a, b] = [JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other))] as [Row, Row];
+        const [a, b] = [parseJson(JSON.stringify(one)), parseJson(JSON.stringify(other))] as [Row, Row];
         const record = decoded(a);
         expect(compare(published(a), record.values)).toStrictEqual([]);
         const again = pipeline.decode([rowOf(record.values)]).records[0]!;
@@ -118,7 +120,7 @@ describe('a record whose key fields are not called id and updated', () => {
         expect(compare(published(b), record.values).sort()).toEqual([...differing].sort());
         const fields = differing.map((path) => path.split('.')[0]!);
         for (const { name } of orderSchema.fields)
-          if (JSON.stringify(published(a)[name]) === JSON.stringify(published(b)[name]))
+          if (recordJson(published(a)[name]) === recordJson(published(b)[name]))
             expect(fields).not.toContain(name);
       }),
       { numRuns: runs(200) },

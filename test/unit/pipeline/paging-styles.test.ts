@@ -173,7 +173,11 @@ describe('one response that holds everything', () => {
   it('is asked for once', async () => {
     const shape = { style: 'none' } as const;
     const { asked, last } = await read(shape, vendorOf(shape, from(50_000, 100)));
-    expect(asked.map(({ continuation, pageOffset }) => [continuation, pageOffset])).toEqual([[undefined, 0]]);
+    // A snapshot asks once more from the last second on, since the answer may be cut.
+    expect(asked.map(({ updatedSince, continuation }) => [updatedSince, continuation])).toEqual([
+      [0, undefined],
+      [50_099, undefined],
+    ]);
     expect(last?.shownBelow).toBe(50_100);
   });
 
@@ -353,9 +357,23 @@ const anyShape: fc.Arbitrary<VendorShape> = fc.record({
   endsOnItself: fc.boolean(),
   overlaps: fc.boolean(),
   linksNumbers: fc.boolean(),
+  isCut: fc.boolean(),
+  first: fc.constantFrom('zero', 'zero', 'one, zero is refused', 'one, zero is empty'),
+  pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
   ties: fc.constantFrom('stable', 'by page'),
   since: fc.constantFrom('from', 'from', 'from', 'after', 'minute', 'hours', 'earlier'),
 });
+
+/** Errors by which a scan may end in front of such an API. */
+function namedErrors(shape: VendorShape): readonly string[] {
+  const { style, sized, isCut, endsOnItself, overlaps, pastEnd } = shape;
+  if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
+  if (style === 'cursor' || style === 'link') return endsOnItself && overlaps ? ['SCAN_CURSOR_REPEATED'] : [];
+  // Behind a full page, a refusal may be a limit of paging.
+  if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
+  // A single page that comes for each number is no proof that numbers are taken.
+  return pastEnd.endsWith('page') && !sized ? ['SCAN_PAGING_IGNORED'] : [];
+}
 
 it('in any style, and for any rows, a scan shows all rows within bounded requests', async () => {
   const seconds = fc.array(
@@ -364,6 +382,8 @@ it('in any style, and for any rows, a scan shows all rows within bounded request
   );
   await fc.assert(
     fc.asyncProperty(anyShape, seconds, fc.boolean(), fc.boolean(), async (shape, others, wide, snapshot) => {
+      // Without a filter and a page size, nothing shows that an answer is cut.
+      if (shape.style === 'none' && shape.isCut && !shape.filter && !shape.sized) return;
       const rows = at(50_000, ...others);
       const vendor = vendorOf(shape, rows);
       const paging = unknownPaging(25);
@@ -373,9 +393,8 @@ it('in any style, and for any rows, a scan shows all rows within bounded request
         { highWaterMark: 50_000, wide, snapshot, paging },
         { pageSize: 25 },
       );
-      const isCut = shape.style === 'none' && shape.sized && error !== null;
-      if (isCut) return expect(error).toMatchObject({ code: 'SCAN_BEYOND_REACH' });
       expect(asked.length).toBeLessThan(120 + 4 * rows.length);
+      if (error !== null) return expect(namedErrors(shape)).toContain((error as HighwaterError).code);
       expect([error, last?.complete, last?.duringSnapshot]).toEqual([null, true, snapshot]);
       // What a poll misses by a filter that it has not tested yet, the next wide poll finds.
       if (shape.filter && shape.since !== 'from' && !wide && !snapshot) return;
@@ -387,6 +406,6 @@ it('in any style, and for any rows, a scan shows all rows within bounded request
       }
       expect([ids.size, shape.since === 'from' ? warnings : []]).toStrictEqual([rows.length, []]);
     }),
-    { numRuns: runs(400) },
+    { numRuns: runs(3000) },
   );
 });

@@ -141,6 +141,13 @@ describe('an answer with status 200 is a failure', () => {
     ['an object under the key', '{"ipos":{"a":1}}', 'SOURCE_WRONG_SHAPE', 'a object under "ipos"'],
     ['a bare null', 'null', 'SOURCE_WRONG_SHAPE', 'null, not an object'],
     ['a bare number', '12', 'SOURCE_WRONG_SHAPE', '12, not an object'],
+    [
+      'an error with a long code',
+      '{"code":653247040368672769}',
+      'SOURCE_REPORTED_ERROR',
+      '653247040368672769',
+    ],
+    ['HTML in no known charset', Buffer.from('<p>Größe</p>', 'latin1'), 'SOURCE_NOT_JSON', '<p>Gr'],
     ['HTML', '<html>Sign in</html>', 'SOURCE_NOT_JSON', 'application/json: <html>Sign in</html>'],
     ['XML', '<?xml version="1.0"?><ipos/>', 'SOURCE_NOT_JSON', '<?xml'],
     ['a truncated body', '{"ipos":[{"id":"a"', 'SOURCE_BODY_TRUNCATED', '(18 bytes)'],
@@ -312,6 +319,115 @@ it('403 with requests that remain is a refusal', async () => {
   expect(await interpret('{"message":"not in your plan"}', 403, headers)).toMatchObject({
     code: 'SOURCE_FORBIDDEN',
     what: expect.stringMatching(/ not in your plan$/),
+  });
+});
+
+describe('the charset of an answer', () => {
+  const text = '{"ipos":[{"id":"Größe"}]}';
+  const rows = [{ id: 'Größe' }];
+  const latin1 = Buffer.from(text, 'latin1');
+  const type = (charset: string) => ({ 'content-type': `application/json;charset=${charset}` });
+
+  it.each([
+    ['iso-8859-1', latin1],
+    ['Windows-1252', latin1],
+    ['"utf-8"', Buffer.from(text)],
+    ['utf8', Buffer.from(text)],
+    ['unicode-1-1-utf-8', Buffer.from(text)],
+    ['utf-16', Buffer.from(text, 'utf16le')],
+    ['utf-16be', Buffer.from(text, 'utf16le').swap16()],
+    // A mark counts more than what is declared.
+    ['iso-8859-1', Buffer.from(`\ufeff${text}`)],
+    ['iso-8859-1', Buffer.from(`\ufeff${text}`, 'utf16le')],
+  ])('is the declared one, or that of its mark: %s', async (charset, body) => {
+    expect(await interpret(body, 200, type(charset))).toEqual({ kind: 'page', rows, next: null });
+    expect(
+      await interpret(
+        Buffer.concat([body, Buffer.alloc(2 ** 20, body.includes(0) ? '' : ' ')]).subarray(0, body.length),
+        200,
+        type(charset),
+      ),
+    ).toMatchObject({ rows });
+  });
+
+  it.each([
+    ['application/json', latin1, 'bytes that are not UTF-8, at byte 18, after {"ipos":[{"id":"Gr comes'],
+    ['application/json; charset=utf-8', latin1, 'bytes that are not UTF-8'],
+    [
+      'application/json; charset=utf-8',
+      Buffer.concat([latin1, Buffer.alloc(2 ** 20, ' ')]),
+      'not UTF-8, at byte 18',
+    ],
+    ['application/json; charset=x-none', latin1, 'text in the charset "x-none", which is not known'],
+    ['application/json; charset=utf-32', latin1, 'text in the charset "utf-32", which is not known'],
+    ['application/json; charset=utf-16le', Buffer.from([0x5b, 0, 0, 0xd8]), 'bytes that are not utf-16le'],
+    ['application/json; charset=Shift_JIS', Buffer.from([0x5b, 0x81]), 'bytes that are not Shift_JIS'],
+  ])('%s, with other bytes, is refused by name', async (contentType, body, what) => {
+    for (const readRows of [undefined, () => null]) {
+      expect(await interpret(body, 200, { 'content-type': contentType }, { readRows })).toMatchObject({
+        kind: 'failure',
+        code: 'SOURCE_CHARSET',
+        what: expect.stringContaining(what),
+      });
+    }
+  });
+
+  it('of an error is read as well as possible, because its status counts', async () => {
+    const body = Buffer.from('{"message":"Schlüssel"}', 'latin1');
+    const told = (contentType: string) => interpret(body, 401, { 'content-type': contentType });
+    expect(await told('application/json; charset=iso-8859-1')).toMatchObject({
+      code: 'SOURCE_UNAUTHORIZED',
+      what: expect.stringContaining('Schlüssel'),
+    });
+    for (const unclear of ['application/json', 'application/json; charset=x-none'])
+      expect(await told(unclear)).toMatchObject({ what: expect.stringContaining('Schl\ufffdssel') });
+  });
+
+  it('a reader of rows gets UTF-8', async () => {
+    let read = '';
+    const readRows: PolicyContext['readRows'] = (body) => {
+      read = body.kept().toString();
+      return [];
+    };
+    await interpret(latin1, 200, type('iso-8859-1'), { readRows });
+    expect(read).toBe(text);
+  });
+});
+
+describe('the message of a damaged answer', () => {
+  const long = `{"ipos":[{"id":"${'x'.repeat(5_000)}"},{"id":"b","note":oops here},${'{"id":"c"},'.repeat(9)}1]}`;
+
+  it('shows the text around the damage, of small and of large answers', async () => {
+    for (const more of ['', ' '.repeat(2 ** 20)]) {
+      const { what } = (await interpret(long + more)) as { what: string };
+      expect(what).toMatch(/at byte \d+, after …x+"\},\{"id":"b","note": comes oops here\},\{"id":"c"\}/);
+      expect(what).toContain(`at byte ${long.indexOf('oops')},`);
+    }
+  });
+
+  it('shows no text of another answer, which is read at the same time', async () => {
+    const other = `{"ipos":[${'{"id":"other"},'.repeat(500)}1]}`;
+    const [damaged] = await Promise.all([
+      interpret(long),
+      ...Array.from({ length: 5 }, () => interpret(other)),
+    ]);
+    expect((damaged as { what: string }).what).toMatch(/"note": comes oops here/);
+  });
+
+  it('shows the end of an answer that breaks off', async () => {
+    const { what } = (await interpret(long.slice(0, 5_040))) as { what: string };
+    expect(what).toMatch(
+      /breaks off \(5040 bytes\), application\/json: at byte 5040, after …x+"\},.* nothing comes$/,
+    );
+  });
+
+  it('shows no secret, not even one that lies on both sides', async () => {
+    const redact = (text: string) => text.replaceAll('sec" ret', '***');
+    const { what } = (await interpret('{"ipos":[{"a":"sec" ret"}]}', 200, {}, { redact })) as {
+      what: string;
+    };
+    expect(what).not.toContain('sec');
+    expect(what).toMatch(/at byte \d+$/);
   });
 });
 

@@ -8,6 +8,7 @@ import { feedDefinitions } from '../../../src/feeds';
 import type { FeedDefinition } from '../../../src/feeds/definition';
 import { usualShape } from '../../../src/feeds/definition';
 import { rowKeys } from '../../../src/feeds/row-keys';
+import { parseJson } from '../../../src/json/parse-json';
 import { feedTopics } from '../../../src/log/topics';
 import { createDecoder, type Decoder } from '../../../src/pipeline/records/decode';
 import type { RowReader } from '../../../src/source/source';
@@ -82,10 +83,10 @@ const declared: FeedDefinition = {
 const body = ({ feed }: Reading, rows: readonly string[]) =>
   Buffer.from(`{"${feed.responseKey}":[${rows.join(',')}]}`);
 
-/** Everything that anybody asks of a page's rows, once as they were read and once as JSON.parse and the decoder make them. */
+/** Everything that anybody asks of a page's rows, once as they were read and once as `parseJson` and the decoder make them. */
 function expectSame(reading: Reading, text: Buffer): readonly unknown[] {
   const { feed, codec, decode, read } = reading;
-  const parsed = (JSON.parse(text.toString()) as Record<string, unknown[]>)[feed.responseKey]!;
+  const parsed = (parseJson(text.toString()) as Record<string, unknown[]>)[feed.responseKey]!;
   // Where nothing is plain, all of it is left.
   const rows = read(text) ?? parsed;
   expect(rows.map(keys.id)).toEqual(parsed.map(keys.id));
@@ -124,7 +125,7 @@ it.each(names)('rows of %s, as the vendor has them, are encoded without an objec
 });
 
 it.each([...names, 'odd'])(
-  'rows of any kind of %s become what JSON.parse and the decoder make of them',
+  'rows of any kind of %s become what the parser and the decoder make of them',
   (name) => {
     const reading = readings.get(name)!;
     let [encoded, all] = [0, 0];
@@ -260,7 +261,7 @@ const decimals = fc.oneof(
   { weight: 2, arbitrary: wholes },
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
 );
-const oddNumbers = fc.constantFrom(
+const knownNumbers = fc.constantFrom(
   ...[
     '-0',
     '-0.0',
@@ -278,6 +279,12 @@ const oddNumbers = fc.constantFrom(
   ...[
     '123456789012345678901234567890',
     '9007199254740993',
+    '653247040368672769',
+    '-9223372036854775808',
+    '9223372036854775808',
+    '12345678.123456789012',
+    '0.10000000000000001',
+    '0.1e-400',
     '0.000000000000000000000000000001',
     '100000000000',
   ],
@@ -289,6 +296,18 @@ const oddNumbers = fc.constantFrom(
     '1760000000000',
   ],
 );
+/** Those that JavaScript's numbers do not hold, and their neighbours. */
+const longNumbers = fc.oneof(
+  fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map(String),
+  fc
+    .tuple(fc.integer({ min: 50, max: 64 }), fc.integer({ min: -2, max: 2 }))
+    .map(([bits, more]) => String(2n ** BigInt(bits) + BigInt(more))),
+  fc
+    .tuple(fc.bigInt({ min: 1n, max: 10n ** 12n }), fc.stringMatching(/^\d{4,20}$/))
+    .map((parts) => parts.join('.')),
+  fc.tuple(fc.nat(99), fc.integer({ min: -420, max: 420 })).map((parts) => parts.join('e')),
+);
+const oddNumbers = fc.oneof(knownNumbers, longNumbers);
 
 const characters = fc.oneof(
   { weight: 6, arbitrary: fc.string({ maxLength: 40 }) },

@@ -1,5 +1,6 @@
 import { Type } from 'avsc';
 import { inferSchema } from '../../../../src/cli/init/infer-schema';
+import { parseJson } from '../../../../src/json/parse-json';
 
 const keys = { idField: 'order_no', updatedField: 'at', updatedFormat: 'iso8601' } as const;
 
@@ -18,6 +19,16 @@ it('makes id and time required fields of the kind that their values have', () =>
   expect(fields.at).toMatchObject({ type: 'string' });
   expect(fields.at).not.toHaveProperty('default');
   expect([schema.name, schema.namespace]).toEqual(['ShopOrders', 'marketdata.shop_orders']);
+});
+
+it('takes the type that holds every digit of a number', () => {
+  const row =
+    '{"order_no":1,"at":"2026-01-02T03:04:05Z","parent":653247040368672769,"big":9223372036854775808,"rate":0.10000000000000001,"price":12345678.123456789012}';
+  const { fields } = fieldsOf([parseJson(row) as Record<string, unknown>]);
+  const types = ['parent', 'big', 'rate', 'price'].map(
+    (name) => (fields[name]!.type as unknown as string[])[1],
+  );
+  expect(types).toEqual(['long', 'double', 'double', 'string']);
 });
 
 it('joins the kinds of all rows without a loss', () => {

@@ -1,0 +1,53 @@
+import type { Redact } from '../secrets/redaction';
+import { aroundByte } from './around-byte';
+import { Body } from './body';
+
+export type Utf8Body = { readonly body: Body } | { readonly body: null; readonly why: string };
+
+/**
+ * The body of an answer in UTF-8. A byte order mark says what the body is, else the charset of its `Content-Type`, else it is UTF-8. A
+ * body that is UTF-8 by these is returned as it is: whether it is valid is left to its reader.
+ * @param isStrict whether bytes that are not of the charset, and an unknown charset, are refused; else letters may be replaced
+ */
+export function inUtf8(body: Body, contentType: string | undefined, isStrict: boolean): Utf8Body {
+  const charset = markedCharset(body.head(3)) ?? declaredCharset(contentType);
+  if (charset === null || UTF8.test(charset)) return { body };
+  const decoder = decoderOf(charset, isStrict);
+  if (decoder === null)
+    return isStrict ? { body: null, why: `text in the charset "${charset}", which is not known` } : { body };
+  if (decoder.encoding === 'utf-8') return { body };
+  try {
+    return { body: new Body([Buffer.from(decoder.decode(body.kept()))]) };
+  } catch {
+    return { body: null, why: `bytes that are not ${charset}` };
+  }
+}
+
+/** Null for a charset that Node.js does not know. */
+function decoderOf(charset: string, fatal: boolean) {
+  try {
+    return new TextDecoder(charset, { fatal });
+  } catch {
+    return null;
+  }
+}
+
+const UTF8 = /^utf-?8$/i;
+
+function markedCharset(head: Buffer): string | null {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
+  return head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 'utf-8' : null;
+}
+
+function declaredCharset(contentType: string | undefined): string | null {
+  return /;\s*charset\s*=\s*["']?([\w.:+-]{1,40})/i.exec(contentType ?? '')?.[1] ?? null;
+}
+
+/** For people: where bytes begin not to be UTF-8. */
+export function brokenUtf8(bytes: Buffer, redact: Redact): string {
+  const text = Buffer.from(bytes.toString('utf8'));
+  let at = 0;
+  while (at < bytes.length && text[at] === bytes[at]) at++;
+  return aroundByte(bytes, at, redact);
+}
