@@ -53,7 +53,7 @@ async function* checkOneApi(
   signal: AbortSignal,
 ): Checks {
   const [{ name }] = feeds as [Feed];
-  const source = clients.of(name);
+  const source = withinWindow(clients.of(name));
   const pages = await firstPages(feeds, source, signal);
   const access = api.access.get(name)!;
   yield reachable(access.baseUrl, pages);
@@ -89,6 +89,20 @@ async function firstPages(feeds: readonly Feed[], source: Source, signal: AbortS
       }),
     ),
   );
+}
+
+/** The same source. Of a feed whose API answers only a range of times, it asks for the latest one. */
+function withinWindow(source: Source): Source {
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  return {
+    fetchPage(feed, request, signal) {
+      const { windowSeconds: length } = feed;
+      if (length === undefined) return source.fetchPage(feed, request, signal);
+      const updatedSince = Math.max(request.updatedSince, nowSeconds - length);
+      const range = { updatedSince, updatedUntil: updatedSince + length };
+      return source.fetchPage(feed, { ...request, ...range }, signal);
+    },
+  };
 }
 
 async function firstPage(

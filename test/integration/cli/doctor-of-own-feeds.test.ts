@@ -46,8 +46,9 @@ async function examined(answer: Answer, own: object = {}) {
       stringify({ enabledFeeds: 'tasks', feeds: { tasks } }),
     );
     const { of, code } = await askDoctor(here, [], { cwd: folder(), env: {} });
-    expect(code).toBe(0);
-    return of('feed', 'tasks');
+    const check = of('feed', 'tasks');
+    expect(code).toBe(check.state === 'failed' ? 1 : 0);
+    return check;
   } finally {
     await server.stop();
   }
@@ -92,6 +93,23 @@ it.each<[string, Answer]>([
   expect(await examined(answer, { paging: { style: 'page', first: 1 } })).toMatchObject({
     state: 'ok',
     found,
+  });
+});
+
+it('an API that answers only some days is asked for the latest of them', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const latest = rows.map((row, i) => ({ ...row, updated: now - 9_000 + i * 20 }));
+  const answer: Answer = ({ page, since: from }) =>
+    from < now - 31 * 86_400
+      ? null
+      : pageOf(
+          latest.filter(({ updated }) => updated >= from),
+          page,
+        );
+  expect(await examined(answer)).toMatchObject({ state: 'failed' });
+  expect(await examined(answer, { window: '30d' })).toMatchObject({
+    state: 'ok',
+    found: expect.stringContaining('updated filter honoured') as string,
   });
 });
 
