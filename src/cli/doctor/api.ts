@@ -91,7 +91,7 @@ async function firstPages(feeds: readonly Feed[], source: Source, signal: AbortS
   );
 }
 
-/** The same source. Of a feed whose API answers only a range of times, it asks for the latest one. */
+/** The same source. A feed whose API answers only a range of times is asked for its latest range. */
 function withinWindow(source: Source): Source {
   const nowSeconds = Math.floor(Date.now() / 1000);
   return {
