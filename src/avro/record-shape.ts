@@ -94,6 +94,22 @@ export function fieldNamed({ fields }: RecordShape, vendorName: string): FieldSh
   return fields.find((field) => field.vendorName === vendorName);
 }
 
+/**
+ * The fields through which a dotted path of the vendor's JSON leads, the last one with the value; null if there is none. A field for a
+ * member whose name is the whole path goes first.
+ */
+export function fieldsAt(shape: RecordShape, path: string): readonly FieldShape[] | null {
+  const own = fieldNamed(shape, path);
+  if (own !== undefined) return [own];
+  for (const field of shape.fields) {
+    const { vendorName, value } = field;
+    if (value.kind !== 'record' || !path.startsWith(`${vendorName}.`)) continue;
+    const within = fieldsAt(value, path.slice(vendorName.length + 1));
+    if (within !== null) return [field, ...within];
+  }
+  return null;
+}
+
 export function isListOfTexts(shape: Shape): boolean {
   if (shape.kind !== 'array') return false;
   const { items } = shape;

@@ -8,6 +8,7 @@ import { parseConfig } from '../config/files/config-text';
 import { CONFIG_VARIABLE, DEFAULT_CONFIG_FILE, namedConfigFile } from '../config/files/read-config-file';
 import { loadConfig } from '../config/load-config';
 import { configError } from '../config/mistake';
+import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
 import type { Auth, AuthScheme, CursorPaging } from '../feeds/definition';
 import { openLocalLog } from '../log/local/local-log';
@@ -59,11 +60,12 @@ export function initCommand(run: RunCommand): Command {
       `File to write the feed to (${CONFIG_VARIABLE}, default ${DEFAULT_CONFIG_FILE})`,
     )
     .option('--force', 'Replace the feed and its schema if they are there')
-    .option('--no-events', 'Do not publish a first page to show its events')
+    .option('--no-events', 'Do not show the events of the trial poll')
     .addHelpText(
       'after',
       `
 The command sends only GET requests, at most ten a second. If something is not clear, it asks on the terminal.
+It publishes a first page to a log that is thrown away, and writes the feed only if there were records.
 
 Examples:
   $ npx highwater init https://shop.example/v1/orders
@@ -94,14 +96,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   const endpoint = openEndpoint({ url, access, headers: flags.header, signal: context.signal });
   try {
     context.note(`Reading ${url.origin}${url.pathname} ...\n`);
-    const found = await examine(endpoint, { ...flags, name }, context).catch((error: unknown) => {
-      if (context.signal.aborted) return null;
-      throw error;
-    });
-    if (found === null) {
-      context.note('Interrupted: nothing was written.\n');
-      return 1;
-    }
+    const found = await examine(endpoint, { ...flags, name }, context);
     const section: FeedSection = {
       ...found,
       name,
@@ -114,26 +109,32 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
       display: guessedDisplay(found.schema),
     };
     const schema = `${JSON.stringify(found.schema, null, 2)}\n`;
-    replaceFiles({ [schemaFile]: schema, [file]: withFeed(before, section) }, () =>
-      loadConfig({ flags: { config: flags.config, feeds: name }, env: context.env, cwd: context.cwd }),
+    await context.print(summary(section, found));
+    const events = await replaceFiles({ [schemaFile]: schema, [file]: withFeed(before, section) }, () =>
+      firstEvents(name, flags, context),
     );
-    await context.print(summary(section, found, flags.config));
+    await context.print(`Written to ${flags.config}, section feeds.${name}.\n`);
+    if (flags.events)
+      await context.print(`\nIts first events:\n${events.map((line) => `  ${line}\n`).join('')}`);
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+    context.note('Interrupted: nothing was written.\n');
+    return 1;
   } finally {
     endpoint.close();
   }
-  if (flags.events) await showFirstEvents(name, flags, context);
   await context.print(`\nPublish it:  npx highwater run --config ${flags.config} --feeds ${name}\n`);
   return 0;
 }
 
 /** Writes files and checks them. If the check fails, they are as they were. */
-function replaceFiles(texts: Readonly<Record<string, string>>, check: () => unknown): void {
+async function replaceFiles<T>(texts: Readonly<Record<string, string>>, check: () => Promise<T>): Promise<T> {
   const before = Object.keys(texts).map(
     (file) => [file, existsSync(file) ? readFileSync(file) : null] as const,
   );
   try {
     for (const [file, text] of Object.entries(texts)) writeFileSync(file, text);
-    check();
+    return await check();
   } catch (error) {
     for (const [file, content] of before) {
       if (content === null) rmSync(file, { force: true });
@@ -256,7 +257,7 @@ function refuseToReplace(name: string, config: string, schemaFile: string, flags
 }
 
 /** The findings, and their consequences for the feed. */
-function summary(section: FeedSection, found: Examined, config: string): string {
+function summary(section: FeedSection, found: Examined): string {
   const { paging, parameters, pageSize } = section;
   const order = found.isAscending
     ? 'rows come oldest first'
@@ -266,7 +267,7 @@ function summary(section: FeedSection, found: Examined, config: string): string 
       ? 'none found: every poll reads everything (set parameters.updatedSince if there is one)'
       : `${parameters.updatedSince}; ${order}`;
   const styles = {
-    page: `by page number (${parameters.page})`,
+    page: `by page number (${parameters.page}${paging.style === 'page' && paging.first === 1 ? ', the first is 1' : ''})`,
     offset: `by offset (${parameters.page})`,
     cursor: paging.style === 'cursor' ? `by cursor: ${paging.parameter} from ${cursorPlace(paging)}` : '',
     link: paging.style === 'link' ? `by link: ${paging.from ?? 'header Link'}` : '',
@@ -278,12 +279,13 @@ function summary(section: FeedSection, found: Examined, config: string): string 
     ['id', section.idField],
     ['updated', `${section.updatedField} (${section.updatedFormat})`],
     ['filter', since],
+    ...found.filterNotes.map((one): [string, string] => ['', one]),
     ['paging', `${styles[paging.style]}${size}`],
     ...(section.display?.title === undefined ? [] : [['title', section.display.title] as [string, string]]),
     ['schema', `${section.schema}: ${found.schema.fields.length} fields, from ${found.rows} rows`],
     ...found.leftOut.map((one): [string, string] => ['', `not in it: ${one}`]),
   ];
-  return `${lines.map(([head, text]) => `  ${head.padEnd(9)}${text}`).join('\n')}\nWritten to ${config}, section feeds.${section.name}.\n`;
+  return `${lines.map(([head, text]) => `  ${head.padEnd(9)}${text}`).join('\n')}\n`;
 }
 
 function cursorPlace({ from, lastRow, hasMore }: CursorPaging): string {
@@ -294,8 +296,12 @@ function cursorPlace({ from, lastRow, hasMore }: CursorPaging): string {
 /** How many events are shown. */
 const SHOWN = 5;
 
-/** Publishes the first page to a log that is thrown away, and shows its first events. */
-async function showFirstEvents(name: string, flags: InitFlags, context: CommandContext): Promise<void> {
+/**
+ * Publishes the first page to a log that is thrown away.
+ * @returns a line for each of its first events
+ * @throws HighwaterError of the poll, or INIT_NO_RECORD if nothing was published
+ */
+async function firstEvents(name: string, flags: InitFlags, context: CommandContext): Promise<string[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-init-'));
   const discard = () => rmSync(folder, { recursive: true, force: true });
   context.beforeExit(discard);
@@ -314,27 +320,47 @@ async function showFirstEvents(name: string, flags: InitFlags, context: CommandC
     const signal = AbortSignal.any([context.signal, enough.signal]);
     try {
       const onPage = () => enough.abort();
-      await runWorker(config, { log: commitLog, registry, logger, onPage }, true, signal);
+      const [report] = await runWorker(config, { log: commitLog, registry, logger, onPage }, true, signal);
+      context.signal.throwIfAborted();
       const [feed] = config.feeds;
       const { changes, deadLetters } = feedTopics(feed!, config.topicPrefix);
       const decode = recordDecoder(registry);
       const feedOf = feedsByTopic(config);
       const options = { width: context.width() - 2, color: context.color, feedAsLabel: true, feedOf };
-      await context.print('\nIts first events:\n');
-      let shown = 0;
-      const topics = [changes.name, deadLetters.name];
-      for await (const record of commitLog.read(topics, {
-        fromBeginning: true,
-        follow: false,
-        signal: context.signal,
-      })) {
-        if (shown++ === SHOWN) break;
-        await context.print(`  ${eventLine(await decode(record), options)}\n`);
-      }
+      const lines = async (topic: string): Promise<string[]> => {
+        const found: string[] = [];
+        const reading = { fromBeginning: true, follow: false, signal: context.signal };
+        for await (const record of commitLog.read([topic], reading)) {
+          if (found.length === SHOWN) break;
+          found.push(eventLine(await decode(record), options));
+        }
+        return found;
+      };
+      const published = await lines(changes.name);
+      const rejected = await lines(deadLetters.name);
+      if (published.length === 0) throw nothingPublished(name, report?.error ?? null, rejected);
+      return [...published, ...rejected].slice(0, SHOWN);
     } finally {
       await commitLog.close();
     }
   } finally {
     discard();
   }
+}
+
+function nothingPublished(
+  name: string,
+  error: HighwaterError | null,
+  rejected: readonly string[],
+): HighwaterError {
+  const now = 'Nothing was written.';
+  if (error !== null && rejected.length === 0)
+    return new HighwaterError(error.code, `The trial poll of ${name} failed: ${error.message}`, { now });
+  const why =
+    rejected.length === 0
+      ? 'the API answered it with no row, although it has shown rows before. How its first page, or its oldest rows, are asked for could not be found out'
+      : `every row became a dead letter. The first one: ${rejected[0]}`;
+  return new HighwaterError('INIT_NO_RECORD', `The trial poll of ${name} published no record: ${why}.`, {
+    now,
+  });
 }

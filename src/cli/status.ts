@@ -31,8 +31,8 @@ export function statusCommand(run: RunCommand): Command {
       'after',
       `
 LAST SCAN: when the API was last read to its end. MARK: how old the newest record of that scan is (\`updated\`). API: shown
-if the feeds read different APIs. ✓ up to date, ↻ being read, ! behind, ‖ paused, ✗ needs an operator. The lines below the
-table say what is wrong and what to do.
+if the feeds read different APIs. ✓ up to date, ↻ being read, ! behind, ‖ paused, ✗ needs an operator,
+? has never shown a row. The lines below the table say what is wrong and what to do.
 
 The exit code is 3 when a feed is behind: its last complete scan is older than three poll intervals of its publisher. A paused
 feed is not behind. --poll-interval is used only for a feed whose publisher has not stored its own interval.

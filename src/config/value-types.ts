@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timeReader } from '../feeds/time-format';
 
 /**
  * The types of settings, as schemas that take the text of flags, variables and the file. The message of each schema names the
@@ -48,6 +49,24 @@ export function wholeSeconds() {
   return read('a duration of whole seconds such as 5s, 2m or 1h, at most 24 h', (text) => {
     const value = withUnit(text, milliseconds);
     return value !== null && value % 1_000 === 0 && value <= 86_400_000 ? value / 1_000 : null;
+  });
+}
+
+/** `12h`, `30d` in whole seconds. */
+export function longSeconds() {
+  return read('a duration such as 12h or 30d, at least 1m and at most 36500d', (text) => {
+    const value = withUnit(text, { ...milliseconds, ...longTimes });
+    return value !== null && value % 1_000 === 0 && value >= 60_000 && value <= 36_500 * longTimes.d!
+      ? value / 1_000
+      : null;
+  });
+}
+
+/** A date, which is its midnight, or a time, in UTC if it names no offset. Unix seconds. */
+export function moment() {
+  return read('a date or a time since 1970, such as 2020-01-31 or 2020-01-31T09:30:00Z', (text) => {
+    const seconds = timeReader('iso8601')(text.trim());
+    return seconds === null ? null : Math.floor(seconds);
   });
 }
 

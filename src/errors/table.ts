@@ -137,7 +137,7 @@ const api = {
     what: 'The API points to another host for the next page. The request for that page would carry the token there.',
     now: 'The link was not followed and the source offset did not move; the next poll asks again.',
     remedy:
-      "If the other host is right, make it the address of the feed (apiUrl). Otherwise ask the vendor: a proxy in front of the API may not know the API's public address.",
+      'If the other host is right, make it the address of the feed (apiUrl). If a proxy in front of the API does not know its public address, set `followPath: true` in paging of the feed: then only path and query of the link are used.',
     see: apiDown,
   },
   SOURCE_REQUEST_REFUSED: {
@@ -243,6 +243,14 @@ const answers = {
     remedy:
       'Correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema, or narrow path and responseKey to the records.',
     see: feedParked,
+  },
+  INIT_NO_RECORD: {
+    ...lasts,
+    what: 'The feed that `init` found does not publish. Its trial poll, to a log that is thrown away, got no record.',
+    now: 'Nothing was written.',
+    remedy:
+      'Look up in the documentation of the API what the message names, and write the feed by hand (docs/adding-a-feed.md). If `init` guessed a member or a filter wrong, name the right one by its flags.',
+    see: 'adding-a-feed.md#another-api',
   },
   SCAN_PAGING_IGNORED: {
     ...parks,

@@ -8,7 +8,7 @@ import type { FeedVerdict } from './verdict';
 export interface FeedProblem {
   /**
    * A code of the table of errors, or `NO_OWNER`, `OWNER_UNKNOWN`, `NO_ANSWER`, `BEHIND`, `PAUSED`,
-   * `DEAD_LETTERS`, `DELETES_WITHHELD`, `DRIFT`.
+   * `DEAD_LETTERS`, `DELETES_WITHHELD`, `DRIFT`, `NO_ROWS`.
    */
   readonly code: string;
   /** `bad`: the feed stands still until somebody acts. `note`: the feed is well all the same. */
@@ -42,6 +42,9 @@ export function problemsOf(verdict: FeedVerdict, facts: ProblemFacts, nowMs: num
     ...(condition === 'owner-unknown' ? [ownerUnknown] : []),
     ...(condition === 'behind' && failure === null && !verdict.isBeingRead
       ? [behind(verdict, facts, nowMs)]
+      : []),
+    ...(failure === null && condition !== 'paused' && condition !== 'behind' && hasNoRows(facts)
+      ? [noRows(facts.feed)]
       : []),
     ...(facts.deadLetters === null || facts.deadLetters === 0 ? [] : [deadLetters(facts, facts.deadLetters)]),
     ...(facts.offset === null || facts.offset.withheld_deletes === 0
@@ -101,6 +104,21 @@ function behind({ pollIntervalMs }: FeedVerdict, { offset }: ProblemFacts, nowMs
     what: `The last complete scan was ${since}, and a poll is due every ${durationText(pollIntervalMs)}.`,
     remedy:
       'Nothing while a backfill or reconcile of a large feed runs. Else see the log of the publisher; `highwater doctor` tries the API and the log, step by step.',
+  };
+}
+
+/** The API was read to its end, and never showed a row. */
+function hasNoRows({ offset, deadLetters }: ProblemFacts): boolean {
+  if (offset === null || offset.last_complete_scan_ms === null || deadLetters) return false;
+  return offset.high_water_mark === 0 && offset.record_count === 0;
+}
+
+function noRows(feed: string): FeedProblem {
+  return {
+    code: 'NO_ROWS',
+    severity: 'warning',
+    what: 'No rows yet: the API was read to its end, and has never shown one.',
+    remedy: `If it should have some: \`highwater doctor\` tries the feed. Check path, query, paging and parameters of ${feed} in highwater.yaml; if the API answers only some days back, set beginAt and window.`,
   };
 }
 

@@ -15,9 +15,12 @@ export interface FeedDefinition {
   readonly path: string;
   /** Path of the array of records in the response: `ipos`, or dotted such as `data.orders`; empty if the response is the array. */
   readonly responseKey: string;
-  /** The vendor's name of the member that is the record's id: text or an integer. */
-  readonly idField: string;
-  /** The vendor's name of the member that is the time of the last update. */
+  /**
+   * The vendor's name of the member that is the record's id (text or an integer), or its dotted path. Several paths: the id is their
+   * values together (`joinedId`).
+   */
+  readonly idField: string | readonly string[];
+  /** The vendor's name of the member that is the time of the last update, or its dotted path. */
   readonly updatedField: string;
   readonly updatedFormat: TimeFormat;
   /** How `updatedSince` and `updatedUntil` write it. Default: as the records do. */
@@ -106,7 +109,7 @@ export type TimeFormat = (typeof timeFormats)[number];
  * How an endpoint takes a time in a filter: `2026-01-31T09:30:00Z` (`iso8601`), `…00.000Z` (`iso8601-ms`), `…00+00:00`
  * (`iso8601-offset`), `2026-01-31` (`date`) or `2026-01-31 09:30:00` (`datetime`), all in UTC.
  */
-const filterFormats = [...timeFormats, 'iso8601-ms', 'iso8601-offset', 'date', 'datetime'] as const;
+export const filterFormats = [...timeFormats, 'iso8601-ms', 'iso8601-offset', 'date', 'datetime'] as const;
 export type FilterFormat = (typeof filterFormats)[number];
 
 /** How the rows behind the first page are asked for. */
@@ -133,7 +136,7 @@ export interface CountedPaging<Style extends 'page' | 'offset'> {
 export interface LinkPaging {
   readonly style: 'link';
   readonly from: string | null;
-  /** Of an address at another host, only path and query count. The feed's own address is asked for them. */
+  /** An address at another host is asked for at the feed's own host: only its path and query count. */
   readonly followPath?: boolean | undefined;
 }
 

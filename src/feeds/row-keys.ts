@@ -1,3 +1,4 @@
+import { valueAtPath } from '../json/dotted-path';
 import { ExactNumber } from '../json/exact-number';
 import { type FeedDefinition, usualShape } from './definition';
 import { readSeconds, timeReader } from './time-format';
@@ -16,12 +17,31 @@ export type KeyFields = Pick<FeedDefinition, 'idField' | 'updatedField' | 'updat
 
 export function rowKeys(feed: KeyFields): RowKeys {
   if (hasUsualKeys(feed)) return usualKeys;
-  const { idField, updatedField } = feed;
+  const [first, ...others] = idPaths(feed).map(memberReader);
   const readTime = timeReader(feed.updatedFormat);
+  const readUpdated = memberReader(feed.updatedField);
   return {
-    id: (row) => asId(memberOf(row, idField)),
-    updated: (row) => readTime(memberOf(row, updatedField)),
+    id:
+      others.length === 0
+        ? (row) => asId(first!(row))
+        : (row) => joinedId([first!, ...others].map((read) => asId(read(row)))),
+    updated: (row) => readTime(readUpdated(row)),
   };
+}
+
+/** The paths of the members that name a record. */
+export function idPaths({ idField }: Pick<FeedDefinition, 'idField'>): readonly string[] {
+  return typeof idField === 'string' ? [idField] : idField;
+}
+
+/** One id of several: `AAPL|2026-01-31`. A `|` and a backslash within a part have a backslash before them. Null if a part is missing. */
+export function joinedId(parts: readonly (string | null)[]): string | null {
+  return parts.includes(null) ? null : parts.map((part) => part!.replace(/[\\|]/g, '\\$&')).join('|');
+}
+
+/** Reads a member of a row by its name or its dotted path; a member whose name is the whole path goes first. */
+export function memberReader(path: string): (row: unknown) => unknown {
+  return path.includes('.') ? (row) => valueAtPath(row, path) : (row) => memberOf(row, path);
 }
 
 /** Whether the feed has the id and time fields of the built-in feeds. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FeedDefinition } from './definition';
 
 /**
- * Identifies the part of the vendor's data that a feed watches: address, filters, headers and response key. If it changes, the feed may
+ * Identifies the part of the vendor's data that a feed watches: address, filters, headers, response key and beginning. If it changes, the feed may
  * no longer see records that are not deleted. How the data is read (page size, intervals, parameter names) does not matter.
  * @returns sha256 in hex
  */
@@ -11,7 +11,15 @@ export function scopeFingerprint(feed: FeedDefinition, baseUrl: string): string 
   const path = `${base.pathname.replace(/\/+$/, '')}/${feed.path.replace(/^\/+/, '')}`;
   const query = Object.entries(feed.query).sort(([a], [b]) => (a < b ? -1 : 1));
   const headers = Object.entries(feed.headers).sort(([a], [b]) => (a < b ? -1 : 1));
-  const whole = [base.origin, path, query, feed.responseKey, ...(headers.length === 0 ? [] : [headers])];
+  const beginning = feed.beginAt ? [feed.beginAt] : [];
+  const whole = [
+    base.origin,
+    path,
+    query,
+    feed.responseKey,
+    ...(headers.length === 0 ? [] : [headers]),
+    ...beginning,
+  ];
   const scope = JSON.stringify(whole);
   return createHash('sha256').update(scope).digest('hex');
 }

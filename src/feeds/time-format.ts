@@ -1,11 +1,30 @@
 import { ExactNumber } from '../json/exact-number';
-import type { TimeFormat } from './definition';
+import type { FilterFormat, TimeFormat } from './definition';
 
-/** A time as the endpoint's filter takes it. @param seconds Unix seconds, not below 0 */
-export function writeTime(seconds: number, format: TimeFormat): string {
-  if (format === 'milliseconds') return String(Math.round(seconds * 1000));
-  if (format === 'seconds') return String(Math.floor(seconds));
-  return `${new Date(Math.floor(seconds) * 1000).toISOString().slice(0, -5)}Z`;
+/**
+ * A time as the endpoint's filter takes it. A part that the format does not have is left out: for the begin of a range downwards, for
+ * its end upwards. A date stays that of the time, because a range of dates includes both.
+ * @param seconds Unix seconds, not below 0
+ */
+export function writeTime(seconds: number, format: FilterFormat, edge: 'since' | 'until' = 'since'): string {
+  const whole = edge === 'since' ? Math.floor : Math.ceil;
+  // 1700000000.123 * 1000 is not a whole number.
+  if (format === 'milliseconds') return String(whole(Number((seconds * 1000).toFixed(3))));
+  if (format === 'seconds') return String(whole(seconds));
+  const text = new Date((format === 'date' ? Math.floor(seconds) : whole(seconds)) * 1000).toISOString();
+  const [date, time] = [text.slice(0, -14), text.slice(-13, -5)];
+  switch (format) {
+    case 'date':
+      return date;
+    case 'datetime':
+      return `${date} ${time}`;
+    case 'iso8601-ms':
+      return text;
+    case 'iso8601-offset':
+      return `${date}T${time}+00:00`;
+    case 'iso8601':
+      return `${date}T${time}Z`;
+  }
 }
 
 /** For people: what each format takes. */

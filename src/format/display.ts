@@ -1,5 +1,6 @@
 import { valueAt } from '../avro/path';
 import type { Badge, FeedDefinition, TransitionDefinition } from '../feeds/definition';
+import { idPaths } from '../feeds/row-keys';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -30,11 +31,11 @@ const LONG_TEXT = 40;
 
 /** @param key the title of a record that has no other */
 export function shownRecord(feed: ShownFeed, record: Fields, key: string): ShownRecord {
-  const { display, symbolField, idField, updatedField } = feed;
+  const { display, symbolField, updatedField } = feed;
   const texts = Object.keys(record).filter((name) => textOf(record[name]) !== '');
   const title = display.title ?? titleAmong(texts);
   const symbol = display.symbol ?? symbolField ?? undefined;
-  const isNamed = (name: string) => [title, symbol, idField, updatedField].includes(name);
+  const isNamed = (name: string) => [title, symbol, ...idPaths(feed), updatedField].includes(name);
   const facts = display.facts ?? texts.filter((name) => !isNamed(name)).slice(0, MOST_DEFAULT_FACTS);
   return {
     title: textAt(record, title) || key,

@@ -18,9 +18,9 @@ export type ScannedAnswer =
 export interface AnswerScanOptions {
   /** Dotted path of the member that holds the rows, when the answer is an object. */
   readonly key: string;
-  /** Names of the members that identify and date a row, for a row that is too large to parse. */
-  readonly idField: string;
-  readonly updatedField: string;
+  /** Dotted paths of the members that identify and date a row, for a row that is too large to parse. */
+  readonly idPaths: readonly string[];
+  readonly updatedPath: string;
   readonly limits: AnswerLimits;
   /** Applied to every text before it is parsed. */
   readonly clean: (text: string) => string;
@@ -47,7 +47,7 @@ export function* scanAnswer(bytes: Buffer, options: AnswerScanOptions): Generato
 /** Parses one row by the limits of an answer; undefined if it is not JSON. */
 export function parseRow(text: string): unknown {
   const limits = { rows: 1, nodes: MOST_ROW_VALUES };
-  const options = { key: '', idField: 'id', updatedField: 'updated', limits, clean: (part: string) => part };
+  const options = { key: '', idPaths: ['id'], updatedPath: 'updated', limits, clean: (part: string) => part };
   const steps = scanAnswer(Buffer.from(`[${text}]`), options);
   for (;;) {
     const { done, value } = steps.next();
@@ -207,20 +207,11 @@ class AnswerScan {
     keptBytes: number,
     reason: (id: unknown) => string,
   ): Generator<void, UnreadableRow> {
-    const found = new Map<unknown, unknown>();
-    const { idField, updatedField } = this.options;
-    const longestName = ESCAPE_BYTES * Math.max(idField.length, updatedField.length) + 2;
-    const scan = this;
-    if (this.bytes[from] === OPEN_OBJECT) {
-      this.at = from;
-      yield* this.members(function* (keyFrom, keyTo) {
-        const valueFrom = scan.at;
-        yield* scan.pass();
-        if (keyTo - keyFrom > longestName || scan.at - valueFrom > MOST_ID_BYTES) return;
-        const name = scan.parse(scan.text(keyFrom, keyTo), keyFrom);
-        if (name === idField || name === updatedField) found.set(name, jsonOf(scan.text(valueFrom, scan.at)));
-      });
-    }
+    const found = new Map<string, unknown>();
+    const { idPaths, updatedPath } = this.options;
+    const paths = [...idPaths, updatedPath];
+    this.at = from;
+    if (this.bytes[from] === OPEN_OBJECT) yield* this.find(paths, '', found);
     this.at = to;
     const hash = createHash('sha256');
     for (let at = from; at < to; at += STEP_BYTES) {
@@ -228,18 +219,47 @@ class AnswerScan {
       yield;
     }
     const row = new UnreadableRow(
-      found.get(idField),
-      found.get(updatedField),
-      reason(found.get(idField)),
+      found.get(idPaths[0]!),
+      found.get(updatedPath),
+      reason(found.get(idPaths[0]!)),
       this.options.clean(
         new StringDecoder('utf8').write(this.bytes.subarray(from, Math.min(from + keptBytes, to))),
       ),
       { sha256: hash.digest('hex'), bytes: to - from },
     );
     // The keys of a row are read under the feed's own names.
-    for (const name of [idField, updatedField])
-      if (!Object.hasOwn(row, name)) Object.defineProperty(row, name, { value: found.get(name) });
+    for (const path of paths)
+      if (!Object.hasOwn(row, path)) Object.defineProperty(row, path, { value: found.get(path) });
     return row;
+  }
+
+  /**
+   * Notes the values at these paths of the object that begins here. A member with the whole path as its name goes first.
+   * @param within the path of the object, with a dot behind it
+   */
+  private *find(
+    paths: readonly string[],
+    within: string,
+    found: Map<string, unknown>,
+  ): Generator<void, void> {
+    const longestName = ESCAPE_BYTES * Math.max(...paths.map((path) => path.length)) + 2;
+    const named = new Set<string>();
+    const scan = this;
+    yield* this.members(function* (keyFrom, keyTo) {
+      const valueFrom = scan.at;
+      const name =
+        keyTo - keyFrom > longestName ? null : String(scan.parse(scan.text(keyFrom, keyTo), keyFrom));
+      const inner = paths.filter((path) => path.startsWith(`${name}.`) && !named.has(path));
+      if (inner.length > 0 && scan.bytes[valueFrom] === OPEN_OBJECT) {
+        const steps = inner.map((path) => path.slice(name!.length + 1));
+        yield* scan.find(steps, `${within}${name}.`, found);
+        return;
+      }
+      yield* scan.pass();
+      if (name === null || !paths.includes(name) || scan.at - valueFrom > MOST_ID_BYTES) return;
+      named.add(name);
+      found.set(within + name, jsonOf(scan.text(valueFrom, scan.at)));
+    });
   }
 
   /** Walks through the object that begins here. */

@@ -1,5 +1,6 @@
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
+import { idPaths } from '../feeds/row-keys';
 import { expectedTime } from '../feeds/time-format';
 import type { SourceOffset } from '../state/source-offset';
 import type { Origin, Rejected, ScanPage, ScanProgress } from '../types';
@@ -86,7 +87,7 @@ class SnapshotCheck {
 
   /**
    * The progress that a page may make. None while there were rows but no record, so that another try reads all rows again. A snapshot
-   * without rows ends when a later one agrees: an API that is not ready answers with an empty list, too.
+   * whose answer held no list of rows ends when a later one agrees: an API that is not ready answers so, too.
    */
   progressOf(
     progress: ScanProgress,
@@ -100,9 +101,8 @@ class SnapshotCheck {
     this.first ??= rejected[0] ?? null;
     if (!progress.duringSnapshot || this.hasRecords) return progress;
     if (this.first === null) {
-      const agreesAfterMs = isVague ? VAGUE_AGREES_MS : 0;
-      const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= agreesAfterMs;
-      return progress.complete && !isAgreed ? { ...progress, isPending: true } : progress;
+      const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= VAGUE_AGREES_MS;
+      return progress.complete && isVague && !isAgreed ? { ...progress, isPending: true } : progress;
     }
     this.isUnreadable = progress.complete;
     return { ...progress, highWaterMark: this.begin, complete: false };
@@ -117,9 +117,9 @@ class SnapshotCheck {
   /** @throws HighwaterError SNAPSHOT_UNREADABLE if the snapshot has ended and every row of it is a dead letter */
   end(): void {
     if (!this.isUnreadable) return;
-    const { name, idField, updatedField, updatedFormat } = this.feed;
+    const { name, updatedField, updatedFormat } = this.feed;
     const what = `Feed ${name}: none of the ${this.rows} rows of the snapshot is a record. The first one: ${this.first!.reason}. `;
-    const needed = `A record needs ${idField} as text or a whole number, and ${updatedField} as ${expectedTime[updatedFormat]}.`;
+    const needed = `A record needs ${idPaths(this.feed).join(' and ')} as text or a whole number, and ${updatedField} as ${expectedTime[updatedFormat]}.`;
     throw new HighwaterError('SNAPSHOT_UNREADABLE', what + needed);
   }
 }

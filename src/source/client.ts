@@ -138,11 +138,11 @@ async function askOnce(
   const request = `GET ${redact(url)}`;
   const asked = { paging: feed.paging, auth: access.auth, url, request, redact };
   // A stored link may lead to another address.
-  const foreign = feed.paging.style === 'link' ? ownLink(page.continuation ?? null, asked) : null;
-  if (foreign?.kind === 'failure') return foreign;
+  const link = feed.paging.style === 'link' ? ownLink(page.continuation ?? null, asked) : null;
+  if (link?.kind === 'failure') return link;
   const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, Math.ceil(deadline.remainingMs())));
   const began = performance.now();
-  const address = pageUrl(feed, page, access);
+  const address = pageUrl(feed, link?.next ? { ...page, continuation: link.next } : page, access);
   const result = await httpGet({
     url: address,
     headers: { ...feed.headers, ...authHeaders(access) },
@@ -173,15 +173,11 @@ async function askOnce(
     nowMs: receivedAtMs,
   });
   if (read.kind === 'page') {
-    const { rows, isVague = false } = read;
+    const { kind: _, ...answer } = read;
     const next = feed.paging.style === 'link' ? nextLink(read, address, feed, page, access.auth) : read.next;
     return {
       kind: 'page',
-      page: {
-        ...{ rows, next, receivedAtMs, agedMs },
-        ...(isVague && { isVague }),
-        serverDateMs: serverDateMs(response.headers.date),
-      },
+      page: { ...answer, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs, agedMs },
     };
   }
   // The vendor counts by token, so all feeds with the token have to wait.

@@ -1,10 +1,10 @@
-import type { AuthScheme, CursorPaging, PagingStyle } from '../feeds/definition';
+import type { AuthScheme, CountedPaging, CursorPaging, PagingStyle } from '../feeds/definition';
 import { valueAtPath } from '../json/dotted-path';
 import { ExactNumber } from '../json/exact-number';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { tokenParameter } from './api-access';
-import { failure, type SourceFailure } from './source';
+import { failure, type SourceFailure, type SourcePage } from './source';
 
 /** The facts needed to find out how the next page is asked for. */
 export interface NextPageContext {
@@ -17,13 +17,26 @@ export interface NextPageContext {
   readonly redact: Redact;
 }
 
-export type NextPage = { readonly kind: 'next'; readonly next: string | null } | SourceFailure;
+export type NextPage = ({ readonly kind: 'next' } & Following) | SourceFailure;
+
+/** What an answer says about the pages behind it. */
+export type Following = Pick<SourcePage, 'next' | 'isLast' | 'total'>;
 
 const none: NextPage = { kind: 'next', next: null };
 
 /** Whether the body of an answer has to be parsed to find the next page. */
 export function isNextInBody(paging: PagingStyle): boolean {
-  return paging.style === 'cursor' || (paging.style === 'link' && paging.from !== null);
+  switch (paging.style) {
+    case 'cursor':
+      return true;
+    case 'link':
+      return paging.from !== null;
+    case 'page':
+    case 'offset':
+      return paging.hasMore !== undefined || paging.total !== undefined;
+    case 'none':
+      return false;
+  }
 }
 
 /** @param answer the parsed body, when `isNextInBody` */
@@ -40,10 +53,23 @@ export function nextPage(
       ? textAt(answer, from!, context)
       : behindLastRow(rows, answer, { ...paging, lastRow }, context);
   }
+  if (paging.style === 'page' || paging.style === 'offset') return counted(answer, paging);
   if (paging.style !== 'link') return none;
   if (paging.from === null) return ownLink(nextLink(linkHeader), context);
   const found = textAt(answer, paging.from, context);
   return found.kind === 'failure' ? found : ownLink(found.next, context);
+}
+
+function counted(answer: unknown, { hasMore, total }: CountedPaging<'page' | 'offset'>): NextPage {
+  const all = total === undefined ? null : valueAtPath(answer, total);
+  // Some APIs write it as text.
+  const count = typeof all === 'number' || (typeof all === 'string' && /^\d+$/.test(all)) ? Number(all) : -1;
+  return {
+    kind: 'next',
+    next: null,
+    ...(hasMore !== undefined && { isLast: valueAtPath(answer, hasMore) === false }),
+    ...(total !== undefined && { total: Number.isSafeInteger(count) && count >= 0 ? count : null }),
+  };
 }
 
 function behindLastRow(
@@ -80,18 +106,20 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * A link to the API itself, complete and without the token that the API may have repeated in it.
+ * A link to the API itself, complete and without the token that the API may have repeated in it. With `followPath`, also its path and
+ * query at the API's own address, if it names another one.
  * @returns a failure if it leads elsewhere, because no token must be sent there
  */
 export function ownLink(link: string | null, context: NextPageContext): NextPage {
   if (link === null || link === '') return none;
-  const { url, request, redact, auth } = context;
+  const { paging, url, request, redact, auth } = context;
   const target = URL.canParse(link, url) ? new URL(link, url) : null;
-  if (target?.origin === new URL(url).origin) {
-    const query = linkQuery(target, tokenParameter(auth));
-    return { kind: 'next', next: `${target.origin}${target.pathname}${query === '' ? '' : `?${query}`}` };
-  }
   const isAddress = target !== null && /^https?:$/.test(target.protocol);
+  const { origin } = new URL(url);
+  if (target?.origin === origin || (isAddress && paging.style === 'link' && paging.followPath)) {
+    const query = linkQuery(target, tokenParameter(auth));
+    return { kind: 'next', next: `${origin}${target.pathname}${query === '' ? '' : `?${query}`}` };
+  }
   const where = isAddress
     ? excerpt(`${target.origin}${target.pathname}`, redact)
     : 'something that is not an address';

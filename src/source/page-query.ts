@@ -22,14 +22,17 @@ function pageQuery(feed: FeedDefinition, request: PageRequest, access: ApiAccess
   const isNumbered = paging.style === 'page' || paging.style === 'offset';
   if (isNumbered && parameters.page !== null) query.set(parameters.page, String(request.pageOffset));
   if (parameters.pageSize !== null) query.set(parameters.pageSize, String(request.pageSize));
+  const { updatedSinceFormat: format = feed.updatedFormat, beginAt = 0 } = feed;
   if (parameters.updatedSince !== null)
-    query.set(parameters.updatedSince, writeTime(request.updatedSince, feed.updatedFormat));
+    query.set(parameters.updatedSince, writeTime(Math.max(request.updatedSince, beginAt), format));
+  if (parameters.updatedUntil && request.updatedUntil !== undefined)
+    query.set(parameters.updatedUntil, writeTime(request.updatedUntil, format, 'until'));
   if (request.dates !== undefined && parameters.dateFrom && parameters.dateTo) {
     query.set(parameters.dateFrom, request.dates.from);
     query.set(parameters.dateTo, request.dates.to);
   }
-  if (paging.style === 'cursor' && request.continuation !== undefined)
-    query.set(paging.parameter, request.continuation);
+  const cursor = paging.style === 'cursor' ? (request.continuation ?? paging.start) : undefined;
+  if (paging.style === 'cursor' && cursor !== undefined) query.set(paging.parameter, cursor);
   const parameter = tokenParameter(access.auth);
   if (parameter !== null) query.set(parameter, access.token);
   return query;

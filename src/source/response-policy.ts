@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createBreather } from '../async/slices';
 import type { ErrorCode } from '../errors';
+import type { FeedDefinition } from '../feeds/definition';
+import { idPaths } from '../feeds/row-keys';
 import { isListOrObject, type ScannedAnswer, scanAnswer, type Unread } from '../json/answer-scan';
 import { valueAtPath } from '../json/dotted-path';
 import { type AnswerLimits, SMALL_ANSWER_BYTES } from '../json/limits';
@@ -14,7 +16,7 @@ import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
 import { brokenUtf8, inUtf8 } from './charset';
 import { reportsError, saysFailure } from './error-report';
-import { isNextInBody, type NextPageContext, nextPage } from './next-page';
+import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import type { RowReader } from './source';
 import { failure, type SourceFailure } from './source';
 import { vendorMessage } from './vendor-message';
@@ -26,18 +28,16 @@ export interface RawResponse {
   readonly body: Body;
 }
 
-export interface ReadRows {
+export interface ReadRows extends Following {
   readonly kind: 'page';
   /** There was no list of rows, and no error either: `{}`. */
   readonly isVague?: boolean;
   readonly rows: readonly unknown[];
-  /** The place of the next page; null: there is none, or the feed's paging does not use it. */
-  readonly next: string | null;
 }
 
 export interface PolicyContext extends NextPageContext {
   readonly responseKey: string;
-  readonly idField: string;
+  readonly idField: FeedDefinition['idField'];
   readonly updatedField: string;
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
@@ -101,9 +101,10 @@ export async function interpretResponse(
 async function scan(
   bytes: Buffer,
   isSmall: boolean,
-  { echoedToken, idField, limits, responseKey: key, signal, updatedField }: PolicyContext,
+  { echoedToken, limits, responseKey: key, signal, ...feed }: PolicyContext,
 ): Promise<ScannedAnswer> {
-  const steps = scanAnswer(bytes, { key, idField, updatedField, limits, clean: echoedToken.remove });
+  const keys = { idPaths: idPaths(feed), updatedPath: feed.updatedField };
+  const steps = scanAnswer(bytes, { key, ...keys, limits, clean: echoedToken.remove });
   const breather = createBreather(1);
   for (;;) {
     const step = steps.next();
@@ -310,5 +311,5 @@ function page(
   const next = nextPage(rows, answer, headers.link, context);
   return next.kind === 'failure'
     ? next
-    : { kind: 'page', rows, next: next.next, ...(rows === noList && { isVague: true }) };
+    : { ...next, kind: 'page', rows, ...(rows === noList && { isVague: true }) };
 }

@@ -3,6 +3,7 @@ import { type FieldShape, isListOfTexts, recordShape, type Shape, shapeOf } from
 import type { RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
 import { hasUsualKeys } from '../feeds/row-keys';
+import { isNextInBody } from '../source/next-page';
 import * as layout from './assembly/layout';
 
 /** The instructions by which the module reads rows of one feed. */
@@ -39,8 +40,7 @@ export function createPlan(feed: FeedDefinition, schema: RecordSchema, base: num
 
 /** Whether only the rows of an answer are needed, and the rows are a direct member of it. */
 function isAnswerPlain({ responseKey, paging }: FeedDefinition): boolean {
-  const hasNextWithin = paging.style === 'cursor' || (paging.style === 'link' && paging.from !== null);
-  return responseKey !== '' && !responseKey.includes('.') && !hasNextWithin;
+  return responseKey !== '' && !responseKey.includes('.') && !isNextInBody(paging);
 }
 
 const ALIGNMENT = 16;

@@ -23,6 +23,12 @@ const orders = {
   schema: 'order.avsc',
   paging: { style: 'cursor', parameter: 'after', from: 'meta.next' },
 };
+const since = { parameters: { updatedSince: 'since' } };
+const counted = {
+  ...orders,
+  parameters: { page: 'page', pageSize: null, updatedSince: 'since' },
+  paging: { style: 'page' },
+};
 const env = { SHOP_TOKEN: 'shop-secret' };
 type Needs = 'api' | 'feeds' | 'whatever is set' | 'nothing';
 
@@ -45,7 +51,12 @@ function mistakes(...given: Parameters<typeof load>): string[] {
     return message
       .split('\n')
       .slice(1)
-      .map((line) => line.trim().replace(/ \(highwater.yaml, line \d+\)/, ''));
+      .map((line) =>
+        line
+          .trim()
+          .replace(/ \(highwater.yaml, line \d+\)/, '')
+          .replace(cwd, 'CWD'),
+      );
   }
 }
 
@@ -123,7 +134,7 @@ it.each<[string, Section, string, object?]>([
   [
     'a user of bearer',
     authOf({ scheme: 'bearer', usr: 'x', tokenEnv: 'SHOP_TOKEN' }),
-    `${named}.usr: is not a setting of a feed; did you mean user?`,
+    `${named}.usr: is not a setting of a feed; did you mean user? It belongs to scheme basic, and scheme is bearer, which has scheme, tokenEnv, tokenFile, tokenCommand`,
   ],
   [
     'both places',
@@ -203,6 +214,86 @@ it.each<[string, Section, string, object?]>([
     'feeds.orders.paging.hasMore: goes with lastRow; with from, the end is a response without a cursor',
   ],
   [
+    'a setting of another style',
+    { ...orders, paging: { style: 'cursor', parameter: 'after', from: 'x', first: 1 } },
+    'feeds.orders.paging.first: belongs to style page and offset, and style is cursor, which has style, parameter, start, from, lastRow, hasMore',
+  ],
+  [
+    'a flag of the style none',
+    { ...orders, paging: { style: 'none', hasMore: 'more' } },
+    'feeds.orders.paging.hasMore: belongs to style page and offset and cursor, and style is none, which has style',
+  ],
+  [
+    'a setting of another scheme',
+    { ...orders, auth: { scheme: 'bearer', tokenEnv: 'SHOP_TOKEN', name: 'X-Key' } },
+    'feeds.orders.auth.name: belongs to scheme query and header, and scheme is bearer, which has scheme, tokenEnv, tokenFile, tokenCommand',
+  ],
+  [
+    'a setting of another kind of transition',
+    {
+      ...orders,
+      transitions: [
+        {
+          kind: 'field',
+          type: 'Moved',
+          schema: 'order.avsc',
+          topic: 'orders.moves',
+          eventType: 'orders.moved',
+          idSuffix: ':moved',
+          fields: {},
+          field: 'total',
+          group: ['total'],
+        },
+      ],
+    },
+    'feeds.orders.transitions.0.group: belongs to kind latest-in-group, and kind is field, which has kind, field, type, schema, topic, eventType, idSuffix, fields, display',
+  ],
+  [
+    'a first page that is neither 0 nor 1',
+    { ...counted, paging: { style: 'page', first: 2 } },
+    'feeds.orders.paging.first: found "2", expected a whole number from 0 to 1',
+  ],
+  [
+    'a total in a bare array',
+    { ...counted, responseKey: '', paging: { style: 'page', total: 'meta.total' } },
+    'feeds.orders.paging.total: is a place in an object, and the response is an array: responseKey is empty',
+  ],
+  [
+    'a link that follows its path perhaps',
+    { ...orders, paging: { style: 'link', followPath: 'perhaps' } },
+    'feeds.orders.paging.followPath: found "perhaps", expected true or false',
+  ],
+  [
+    'an id without a path',
+    { ...orders, idField: [] },
+    'feeds.orders.idField: found [], expected the path of a member, or a list of paths',
+  ],
+  [
+    'an id that the schema does not have',
+    { ...orders, idField: ['id', 'no'], updatedField: 'meta.at' },
+    'feeds.orders.schema: the file "CWD/order.avsc" lacks no (string, long, int), meta.at (long)',
+  ],
+  [
+    'a format that no filter has',
+    { ...orders, ...since, updatedSinceFormat: 'rfc822' },
+    'feeds.orders.updatedSinceFormat: found "rfc822", expected one of seconds, milliseconds, iso8601, iso8601-ms, iso8601-offset, date, datetime',
+  ],
+  [
+    'a short window',
+    { ...orders, ...since, window: '5s' },
+    'feeds.orders.window: found "5s", expected a duration such as 12h or 30d, at least 1m and at most 36500d',
+  ],
+  [
+    'a beginning that is no day',
+    { ...orders, ...since, beginAt: '2020-02-30' },
+    'feeds.orders.beginAt: found "2020-02-30", expected a date or a time since 1970, such as 2020-01-31 or 2020-01-31T09:30:00Z',
+  ],
+  [
+    'a window without a filter',
+    { ...orders, window: '30d' },
+    'feeds.orders.window: needs parameters.updatedSince (the query parameter for the begin of a range), which is not set',
+  ],
+  [
     'another style',
     { ...orders, paging: { style: 'pages' } },
     'feeds.orders.paging.style: found "pages", expected a style: page, offset, cursor, link or none',
@@ -268,6 +359,53 @@ it('a feed that is not enabled hides its token and needs none', () => {
   const general = { enabledFeeds: 'ipos', apiUrl: 'https://api.example.com', apiToken: 'general-one' };
   expect(load(orders, { general }).secrets).toContain('shop-secret');
   expect(load(orders, { general, given: {} }).feeds).toHaveLength(1);
+});
+
+it('takes keys by path, and all that can be said of pages, filters and ranges', () => {
+  writeFileSync(
+    join(cwd, 'order.avsc'),
+    avroRecord('Order', {
+      id: undefined,
+      updated: undefined,
+      symbol: ['null', 'string'],
+      day: 'string',
+      meta: ['null', { type: 'record', name: 'Meta', fields: [{ name: 'at', type: ['null', 'long'] }] }],
+    }),
+  );
+  const { feeds } = load({
+    ...counted,
+    idField: ['symbol', 'day'],
+    updatedField: 'meta.at',
+    updatedSinceFormat: 'date',
+    beginAt: '2020-01-31',
+    window: '30d',
+    parameters: { ...counted.parameters, updatedUntil: 'until' },
+    paging: { style: 'page', first: 1, hasMore: 'meta.more', total: 'meta.total' },
+  });
+  expect(feeds[0]).toMatchObject({
+    idField: ['symbol', 'day'],
+    updatedField: 'meta.at',
+    updatedSinceFormat: 'date',
+    beginAt: 1_580_428_800,
+    windowSeconds: 30 * 86_400,
+    parameters: { updatedSince: 'since', updatedUntil: 'until' },
+    paging: { style: 'page', first: 1, hasMore: 'meta.more', total: 'meta.total' },
+  });
+});
+
+it.each([
+  [{ style: 'cursor', parameter: 'after', start: '*', from: 'meta.next' }],
+  [{ style: 'link', from: null, followPath: true }],
+  [{ style: 'offset', first: 0, hasMore: 'more' }],
+])('takes the paging %j', (paging) => {
+  expect(load({ ...counted, paging }).feeds[0]!.paging).toEqual(paging);
+});
+
+it('another beginning is another scope; another form of the filter, window or key is not', () => {
+  const scope = (own: Section) =>
+    scopeFingerprint(load({ ...orders, ...since, ...own }).feeds[0]!, orders.apiUrl);
+  expect(scope({ beginAt: '2020-01-31' })).not.toBe(scope({}));
+  expect(scope({ updatedSinceFormat: 'date', window: '30d', idField: ['id', 'id'] })).toBe(scope({}));
 });
 
 it('another header is another scope', () => {

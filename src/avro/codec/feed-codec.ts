@@ -1,12 +1,12 @@
 import { arena } from '../../bytes/arena';
 import type { FeedDefinition } from '../../feeds/definition';
 import { hasUsualKeys } from '../../feeds/row-keys';
-import { timeReader } from '../../feeds/time-format';
 import type { FeedTopics } from '../../log/commit-log';
 import type { SourceOffset } from '../../state/source-offset';
 import type { Change, EventTail, RecordValues, VendorRecord } from '../../types';
 import { allSubjects, feedSubjects, type Subject } from '../feed-subjects';
-import { fieldNamed, recordShape } from '../record-shape';
+import { recordKeys } from '../record-keys';
+import { recordShape } from '../record-shape';
 import type { SchemaRegistry } from '../registry/registry';
 import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from '../schemas';
 import { plainWriter } from './plain-writer';
@@ -113,11 +113,9 @@ function imageType(
 function recordOfValues(feed: FeedDefinition, schema: RecordSchema): (values: RecordValues) => VendorRecord {
   if (hasUsualKeys(feed))
     return (values) => ({ id: values.id as string, updated: values.updated as number, values });
-  const idName = fieldNamed(recordShape(schema), feed.idField)!.name;
-  const updatedName = fieldNamed(recordShape(schema), feed.updatedField)!.name;
-  const readTime = timeReader(feed.updatedFormat);
-  // If the definition named another format then, an image may have no readable time. Then any version is newer.
-  return (values) => ({ id: String(values[idName]), updated: readTime(values[updatedName]) ?? 0, values });
+  const keys = recordKeys(feed, recordShape(schema));
+  // If the definition named other keys then, an image may lack an id or a readable time. Then any version is newer.
+  return (values) => ({ id: keys.id(values) ?? '', updated: keys.updated(values) ?? 0, values });
 }
 
 /** The bytes before a value of a union with null: which branch follows. */

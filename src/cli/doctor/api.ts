@@ -6,7 +6,7 @@ import { type ApiClients, createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import type { Source, SourcePage } from '../../source/source';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
-import { checkFeed } from './feed';
+import { checkFeed, firstNumber } from './feed';
 
 /** Within these the answer's whole seconds and its way explain a difference. */
 const clockToleranceMs = 5_000;
@@ -53,7 +53,7 @@ async function* checkOneApi(
   signal: AbortSignal,
 ): Checks {
   const [{ name }] = feeds as [Feed];
-  const source = clients.of(name);
+  const source = withinWindow(clients.of(name));
   const pages = await firstPages(feeds, source, signal);
   const access = api.access.get(name)!;
   yield reachable(access.baseUrl, pages);
@@ -77,15 +77,50 @@ async function firstPages(feeds: readonly Feed[], source: Source, signal: AbortS
   return new Map(
     await Promise.all(
       feeds.map(async (feed) => {
-        const request = { updatedSince: 0, pageOffset: 0, pageSize: feed.pageSize };
-        const page = await source.fetchPage(feed, request, signal).catch((error: unknown) => {
-          if (error instanceof HighwaterError) return error;
-          throw error;
-        });
-        return [feed, page] as const;
+        const zero = await firstPage(feed, source, signal);
+        // Many APIs refuse page 0, or have nothing on it.
+        const isLearned = feed.paging.style === 'page' && feed.paging.first === undefined;
+        if (!isLearned || !mayBeginAtOne(zero)) return [feed, zero] as const;
+        const fromOne = { ...feed, paging: { ...feed.paging, first: 1 as const } };
+        const one = await firstPage(fromOne, source, signal);
+        return one instanceof HighwaterError || one.rows.length === 0
+          ? ([feed, zero] as const)
+          : ([fromOne, one] as const);
       }),
     ),
   );
+}
+
+/** The same source. A feed whose API answers only a range of times is asked for its latest range. */
+function withinWindow(source: Source): Source {
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  return {
+    fetchPage(feed, request, signal) {
+      const { windowSeconds: length } = feed;
+      if (length === undefined) return source.fetchPage(feed, request, signal);
+      const updatedSince = Math.max(request.updatedSince, nowSeconds - length);
+      const range = { updatedSince, updatedUntil: updatedSince + length };
+      return source.fetchPage(feed, { ...request, ...range }, signal);
+    },
+  };
+}
+
+async function firstPage(
+  feed: Feed,
+  source: Source,
+  signal: AbortSignal,
+): Promise<SourcePage | HighwaterError> {
+  const request = { updatedSince: 0, pageOffset: firstNumber(feed), pageSize: feed.pageSize };
+  return await source.fetchPage(feed, request, signal).catch((error: unknown) => {
+    if (error instanceof HighwaterError) return error;
+    throw error;
+  });
+}
+
+function mayBeginAtOne(page: SourcePage | HighwaterError): boolean {
+  if (page instanceof HighwaterError)
+    return ['SOURCE_REQUEST_REFUSED', 'SOURCE_NOT_FOUND', 'SOURCE_UNAVAILABLE'].includes(page.code);
+  return page.rows.length === 0;
 }
 
 const unreachable = new Set(['SOURCE_UNREACHABLE', 'SOURCE_CERTIFICATE', 'SOURCE_TIMEOUT']);

@@ -1,15 +1,16 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { rowKeys } from '../../feeds/row-keys';
+import { idPaths, rowKeys } from '../../feeds/row-keys';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/page-facts';
 import { inferPaging, showOrder } from '../../pipeline/scan/paging';
 import type { Source, SourcePage } from '../../source/source';
+import { filterEdge, type SeenRows } from '../init/filter-edge';
 import { type Check, failed, failedBy, ok, warning } from './check';
 
 /** Enough rows to tell by, few enough to ask for several times. */
 const probeSize = 100;
 
-/** Rows from a second on; of the size that the probes have, unless another one is given. */
+/** Rows from a second on, of a page counted from the first one; of the size that the probes have, unless another one is given. */
 type Ask = (updatedSince: number, pageOffset: number, pageSize?: number) => Promise<PageFacts>;
 
 /** How a feed is served, as the answers to a few requests show it. */
@@ -28,8 +29,12 @@ export async function checkFeed(
   const subject = { check: 'feed', feed: feed.name };
   const size = Math.min(probeSize, feed.pageSize);
   const keys = rowKeys(feed);
-  const ask: Ask = async (updatedSince, pageOffset, pageSize = size) =>
-    pageFacts((await source.fetchPage(feed, { updatedSince, pageOffset, pageSize }, signal)).rows, keys);
+  const id = idPaths(feed).join(' and ');
+  const begin = firstNumber(feed);
+  const ask: Ask = async (updatedSince, page, pageSize = size) => {
+    const request = { updatedSince, pageOffset: begin + page, pageSize };
+    return pageFacts((await source.fetchPage(feed, request, signal)).rows, keys);
+  };
   const whole = pageFacts(first.rows, keys);
   if (whole.length === 0) {
     const remedy = `If there should be some, check path, query and filters of the feed in highwater.yaml.`;
@@ -37,13 +42,13 @@ export async function checkFeed(
   }
   const unusable = whole.ids.filter((id, i) => id === null || (whole.updated[i] ?? null) === null).length;
   if (unusable === whole.length) {
-    const found = `none of ${whole.length} records has a usable ${feed.idField} and ${feed.updatedField}`;
+    const found = `none of ${whole.length} records has a usable ${id} and ${feed.updatedField}`;
     return failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
   }
   try {
     const observed: Observed = { notes: [], warnings: [] };
     if (unusable > 0) {
-      const found = `${unusable} of ${whole.length} records have no usable ${feed.idField} or ${feed.updatedField}`;
+      const found = `${unusable} of ${whole.length} records have no usable ${id} or ${feed.updatedField}`;
       observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
     }
     const isCounted = feed.paging.style === 'page';
@@ -52,13 +57,13 @@ export async function checkFeed(
     const problem =
       (pages === null
         ? await nextProblem(feed, first, source, signal, observed)
-        : pagingProblem(feed, pages, size, observed)) ?? (await filterProblem(feed, probe, ask));
+        : pagingProblem(feed, pages, size, observed)) ?? (await filterProblem(feed, probe, ask, observed));
     if (problem !== null) return failed(subject, problem.found, problem.remedy, problem.code);
     if (feed.parameters.updatedSince === null) {
       const found = 'no parameter for "updated since": every poll reads the whole feed';
       const remedy = 'If the API has such a filter, name it (parameters.updatedSince); else poll less often.';
       observed.warnings.push({ found, remedy });
-    } else observed.notes.push('updated filter honoured');
+    }
     observed.notes.push(isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
     if (observed.warnings.length === 0) return ok(subject, observed.notes.join(', '));
     const found = observed.warnings.map((one) => one.found).join('; ');
@@ -99,10 +104,15 @@ function pagingProblem(
       remedy: 'Ask the vendor for an order, or poll less often. Nothing is lost by it.',
     });
   } else notes.push('oldest first');
-  const inferred = inferPaging(zero, one, two);
+  const inferred = firstNumber(feed) === 0 ? inferPaging(zero, one, two) : { unit: 'page', firstPage: 1 };
   if (inferred === null) notes.push('too little to tell what pages are counted in');
   else notes.push(`${inferred.unit === 'page' ? 'pages' : 'records'} counted from ${inferred.firstPage}`);
   return null;
+}
+
+/** The number of the first page, or of the first record, if the feed says it; else 0. */
+export function firstNumber({ paging }: Pick<Feed, 'paging'>): number {
+  return paging.style === 'page' || paging.style === 'offset' ? (paging.first ?? 0) : 0;
 }
 
 /** For the styles that do not count pages: checks that the second page differs from the first. */
@@ -115,7 +125,7 @@ async function nextProblem(
 ): Promise<Problem | null> {
   const { paging, pageSize } = feed;
   if (paging.style === 'page' || paging.style === 'none') return null;
-  const usual = { updatedSince: 0, pageOffset: first.rows.length, pageSize };
+  const usual = { updatedSince: 0, pageOffset: firstNumber(feed) + first.rows.length, pageSize };
   if (paging.style !== 'offset' && first.next === null) {
     const place = paging.style === 'cursor' ? (paging.from ?? paging.hasMore) : paging.from;
     notes.push(`no next page in the ${place === null ? 'header Link' : `response at ${place}`}`);
@@ -143,16 +153,45 @@ async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<strin
   return `at most ${length} records a page, where ${feed.pageSize} were asked for`;
 }
 
-/** Asks from the latest second of a page on: everything older must be gone. */
-async function filterProblem(feed: Feed, page: PageFacts, ask: Ask): Promise<Problem | null> {
+/** Asks from the latest second of a page on: everything older must be gone. Then from a second before it, whose rows must be there. */
+async function filterProblem(
+  feed: Feed,
+  page: PageFacts,
+  ask: Ask,
+  { notes, warnings }: Observed,
+): Promise<Problem | null> {
   const { greatest, least } = page;
   if (greatest === null || least === null || feed.parameters.updatedSince === null) return null;
   const since = greatest > least ? greatest : greatest + 1;
   const filtered = await ask(since, 0);
-  if (filtered.least === null || filtered.least >= since) return null;
+  if (filtered.least === null || filtered.least >= since) {
+    const name = feed.parameters.updatedSince;
+    const edge = await filterEdge(seenRows(page), async (second) => seenRows(await ask(second, 0)));
+    if (edge === 'shown') notes.push('updated filter honoured');
+    if (edge === 'unknown')
+      notes.push(
+        'updated filter honoured, as far as it can be told: no answer shows whether it includes its own second',
+      );
+    if (edge === 'later')
+      warnings.push({
+        found: `the parameter ${name} leaves out rows of the very second that is asked for`,
+        remedy: 'Nothing is lost by it: polls learn how much earlier they have to ask.',
+      });
+    if (edge === 'hidden')
+      warnings.push({
+        found: `the parameter ${name} leaves out rows that were updated later than what is asked for, so it goes by something else than ${feed.updatedField}`,
+        remedy: `Set parameters.updatedSince of the feed to a filter by ${feed.updatedField}, or to null.`,
+      });
+    return null;
+  }
   return {
     found: `records updated at ${filtered.least} came where ${since} and later were asked for: the parameter ${feed.parameters.updatedSince} is ignored, and every poll reads the whole feed`,
     remedy: 'Check its name in highwater.yaml (parameters.updatedSince), or ask the vendor.',
     code: null,
   };
+}
+
+function seenRows({ ids, updated }: PageFacts): SeenRows {
+  const known = ids.map((id, i) => [id, updated[i] ?? null] as const).filter(([, time]) => time !== null);
+  return { ids: known.map(([id]) => id), times: known.map(([, time]) => time as number) };
 }

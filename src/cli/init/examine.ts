@@ -1,11 +1,14 @@
 import { HighwaterError } from '../../errors';
 import type { PagingStyle } from '../../feeds/definition';
+import { writeTime } from '../../feeds/time-format';
 import type { CommandContext } from '../process/command-context';
 import { choose } from './choose';
 import type { Endpoint } from './endpoint';
+import { filterEdge, type SeenRows } from './filter-edge';
 import {
   type Answer,
   type AskEndpoint,
+  type FieldsOfRows,
   findMostRows,
   findPageSize,
   findPaging,
@@ -41,6 +44,8 @@ export interface Examined extends FeedKeys, InferredSchema {
   readonly rows: number;
   /** The rows of a page come oldest first. */
   readonly isAscending: boolean;
+  /** What is to be known about the filter. */
+  readonly filterNotes: readonly string[];
 }
 
 /**
@@ -101,17 +106,47 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
       : known.since === ''
         ? null
         : known.since;
+  const filter = await tryFilter(updatedSince, first, fields, ask);
   const updates = rows.map((row) => secondsOf(row[updatedField], updatedFormat));
   return {
     ...keys,
     ...inferSchema(known.name, [...seen.values()], keys),
     responseKey,
-    parameters: { page: parameter, pageSize: sizeName, updatedSince },
+    parameters: { page: parameter, pageSize: sizeName, updatedSince: filter.parameter },
     paging,
     pageSize: longest?.size ?? null,
     rows: seen.size,
+    filterNotes: filter.notes,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
+}
+
+/** The filter, unless it leaves out for good what a poll needs; and what people are to know about it. */
+async function tryFilter(
+  parameter: string | null,
+  first: Answer,
+  fields: FieldsOfRows,
+  ask: AskEndpoint,
+): Promise<{ readonly parameter: string | null; readonly notes: readonly string[] }> {
+  const { idField, updatedField, updatedFormat } = fields;
+  const seen = ({ rows }: Answer): SeenRows => ({
+    ids: rows.map((row) => row[idField]),
+    times: rows.map((row) => secondsOf(row[updatedField], updatedFormat)),
+  });
+  const askSince = async (since: number) =>
+    seen(await ask({ [parameter!]: writeTime(since, updatedFormat) }));
+  const edge = parameter === null ? 'unknown' : await filterEdge(seen(first), askSince);
+  if (edge === 'shown') return { parameter, notes: [] };
+  if (edge === 'unknown') {
+    const note = `whether ${parameter} shows rows of the very time that is asked for could not be found out; doctor tries again`;
+    return { parameter, notes: parameter === null ? [] : [note] };
+  }
+  if (edge === 'hidden') {
+    const note = `${parameter} leaves out rows that were updated later than the time that is asked for, so it is not used`;
+    return { parameter: null, notes: [note] };
+  }
+  const note = `${parameter} leaves out rows of the very time that is asked for; polls learn how much earlier they have to ask`;
+  return { parameter, notes: [note] };
 }
 
 /** With `paging: none` a feed would end at the first full page. */

@@ -121,8 +121,13 @@ export async function findPaging(
   for (const parameter of pageNames) {
     // The first page is 0 or 1, and there may be two.
     for (const page of ['2', '1']) {
-      if (isBehind(await ask({ ...query, [parameter]: page }), ids, idField))
-        return { paging: { style: 'page' }, parameter };
+      if (!isBehind(await ask({ ...query, [parameter]: page }), ids, idField)) continue;
+      const begins = async (number: string) =>
+        (await ask({ ...query, [parameter]: number })).rows[0]?.[idField];
+      const zero = await begins('0');
+      // Some APIs refuse page 0, or have nothing on it, and some show page 1 there.
+      const isOne = (zero === undefined || zero === ids[0]) && (await begins('1')) === ids[0];
+      return { paging: { style: 'page', ...(isOne && { first: 1 as const }) }, parameter };
     }
   }
   return { paging: { style: 'none' }, parameter: null };

@@ -66,12 +66,13 @@ function cells(status: FeedStatus, nowMs: number): Span[] {
 }
 
 /** Without colour, the mark shows it. */
-function stateOf({ condition, being_read, backfill_done: backfill }: FeedStatus): [string, Style] {
+function stateOf({ condition, being_read, backfill_done: backfill, problems }: FeedStatus): [string, Style] {
   if (condition === 'parked') return ['✗ parked', 'red'];
   if (condition === 'paused') return ['‖ paused', 'yellow'];
   if (condition === 'no-owner') return ['✗ no publisher', 'red'];
   if (being_read) return ['↻ snapshot', 'cyan'];
   if (condition === 'behind') return ['! behind', 'yellow'];
+  if (problems.some(({ code }) => code === 'NO_ROWS')) return ['? no rows yet', 'yellow'];
   return backfill === null
     ? ['✓ up to date', 'green']
     : [`↻ backfill ${Math.floor(backfill * 100)} %`, 'cyan'];

@@ -1,8 +1,14 @@
 import { types } from 'avsc';
-import { fieldNamed, type RecordShape, recordShape, type Shape } from '../../avro/record-shape';
+import {
+  type FieldShape,
+  fieldsAt,
+  type RecordShape,
+  recordShape,
+  type Shape,
+} from '../../avro/record-shape';
 import { envelopeOf } from '../../avro/schemas';
 import type { FeedDefinition, TransitionDefinition } from '../../feeds/definition';
-import { hasUsualKeys } from '../../feeds/row-keys';
+import { hasUsualKeys, idPaths } from '../../feeds/row-keys';
 import { didYouMean } from '../did-you-mean';
 import { shown } from '../mistake';
 import {
@@ -28,6 +34,7 @@ export function checkFeed(feed: FeedDefinition): FeedMistake[] {
   const { dateFrom, dateTo } = feed.parameters;
   if (!dateFrom !== !dateTo)
     add(['parameters'], `has ${dateFrom ? 'dateFrom' : 'dateTo'} alone; dateFrom and dateTo go together`);
+  checkRange(feed, add);
   checkRequests(feed, add);
   const record = declaredSchema(feed.schema);
   const problem = 'problem' in record ? record.problem : recordProblem(feed, record);
@@ -45,16 +52,43 @@ export function checkFeed(feed: FeedDefinition): FeedMistake[] {
   return mistakes;
 }
 
+/** Settings about a range of `updated` that the feed cannot ask for. */
+function checkRange(
+  { parameters, windowSeconds, beginAt, updatedSinceFormat }: FeedDefinition,
+  add: Add,
+): void {
+  if (parameters.updatedSince !== null) return;
+  const used: readonly [path: readonly PropertyKey[], isSet: boolean][] = [
+    [['parameters', 'updatedUntil'], Boolean(parameters.updatedUntil)],
+    [['window'], windowSeconds !== undefined],
+    [['beginAt'], beginAt !== undefined],
+    [['updatedSinceFormat'], updatedSinceFormat !== undefined],
+  ];
+  for (const [path, isSet] of used)
+    if (isSet)
+      add(
+        path,
+        'needs parameters.updatedSince (the query parameter for the begin of a range), which is not set',
+      );
+}
+
 function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredSchema, { problem: string }>) {
   const shape = recordShape(schema);
-  const typeOf = (name: string | undefined) => type.fields.find((field) => field.name === name)?.type;
-  const keyType = (vendorName: string) => typeOf(fieldNamed(shape, vendorName)?.name)?.typeName ?? '';
-  const extra = typeOf('extra');
+  const extra = type.fields.find(({ name }) => name === 'extra')?.type;
   const idTypes = hasUsualKeys(feed) ? ['string'] : ['string', 'long', 'int'];
   const timeType = feed.updatedFormat === 'iso8601' ? 'string' : 'long';
+  const ids = idPaths(feed);
+  const isKey = (path: string, types: readonly string[], mayBeNull: boolean) => {
+    const fields = fieldsAt(shape, path) ?? [];
+    const value = fields.at(-1)?.value;
+    const isOfType = value?.kind === 'plain' && types.includes(value.type);
+    return isOfType && (value.nullBranch === null || mayBeNull || fields.length > 1);
+  };
   const missing = [
-    ...(idTypes.includes(keyType(feed.idField)) ? [] : [`${feed.idField} (${idTypes.join(', ')})`]),
-    ...(keyType(feed.updatedField) === timeType ? [] : [`${feed.updatedField} (${timeType})`]),
+    ...ids
+      .filter((path) => !isKey(path, idTypes, ids.length > 1))
+      .map((path) => `${path} (${idTypes.join(', ')})`),
+    ...(isKey(feed.updatedField, [timeType], false) ? [] : [`${feed.updatedField} (${timeType})`]),
     ...(extra instanceof types.MapType && extra.valuesType.typeName === 'string'
       ? []
       : ['extra (map of string)']),
@@ -68,12 +102,16 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
       'a record, or an array or a map of these, each alone or in a union with null'
     );
   // A value that the vendor leaves out, or writes as another type (I8), is null.
-  const keyNames = [feed.idField, feed.updatedField].map((name) => fieldNamed(shape, name)?.name);
+  const keyNames = [...ids, feed.updatedField].map((path) => avroPath(fieldsAt(shape, path)));
   const needed = neverNull(type).filter((path) => path !== 'extra' && !keyNames.includes(path));
   if (needed.length > 0)
     return `${which} has no null among the types of ${needed.join(', ')}, and any value can be missing`;
   const envelope = avroType(envelopeOf(feed.name, schema));
   return typeof envelope === 'string' ? `${which} does not fit into a change event: ${envelope}` : null;
+}
+
+function avroPath(fields: readonly FieldShape[] | null): string | undefined {
+  return fields?.map(({ name }) => name).join('.');
 }
 
 /** Each place of a schema that nothing of a row can be decoded to, with what stands there. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   badgeTones,
   type FeedDefinition,
+  filterFormats,
   type TransitionDefinition,
   timeFormats,
   usualShape,
@@ -10,7 +11,9 @@ import type { Feed } from '../../feeds/feed';
 import {
   bareUrl,
   duration,
+  longSeconds,
   matching,
+  moment,
   numberBetween,
   oneOf,
   text,
@@ -21,12 +24,20 @@ import {
 import { auth, headers, paging } from './request-settings';
 
 const queryText = 'query parameters with their values, token not among them (see auth)';
+const keyPaths = 'the path of a member, or a list of paths';
 const topicName = () =>
   matching(/^[A-Za-z0-9._-]{1,200}$/, 'letters, digits, dots, dashes and underscores, at most 200');
 const texts = () => z.array(text(), { error: 'a list of texts' });
 const textMap = () => z.record(z.string(), text(), { error: 'keys with texts' });
 const parameterName = () => text('the name of a query parameter, or null').nullable();
-export const parameterRoles = ['page', 'pageSize', 'updatedSince', 'dateFrom', 'dateTo'] as const;
+export const parameterRoles = [
+  'page',
+  'pageSize',
+  'updatedSince',
+  'updatedUntil',
+  'dateFrom',
+  'dateTo',
+] as const;
 
 const sides = () =>
   matching(/^(before|after)\../, 'before.<field> or after.<field>') as unknown as z.ZodType<
@@ -68,7 +79,7 @@ const transitionBase = {
     .optional(),
 };
 
-const transition: z.ZodType<TransitionDefinition> = z.discriminatedUnion(
+const transition = z.discriminatedUnion(
   'kind',
   [
     z.strictObject({ kind: z.literal('field'), field: text('a field'), ...transitionBase }),
@@ -82,7 +93,7 @@ const transition: z.ZodType<TransitionDefinition> = z.discriminatedUnion(
     }),
   ],
   { error: 'a transition with kind field or latest-in-group' },
-);
+) satisfies z.ZodType<TransitionDefinition>;
 
 /** Not a union, because the error of a union would not say which part of the list is wrong. */
 const transitions = z.unknown().transform((value, context) => {
@@ -113,14 +124,25 @@ export const feedSettings = z
         .describe(
           'Where the response holds the array of records: a key such as `orders`, or a dotted path such as `data.orders`. `""`: the response is the array.',
         ),
-      idField: text('the name of a member').describe(
-        'The member that names a record: a text or an integer. Default: `id`.',
-      ),
-      updatedField: text('the name of a member').describe(
-        'The member that says when a record was last updated. Default: `updated`.',
+      idField: z
+        .union([text(), z.array(text()).min(1, { error: keyPaths })], { error: keyPaths })
+        .describe(
+          'The member that names a record (a text or an integer), or its dotted path. A list, such as `[symbol, date]`: these members name it together. Default: `id`.',
+        ),
+      updatedField: text('the path of a member').describe(
+        'The member that says when a record was last updated, or its dotted path. Default: `updated`.',
       ),
       updatedFormat: oneOf(timeFormats).describe(
-        'How the endpoint writes that time, in records and in `parameters.updatedSince`: Unix `seconds`, Unix `milliseconds` or `iso8601`. Default: `seconds`.',
+        'How the endpoint writes that time in records: Unix `seconds`, Unix `milliseconds` or `iso8601`. Default: `seconds`.',
+      ),
+      updatedSinceFormat: oneOf(filterFormats).describe(
+        'How `updatedSince` and `updatedUntil` write it: `seconds`, `milliseconds`, `iso8601`, `iso8601-ms`, `iso8601-offset`, `date` or `datetime` ([examples](adding-a-feed.md#another-api)). Default: as `updatedFormat`.',
+      ),
+      beginAt: moment().describe(
+        'No request asks for records updated before this date or time, such as `2020-01-01`. For an API that refuses older ones. Default: 1970.',
+      ),
+      window: longSeconds().describe(
+        'The longest range that the API answers for one request, such as `30d`. Older records are read range by range. Default: no limit.',
       ),
       schema: text('a file of an Avro schema').describe(
         'File of the Avro schema of one record: beside this file, or one that comes with highwater.',
@@ -134,6 +156,7 @@ export const feedSettings = z
             page: parameterName(),
             pageSize: parameterName(),
             updatedSince: parameterName(),
+            updatedUntil: parameterName(),
             dateFrom: parameterName(),
             dateTo: parameterName(),
           },
@@ -141,7 +164,7 @@ export const feedSettings = z
         )
         .partial()
         .describe(
-          'Names of the query parameters: `page`, `pageSize`, `updatedSince`, and for a backfill by date `dateFrom` and `dateTo`. `null`: there is none. Without `updatedSince`, each poll reads everything.',
+          'Names of the query parameters: `page`, `pageSize`, `updatedSince`, `updatedUntil`, and for backfills `dateFrom`, `dateTo`. `null`: there is none. Without `updatedSince`, each poll reads everything.',
         ),
       paging: paging.describe(
         'How the next page is asked for: `style` is `page`, `offset`, `cursor`, `link` or `none`. Default: `{ style: page }`. [All styles](adding-a-feed.md#another-api) and their keys.',
@@ -207,6 +230,28 @@ export const feedSettings = z
 export type FeedSettings = z.output<typeof feedSettings>;
 
 const neededByNewFeed = [['path'], ['responseKey'], ['schema']];
+/** The members of a setting that has several forms, which a member of its own tells apart. */
+export interface Forms {
+  /** `style`, `scheme` or `kind`. */
+  readonly by: string;
+  readonly members: Readonly<Record<string, readonly string[]>>;
+}
+
+/** @param path of the setting within the section of a feed. Null: it has no forms. */
+export function formsAt([setting, , ...within]: readonly PropertyKey[]): Forms | null {
+  if (setting === 'paging') return formsOf('style', paging.options);
+  if (setting === 'auth') return formsOf('scheme', auth.options);
+  return setting === 'transitions' && within.length === 0 ? formsOf('kind', transition.options) : null;
+}
+
+function formsOf(by: string, options: readonly { readonly shape: object }[]): Forms {
+  const members = options.map(({ shape }) => {
+    const own = (shape as Readonly<Record<string, { readonly value: string }>>)[by]!;
+    return [own.value, Object.keys(shape)] as const;
+  });
+  return { by, members: Object.fromEntries(members) };
+}
+
 /** Needed by `page` and `offset`: if a parameter were left out by mistake, it would be noticed late. */
 const neededByCounting = [
   ['parameters', 'page'],
@@ -263,12 +308,13 @@ export function feedOf(
     ...others
   } = present(overrides);
   const { pollInterval, overlap, wideOverlap, widePollEvery, reconcileEvery, deleteShare, ...rest } = others;
-  const { snapshotMode, ...plain } = rest;
+  const { snapshotMode, window, ...plain } = rest;
   const base = definition ?? { ...newFeed, name, topic: name };
   const topic = plain.topic ?? base.topic;
   return {
     ...base,
     ...plain,
+    ...(window === undefined ? {} : { windowSeconds: window }),
     headers: { ...base.headers, ...own },
     parameters: { ...base.parameters, ...present(parameters ?? {}) },
     query: present({ ...base.query, ...query }, null),

@@ -11,11 +11,11 @@ import {
   type FeedSettings,
   feedOf,
   feedSettings,
+  formsAt,
   missingForNewFeed,
   parameterRoles,
   valueAt,
 } from './feed-settings';
-import { authMembers, pagingMembers } from './request-settings';
 import { topicClashes } from './topic-clashes';
 
 export interface LoadFeedsInput {
@@ -136,7 +136,11 @@ function reportIssue(
     else add(issue.path, unexpected(found, issue.message));
     return;
   }
-  const known = issue.path.length === 0 ? Object.keys(feedSettings.shape) : membersOf(issue.path);
+  const forms = formsAt(issue.path);
+  const form = String(valueAt(section, [...issue.path, forms?.by ?? '']));
+  const known =
+    forms?.members[form] ??
+    (issue.path.length === 0 ? Object.keys(feedSettings.shape) : membersOf(issue.path));
   for (const key of issue.keys) {
     if (issue.path[0] === 'auth' && /^(api_?)?(token|key|password|secret)$/i.test(key)) {
       add(
@@ -145,7 +149,16 @@ function reportIssue(
       );
       continue;
     }
-    const near = didYouMean(key, known);
+    const owners = (name: string) =>
+      Object.entries(forms?.members ?? {}).flatMap(([owner, names]) => (names.includes(name) ? owner : []));
+    const all = [...known, ...Object.values(forms?.members ?? {}).flat()];
+    const near = all.includes(key) ? key : didYouMean(key, all);
+    if (near !== null && !known.includes(near)) {
+      const meant = near === key ? '' : `is not a setting of a feed; did you mean ${near}? It `;
+      const belongs = `belongs to ${forms!.by} ${owners(near).join(' and ')}, and ${forms!.by} is ${form}`;
+      add([...issue.path, key], `${meant}${belongs}, which has ${known.join(', ')}`);
+      continue;
+    }
     const hint = near === null ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
     add([...issue.path, key], `is not a setting of a feed; ${hint}`);
   }
@@ -154,26 +167,10 @@ function reportIssue(
 function membersOf(path: readonly PropertyKey[]): readonly string[] {
   const [part, , inTransition] = path;
   if (part === 'parameters') return parameterRoles;
-  if (part === 'auth') return authMembers;
-  if (part === 'paging') return pagingMembers;
   if (part === 'unknowns') return ['emptyText', 'zero', 'zeroWithout'];
   if (part === 'display') return ['title', 'symbol', 'facts', 'changes'];
   if (inTransition === 'display') return path.length === 3 ? ['badge', 'badges'] : ['mark', 'word', 'tone'];
-  return [
-    'kind',
-    'type',
-    'schema',
-    'topic',
-    'eventType',
-    'idSuffix',
-    'fields',
-    'field',
-    'group',
-    'newestBy',
-    'differs',
-    'same',
-    'display',
-  ];
+  return [];
 }
 
 /** A schema beside the file goes before one of the same name that comes with highwater. */

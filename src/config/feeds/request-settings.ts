@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Auth, FeedDefinition, PagingStyle } from '../../feeds/definition';
 import { tokenParameter, usualAuth } from '../../source/api-access';
-import { command, matching, text } from '../value-types';
+import { command, matching, text, wholeNumber, yesOrNo } from '../value-types';
 
 /** Tokens of HTTP: the form of a header's name. */
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -17,9 +17,6 @@ const where = {
   tokenFile: text('the path of a file that holds the token').optional(),
   tokenCommand: command().optional(),
 };
-
-export const authMembers = ['scheme', 'name', 'user', 'tokenEnv', 'tokenFile', 'tokenCommand'] as const;
-export const pagingMembers = ['style', 'parameter', 'from', 'lastRow', 'hasMore'] as const;
 
 export const auth = z.discriminatedUnion(
   'scheme',
@@ -50,21 +47,34 @@ export const auth = z.discriminatedUnion(
   { error: 'a scheme: query, bearer, basic, header or none' },
 ) satisfies z.ZodType<Auth>;
 
-const path = () => text('a dotted path in the response, such as meta.next');
+const path = (example = 'meta.next') => text(`a dotted path in the response, such as ${example}`);
+
+const counted = {
+  first: wholeNumber(0, 1)
+    .transform((first) => first as 0 | 1)
+    .optional(),
+  hasMore: path('has_more').optional(),
+  total: path('meta.total').optional(),
+};
 
 export const paging = z.discriminatedUnion(
   'style',
   [
-    z.strictObject({ style: z.literal('page') }),
-    z.strictObject({ style: z.literal('offset') }),
+    z.strictObject({ style: z.literal('page'), ...counted }),
+    z.strictObject({ style: z.literal('offset'), ...counted }),
     z.strictObject({
       style: z.literal('cursor'),
       parameter: text('the query parameter that takes the cursor'),
+      start: text('the cursor of the first page, such as *').optional(),
       from: path().optional(),
       lastRow: text('a dotted path in a row, such as id').optional(),
-      hasMore: text('a dotted path in the response, such as has_more').optional(),
+      hasMore: path('has_more').optional(),
     }),
-    z.strictObject({ style: z.literal('link'), from: path().nullable().default(null) }),
+    z.strictObject({
+      style: z.literal('link'),
+      from: path().nullable().default(null),
+      followPath: yesOrNo('true or false').optional(),
+    }),
     z.strictObject({ style: z.literal('none') }),
   ],
   { error: 'a style: page, offset, cursor, link or none' },
@@ -124,7 +134,9 @@ function checkPaging({ paging, parameters, responseKey }: FeedDefinition, add: A
       ? { from: paging.from, hasMore: paging.hasMore }
       : style === 'link'
         ? { from: paging.from }
-        : {};
+        : style === 'none'
+          ? {}
+          : { hasMore: paging.hasMore, total: paging.total };
   for (const [member, path] of Object.entries(inResponse))
     if (path && responseKey === '')
       add(['paging', member], 'is a place in an object, and the response is an array: responseKey is empty');

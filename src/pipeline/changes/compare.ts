@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import Big from 'big.js';
-import { type FieldShape, fieldNamed, type RecordShape, type Shape } from '../../avro/record-shape';
+import { type FieldShape, fieldsAt, type RecordShape, type Shape } from '../../avro/record-shape';
 import { type FeedDefinition, usualShape } from '../../feeds/definition';
+import { idPaths } from '../../feeds/row-keys';
 import { parseJson } from '../../json/parse-json';
 import type { RecordValues } from '../../types';
 import { NUMERIC } from '../records/coerce';
@@ -18,8 +19,11 @@ export function createComparison(
   shape: RecordShape,
   { idField, updatedField }: Pick<FeedDefinition, 'idField' | 'updatedField'> = usualShape,
 ): Comparison {
-  const keys = [fieldNamed(shape, idField), fieldNamed(shape, updatedField)];
-  const fields = fieldsOf(shape.fields.filter((field) => !keys.includes(field) && field.name !== 'extra'));
+  const keys = [...idPaths({ idField }), updatedField].map((path) => fieldsAt(shape, path)?.at(-1));
+  const fields = fieldsOf(
+    shape.fields.filter(({ name }) => name !== 'extra'),
+    keys,
+  );
   return (before, after) => {
     const differing: string[] = [];
     collect(fields, before, after, '', differing);
@@ -36,12 +40,18 @@ interface ComparedField {
   readonly nested: readonly ComparedField[] | null;
 }
 
-function fieldsOf(fields: readonly FieldShape[]): ComparedField[] {
-  return fields.map(({ name, isDecimalText, value }) => ({
-    name,
-    equal: isDecimalText ? equalDecimalText : equalOf(value),
-    nested: value.kind === 'record' ? fieldsOf(value.fields) : null,
-  }));
+/** @param without fields that are not compared, at any depth */
+function fieldsOf(
+  fields: readonly FieldShape[],
+  without: readonly (FieldShape | undefined)[] = [],
+): ComparedField[] {
+  return fields
+    .filter((field) => !without.includes(field))
+    .map(({ name, isDecimalText, value }) => ({
+      name,
+      equal: isDecimalText ? equalDecimalText : equalOf(value),
+      nested: value.kind === 'record' ? fieldsOf(value.fields, without) : null,
+    }));
 }
 
 function equalOf(shape: Shape): Equal {

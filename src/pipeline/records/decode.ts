@@ -1,12 +1,13 @@
+import { recordKeys } from '../../avro/record-keys';
 import {
   type FieldShape,
-  fieldNamed,
+  fieldsAt,
   isListOfTexts,
   type RecordShape,
   type Shape,
 } from '../../avro/record-shape';
 import type { FeedDefinition } from '../../feeds/definition';
-import { rowKeys } from '../../feeds/row-keys';
+import { idPaths, memberReader, rowKeys } from '../../feeds/row-keys';
 import { expectedTime } from '../../feeds/time-format';
 import { ExactNumber } from '../../json/exact-number';
 import { jsonText, jsonTextAsSent } from '../../json/json-text';
@@ -33,30 +34,38 @@ type Row = Readonly<Record<string, unknown>>;
 /** Compiles a decoder from the shape of the feed's records and its declared unknowns. A bad row never affects the other rows. */
 export function createDecoder(feed: FeedDefinition, shape: RecordShape): Decoder {
   const keys = rowKeys(feed);
-  const idField = fieldNamed(shape, feed.idField)!;
-  const updatedField = fieldNamed(shape, feed.updatedField)!;
+  const updatedFields = fieldsAt(shape, feed.updatedField)!;
+  const ownId = ownIdField(feed, shape);
+  const ownUpdated = updatedFields.length === 1 ? updatedFields[0]! : null;
   const plan = membersOf(
-    shape.fields.filter((field) => field !== idField && field !== updatedField && field.name !== 'extra'),
+    shape.fields.filter((field) => field !== ownId && field !== ownUpdated && field.name !== 'extra'),
     '',
     feed,
     shape.fields,
   );
-  const handled = new Set([feed.idField, feed.updatedField]);
-  const [idName, updatedName, updatedVendorName] = [idField.name, updatedField.name, feed.updatedField];
-  const asId = idValueOf(idField.value);
-  const format = feed.updatedFormat;
+  const handled = new Set([ownId, ownUpdated].flatMap((field) => field?.vendorName ?? []));
+  const idName = ownId?.name ?? null;
+  const asId = ownId === null ? null : idValueOf(ownId.value);
+  const keysOfRecord = idName === null || ownUpdated === null ? recordKeys(feed, shape) : null;
+  const updatedNames = updatedFields.map(({ name }) => name);
+  const readUpdated = memberReader(feed.updatedField);
+  const { updatedField, updatedFormat: format } = feed;
 
   const decodeRecord = (row: Row, id: string, updated: number): VendorRecord => {
     const extra: Record<string, string> = Object.create(null);
     const values: Record<string, unknown> = { ...plan.blank };
-    values[idName] = asId === null ? id : asId(id);
+    if (idName !== null) values[idName] = asId === null ? id : asId(id);
     decodeMembers(plan, '', handled, row, values, extra);
-    const raw = row[updatedVendorName];
-    if (format === 'seconds') {
-      if (!isMilliseconds(raw, updated)) extra[updatedVendorName] = extraText(raw);
-      values[updatedName] = updated;
-    } else values[updatedName] = format === 'milliseconds' ? Number(raw) : raw;
+    const raw = readUpdated(row);
+    if (format === 'seconds' && !isMilliseconds(raw, updated)) extra[updatedField] = extraText(raw);
+    putAt(
+      values,
+      updatedNames,
+      format === 'seconds' ? updated : format === 'milliseconds' ? Number(raw) : raw,
+    );
     values.extra = sorted(extra);
+    if (keysOfRecord !== null && keysOfRecord.id(values) !== id)
+      throw new RangeError(`the id ${describe(id)} cannot be told from the fields of its record`);
     return { id, updated, values: values as unknown as RecordValues };
   };
 
@@ -90,6 +99,23 @@ export function createDecoder(feed: FeedDefinition, shape: RecordShape): Decoder
     }
     return { records, rows, rejected };
   };
+}
+
+/** The field that is the id by itself; null for an id of several members, or of one within another. */
+function ownIdField(feed: FeedDefinition, shape: RecordShape): FieldShape | null {
+  const [path = '', ...others] = idPaths(feed);
+  const [field, ...within] = fieldsAt(shape, path)!;
+  return others.length === 0 && within.length === 0 ? field! : null;
+}
+
+/** @throws RangeError when the record has no object to put it into */
+function putAt(values: Record<string, unknown>, names: readonly string[], value: unknown): void {
+  let within = values;
+  for (const name of names.slice(0, -1)) {
+    if (!isObject(within[name])) throw new RangeError(`${names.join('.')} is not where the schema has it`);
+    within = within[name];
+  }
+  within[names.at(-1)!] = value;
 }
 
 /** Converts an id's text to the value of its field; null if the value is the text. */
@@ -251,11 +277,12 @@ function decodeMembers(
   for (const { name, needs } of plan.zeros) {
     if (record[name] === 0 && record[needs] === null) record[name] = null;
   }
+  for (const name of handled) if (Object.hasOwn(row, name)) present++;
   let members = 0;
   // Stryker disable next-line UpdateOperator: as above
   for (const _ in row) members++; // without a list of the names, which is rarely needed
   // Stryker disable next-line ConditionalExpression,ArithmeticOperator: as above
-  if (members === present + handled.size) return;
+  if (members === present) return;
   for (const name of Object.keys(row)) {
     if (plan.known.has(name) || handled.has(name)) continue;
     extra[prefix + plan.nameInPath(name)] = extraText(row[name]);
@@ -310,11 +337,12 @@ function reasonFor(row: unknown, id: string | null, updated: number | null, feed
     return `the id ${id} is reserved: highwater's own records in the compacted topics have it as their key`;
   if (isTooDeep(row)) return TOO_DEEP;
   if (!isObject(row)) return `the row is not an object but ${kindOf(row)}`;
-  const { idField, updatedField, updatedFormat } = feed;
+  const { updatedField, updatedFormat } = feed;
+  const lacking = idPaths(feed).filter((path) => rowKeys({ ...feed, idField: path }).id(row) === null);
   const missing = [
-    ...(id === null ? [`${idField} (${describeFor(row[idField], 'text or a whole number')})`] : []),
+    ...lacking.map((path) => `${path} (${describeFor(memberReader(path)(row), 'text or a whole number')})`),
     ...(updated === null
-      ? [`${updatedField} (${describeFor(row[updatedField], expectedTime[updatedFormat])})`]
+      ? [`${updatedField} (${describeFor(memberReader(updatedField)(row), expectedTime[updatedFormat])})`]
       : []),
   ];
   return `the record has no usable ${missing.join(' and no usable ')}`;

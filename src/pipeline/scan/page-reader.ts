@@ -186,18 +186,22 @@ export class PageReader {
     const isDeclared = firstNumber(this.feed) !== undefined;
     const mayLearn = this.isLearned && !isDeclared && begin === 0 && unit === null && !longestPage;
     const zero = await ask(begin).catch((error) => {
-      if (!mayLearn || !isCode(error, [...REFUSALS, 'SOURCE_UNAVAILABLE'])) throw error;
+      const refusals: readonly ErrorCode[] = from === 0 ? [...REFUSALS, 'SOURCE_UNAVAILABLE'] : REFUSALS;
+      if (!mayLearn || !isCode(error, refusals)) throw error;
       return error as HighwaterError;
     });
     const isRefused = zero instanceof HighwaterError;
     if (!isRefused && (!mayLearn || zero === null || zero.facts.length > 0)) return this.noted(from, 0, zero);
     const one = await ask(1).catch(() => null);
-    if (one !== null && (isRefused || one.facts.length > 0)) {
-      this.known = { ...this.known, begin: 1 };
-      return this.noted(from, 0, one);
+    if (one === null || (!isRefused && one.facts.length === 0)) {
+      if (isRefused) throw zero;
+      return this.noted(from, 0, zero);
     }
-    if (isRefused) throw zero;
-    return this.noted(from, 0, zero);
+    // It may have failed only once. Without page 0, its rows would never be read.
+    const again = await ask(0).catch(() => null);
+    if (again !== null && again.facts.length > 0) return this.noted(from, 0, again);
+    this.known = { ...this.known, begin: 1 };
+    return this.noted(from, 0, one);
   }
 
   /**

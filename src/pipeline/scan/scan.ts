@@ -113,6 +113,8 @@ class OrderedScan {
   private furthest = 0;
   /** How often a page has not shown the seam, since the scan has last come further. */
   private rejoins = 0;
+  /** Seconds that could not be read. */
+  private blocks = 0;
 
   constructor(
     private readonly position: ScanPosition,
@@ -327,9 +329,10 @@ class OrderedScan {
         yield position.page(behind);
       }
     } catch (error) {
-      // With a lag, each later second would show the same rows again.
-      if (!isOutOfReach(error) || reader.paging().lag > 0) throw error;
-      // Later rows do not wait for those that cannot be read. The mark stays in front of them.
+      // With a lag, or without time stamps, each later second would show the same rows again.
+      const mayPass = reader.paging().lag === 0 && page.facts.last !== null && this.blocks++ < MOST_RESTARTS;
+      if (!isOutOfReach(error) || !mayPass) throw error;
+      // Later rows do not wait for rows that cannot be read. The mark stays in front of the latter.
       position.blockedBy ??= error;
       this.moveTo({ ...cursor, anchor: second + 1, expectsRows: false }, null);
       return 'read';

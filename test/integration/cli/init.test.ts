@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { type ApiServer, type ApiShape, startApi } from '../../support/apis/api-server';
 import { brevo, clickup, github, stripe, zendesk } from '../../support/apis/shapes';
 import { commandLineHere } from '../../support/cli';
-import { startHttpServer } from '../../support/http-server';
+import { sendJson, startHttpServer } from '../../support/http-server';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLineHere();
@@ -114,6 +114,114 @@ it('refuses an endpoint that has more rows than a page and no paging that it kno
   expect(err).toContain('none of the usual ways to ask for the next page works');
   expect(err).toMatch(/do: .*docs\/adding-a-feed\.md/);
   expect(readdirSync(folder())).toEqual([]);
+});
+
+describe('an endpoint of tasks', () => {
+  const begin = Math.floor(Date.now() / 1000) - 9_000;
+  const tasks = Array.from({ length: 130 }, (_, i) => ({
+    id: `t${i}`,
+    name: `n${i}`,
+    updated: begin + i * 20,
+  }));
+  type Tasks = typeof tasks;
+
+  async function initTasks(answer: (query: URLSearchParams) => Tasks | null) {
+    const { url, stop } = await startHttpServer((request, response) => {
+      const rows = answer(new URL(request.url!, 'http://host').searchParams);
+      sendJson(response, rows === null ? { message: 'too old' } : { tasks: rows }, rows === null ? 400 : 200);
+    });
+    try {
+      const started = cli(['init', `${url}/tasks`], { cwd: folder() });
+      const { code } = await started.ended();
+      return { code, out: started.stdout(), err: started.stderr() };
+    } finally {
+      await stop();
+    }
+  }
+  const pageOf = (rows: Tasks, query: URLSearchParams) => {
+    const page = Math.max(1, Number(query.get('page') ?? 1));
+    return rows.slice((page - 1) * 50, page * 50);
+  };
+  const since = (query: URLSearchParams) => Number(query.get('since') ?? 0);
+
+  it('whose pages begin at 1', async () => {
+    const { code } = await initTasks((query) =>
+      pageOf(
+        tasks.filter((row) => row.updated >= since(query)),
+        query,
+      ),
+    );
+    expect(code).toBe(0);
+    expect(feeds().tasks.paging).toEqual({ style: 'page', first: 1 });
+  });
+
+  it.each([
+    ['refused', null],
+    ['empty', []],
+  ])('whose pages begin at 1, and page 0 is %s', async (_, zero) => {
+    const { code } = await initTasks((query) =>
+      query.get('page') === '0'
+        ? zero
+        : pageOf(
+            tasks.filter((row) => row.updated >= since(query)),
+            query,
+          ),
+    );
+    expect(code).toBe(0);
+    expect(feeds().tasks.paging).toEqual({ style: 'page', first: 1 });
+  });
+
+  it('whose filter leaves out its own second: says so, and writes the feed', async () => {
+    const { code, out } = await initTasks((query) =>
+      pageOf(
+        tasks.filter((row) => row.updated > since(query)),
+        query,
+      ),
+    );
+    expect(code).toBe(0);
+    expect(out).toContain(
+      'since leaves out rows of the very time that is asked for; polls learn how much earlier',
+    );
+    expect(feeds().tasks.parameters.updatedSince).toBe('since');
+  });
+
+  it('whose filter leaves out more than it should is read without it', async () => {
+    const { code, out } = await initTasks((query) =>
+      pageOf(
+        query.has('since') ? tasks.filter((row, i) => i > 49 && row.updated >= since(query)) : tasks,
+        query,
+      ),
+    );
+    expect(code).toBe(0);
+    expect(out).toContain(
+      'since leaves out rows that were updated later than the time that is asked for, so it is not used',
+    );
+    expect(feeds().tasks.parameters.updatedSince).toBeNull();
+  });
+
+  it('that shows nothing to a poll: says so, exits 1, and writes nothing', async () => {
+    const { code, out, err } = await initTasks((query) =>
+      pageOf(query.get('since') === '0' ? [] : tasks.filter((row) => row.updated >= since(query)), query),
+    );
+    expect(code).toBe(1);
+    expect(err).toContain('The trial poll of tasks published no record: the API answered it with no row');
+    expect(err).toContain('Nothing was written.');
+    expect(out).not.toContain('Publish it');
+    expect(readdirSync(folder())).toEqual([]);
+  });
+
+  it('that refuses a poll: says what it answered, exits 1, and writes nothing', async () => {
+    const { code, err } = await initTasks((query) => {
+      if (query.get('since') === '0') return null;
+      return pageOf(
+        tasks.filter((row) => row.updated >= since(query)),
+        query,
+      );
+    });
+    expect(code).toBe(1);
+    expect(err).toContain('The trial poll of tasks failed: tasks: GET ');
+    expect(readdirSync(folder())).toEqual([]);
+  });
 });
 
 it('keeps what stands in the file, and replaces a feed only when that is said', async () => {

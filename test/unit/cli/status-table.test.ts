@@ -50,6 +50,13 @@ All 2 feeds are up to date.
   );
 });
 
+it('does not call a feed well that never saw a row', () => {
+  const text = table([{}, { feed: 'tasks', record_count: 0, high_water_mark: 0 }]);
+  expect(text).toContain('tasks  ? no rows yet  5 s ago          0  -         host:4711');
+  expect(text).toContain('! tasks: No rows yet: the API was read to its end, and has never shown one.');
+  expect(text).toContain('1 of 2 feeds up to date.');
+});
+
 it('says below the table what is wrong and what to do, the worst first, one remedy once', () => {
   const text = table([
     { paused: true, deadLetters: 2 },

@@ -11,6 +11,8 @@ const feed = { name: 'ipos', pollIntervalMs: INTERVAL };
 const offsetOf = (change: Partial<SourceOffset> = {}): SourceOffset => ({
   ...firstSourceOffset('ipos', 'a', 's'),
   snapshot: 'complete',
+  high_water_mark: 1_789_999_000,
+  record_count: 7,
   last_complete_scan_ms: NOW - INTERVAL,
   poll_interval_ms: INTERVAL,
   ...change,
@@ -147,7 +149,7 @@ it('a publisher counts in its own intervals, though an earlier owner has stored 
 });
 
 describe('the problems of a feed', () => {
-  const offset = { ...firstSourceOffset('ipos', 'abcd', ''), last_complete_scan_ms: NOW - 600_000 };
+  const offset = { ...offsetOf(), last_complete_scan_ms: NOW - 600_000 };
   const codes = (verdict: ReturnType<typeof own>, deadLetters: number | null = 0) =>
     problemsOf(verdict, { feed: 'ipos', offset, deadLetters }, NOW).map(
       ({ code, severity }) => `${severity} ${code}`,
@@ -194,6 +196,22 @@ describe('the problems of a feed', () => {
     ['another instance has', waiting('live', null, refused), []],
   ] as const)('that %s', (_, verdict, expected) => {
     expect(codes(verdict)).toEqual(expected);
+  });
+
+  it.each([
+    ['read to the end, and has no rows', {}, null, ['warning NO_ROWS']],
+    ['has only dead letters', {}, 3, ['warning DEAD_LETTERS']],
+    ['had rows, which are deleted', { high_water_mark: 1_789_999_000 }, null, []],
+    ['not read to the end so far', { last_complete_scan_ms: null, snapshot: 'running' }, null, []],
+    ['paused', { paused: true }, null, ['note PAUSED']],
+    ['behind', late, null, ['warning BEHIND']],
+    ['parked', storedRefusal, null, ['bad SOURCE_UNAUTHORIZED']],
+  ] as const)('that never saw a row: %s', (_, change, deadLetters, expected) => {
+    const empty = offsetOf({ high_water_mark: 0, record_count: 0, ...change });
+    const verdict = own({ high_water_mark: 0, record_count: 0, ...change });
+    const found = problemsOf(verdict, { feed: 'ipos', offset: empty, deadLetters }, NOW);
+    expect(found.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
+    expect(verdict.ready).toBe(verdict.condition === 'up-to-date' || verdict.condition === 'paused');
   });
 
   it('name dead letters after what is worse, and before what is well', () => {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { usualShape } from '../../../src/feeds/definition';
-import { rowKeys } from '../../../src/feeds/row-keys';
+import { idPaths, rowKeys } from '../../../src/feeds/row-keys';
 import {
   type AnswerScanOptions,
   isListOrObject,
@@ -12,7 +11,7 @@ import { parseJson } from '../../../src/json/parse-json';
 import { UnreadableRow } from '../../../src/json/unreadable-row';
 import { runs } from '../../support/runs';
 
-const usual = { key: 'rows', idField: 'id', updatedField: 'updated', clean: (part: string) => part };
+const usual = { key: 'rows', idPaths: ['id'], updatedPath: 'updated', clean: (part: string) => part };
 
 function scanned(text: string | Buffer, options: Partial<AnswerScanOptions> = {}): ScannedAnswer {
   const limits = { rows: 1_000, nodes: 10_000 };
@@ -155,12 +154,25 @@ describe('a row of more values than a row may hold', () => {
 
   it('is known by the members that the feed names', () => {
     const row = `{"x":[${'1,'.repeat(1_000_000)}1],"updated":1,"id":"no","order_no":"A-1","modified\\u005fat":"2026-01-31"}`;
-    const names = { idField: 'order_no', updatedField: 'modified_at' };
-    const { value } = scanned(`{"rows":[${row}]}`, names) as { value: { rows: unknown[] } };
-    expect(value.rows).toEqual([expect.objectContaining({ id: 'A-1', updated: '2026-01-31' })]);
-    const keys = rowKeys({ ...usualShape, ...names, updatedFormat: 'iso8601' });
-    expect([keys.id(value.rows[0]), keys.updated(value.rows[0])]).toEqual(['A-1', 1_769_817_600]);
+    expect(keysOf(row, 'order_no', 'modified_at')).toEqual(['A-1', 1_769_817_600]);
   });
+
+  it('is known by the paths that the feed names', () => {
+    const list = `[${'1,'.repeat(1_000_000)}1]`;
+    const row = `{"fields":{"x":${list},"day":"2026-01-31","key":{"no":7}},"symbol":"A|B","sub.day":"x","sub":{"day":"y"}}`;
+    expect(keysOf(row, ['symbol', 'fields.key.no'], 'fields.day')).toEqual(['A\\|B|7', 1_769_817_600]);
+    expect(keysOf(row, 'sub.day', 'fields.day')[0]).toBe('x');
+    expect(keysOf(row, ['symbol', 'fields.no'], 'fields')).toEqual([null, null]);
+  });
+
+  function keysOf(row: string, idField: string | readonly string[], updatedField: string): unknown[] {
+    const feed = { idField, updatedField, updatedFormat: 'iso8601' } as const;
+    const options = { idPaths: idPaths(feed), updatedPath: updatedField };
+    const { value } = scanned(`{"rows":[${row}]}`, options) as { value: { rows: unknown[] } };
+    expect(value.rows[0]).toBeInstanceOf(UnreadableRow);
+    const keys = rowKeys(feed);
+    return [keys.id(value.rows[0]), keys.updated(value.rows[0])];
+  }
 
   it('has no id where it is no object, and ends the answer where it is no JSON', () => {
     const list = `[${'1,'.repeat(1_000_000)}1]`;
@@ -195,10 +207,10 @@ describe('a row that is not JSON', () => {
   });
 
   it('is known by the members that the feed names', () => {
-    const names = { idField: 'no', updatedField: 'at' };
-    const { value } = scanned('[{"no":7,"at":5,"x":NaN}]', names) as { value: [UnreadableRow] };
-    expect(rowKeys({ ...usualShape, ...names }).id(value[0])).toBe('7');
-    expect(rowKeys({ ...usualShape, ...names }).updated(value[0])).toBe(5);
+    const options = { idPaths: ['no'], updatedPath: 'at' };
+    const { value } = scanned('[{"no":7,"at":5,"x":NaN}]', options) as { value: [UnreadableRow] };
+    const keys = rowKeys({ idField: 'no', updatedField: 'at', updatedFormat: 'seconds' });
+    expect([keys.id(value[0]), keys.updated(value[0])]).toEqual(['7', 5]);
   });
 
   it.each([

@@ -259,3 +259,61 @@ describe('an answer without a body', () => {
       expect(await failureOf(all())).toMatchObject({ code: 'SOURCE_UNEXPECTED_STATUS' });
   });
 });
+
+describe('a counted page', () => {
+  const said = async (paging: PagingStyle, body: unknown) => {
+    const api = await server((_, response) => sendJson(response, body));
+    const { isLast, total } = await source(api.url).fetchPage(pagedBy(paging), page, never);
+    return [isLast, total];
+  };
+
+  it.each(['page', 'offset'] as const)(
+    'of style %s says whether it is the last, and how many rows there are',
+    async (style) => {
+      const paging: PagingStyle = { style, hasMore: 'meta.more', total: 'meta.total' };
+      expect(await said(paging, { ipos: [], meta: { more: false, total: 12 } })).toEqual([true, 12]);
+      expect(await said(paging, { ipos: [], meta: { more: true, total: '12' } })).toEqual([false, 12]);
+      expect(await said(paging, { ipos: [], meta: { more: null, total: -1 } })).toEqual([false, null]);
+      expect(await said(paging, { ipos: [], meta: { total: 1.5 } })).toEqual([false, null]);
+      expect(await said(paging, { ipos: [] })).toEqual([false, null]);
+      expect(await said({ style }, { ipos: [], meta: { more: false } })).toEqual([undefined, undefined]);
+    },
+  );
+});
+
+describe('a link to another host whose path is to be followed', () => {
+  const paging: PagingStyle = { style: 'link', from: 'next', followPath: true };
+
+  it.each([
+    ['another host', 'http://internal:8080/v2/things?after=2&x=%20', 'API/v2/things?after=2&x=%20'],
+    ['another scheme', 'https://internal/v2/things', 'API/v2/things'],
+    ['no scheme', '//internal//evil/things', 'API//evil/things'],
+    ['its own host', '/v2/things', 'API/v2/things'],
+  ])('leads to the own address: %s', async (_, link, expected) => {
+    expect(await next(paging, { ipos: [], next: link })).toBe(expected);
+  });
+
+  it('is still an address', async () => {
+    const api = await server((_, response) => sendJson(response, { ipos: [], next: 'ftp://internal/a' }));
+    const client = source(api.url, { limits: { retry: { attempts: 1 } } });
+    const error = await failureOf(client.fetchPage(pagedBy(paging), page, never));
+    expect(error).toMatchObject({ code: 'SOURCE_LINK_ELSEWHERE' });
+  });
+
+  it('in the header, too, and the token goes to the own host only', async () => {
+    const header: PagingStyle = { style: 'link', from: null, followPath: true };
+    const link = '<http://internal/v2/things?page=2>; rel="next"';
+    expect(await next(header, { ipos: [] }, link)).toBe('API/v2/things?page=2');
+    const asked: string[] = [];
+    const api = await server(({ url = '' }, response) => {
+      asked.push(url.split('token=')[0]!);
+      sendJson(response, { ipos: [] });
+    });
+    await source(api.url).fetchPage(
+      pagedBy(header),
+      { ...page, continuation: 'http://internal/v2/things?page=2' },
+      never,
+    );
+    expect(asked).toEqual(['/v2/things?page=2&']);
+  });
+});

@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import { avroRecord } from '../../support/avro';
+import { commandLineHere } from '../../support/cli';
+import { askDoctor } from '../../support/doctor';
+import { sendJson, startHttpServer } from '../../support/http-server';
+import { tempFolder } from '../../support/temp-folder';
+
+const here = commandLineHere();
+const folder = tempFolder();
+
+const begin = 1_769_851_800;
+const rows = Array.from({ length: 130 }, (_, i) => ({ id: `t${i}`, updated: begin + i * 20 }));
+type Rows = typeof rows;
+/** Null: refused. */
+type Answer = (query: { since: number; page: number }) => Rows | null;
+
+const pageOf = (all: Rows, page: number): Rows => (page < 0 ? [] : all.slice(page * 50, (page + 1) * 50));
+const since = (least: number) => rows.filter(({ updated }) => updated >= least);
+
+/** What doctor finds out about a feed of this server. */
+async function examined(answer: Answer, own: object = {}) {
+  const server = await startHttpServer((request, response) => {
+    const query = new URL(request.url!, 'http://host').searchParams;
+    const found = answer({ since: Number(query.get('since')), page: Number(query.get('page')) });
+    sendJson(
+      response,
+      found === null ? { detail: 'Invalid page.' } : { tasks: found },
+      found === null ? 422 : 200,
+    );
+  });
+  try {
+    writeFileSync(path.join(folder(), 'task.avsc'), avroRecord('Task'));
+    const tasks = {
+      apiUrl: server.url,
+      auth: { scheme: 'none' },
+      path: '/tasks',
+      responseKey: 'tasks',
+      schema: 'task.avsc',
+      parameters: { page: 'page', pageSize: null, updatedSince: 'since' },
+      ...own,
+    };
+    writeFileSync(
+      path.join(folder(), 'highwater.yaml'),
+      stringify({ enabledFeeds: 'tasks', feeds: { tasks } }),
+    );
+    const { of, code } = await askDoctor(here, [], { cwd: folder(), env: {} });
+    const check = of('feed', 'tasks');
+    expect(code).toBe(check.state === 'failed' ? 1 : 0);
+    return check;
+  } finally {
+    await server.stop();
+  }
+}
+
+it.each<[string, Answer, string, RegExp]>([
+  [
+    'shows its own second',
+    (query) => pageOf(since(query.since), query.page),
+    'ok',
+    /updated filter honoured/,
+  ],
+  [
+    'leaves out its own second',
+    (query) => pageOf(since(query.since + 1), query.page),
+    'warning',
+    /the parameter since leaves out rows of the very second that is asked for/,
+  ],
+  [
+    'leaves out some later rows',
+    (query) => pageOf(query.since === 0 ? rows : since(Math.max(query.since, begin + 49 * 20)), query.page),
+    'warning',
+    /the parameter since leaves out rows that were updated later/,
+  ],
+  [
+    'shows nothing',
+    (query) => pageOf(query.since === 0 ? rows : [], query.page),
+    'ok',
+    /no answer shows whether it includes its own second/,
+  ],
+])('a filter that %s', async (_, answer, state, found) => {
+  const check = await examined(answer);
+  expect(check).toMatchObject({ state, found: expect.stringMatching(found) as string });
+});
+
+it.each<[string, Answer]>([
+  ['refused', ({ page, since: from }) => (page < 1 ? null : pageOf(since(from), page - 1))],
+  ['empty', ({ page, since: from }) => pageOf(since(from), page - 1)],
+])('pages that begin at 1, and page 0 is %s', async (_, answer) => {
+  const found = expect.stringMatching(/pages counted from 1/) as string;
+  expect(await examined(answer)).toMatchObject({ state: 'ok', found });
+  expect(await examined(answer, { paging: { style: 'page', first: 1 } })).toMatchObject({
+    state: 'ok',
+    found,
+  });
+});
+
+it('an API that answers only some days is asked for the latest of them', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const latest = rows.map((row, i) => ({ ...row, updated: now - 9_000 + i * 20 }));
+  const answer: Answer = ({ page, since: from }) =>
+    from < now - 31 * 86_400
+      ? null
+      : pageOf(
+          latest.filter(({ updated }) => updated >= from),
+          page,
+        );
+  expect(await examined(answer)).toMatchObject({ state: 'failed' });
+  expect(await examined(answer, { window: '30d' })).toMatchObject({
+    state: 'ok',
+    found: expect.stringContaining('updated filter honoured') as string,
+  });
+});
+
+it('a feed without a row is not called well', async () => {
+  expect(await examined(() => [])).toMatchObject({
+    state: 'warning',
+    found: 'answered without a record: nothing more can be told',
+  });
+});
