@@ -12,6 +12,7 @@ import {
   type PagingKind,
   pageOffset,
   pagingKind,
+  pagingReach,
   showOrder,
   withPageSize,
 } from './paging';
@@ -106,6 +107,11 @@ export class PageReader {
     return { updatedSince: this.least(from), ...(Number.isFinite(end) && { updatedUntil: end }) };
   }
 
+  /** The position that paging does not reach any more. */
+  get reach(): number {
+    return pagingReach(this.feed);
+  }
+
   /** How pages can be asked for that begin at other rows. */
   get bordersMove(): 'by-position' | 'by-size' | 'never' {
     if (this.kind === 'numbered' && this.known.unit === 'record') return 'by-position';
@@ -154,6 +160,7 @@ export class PageReader {
     const pages: PageFacts[] = [];
     let before = 0;
     for (const n of [0, 1, 2]) {
+      if (!this.isLearned && before >= this.reach) break;
       const isLiteral = this.isLearned && n > 0;
       const page = await (isLiteral
         ? this.fetchBehind(0, n, this.known.begin + n)

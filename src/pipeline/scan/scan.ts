@@ -220,7 +220,7 @@ class OrderedScan {
     if (joint !== null || reader.kind === 'single') return joint ?? last;
     // One answer in another order is not believed.
     for (let answer = 0; answer < 2; answer++)
-      if (!(await showsOlder(reader, anchor, facts, last))) return last;
+      if (!(await showsOlder(reader, anchor, facts, reader.reach))) return last;
     return null;
   }
 
@@ -372,11 +372,12 @@ async function showsOlder(
   reader: PageReader,
   anchor: number,
   first: PageFacts,
-  last: number,
+  reach: number,
 ): Promise<boolean> {
   const known = new Set(first.keys);
+  const last = first.last ?? anchor;
   let before = first.length;
-  for (let n = 1, rows = 0; rows < LEAST_EVIDENCE; n++) {
+  for (let n = 1, rows = 0; rows < LEAST_EVIDENCE && before < reach; n++) {
     const page = await reader.read(anchor, n, before);
     if (page === 'page-size-changed' || page.facts.length === 0 || n > LEAST_EVIDENCE) return false;
     const { keys, updated, length } = page.facts;

@@ -92,6 +92,7 @@ async function look(
     if (showsSeam(facts, seam)) return { first, isShown: true };
     if (facts.length === 0 || (facts.greatest ?? 0) > anchor || reader.kind === 'single') break;
     before += facts.length;
+    if (before >= reader.reach) break;
     const next = await reader.read(from, n, before);
     if (next === 'page-size-changed') return look(reader, from, seam, anchor);
     // Positions behind the last row may show the last page again.
