@@ -27,6 +27,8 @@ export class PageReader {
   private readonly keys: RowKeys;
   private readonly continued: ContinuedPages;
   private known: Paging;
+  /** No row of the feed has come yet. */
+  private readonly isNew: boolean;
   /** The page that an answer has called the last one. */
   private end:
     | (Pick<Numbered, 'n' | 'pageSize'> & { readonly from: number; readonly page: FetchedPage })
@@ -45,6 +47,7 @@ export class PageReader {
     this.kind = pagingKind(feed);
     this.keys = rowKeys(feed);
     this.known = declaredPaging(feed, learned);
+    this.isNew = !learned.longestPage;
     this.continued = new ContinuedPages(feed.name, (from, continuation) => {
       const first = { ...this.range(from), pageOffset: 0, pageSize: this.known.pageSize };
       return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
@@ -191,7 +194,8 @@ export class PageReader {
     const ask = (begin: number) => this.fetchNumbered(from, begin);
     const { begin, longestPage, unit } = this.known;
     const isDeclared = firstNumber(this.feed) !== undefined;
-    const mayLearn = this.isLearned && !isDeclared && begin === 0 && unit === null && !longestPage;
+    const mayLearn =
+      this.isLearned && !isDeclared && this.isNew && begin === 0 && unit === null && !longestPage;
     const zero = await ask(begin).catch((error) => {
       const refusals: readonly ErrorCode[] = from === 0 ? [...REFUSALS, 'SOURCE_UNAVAILABLE'] : REFUSALS;
       if (!mayLearn || !isCode(error, refusals)) throw error;
