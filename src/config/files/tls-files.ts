@@ -70,7 +70,8 @@ function openKey(text: string, passphrase: string | null): { readonly key: KeyOb
     return { key: createPrivateKey({ key: text, ...(passphrase !== null && { passphrase }) }) };
   } catch (error) {
     const why = reason(error);
-    return isEncrypted && /decrypt|mac verify/i.test(why)
+    // One wrong password in some hundred decrypts the key to something that is none: OpenSSL calls that "unsupported".
+    return isEncrypted && /decrypt|mac verify|unsupported|asn1|decoder/i.test(why)
       ? { of: 'passphrase', problem: 'does not open the key in KAFKA_SSL_KEY_FILE' }
       : { of: 'key', problem: `holds a private key that cannot be read (${why})` };
   }
