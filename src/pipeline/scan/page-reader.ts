@@ -192,25 +192,27 @@ export class PageReader {
   /** The first page by number. If there is no page 0, this learns that pages begin at 1. */
   private async fetchFirst(from: number): Promise<FetchedPage | null> {
     const ask = (begin: number) => this.fetchNumbered(from, begin);
+    const refusals: readonly ErrorCode[] = from === 0 ? [...REFUSALS, 'SOURCE_UNAVAILABLE'] : REFUSALS;
+    const orRefusal = (error: unknown): HighwaterError => {
+      if (!isCode(error, refusals)) throw error;
+      return error as HighwaterError;
+    };
     const { begin, longestPage, unit } = this.known;
     const isDeclared = firstNumber(this.feed) !== undefined;
     const mayLearn =
       this.isLearned && !isDeclared && this.isNew && begin === 0 && unit === null && !longestPage;
-    const zero = await ask(begin).catch((error) => {
-      const refusals: readonly ErrorCode[] = from === 0 ? [...REFUSALS, 'SOURCE_UNAVAILABLE'] : REFUSALS;
-      if (!mayLearn || !isCode(error, refusals)) throw error;
-      return error as HighwaterError;
-    });
+    if (!mayLearn) return this.noted(from, 0, await ask(begin));
+    const zero = await ask(0).catch(orRefusal);
+    if (zero === null || hasRows(zero)) return this.noted(from, 0, zero);
+    const one = await ask(1).catch(orRefusal);
     const isRefused = zero instanceof HighwaterError;
-    if (!isRefused && (!mayLearn || zero === null || zero.facts.length > 0)) return this.noted(from, 0, zero);
-    const one = await ask(1).catch(() => null);
-    if (one === null || (!isRefused && one.facts.length === 0)) {
+    if (one === null || one instanceof HighwaterError || (!isRefused && !hasRows(one))) {
       if (isRefused) throw zero;
       return this.noted(from, 0, zero);
     }
-    // It may have failed only once. Without page 0, its rows would never be read.
-    const again = await ask(0).catch(() => null);
-    if (again !== null && again.facts.length > 0) return this.noted(from, 0, again);
+    // Page 0 may have failed only once, and without it, its rows would never be read.
+    const again = await ask(0).catch(orRefusal);
+    if (again === null || hasRows(again)) return this.noted(from, 0, again);
     this.known = { ...this.known, begin: 1 };
     return this.noted(from, 0, one);
   }
@@ -289,6 +291,10 @@ function throwAnswer(error: unknown, feed: Feed, { updatedSince, continuation }:
     `The place at which the rows of feed ${feed.name} from ${updatedSince} on go on is not accepted by the API: ${error.message}`,
     { cause: error },
   );
+}
+
+function hasRows(answer: FetchedPage | HighwaterError): answer is FetchedPage {
+  return !(answer instanceof HighwaterError) && answer.facts.length > 0;
 }
 
 function isCode(error: unknown, codes: readonly ErrorCode[]): boolean {

@@ -113,11 +113,12 @@ export class PageWalk {
   async *pages(first?: FetchedPage): AsyncGenerator<FetchedPage, WalkEnd> {
     const asked = this.reader.paging();
     this.began = first?.knownSecond ?? Number.POSITIVE_INFINITY;
-    const end = yield* this.walks(first);
-    const { pageSize, longestPage } = asked;
-    if (this.hasMovedBorders && end !== 'page-size-changed')
-      this.reader.setPaging({ ...this.reader.paging(), pageSize, longestPage });
-    return end;
+    try {
+      return yield* this.walks(first);
+    } finally {
+      const { pageSize, longestPage } = asked;
+      if (this.hasMovedBorders) this.reader.setPaging({ ...this.reader.paging(), pageSize, longestPage });
+    }
   }
 
   private async *walks(first?: FetchedPage): AsyncGenerator<FetchedPage, WalkEnd> {

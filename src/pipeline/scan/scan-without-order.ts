@@ -3,7 +3,7 @@ import { type ScanPage, WHOLE_FEED } from '../../types';
 import type { FetchedPage, PageFacts } from './page-facts';
 import { pagingReach } from './paging';
 import type { ScanPosition } from './scan-position';
-import { isFilterOfNoUse } from './seam';
+import { isFilterOfNoUse, isShownBetween } from './seam';
 import { WindowReader } from './window-reader';
 
 /**
@@ -37,7 +37,7 @@ export async function* scanWithoutOrder(
       }
       greatest = Math.max(greatest, page.facts.greatest ?? 0);
       isEmpty &&= page.facts.length === 0;
-      showsMark ||= page.facts.updated.some((second) => second! >= from && second! <= highWaterMark);
+      showsMark ||= isShownBetween(page.facts, from, highWaterMark);
       order.look(page.facts);
       yield position.page(page);
     }

@@ -46,7 +46,7 @@ export function showsSeam({ keys, updated }: PageFacts, { due }: Seam): boolean 
 }
 
 /** The page to go on with, and the second from which on it was asked for. */
-export interface Joined {
+interface Joined {
   readonly page: FetchedPage;
   readonly anchor: number;
 }
@@ -109,7 +109,7 @@ const MOST_PAGES = 100;
  * @param shownFrom a request from this second shows the seam
  * @returns the page from the anchor by the lag that was learned; null: no lag is enough, so the filter is not used any more
  */
-export async function learnLag(
+async function learnLag(
   position: ScanPosition,
   seam: Seam,
   anchor: number,
@@ -125,10 +125,7 @@ export async function learnLag(
     const { last } = page.facts;
     // A page of rows in front of the anchor joins it, too: the pages behind it show the seam.
     if (!showsSeam(page.facts, seam) && (last === null || last > anchor)) continue;
-    position.warnOfFilter(
-      `does not show the rows of the second that it is asked for, but does so if it is asked for ${lag} s earlier. ` +
-        `From now on it is asked for ${lag} s earlier.`,
-    );
+    warnOfLag(position, lag);
     return { page, anchor };
   }
   reader.setPaging({ ...reader.paging(), lag: before });
@@ -149,26 +146,44 @@ const MOST_TEST_PAGES = 100;
 export async function isFilterOfNoUse(position: ScanPosition, from: number, mark: number): Promise<boolean> {
   const { feed, reader } = position;
   const { lag, ordered } = reader.paging();
-  const isDue = ({ updated }: PageFacts) => updated.some((second) => second! >= from && second! <= mark);
   const reach = Math.min(pagingReach(feed), MOST_TEST_PAGES * feed.pageSize);
   const window = new WindowReader(feed, reader, { from: 0, second: null, reach });
+  if (!(await hasRowBetween(window, from, mark))) return false;
+  for (const tried of [lag, LONGEST_LAG]) {
+    reader.setPaging({ ...reader.paging(), lag: tried, ordered });
+    const again = await reader.readFirst(from);
+    if (!isShownBetween(again.facts, from, mark)) continue;
+    if (tried > lag) warnOfLag(position, tried);
+    return false;
+  }
+  giveUpFilter(position);
+  return true;
+}
+
+/** Whether one of the first pages of a window has a row between two seconds. */
+async function hasRowBetween(window: WindowReader, from: number, through: number): Promise<boolean> {
   let pages = 0;
   try {
     for await (const { facts } of window.pages()) {
-      if (++pages > MOST_TEST_PAGES) return false;
-      if (!isDue(facts)) continue;
-      for (const tried of [lag, LONGEST_LAG]) {
-        reader.setPaging({ ...reader.paging(), lag: tried, ordered });
-        const again = await reader.readFirst(from);
-        if (isDue(again.facts)) return false;
-      }
-      giveUpFilter(position);
-      return true;
+      if (isShownBetween(facts, from, through)) return true;
+      if (++pages >= MOST_TEST_PAGES) return false;
     }
   } catch (error) {
     if (!(error instanceof HighwaterError && error.code.startsWith('SCAN_'))) throw error;
   }
   return false;
+}
+
+/** Whether the page has a row between two seconds, both included. */
+export function isShownBetween({ updated }: PageFacts, from: number, through: number): boolean {
+  return updated.some((second) => second !== null && second >= from && second <= through);
+}
+
+function warnOfLag({ warnOfFilter }: ScanPosition, lag: number): void {
+  warnOfFilter(
+    `does not show the rows of the second that it is asked for, but does so if it is asked for ${lag} s earlier. ` +
+      `From now on it is asked for ${lag} s earlier.`,
+  );
 }
 
 function giveUpFilter({ feed, reader, warnOfFilter }: ScanPosition): void {

@@ -409,3 +409,19 @@ it('in any style, and for any rows, a scan shows all rows within bounded request
     { numRuns: runs(3000) },
   );
 });
+
+it('a page 0 that was refused once is not left out when the network fails behind it', async () => {
+  const vendor = vendorOf({ style: 'page' }, from(50_000, 100));
+  const failures = new Map([
+    [1, 'SOURCE_NOT_FOUND'],
+    [3, 'SOURCE_UNREACHABLE'],
+  ] as const);
+  vendor.beforeAnswer = (request) => {
+    const code = failures.get(request as 1);
+    if (code !== undefined) throw new HighwaterError(code, 'failed');
+  };
+  const { error } = await read({ style: 'page' }, vendor);
+  expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+  const { ids, last } = await read({ style: 'page' }, vendor);
+  expect([ids.size, last?.paging.begin]).toEqual([100, 0]);
+});
