@@ -5,10 +5,11 @@ import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
 import { mayBeCut } from './first-page';
 import { jointOf, type KeysetCursor, nextStep } from './keyset-cursor';
+import { believed, isOutOfOrder, showsOlder } from './order';
 import { bringsNothingNew, type FetchedPage, type PageFacts } from './page-facts';
 import { PageReader } from './page-reader';
 import { MOST_RESTARTS } from './page-walk';
-import { LEAST_EVIDENCE, pagingReach, withPageSize } from './paging';
+import { pagingReach, withPageSize } from './paging';
 import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
@@ -219,8 +220,7 @@ class OrderedScan {
     const joint = jointOf(facts, anchor, this.start.otherBorders === true);
     if (joint !== null || reader.kind === 'single') return joint ?? last;
     // One answer in another order is not believed.
-    for (let answer = 0; answer < 2; answer++)
-      if (!(await showsOlder(reader, anchor, facts, reader.reach))) return last;
+    for (let answer = 0; answer < 2; answer++) if (!(await showsOlder(reader, anchor, facts))) return last;
     return null;
   }
 
@@ -358,46 +358,6 @@ class OrderedScan {
   }
 }
 
-/** A row is older than the second that was asked for, or than the row before it. */
-function isOutOfOrder({ ascending, least }: PageFacts, asked: number): boolean {
-  return !ascending || (least !== null && least < asked);
-}
-
 function isOutOfReach(error: unknown): error is HighwaterError {
   return error instanceof HighwaterError && ['SCAN_BEYOND_REACH', 'SCAN_PAGING_IGNORED'].includes(error.code);
-}
-
-/** Whether one of the rows behind a first page is older than its last row. A few of them may have been updated together. */
-async function showsOlder(
-  reader: PageReader,
-  anchor: number,
-  first: PageFacts,
-  reach: number,
-): Promise<boolean> {
-  const known = new Set(first.keys);
-  const last = first.last ?? anchor;
-  let before = first.length;
-  for (let n = 1, rows = 0; rows < LEAST_EVIDENCE && before < reach; n++) {
-    const page = await reader.read(anchor, n, before);
-    if (page === 'page-size-changed' || page.facts.length === 0 || n > LEAST_EVIDENCE) return false;
-    const { keys, updated, length } = page.facts;
-    const news = keys.map((key, i) => (known.has(key) ? null : (updated[i] ?? last)));
-    if (news.some((second) => second !== null && second < last)) return true;
-    rows += news.filter((second) => second !== null).length;
-    before += length;
-  }
-  return false;
-}
-
-/** The first page from an anchor on. An odd answer is believed if a second answer is odd in the same way. */
-async function believed(reader: PageReader, anchor: number, expectsRows: boolean): Promise<FetchedPage> {
-  const met = new Set<string>();
-  for (;;) {
-    const page = await reader.readFirst(anchor);
-    const isEmpty = page.facts.length === 0;
-    const isOdd = isOutOfOrder(page.facts, reader.least(anchor));
-    const odd = isEmpty && expectsRows ? 'empty' : isOdd ? 'out of order' : null;
-    if (odd === null || met.has(odd)) return page;
-    met.add(odd);
-  }
 }
