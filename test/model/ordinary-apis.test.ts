@@ -4,7 +4,13 @@ import type { Source } from '../../src/source/source';
 import { modelMs, modelRuns } from '../support/model-runs';
 import { ended, reconciled } from '../support/operations';
 import { ipo } from '../support/records';
-import { styledFeed, styledVendor, type VendorRow, type VendorShape } from '../support/styled-vendor';
+import {
+  namedErrors,
+  styledFeed,
+  styledVendor,
+  type VendorRow,
+  type VendorShape,
+} from '../support/styled-vendor';
 import { type TestPublisher, testPublisher } from '../support/test-publisher';
 
 /**
@@ -131,15 +137,6 @@ async function play({ shape, rows, perSecond, pageSize, steps }: World): Promise
   } finally {
     await publisher.close();
   }
-}
-
-/** Errors by which an operation may end in front of such an API. */
-function namedErrors({ style, endsOnItself, overlaps, pastEnd }: VendorShape): readonly string[] {
-  if (style === 'cursor' || style === 'link') return endsOnItself && overlaps ? ['SCAN_CURSOR_REPEATED'] : [];
-  // Behind a full page, a refusal may be a limit of paging.
-  if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
-  // A single page that comes for each number is no proof that numbers are taken.
-  return pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];
 }
 
 /** Everything is published as the API shows it, or it was said that it may not be. */

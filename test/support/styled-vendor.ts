@@ -43,7 +43,7 @@ export interface VendorShape {
   readonly since: keyof typeof filters;
 }
 
-/** What filters do with the second that is asked for: the least second of the rows that they show. */
+/** Each maps the second that is asked for to the least second of the rows that the filter shows. */
 export const filters = {
   from: (since: number) => since,
   after: (since: number) => since + 1,
@@ -183,6 +183,17 @@ export function refuseCursor(
   code: 'SOURCE_NOT_FOUND' | 'SOURCE_REQUEST_REFUSED' = 'SOURCE_NOT_FOUND',
 ): never {
   throw new HighwaterError(code, 'GET https://api.example/things answered with "cursor expired".');
+}
+
+/** Errors by which a scan may end in front of such a vendor, instead of reading all its rows. */
+export function namedErrors(shape: VendorShape): readonly string[] {
+  const { style, sized, isCut, endsOnItself, overlaps, pastEnd } = shape;
+  if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
+  if (style === 'cursor' || style === 'link') return endsOnItself && overlaps ? ['SCAN_CURSOR_REPEATED'] : [];
+  // A refusal behind a full page may be a limit of paging.
+  if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
+  // If each number shows the same page, the numbers may be ignored.
+  return pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];
 }
 
 /** A feed declared as the vendor pages. */

@@ -19,7 +19,7 @@ type Answer = (query: { since: number; page: number }) => Rows | null;
 const pageOf = (all: Rows, page: number): Rows => (page < 0 ? [] : all.slice(page * 50, (page + 1) * 50));
 const since = (least: number) => rows.filter(({ updated }) => updated >= least);
 
-/** What doctor finds out about a feed of this server. */
+/** The lines that doctor prints for a feed of this server. */
 async function examined(answer: Answer, own: object = {}) {
   const server = await startHttpServer((request, response) => {
     const query = new URL(request.url!, 'http://host').searchParams;

@@ -7,6 +7,7 @@ import type { ScanPage } from '../../../src/types';
 import { runs } from '../../support/runs';
 import { quietLogger } from '../../support/source';
 import {
+  namedErrors,
   plainShape,
   refuseCursor,
   type StyledVendor,
@@ -363,17 +364,6 @@ const anyShape: fc.Arbitrary<VendorShape> = fc.record({
   ties: fc.constantFrom('stable', 'by page'),
   since: fc.constantFrom('from', 'from', 'from', 'after', 'minute', 'hours', 'earlier'),
 });
-
-/** Errors by which a scan may end in front of such an API. */
-function namedErrors(shape: VendorShape): readonly string[] {
-  const { style, sized, isCut, endsOnItself, overlaps, pastEnd } = shape;
-  if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
-  if (style === 'cursor' || style === 'link') return endsOnItself && overlaps ? ['SCAN_CURSOR_REPEATED'] : [];
-  // Behind a full page, a refusal may be a limit of paging.
-  if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
-  // A single page that comes for each number is no proof that numbers are taken.
-  return pastEnd.endsWith('page') && !sized ? ['SCAN_PAGING_IGNORED'] : [];
-}
 
 it('in any style, and for any rows, a scan shows all rows within bounded requests', async () => {
   const seconds = fc.array(
