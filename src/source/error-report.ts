@@ -27,7 +27,7 @@ const HOLDERS = new Set(['status', 'meta', 'header']);
 export function saysFailure(answer: Members): boolean {
   const { errors } = answer;
   if (Array.isArray(errors) && errors.length > 0) return true;
-  return Object.entries(answer).some(([name, value]) => VERDICTS.has(plainName(name)) && isNo(value));
+  return Object.entries(answer).some(([name, value]) => VERDICTS.has(plainName(name)) && isFalse(value));
 }
 
 /**
@@ -53,6 +53,8 @@ function isReport(members: Members, rows: readonly string[]): boolean {
     if (rows.includes(name)) return false;
     const plain = plainName(name);
     if (ERRORS.has(plain)) return isSomething(value);
+    // Beside rows, a number may count something.
+    if (VERDICTS.has(plain) && isNo(value)) return true;
     if (CODES.has(plain) && isErrorCode(value, hasMessage)) return true;
     return HOLDERS.has(plain) && isObject(value) && (saysFailure(value) || isReport(value, []));
   });
@@ -88,8 +90,12 @@ function isErrorCode(value: unknown, hasMessage: boolean): boolean {
   return code < 0 || (code >= 400 && code < 600) || (hasMessage && code >= 40_000 && code < 60_000);
 }
 
+function isFalse(value: unknown): boolean {
+  return value === false || (typeof value === 'string' && /^false$/i.test(value));
+}
+
 function isNo(value: unknown): boolean {
-  return value === false || value === 0 || (typeof value === 'string' && /^(false|no|0)$/i.test(value));
+  return isFalse(value) || value === 0 || (typeof value === 'string' && /^(no|0)$/i.test(value));
 }
 
 function plainName(name: string): string {

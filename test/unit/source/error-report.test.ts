@@ -91,4 +91,5 @@ it('beside rows, a verdict and a list of errors count, and all else may be a war
   expect(saysFailure(rows('"errors":["half of it"]'))).toBe(true);
   expect(saysFailure(rows('"error":"slow"'))).toBe(false);
   expect(saysFailure(rows('"status":"error"'))).toBe(false);
+  expect(saysFailure(rows('"succeeded":0'))).toBe(false);
 });
