@@ -14,6 +14,11 @@ export function advance(
   return {
     high_water_mark: progress.highWaterMark,
     snapshot: !progress.duringSnapshot ? offset.snapshot : snapshotEnds ? 'complete' : 'running',
+    empty_since_ms: progress.isPending
+      ? (offset.empty_since_ms ?? observedAtMs)
+      : progress.complete
+        ? null
+        : offset.empty_since_ms,
     snapshot_completed_ms: snapshotEnds ? observedAtMs : offset.snapshot_completed_ms,
     ...pagingFields(paging),
     ordered: paging.ordered,

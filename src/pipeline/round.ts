@@ -60,7 +60,6 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     origin: ({ progress }) => (progress.duringSnapshot ? 'snapshot' : 'poll'),
     position: (before, { progress, observedAtMs, isVague = false }, decoded) => ({
       ...advance(before, check.progressOf(progress, decoded, before, observedAtMs, isVague), observedAtMs),
-      ...(progress.duringSnapshot && { empty_since_ms: check.emptySince(before, progress, observedAtMs) }),
       ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
     }),
     end: () => check.end(),
@@ -87,7 +86,7 @@ class SnapshotCheck {
 
   /**
    * The progress that a page may make. None while there were rows but no record, so that another try reads all rows again. A snapshot
-   * whose answer held no list of rows ends when a later one agrees: an API that is not ready answers so, too.
+   * without rows ends when a later one agrees: an API that is not ready answers with an empty list, too.
    */
   progressOf(
     progress: ScanProgress,
@@ -101,17 +100,12 @@ class SnapshotCheck {
     this.first ??= rejected[0] ?? null;
     if (!progress.duringSnapshot || this.hasRecords) return progress;
     if (this.first === null) {
-      const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= VAGUE_AGREES_MS;
-      return progress.complete && isVague && !isAgreed ? { ...progress, isPending: true } : progress;
+      const agreesAfterMs = isVague ? VAGUE_AGREES_MS : 0;
+      const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= agreesAfterMs;
+      return progress.complete && !isAgreed ? { ...progress, isPending: true } : progress;
     }
     this.isUnreadable = progress.complete;
     return { ...progress, highWaterMark: this.begin, complete: false };
-  }
-
-  /** Since when a snapshot has found no row, Unix ms; null once it has found one, or is complete. */
-  emptySince(before: SourceOffset, { complete }: ScanProgress, observedAtMs: number): number | null {
-    if (this.hasRecords || this.first !== null) return null;
-    return complete ? (before.empty_since_ms ?? observedAtMs) : before.empty_since_ms;
   }
 
   /** @throws HighwaterError SNAPSHOT_UNREADABLE if the snapshot has ended and every row of it is a dead letter */

@@ -10,6 +10,7 @@ import { type MemorySession, memorySession } from './memory-session';
 import { memoryRegistry } from './registry';
 import { type ScriptedVendor, scriptedVendor } from './scripted-vendor';
 import { quietLogger } from './source';
+import { foundEmpty } from './test-publisher';
 
 // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
 export type Values = Record<string, any>;
@@ -93,6 +94,7 @@ export async function scriptedPublisher(
         .map(({ value }) => types.get(of)!.decode(value!) as Values),
   };
   // An empty first snapshot, so that everything after it is a change.
+  foundEmpty(owned.deps.state);
   if (hasSnapshot) await publisher.poll();
   reports.length = 0;
   return publisher;

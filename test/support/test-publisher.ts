@@ -12,6 +12,7 @@ import { type PollResult, poll } from '../../src/pipeline/poll';
 import { pollRound } from '../../src/pipeline/round';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import type { Source } from '../../src/source/source';
+import type { FeedState } from '../../src/state/feed-state';
 import { quietLogger } from './source';
 
 // biome-ignore lint/suspicious/noExplicitAny: decoded records of any feed, as loose as a consumer's JSON
@@ -39,6 +40,13 @@ export interface TestPublisher {
   close(): Promise<void>;
 }
 
+/** As if a poll had found the feed empty. If the next one does so too, the first snapshot is complete. */
+export function foundEmpty(state: FeedState): void {
+  const pending = state.begin();
+  pending.moveOffset({ empty_since_ms: 0 });
+  pending.settle();
+}
+
 export async function testPublisher(feed: Feed, source: Source): Promise<TestPublisher> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
   const log = openLocalLog({ dataDir });
@@ -61,6 +69,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
     );
   let current = feed;
   let owned = await acquire(feed, 'scope');
+  foundEmpty(owned.deps.state);
   const types = new Map<number, Type>();
 
   async function decode(value: Buffer): Promise<Values> {

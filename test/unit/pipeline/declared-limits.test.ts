@@ -122,16 +122,3 @@ it('later rows do not wait for a second that paging does not reach to its end, a
   expect(state.offset).toMatchObject({ snapshot: 'running', last_complete_scan_ms: null });
   expect(state.offset.high_water_mark).toBeLessThanOrEqual(NOW - 500);
 });
-
-it('a first snapshot waits if the answers hold no list of rows, so that rows that come later are reads', async () => {
-  const rows = [row('a', NOW - 900)];
-  let isReady = false;
-  await start(rows, (all, request) => (isReady ? { rows: part(all, request) } : { isVague: true }), {});
-  await publisher.poll();
-  await publisher.poll();
-  expect(publisher.owned().deps.state.offset.snapshot).toBe('running');
-  isReady = true;
-  await publisher.poll();
-  expect((await publisher.topic('ipos')).map(({ decoded }) => decoded!.op)).toEqual(['r']);
-  expect(publisher.owned().deps.state.offset).toMatchObject({ snapshot: 'complete', empty_since_ms: null });
-});

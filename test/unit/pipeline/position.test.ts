@@ -36,6 +36,7 @@ describe('what a page makes of the position', () => {
       first_page: 1,
       page_size: 50,
       longest_page: 40,
+      empty_since_ms: null,
       page_begin: 1,
       filter_lag: 60,
       filter_tested_at: 7,
