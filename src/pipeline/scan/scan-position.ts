@@ -60,15 +60,14 @@ export class ScanPosition {
   async giveUpOn(from: number, end: WalkEnd): Promise<void> {
     const { name: feed } = this.feed;
     this.settled = false;
-    const why =
+    const what =
       end === 'repeated'
         ? 'come again on other pages in each walk, so they may stand in the place of others: the API ignores paging in part, or its ' +
-          'order is not the same on each page'
-        : `kept changing while they were read, over ${MOST_WALKS} walks or ${MOST_RESTARTS} new beginnings`;
-    this.logger.warn(
-      `Feed ${feed}: the rows from ${from} on ${why}. The scan goes on; a later wide poll or reconcile finds the missing rows.`,
-      { feed },
-    );
+          'order is not the same on each page. The feed does not count as read, and nothing of it is deleted. Ask for an order that ' +
+          'tells all rows apart (the query of the feed), or declare how the page size is asked for (parameters.pageSize).'
+        : `kept changing while they were read, over ${MOST_WALKS} walks or ${MOST_RESTARTS} new beginnings. ` +
+          'The scan goes on; a later wide poll or reconcile finds the missing rows.';
+    this.logger.warn(`Feed ${feed}: the rows from ${from} on ${what}`, { feed });
     // The paging may have been learned wrongly while rows moved. Then each page holds one record too many or too few.
     await this.reader.learnPaging();
   }

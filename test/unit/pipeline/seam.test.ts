@@ -120,7 +120,8 @@ describe.each([
       odd,
       Array.from({ length: 100 }, (_row, i) => Math.floor((i + 1) / 2)),
     );
-    await publisher.poll();
+    const { complete } = await publisher.poll();
+    expect(complete).toBe(style === 'offset');
     if (style === 'offset') return expect(unknown()).toEqual([]);
     expect(unknown().length).toBeGreaterThan(0);
     expect(publisher.logger.warnings[0]).toContain('may stand in the place of others');
