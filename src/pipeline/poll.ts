@@ -56,7 +56,7 @@ export interface PollResult {
   readonly rows: number;
   readonly changes: number;
   readonly deadLetters: number;
-  /** The scan reached its end; false when the signal came first, or when rows may be missing. */
+  /** The scan reached its end; false when the signal came first, or when rows may be on no page. */
   readonly complete: boolean;
 }
 
@@ -116,7 +116,7 @@ function count(page: BatchPage, result: { -readonly [field in keyof PollResult]:
   result.rows += page.rows;
   result.changes += page.changes.count;
   result.deadLetters += page.letters.length;
-  result.complete = page.progress.complete && page.progress.settled;
+  result.complete = page.progress.complete && !page.progress.repeats;
 }
 
 /**

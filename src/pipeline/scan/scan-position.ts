@@ -10,6 +10,8 @@ import { MOST_RESTARTS, MOST_WALKS, type WalkEnd } from './page-walk';
 export class ScanPosition {
   /** False once a walk had to be given up: the scan ends, but does not claim to be complete. */
   private settled = true;
+  /** A walk was given up because rows came again. */
+  private repeats = false;
   /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
   blockedBy: HighwaterError | null = null;
 
@@ -23,13 +25,14 @@ export class ScanPosition {
   ) {}
 
   page(page: FetchedPage, complete = false): ScanPage {
-    const { highWaterMark, shownBelow, duringSnapshot, settled, reader } = this;
+    const { highWaterMark, shownBelow, duringSnapshot, settled, repeats, reader } = this;
     const progress = {
       highWaterMark,
       shownBelow,
       duringSnapshot,
       complete: complete && this.blockedBy === null,
       settled,
+      repeats,
       paging: reader.learned(),
     };
     const { rows, observedAtMs, isVague, reread } = page;
@@ -60,6 +63,7 @@ export class ScanPosition {
   async giveUpOn(from: number, end: WalkEnd): Promise<void> {
     const { name: feed } = this.feed;
     this.settled = false;
+    this.repeats ||= end === 'repeated';
     const what =
       end === 'repeated'
         ? 'come again on other pages in each walk, so they may stand in the place of others: the API ignores paging in part, or its ' +
