@@ -29,8 +29,11 @@ export type Drift = z.infer<typeof driftSchema>;
 const behaviourSchema = z.strictObject({
   /** Whether the page parameter counts pages or records. */
   paging: z.enum(['index', 'offset']).default('index'),
-  /** With 1, page 0 is answered like page 1. */
   firstPage: z.union([z.literal(0), z.literal(1)]).default(0),
+  /** What page 0 answers if the first page is 1: the first page, or an empty one, or 400. */
+  pageZero: z.enum(['first', 'empty', 'refused']).default('first'),
+  /** What a page behind the last row answers. */
+  pastEnd: z.enum(['empty', 'first', 'last']).default('empty'),
   /** Most rows in an answer, for any page size. */
   pageCap: z.int().min(1).nullable().default(null),
   /** Under a cap page k begins at k × cap, or at k × page size (rows in between are never shown). */
@@ -45,14 +48,20 @@ const behaviourSchema = z.strictObject({
   positionLimit: z.int().min(0).nullable().default(null),
   /** Order under updated-since. `shuffled` differs from request to request; `insertion` is by first appearance. */
   order: z.enum(['asc', 'desc', 'shuffled', 'insertion', 'date']).default('asc'),
-  /** Records of the same second: in the order of writing, or in another order at every request. */
-  ties: z.enum(['stable', 'shuffled']).default('stable'),
+  /** Records of the same second: in the order of writing, in another order at every request, or turned round on every other page. */
+  ties: z.enum(['stable', 'shuffled', 'by-page']).default('stable'),
+  /** Where the updated-since filter begins: at the second, behind it, at the next minute, or some hours off, as if it dropped the zone. */
+  since: z.enum(['from', 'after', 'minute', 'hours', 'earlier']).default('from'),
   /** The updated-since filter is taken but not applied; the order is as `order` says. */
   ignoreUpdated: z.boolean().default(false),
   /** Without a date parameter only the latest date is shown (only for insights). */
   latestDayDefault: z.boolean().default(true),
   /** How an empty page is written. */
   emptyAs: z.enum(['array', 'not-found', 'null', 'object', 'bare']).default('array'),
+  /** Characters of a body, as its header says. */
+  charset: z.enum(['utf-8', 'iso-8859-1']).default('utf-8'),
+  /** For so many seconds a cache on the way repeats an answer to the same address, and says its age. */
+  cacheSeconds: z.int().min(0).default(0),
   /** `{"key":[…]}` or `[…]`. */
   bodyAs: z.enum(['keyed', 'bare']).default('keyed'),
   /** Seconds from writing until a row is shown; until then its former version is. */

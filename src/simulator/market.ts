@@ -2,6 +2,7 @@ import type { Behaviour, BehaviourChange } from './behaviour';
 import { changeBehaviour, defaultBehaviour } from './behaviour';
 import { endpoints, type FeedName, feedNames } from './endpoints';
 import { type Answer, badRequest, pageOf } from './http/answer';
+import { type Cache, createCache } from './http/cache';
 import { createFaultBook, type Fault, type FaultBook } from './http/faults';
 import { type QueryText, readQuery } from './http/query';
 import { createBudget, type RateLimit } from './http/rate-limit';
@@ -32,6 +33,7 @@ export interface Market {
   readonly stores: Readonly<Record<FeedName, FeedStore>>;
   readonly faults: FaultBook;
   readonly requests: RequestLog;
+  readonly cache: Cache;
   clock(): number;
   /** The server's clock as this endpoint shows it, ms. */
   serverMs(feed: FeedName): number;
@@ -76,6 +78,7 @@ export function createMarket(options: MarketOptions): Market {
     stores,
     faults: createFaultBook(createRandom(seed ^ hashText('faults'))),
     requests: createRequestLog(options.requestsKept),
+    cache: createCache(),
     clock,
     serverMs: (feed) => clock() + behaviours[feed].clockSkew * 1000,
     behaviour: (feed) => behaviours[feed],
@@ -101,14 +104,18 @@ export function createMarket(options: MarketOptions): Market {
       const behaviour = behaviours[feed];
       const query = readQuery(endpoint, behaviour, text, (id) => stores.analysts.get(id)?.name_full);
       if ('status' in query) return { answer: query, rows: 0 };
-      const range = pageRange(query.page, query.pageSize, behaviour);
-      if (range === null) return { answer: badRequest('Page offset out of range'), rows: 0 };
+      if (query.page < behaviour.firstPage && behaviour.pageZero !== 'first')
+        return behaviour.pageZero === 'empty'
+          ? { answer: pageOf(endpoint, behaviour, []), rows: 0 }
+          : { answer: badRequest('Invalid page'), rows: 0 };
 
       // Each request has randomness of its own, so that an answer depends on its number and not on what ran before.
       const random = createRandom(seed ^ hashText(`request ${requestNumber}`));
       const store = stores[feed];
       const view = fault?.kind === 'stale' ? store.viewBehind(fault.writes) : store.view();
       const window = selectWindow(endpoint, view, query, behaviour, random);
+      const range = pageRange(query.page, query.pageSize, window.length, behaviour);
+      if (range === null) return { answer: badRequest('Page offset out of range'), rows: 0 };
       const to = fault?.kind === 'short' ? Math.min(range.to, range.from + fault.rows) : range.to;
       const rows = window.rows(range.from, to);
       const records = rows.map((row) => row.bytes!);
@@ -124,12 +131,16 @@ export function createMarket(options: MarketOptions): Market {
 function pageRange(
   page: number,
   pageSize: number,
+  length: number,
   behaviour: Behaviour,
 ): { readonly from: number; readonly to: number } | null {
   const rows = Math.min(pageSize, behaviour.pageCap ?? pageSize);
   const step = behaviour.capStep === 'cap' ? rows : pageSize;
   const counted = Math.max(0, page - behaviour.firstPage);
-  const from = behaviour.ignorePaging ? 0 : behaviour.paging === 'offset' ? counted : counted * step;
+  const asked = behaviour.ignorePaging ? 0 : behaviour.paging === 'offset' ? counted : counted * step;
+  const isPast = asked >= length && behaviour.pastEnd !== 'empty';
+  const last = Math.floor(Math.max(0, length - 1) / step) * step;
+  const from = isPast ? (behaviour.pastEnd === 'first' ? 0 : last) : asked;
   if (behaviour.positionLimit !== null && from > behaviour.positionLimit) return null;
   return { from, to: from + rows };
 }

@@ -74,6 +74,7 @@ const faults = {
   stale: { kind: 'stale', writes: 3 },
   reset: { kind: 'reset' },
   large: { kind: 'large', megabytes: 1 },
+  'not ok': { kind: 'not-ok', beside: 'list' },
 } as const;
 
 const drift = fc.record(
@@ -154,11 +155,16 @@ const command = fc.oneof<fc.Arbitrary<Command>[]>(
 const vendor: fc.Arbitrary<BehaviourChange> = fc.record({
   paging: fc.constantFrom('index', 'offset'),
   firstPage: fc.constantFrom(0, 1),
+  pageZero: fc.constantFrom('first', 'first', 'empty', 'refused'),
+  pastEnd: fc.constantFrom('empty', 'empty', 'empty', 'first', 'last'),
   ignorePaging: fc.constantFrom(false, false, false, true),
   pageCap: fc.constantFrom(null, null, 7, 20),
   capStep: fc.constantFrom('cap', 'asked'),
   order: fc.constantFrom('asc', 'asc', 'asc', 'desc', 'insertion'),
-  ties: fc.constantFrom('stable', 'shuffled'),
+  ties: fc.constantFrom('stable', 'shuffled', 'by-page'),
+  since: fc.constantFrom('from', 'from', 'after', 'minute', 'hours', 'earlier'),
+  charset: fc.constantFrom('utf-8', 'iso-8859-1'),
+  cacheSeconds: fc.constantFrom(0, 0, 0, 3, 60),
   ignoreUpdated: fc.constantFrom(false, false, false, true),
   emptyAs: fc.constantFrom('array', 'not-found', 'null', 'object', 'bare'),
   bodyAs: fc.constantFrom('keyed', 'bare'),
@@ -359,7 +365,7 @@ function mutate(
     const id = `${kind}-${++counter}`;
     const content =
       name === 'ipos'
-        ? { notes: id, deal_status: `Status ${(at + i) % 4}` }
+        ? { notes: `${id} é`, deal_status: `Status ${(at + i) % 4}` }
         : {
             rating: ['Buy', 'Hold', 'Sell'][(at + i) % 3],
             pt: `${(at + i) % 5}.00`,
@@ -423,7 +429,12 @@ async function play(world: World): Promise<void> {
     records: { [name]: world.records },
     perSecond: world.perSecond,
     spreadDays: world.perSecond >= 30 ? 0.0001 : 1,
-    behaviour: { ...world.vendor, drift: world.drift },
+    // Rows without ids that move are new rows on each page: if paging is ignored, only the paging limit ends that.
+    behaviour: {
+      ...world.vendor,
+      drift: world.drift,
+      ...((world.drift as { withoutId?: number }).withoutId === 1 && { moveRowsPerRequest: 0 }),
+    },
     clock: () => clock.ms,
     compress: false,
   });
@@ -439,13 +450,24 @@ async function play(world: World): Promise<void> {
   };
   const overrides = { pageSize: world.pageSize, pollIntervalMs: 2_000 };
   const publisher = await testPublisher(testFeed(name, overrides), source);
-  const { order, ignoreUpdated, ignorePaging, dateHeader, clockSkew, moveRowsPerRequest } = world.vendor;
+  const {
+    order,
+    ignoreUpdated,
+    ignorePaging,
+    dateHeader,
+    clockSkew,
+    moveRowsPerRequest,
+    cacheSeconds,
+    pastEnd,
+  } = world.vendor;
   // Rows that move while a poll reads are left to the next one.
   const strict =
     order === 'asc' &&
     !ignoreUpdated &&
     !ignorePaging &&
     moveRowsPerRequest === 0 &&
+    cacheSeconds === 0 &&
+    pastEnd === 'empty' &&
     (dateHeader || clockSkew === 0);
   const { withoutId = 0, withoutUpdated = 0 } = { ...world.drift } as {
     withoutId?: number;
@@ -463,6 +485,10 @@ async function play(world: World): Promise<void> {
       ignoreUpdated: false,
       ignorePaging: false,
       visibilityDelay: 0,
+      cacheSeconds: 0,
+      pastEnd: 'empty',
+      // Nothing tells that a row without an id stands in the place of another.
+      ...(withoutId > 0 && { ties: 'stable' }),
     });
     // The poll after the one that sees a fixed server trusts it again.
     for (let i = 0; i < 2; i++) {

@@ -42,8 +42,9 @@ const QUIET_WALKS = { ifAsManyIds: 4, else: 6 };
 export const MOST_RESTARTS = 3;
 
 /**
- * The end of a window of n records comes after at most n pages, for any unit of paging. If ties are shuffled on each request, pages
- * of one row each have shown two thirds of the records by then. On a longer climb, the server ignores paging.
+ * How many pages of a climb may bring nothing new and be no shorter than the page before, for each record behind the first page. The end
+ * of n records comes after at most n pages, for any unit of paging. If ties are shuffled on each request, pages of one row each have
+ * shown two thirds of the records by then. On a longer climb, the server ignores paging.
  */
 const MOST_PAGES_A_RECORD = 2;
 const MORE_PAGES = 10;
@@ -232,6 +233,7 @@ export class PageWalk {
 
   /** The first climb passes all pages; a later one only those from the end that was known. */
   private async *climb(isFirst: boolean): AsyncGenerator<FetchedPage, WalkEnd | null> {
+    let quiet = 0;
     for (;;) {
       const n = this.begins.length - 1;
       const begin = this.begins[n]!;
@@ -242,13 +244,16 @@ export class PageWalk {
         if ((this.last?.length ?? 0) < (this.first?.length ?? 0)) return null;
         throw this.beyondReach();
       }
-      if (n > MOST_PAGES_A_RECORD * this.seen.size + MORE_PAGES) throw this.pagingIgnored(n);
+      const behind = this.seen.size - (this.first?.length ?? 0);
+      if (quiet > MOST_PAGES_A_RECORD * Math.max(0, behind) + MORE_PAGES) throw this.pagingIgnored(n);
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
       if (this.beginsAgain(n, page.facts)) return null;
+      const { size } = this.seen;
       const { inside, named, hasOlder } = this.take(page);
       yield page;
       if (hasOlder) return olderOn(n);
+      if (this.seen.size === size && page.facts.length >= (this.last?.length ?? 0)) quiet++;
       // A row behind the window ends it, and so does an empty page. The way down does not read this page.
       const isEnd = inside === 0 || inside < page.facts.length;
       if (isEnd || isFirst) {

@@ -29,10 +29,10 @@ const MOST_ROUNDED = 900;
 export function seamAt(anchor: number, pages: readonly PageFacts[], from: number): Seam {
   const due = new Map<string, number>();
   const before = new Set<number>();
-  for (const { ids, keys, updated } of pages)
+  for (const { keys, updated } of pages)
     keys.forEach((key, i) => {
       const second = updated[i] ?? null;
-      if (ids[i] === null || second === null) return;
+      if (second === null) return;
       if (second === anchor) due.set(key, second);
       else if (second < anchor && second > from) before.add(second);
     });

@@ -35,6 +35,18 @@ export const noRoute = (): Answer => answer(404, '{"message":"no Route matched w
 
 /** A page of records in the shape that the behaviour asks for. */
 export function pageOf(endpoint: Endpoint, behaviour: Behaviour, rows: readonly RecordBytes[]): Answer {
+  const page = inUtf8(endpoint, behaviour, rows);
+  return behaviour.charset === 'utf-8' ? page : inLatin1(page);
+}
+
+function inLatin1(page: Answer): Answer {
+  const text = page.body.toString();
+  const escaped = text.replace(/[^\0-\xff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const headers = { 'content-type': 'application/json; charset=iso-8859-1' };
+  return { ...page, headers, body: Buffer.from(escaped, 'latin1') };
+}
+
+function inUtf8(endpoint: Endpoint, behaviour: Behaviour, rows: readonly RecordBytes[]): Answer {
   const key = endpoint.responseKey;
   if (rows.length === 0) return emptyPage(key, behaviour);
   return behaviour.bodyAs === 'bare'

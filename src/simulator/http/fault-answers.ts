@@ -27,7 +27,12 @@ const messages: Readonly<Record<number, string>> = {
 };
 
 /** The answer of a fault that needs no records; null when it is about how records are answered. */
-export function answerWithoutRecords(fault: Fault, url: string, serverMs: number): Answer | null {
+export function answerWithoutRecords(
+  fault: Fault,
+  url: string,
+  serverMs: number,
+  { responseKey }: Endpoint,
+): Answer | null {
   switch (fault.kind) {
     case 'status':
       return statusAnswer(fault, serverMs);
@@ -38,7 +43,9 @@ export function answerWithoutRecords(fault: Fault, url: string, serverMs: number
     case 'not-ok':
       return answer(
         fault.status,
-        '{"data":null,"errors":[{"code":"internal","id":"internal","value":"upstream failed"}],"ok":false}',
+        fault.beside === 'list'
+          ? `{"status":"error","error":{"code":5,"message":"upstream failed"},"${responseKey}":[]}`
+          : '{"data":null,"errors":[{"code":"internal","id":"internal","value":"upstream failed"}],"ok":false}',
       );
     case 'string':
       return shaped(fault.status, 'string');

@@ -30,8 +30,12 @@ const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('hang'), when: z.enum(['before', 'middle']).default('before') }),
   /** The records under another top-level key. */
   z.strictObject({ kind: z.literal('wrong-key'), key: z.string().default('results') }),
-  /** `{"data":null,"errors":[…],"ok":false}` with 200. */
-  z.strictObject({ kind: z.literal('not-ok'), status: z.int().default(200) }),
+  /** `{"data":null,"errors":[…],"ok":false}` with 200, or an error beside an empty list of records. */
+  z.strictObject({
+    kind: z.literal('not-ok'),
+    status: z.int().default(200),
+    beside: z.enum(['null', 'list']).default('null'),
+  }),
   /** A bare JSON string. */
   z.strictObject({ kind: z.literal('string'), status: z.int().default(200) }),
   /** `{"text":…}` */

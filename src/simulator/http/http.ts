@@ -101,7 +101,7 @@ function makeAnswer(
   seen: SeenRequest,
 ): Answer {
   const serverMs = market.serverMs(feed);
-  const broken = fault && answerWithoutRecords(fault, request.url, serverMs);
+  const broken = fault && answerWithoutRecords(fault, request.url, serverMs, endpoints[feed]);
   if (broken) return broken;
   const query = request.query as QueryText;
   const token = tokenOf(request);
@@ -114,9 +114,11 @@ function makeAnswer(
       retryAfterHeader({ as: market.rateLimit()?.retryAfter ?? 'seconds', seconds: wait }, serverMs),
     );
   }
-  const page = market.answerPage(feed, query, seen.number, fault);
-  seen.rows = page.rows;
   const behaviour = market.behaviour(feed);
+  const page = market.cache.answer(request.url, serverMs, behaviour.cacheSeconds, () =>
+    market.answerPage(feed, query, seen.number, fault),
+  );
+  seen.rows = page.rows;
   const accept = request.headers.accept ?? '';
   const whole =
     behaviour.xmlUnlessAccepted && !accept.includes('json') && page.answer.status === 200

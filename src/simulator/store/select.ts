@@ -21,7 +21,10 @@ export function selectWindow(
   random: Random,
 ): Window {
   const keep = rowFilter(endpoint, view, query, behaviour);
-  const since = behaviour.ignoreUpdated ? null : query.updatedSince;
+  const since =
+    behaviour.ignoreUpdated || query.updatedSince === null
+      ? null
+      : firstShown[behaviour.since](query.updatedSince);
   const low = since === null ? 0 : lowerBound(view.byUpdated, since);
   const order = orderOf(endpoint, query, behaviour);
 
@@ -41,6 +44,15 @@ export function selectWindow(
       return listWindow([...keptOf(sinceOf(view.byDate(), since), keep)].reverse());
   }
 }
+
+/** By behaviour: the second that is asked for → the least second of the rows that are shown. 0 asks for everything. */
+const firstShown: Readonly<Record<Behaviour['since'], (since: number) => number>> = {
+  from: (since) => since,
+  after: (since) => (since === 0 ? 0 : since + 1),
+  minute: (since) => Math.ceil(since / 60) * 60,
+  hours: (since) => (since === 0 ? 0 : since + 8 * 3600),
+  earlier: (since) => Math.max(0, since - 8 * 3600),
+};
 
 function orderOf(
   endpoint: Endpoint,
@@ -110,7 +122,9 @@ function byUpdatedWindow(
       const rows =
         behaviour.ties === 'shuffled'
           ? withShuffledTies(sorted, low, first, last, random)
-          : sorted.slice(first, last);
+          : behaviour.ties === 'by-page' && Math.floor(from / (to - from)) % 2 === 1
+            ? withTurnedTies(sorted, low, first, last)
+            : sorted.slice(first, last);
       return descending ? rows.reverse() : rows;
     },
   };
@@ -133,4 +147,15 @@ function withShuffledTies(
     at = runEnd;
   }
   return rows.slice(first - start, last - start);
+}
+
+/** Neighbours of one second change places, counted from `low`, in the same way at each request. */
+function withTurnedTies(sorted: readonly Version[], low: number, first: number, last: number): Version[] {
+  const rows: Version[] = [];
+  for (let at = first; at < last; at++) {
+    const run = Math.max(low, lowerBound(sorted, sorted[at]!.updated));
+    const other = sorted[run + ((at - run) ^ 1)];
+    rows.push(other?.updated === sorted[at]!.updated ? other : sorted[at]!);
+  }
+  return rows;
 }
