@@ -48,6 +48,7 @@ const world: fc.Arbitrary<World> = fc.record({
     pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
     ties: fc.constantFrom('stable', 'by page'),
     since: fc.constantFrom('from', 'from', 'after', 'minute', 'hours', 'earlier'),
+    range: fc.constant(Number.POSITIVE_INFINITY),
   }),
   astray: fc.constantFrom(...astray),
   each: fc.constantFrom(1, 3, 10),

@@ -41,6 +41,8 @@ export interface VendorShape {
   readonly ties: 'stable' | 'by page';
   /** What the filter shows: see `filters`. */
   readonly since: keyof typeof filters;
+  /** An answer holds only rows of so many seconds from the second that is asked for; Infinity: all. The feed declares it. */
+  readonly range: number;
 }
 
 /** Each maps the second that is asked for to the least second of the rows that the filter shows. */
@@ -71,6 +73,7 @@ export const plainShape: VendorShape = {
   pastEnd: 'empty',
   ties: 'stable',
   since: 'from',
+  range: Number.POSITIVE_INFINITY,
 };
 
 /** A vendor in memory that pages in any of the styles. Its rows may be changed at any time. */
@@ -106,8 +109,10 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
     for (const { id, updated } of vendor.rows.values()) if (!created.has(id)) created.set(id, updated);
     const since = shape.filter && request.updatedSince > 0 ? filters[shape.since](request.updatedSince) : 0;
+    const until = request.updatedSince + shape.range;
     const all = [...vendor.rows.values()]
       .filter(({ id, updated }) => (shape.since === 'created' ? created.get(id)! : updated) >= since)
+      .filter(({ updated }) => updated <= until)
       .map((row) => ({ row, key: keyOf(row, shape.order) }))
       .sort((a, b) => compare(a.key, b.key));
     const turned = shape.ties === 'stable' ? all : withTurnedTies(all);
@@ -187,9 +192,11 @@ export function refuseCursor(
 
 /** Errors by which a scan may end in front of such a vendor, instead of reading all its rows. */
 export function namedErrors(shape: VendorShape): readonly string[] {
-  const { style, sized, isCut, endsOnItself, overlaps, pastEnd } = shape;
+  const { style, sized, isCut, endsOnItself, overlaps, pastEnd, ties } = shape;
   if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
-  if (style === 'cursor' || style === 'link') return endsOnItself && overlaps ? ['SCAN_CURSOR_REPEATED'] : [];
+  // A last page whose rows were all on the page before looks like a place that is ignored.
+  if (style === 'cursor' || style === 'link')
+    return endsOnItself && (overlaps || ties === 'by page') ? ['SCAN_CURSOR_REPEATED'] : [];
   // A refusal behind a full page may be a limit of paging.
   if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
   // If each number shows the same page, the numbers may be ignored.
@@ -198,7 +205,7 @@ export function namedErrors(shape: VendorShape): readonly string[] {
 
 /** A feed declared as the vendor pages. */
 export function styledFeed(
-  { style, filter, sized }: VendorShape,
+  { style, filter, sized, range }: VendorShape,
   overrides: Partial<Feed> = {},
   name = 'ipos',
 ): Feed {
@@ -215,7 +222,8 @@ export function styledFeed(
     pageSize: sized ? 'limit' : null,
     updatedSince: filter ? 'since' : null,
   };
-  return { ...feed, paging: paging[style], parameters, ...overrides };
+  const windowSeconds = Number.isFinite(range) ? range : undefined;
+  return { ...feed, paging: paging[style], parameters, windowSeconds, ...overrides };
 }
 
 function keyOf({ id, updated }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {

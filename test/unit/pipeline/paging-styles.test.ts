@@ -363,6 +363,7 @@ const anyShape: fc.Arbitrary<VendorShape> = fc.record({
   pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
   ties: fc.constantFrom('stable', 'by page'),
   since: fc.constantFrom('from', 'from', 'from', 'after', 'minute', 'hours', 'earlier'),
+  range: fc.constant(Number.POSITIVE_INFINITY),
 });
 
 it('in any style, and for any rows, a scan shows all rows within bounded requests', async () => {
