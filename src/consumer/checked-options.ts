@@ -35,7 +35,8 @@ const retry = z
 const groupOptions = {
   group: text,
   topics: texts.min(1),
-  from,
+  from: z.enum(['beginning', 'end', 'stored-or-fail']).optional(),
+  onLost: z.enum(['stop', 'continue']).optional(),
   where,
   retry,
   signal: signal.optional(),

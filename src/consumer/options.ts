@@ -7,10 +7,17 @@ export interface GroupConsumeOptions<Topic extends string = string> {
   /** Names without the prefix: `ipos`, `ipos.deal-status`. */
   readonly topics: readonly Topic[];
   /**
-   * Where a group begins in a partition that it has never read: at the first event that is kept, or at the events that come after
-   * this call (default). Afterwards its committed position counts.
+   * Where a group begins in a partition for which it has no position: at the first event that is kept, or at the events that come after
+   * this call (default). Otherwise its committed position counts. `stored-or-fail`: a group without a position ends with
+   * LOG_POSITION_LOST, except in topics and partitions that were added, which it reads from their beginning. For groups that are not
+   * new: brokers forget positions (`offsets.retention.minutes`, a week by default).
    */
-  readonly from?: 'beginning' | 'end';
+  readonly from?: 'beginning' | 'end' | 'stored-or-fail';
+  /**
+   * If the position is no longer in the log: `stop` (default) ends the consumer with LOG_POSITION_LOST. `continue`: it warns, and goes on
+   * with the first event that is kept.
+   */
+  readonly onLost?: 'stop' | 'continue';
   /** Conditions on headers and key, checked before decoding. Events that do not match count as done. */
   readonly where?: EventFilter;
   /** Ends the consumer: it finishes the event in hand, commits its position and leaves the group. */

@@ -610,10 +610,10 @@ const consumers = 'runbook/consumers.md';
 const consumer = {
   LOG_POSITION_LOST: {
     ...lasts,
-    what: 'The position of a consumer is no longer in the log. Retention removed it, the data folder was deleted and created again, or a copy of the log was restored. On Kafka, the topic may also have been deleted and created again: a group then reads the new topic from its beginning (Kafka 3.1 and later), but tables and readers without a group end with this error. A program whose `positions` have no topic id gets this error only if the new topic is shorter; in a longer topic it skips the records before its position.',
+    what: 'The position of a consumer is no longer in the log, or the group has none and was told to begin only where it stopped. Retention removed it, the data folder was deleted and created again, or a copy of the log was restored. On Kafka, the topic may also have been deleted and created again: a group then reads the new topic from its beginning (Kafka 3.1 and later), but tables and readers without a group end with this error. A program whose `positions` have no topic id gets this error only if the new topic is shorter; in a longer topic it skips the records before its position.',
     now: 'The consumer stops: if it went on, it would skip records that it never saw.',
     remedy:
-      'Read the table (`<feed>.current`) instead of the events that are gone. Then begin with a new group, or move the old group to an offset that still exists (kafka-consumer-groups.sh --reset-offsets).',
+      'Read the table (`<feed>.current`) instead of the events that are gone. Then go on with the first event that is kept (`onLost: continue`), begin with a new group, or move the old group to an offset that still exists (kafka-consumer-groups.sh --reset-offsets).',
     see: consumers,
   },
   GROUP_LOST: {

@@ -85,11 +85,18 @@ export interface AssignedPartition {
   /**
    * Committed records from an offset on, as they come, a few hundred at most at a time, never none; ends when the partition is
    * revoked. The next ones are fetched while these are worked on, and no more than that.
+   * @param goesOn called with the offset of the first record that is kept, if it is behind a record that was to come. True: reading
+   * goes on there. Default: false
    * @throws HighwaterError LOG_POSITION_LOST when `from` is before the first record that is kept, or after the end; KAFKA_*, LOG_*
    */
-  records(from: number): AsyncIterable<readonly LogRecord[]>;
+  records(from: number, goesOn?: (first: number) => boolean): AsyncIterable<readonly LogRecord[]>;
   /**
-   * Remembers for the group that everything before an offset is done with. Also after `revoked`, until `work` returns.
+   * The latest offset that means the same as `next`, because readers are shown no record in between. On Kafka, markers of transactions
+   * follow the last record: tools would count them as records that nobody has read, and retention may remove them.
+   */
+  settled(next: number): number;
+  /**
+   * Remembers for the group that everything before an offset, as `settled` has it, is done with. Also after `revoked`, until `work` returns.
    * @throws HighwaterError GROUP_LOST if the group has gone on without this member: the new owner of the partition begins at the
    * last committed position; KAFKA_*, LOG_*
    */

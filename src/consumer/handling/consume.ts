@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { joinSignals } from '../../async/wait';
+import { HighwaterError } from '../../errors';
 import type { AssignedPartition, ConsumerLog, TopicEnds } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 import type { Decoder } from '../decoder';
@@ -8,7 +9,7 @@ import type { GroupConsumeOptions } from '../options';
 import { outliving, type Refusals } from '../refusals';
 import { deadLetter, deadLetterTopic } from './dead-letters';
 import type { JobDeps } from './handlers';
-import { type PartitionJob, placeName, workOn } from './partition-work';
+import { type PartitionJob, placeName, type Start, workOn } from './partition-work';
 
 export interface ConsumeDeps {
   readonly log: ConsumerLog;
@@ -36,13 +37,14 @@ export async function takePart(
   jobOf: (deps: JobDeps) => PartitionJob,
   { log, decoder, logger, topicPrefix, refusals, closing }: ConsumeDeps,
 ): Promise<void> {
-  const { from = 'end', positions, sessionTimeoutMs = SESSION_TIMEOUT_MS, where } = options;
+  const { from = 'end', onLost = 'stop', positions, sessionTimeoutMs = SESSION_TIMEOUT_MS, where } = options;
   const groupId = `${topicPrefix}${options.group}`;
   const topics = [...new Set(options.topics)].map((name) => `${topicPrefix}${name}`);
   const stopped = joinSignals([closing, ...(options.signal === undefined ? [] : [options.signal])]);
   /** As the topics were at the call. */
   const atCall = new Map<string, TopicEnds>();
   const done = new Map<string, number>();
+  const warned = new Set<string>();
   try {
     await outliving(refusals, groupId, logger, stopped.signal, async () => {
       let failure: Failure | null = null;
@@ -87,7 +89,7 @@ export async function takePart(
       groupId,
       topics,
       sessionTimeoutMs,
-      work: (place) => workOn(place, job, { logger, done, startOffset }).catch(fail),
+      work: (place) => workOn(place, job, { logger, done, onLost, startOffset }).catch(fail),
     });
     member.over.catch(fail);
     await ended([stopped.signal, ending.signal]);
@@ -95,23 +97,45 @@ export async function takePart(
     return failure;
   }
 
-  async function startOffset(place: AssignedPartition): Promise<number> {
+  async function startOffset(place: AssignedPartition): Promise<Start> {
     const { topic, topicId, partition, committed, range } = place;
+    const beginning = { next: range.first, isUnread: true };
     const own = (await positions?.load(topic, partition, topicId)) ?? null;
-    if (own !== null) return own;
+    if (own !== null) return { next: own };
     // A database without a position has seen nothing. The group's position may come from an earlier database.
-    if (positions !== undefined && from === 'beginning') return range.first;
+    if (positions !== undefined && from === 'beginning') return beginning;
     // Events that were handled here are not handled again if the group did not hear of it.
     // Without an id this may be another topic of the same name, if the group knows no position in it.
     const reached = committed === null && topicId === null ? undefined : done.get(placeName(place));
-    if (committed !== null || reached !== undefined) return Math.max(committed ?? 0, reached ?? 0);
+    if (committed !== null || reached !== undefined) return { next: Math.max(committed ?? 0, reached ?? 0) };
     const known = atCall.get(topic)!;
     const isNew = place.isRecreated || topicId !== known.topicId;
     // A topic or partition that was not there at the call came to be after it, with all that it holds.
-    if (from === 'beginning' || isNew) return range.first;
-    const end = known.ends.get(partition);
-    return end === undefined ? range.first : (end ?? range.sinceJoined);
+    if (from === 'beginning' || isNew || !known.ends.has(partition)) return beginning;
+    if (from === 'stored-or-fail') throw noPosition(groupId, topic, partition);
+    const next = known.ends.get(partition) ?? range.sinceJoined;
+    if (next > range.first) warnOfSkipped(topic);
+    return { next };
   }
+
+  /** Brokers forget positions, and the group would not notice. */
+  function warnOfSkipped(topic: string): void {
+    if (warned.has(topic)) return;
+    warned.add(topic);
+    logger.warn(
+      `The group ${groupId} has no position in ${topic}, so it begins at the end; the events that the topic holds are not read. ` +
+        "A new group begins like this. If the group is not new, brokers have forgotten its position: read them with a new group (from: 'beginning'), and set from: 'stored-or-fail'.",
+    );
+  }
+}
+
+function noPosition(groupId: string, topic: string, partition: number): HighwaterError {
+  const what = `the group ${groupId} has no position in partition ${partition} of ${topic}, and was told to begin only where it stopped`;
+  return new HighwaterError('LOG_POSITION_LOST', what, {
+    remedy:
+      'Begin once with from: beginning or from: end. If the group is not new, brokers have forgotten its position (offsets.retention.minutes): ' +
+      'give it one with kafka-consumer-groups.sh --reset-offsets.',
+  });
 }
 
 async function ended(signals: readonly AbortSignal[]): Promise<void> {

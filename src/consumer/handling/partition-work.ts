@@ -20,10 +20,18 @@ export interface PartitionJob {
 
 export interface PartitionWorkDeps {
   readonly logger: Logger;
-  /** Where to begin: offset of the record to come. */
-  startOffset(place: AssignedPartition): Promise<number>;
+  startOffset(place: AssignedPartition): Promise<Start>;
+  readonly onLost: 'stop' | 'continue';
   /** `placeName` → offset before which this consumer has done everything, committed or not. */
   readonly done: Map<string, number>;
+}
+
+/** Where to begin. */
+export interface Start {
+  /** Offset of the record to come. */
+  readonly next: number;
+  /** It stands for the beginning, wherever that is once it is read. */
+  readonly isUnread?: boolean;
 }
 
 /** A partition of a topic that was recreated is another one. */
@@ -40,15 +48,21 @@ const COMMIT_INTERVAL_MS = 1_000;
  */
 const AGAIN_MS = 10_000;
 
+/** Brokers forget a position a while after it was committed; old ones also while the group runs. */
+const REFRESH_MS = 3_600_000;
+
 /** Works on one partition until it is revoked, and tells the group how far it is. */
 export async function workOn(
   place: AssignedPartition,
   job: PartitionJob,
-  { logger, startOffset, done }: PartitionWorkDeps,
+  { logger, startOffset, onLost, done }: PartitionWorkDeps,
 ): Promise<void> {
   const { topic, partition } = place;
   const name = placeName(place);
-  let next = await startOffset(place);
+  const start = await startOffset(place);
+  let { next } = start;
+  let isUnread = start.isUnread ?? false;
+  let told = place.committed;
   let committed = place.committed;
   let committedTwice = place.committed;
   let isTelling = false;
@@ -58,10 +72,13 @@ export async function workOn(
   await commit();
   // Errors are only logged here. One that does not pass is thrown by the commit after the next event.
   const again = setInterval(() => {
-    if (next !== committedTwice && !isTelling && !place.revoked.aborted) tell().catch(notTold);
+    // Markers that came since have moved the end.
+    const isOld = place.settled(next) !== told || performance.now() - committedAt >= REFRESH_MS;
+    if ((next !== committedTwice || isOld) && !isTelling && !place.revoked.aborted) tell().catch(notTold);
   }, AGAIN_MS).unref();
   try {
-    for await (const records of place.records(next)) {
+    for await (const records of place.records(next, goesOn)) {
+      isUnread = false;
       await job.work(records, place, async (reached) => {
         next = reached;
         done.set(name, next);
@@ -76,6 +93,16 @@ export async function workOn(
     throw error;
   } finally {
     clearInterval(again);
+  }
+
+  function goesOn(first: number): boolean {
+    if (!isUnread && onLost === 'stop') return false;
+    if (!isUnread) {
+      const what = `Offset ${next} of ${topic}, partition ${partition}, was to be read next. The log begins at ${first} by now. What lay in between is not read.`;
+      logger.warn(what, { topic, partition });
+    }
+    next = first;
+    return true;
   }
 
   async function commit(): Promise<void> {
@@ -93,13 +120,16 @@ export async function workOn(
   async function tell(): Promise<void> {
     const reached = next;
     const isAgain = reached === committed;
+    const settled = place.settled(reached);
     isTelling = true;
+    committedAt = performance.now();
     try {
       await place.commit(reached);
     } finally {
       isTelling = false;
     }
     committed = reached;
+    told = settled;
     if (isAgain) committedTwice = reached;
   }
 

@@ -48,6 +48,7 @@ function scriptedLog() {
           if (records.length > 0) yield records;
           if (!revoking.signal.aborted) await once(revoking.signal, 'abort');
         },
+        settled: (next) => next,
         async commit(next) {
           if (log.commitFails !== null) throw log.commitFails;
           committed.push(next);

@@ -132,9 +132,10 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       committed: isRecreated ? null : (committed?.next ?? null),
       range,
       revoked: signal,
-      records: (from) => fetching.records(topic, partition, from),
+      records: (from, goesOn) => fetching.records(topic, partition, from, goesOn),
+      settled: (next) => fetching.settled(topic, partition, next),
       commit(next) {
-        const settled = fetching.settled(topic, partition, next);
+        const settled = assigned.settled(next);
         const done = committing.then(() => commit({ topic, topicId, partition, next: settled }));
         committing = done.catch(() => undefined);
         return done;

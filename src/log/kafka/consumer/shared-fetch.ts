@@ -18,11 +18,13 @@ const BATCH_RECORDS = 500;
 /** Reads partitions side by side. */
 export interface SharedFetch {
   /** As `AssignedPartition.records`. */
-  records(topic: string, partition: number, from: number): AsyncIterable<readonly LogRecord[]>;
-  /**
-   * The latest offset that means the same as `next`, because readers are shown no record in between. A marker follows the last
-   * record of a transaction, and tools would count it as a record that nobody has read.
-   */
+  records(
+    topic: string,
+    partition: number,
+    from: number,
+    goesOn?: (first: number) => boolean,
+  ): AsyncIterable<readonly LogRecord[]>;
+  /** As `AssignedPartition.settled`. */
   settled(topic: string, partition: number, next: number): number;
 }
 
@@ -41,8 +43,9 @@ interface Reader {
   readonly position: PartitionPosition;
   /** Fetched, and not handed over yet. */
   readonly waiting: (readonly LogRecord[])[];
-  /** Offset after the last record that was fetched; null: none was. There are no records from there up to `reached`. */
-  behindLast: number | null;
+  /** Offset after the last record that was fetched, or the first offset. There are no records from there up to `reached`. */
+  behindLast: number;
+  readonly goesOn: (first: number) => boolean;
   reached: bigint;
   state: ReaderState;
   /** How the partition is asked for. `alone`: brokers that refuse several partitions at once do not say which one they refuse. */
@@ -144,6 +147,11 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
     }
     const [stray] = isOut ? await strays(cluster, [reader.position]) : [];
     if (isOut && stray === undefined) return again(failure, leader);
+    if (stray !== undefined && reader.position.next < stray.first && reader.goesOn(Number(stray.first))) {
+      reader.position.next = stray.first;
+      reader.behindLast = Number(stray.first);
+      return;
+    }
     reader.state = { kind: 'failed', error: stray === undefined ? failure : positionLost(stray) };
     reader.wake();
   }
@@ -189,12 +197,13 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
   }
 
   return {
-    async *records(topic, partition, from) {
+    async *records(topic, partition, from, goesOn = () => false) {
       const next = BigInt(from);
       const reader: Reader = {
         position: { topic, topicId: deps.topicIds.get(topic) ?? null, partition, next, end: null },
         waiting: [],
-        behindLast: null,
+        behindLast: from,
+        goesOn,
         reached: next,
         state: { kind: 'ready' },
         asking: 'together',

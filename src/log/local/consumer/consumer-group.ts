@@ -5,6 +5,7 @@ import type { AssignedPartition, GroupMember, GroupOptions } from '../../consume
 import { isCompacted } from '../../topics';
 import { makeDataFolder } from '../file/data-folder';
 import { type FolderLock, lockFolder } from '../file/folder-lock';
+import type { StoredRecord } from '../file/reader-connection';
 import { attempt } from '../file/sqlite';
 import { assertKept, assertNext } from '../position';
 import { committedSince, logRecord, type ReadDeps } from '../read';
@@ -93,7 +94,8 @@ export function joinLocalGroup(
               committed,
               range,
               revoked: leaving.signal,
-              records: (from) => batches(topic, partition, from),
+              records: (from, goesOn) => batches(topic, partition, from, goesOn),
+              settled: (next) => next,
               commit: async (next) => offsets.commit(topic, partition, next),
             };
             // The caller deals with errors of `work`; the other workers go on.
@@ -106,18 +108,35 @@ export function joinLocalGroup(
     }
   }
 
-  async function* batches(topic: string, partition: number, from: number) {
+  async function* batches(
+    topic: string,
+    partition: number,
+    from: number,
+    goesOn: (first: number) => boolean = () => false,
+  ) {
     const reader = reading.reader()!;
-    assertKept(reader, { topic, partition, next: from, end: reader.endOffset(topic, partition) });
     const isBound = !isCompacted(reader.topic(topic)!);
-    for (let next = from; !leaving.signal.aborted; ) {
+    /** @returns where to read on @throws HighwaterError LOG_POSITION_LOST */
+    const kept = (next: number, found?: StoredRecord): number => {
+      try {
+        if (found === undefined)
+          assertKept(reader, { topic, partition, next, end: reader.endOffset(topic, partition) });
+        else assertNext(reader, { topic, partition, next }, found);
+        return next;
+      } catch (error) {
+        const first = reader.firstOffset(topic, partition);
+        if (next < first && goesOn(first)) return first;
+        throw error;
+      }
+    };
+    for (let next = kept(from); !leaving.signal.aborted; ) {
       const version = reader.dataVersion();
       const found = reader.records(topic, partition, next, BATCH);
       if (found.length === 0) {
         await committedSince(version, reading, leaving.signal);
         continue;
       }
-      if (isBound) assertNext(reader, { topic, partition, next }, found[0]);
+      if (isBound) kept(next, found[0]);
       next = found.at(-1)!.logOffset + 1;
       yield found.map((record) => logRecord(topic, partition, record));
     }

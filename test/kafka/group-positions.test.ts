@@ -1,0 +1,220 @@
+import { type Admin, Kafka, logLevel } from 'kafkajs';
+import type { Decoder } from '../../src/consumer/decoder';
+import { takePart } from '../../src/consumer/handling/consume';
+import type { GroupConsumeOptions } from '../../src/consumer/options';
+import { refusalsOf } from '../../src/consumer/refusals';
+import { HighwaterError } from '../../src/errors';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
+import { Rotation } from '../../src/secrets/rotation';
+import { createTopics } from '../support/create-topics';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+import { until } from '../support/until';
+
+/** Positions of groups that are no longer in the topic, or that the brokers no longer know. */
+
+let kafka: Kafka;
+let brokers: string[];
+let admin: Admin;
+let group: string;
+let topic: string;
+
+beforeAll(async () => {
+  brokers = (await sharedServers()).brokers.split(',');
+  kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+  admin = kafka.admin();
+  await admin.connect();
+});
+afterAll(() => admin?.disconnect());
+
+beforeEach(async () => {
+  const prefix = uniquePrefix();
+  [group, topic] = [`${prefix}desk`, `${prefix}events`];
+  await createTopics(admin, [{ topic, numPartitions: 1 }]);
+});
+
+const running: { stop(): Promise<void> }[] = [];
+afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())));
+
+/** A consumer that records the values that it is shown. */
+function consume(rest: Partial<GroupConsumeOptions> = {}) {
+  const logger = quietLogger();
+  const log = openKafkaConsumerLog({
+    kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
+    appId: 'test',
+    topicPrefix: '',
+    logger,
+  });
+  const seen: string[] = [];
+  const stop = new AbortController();
+  const job = () => ({
+    async work(
+      records: readonly { value: Buffer | null; logOffset: number }[],
+      _place: unknown,
+      advance: (next: number) => Promise<void>,
+    ) {
+      for (const { value, logOffset } of records) {
+        seen.push(String(value));
+        await advance(logOffset + 1);
+      }
+    },
+  });
+  const deps = {
+    log,
+    decoder: {} as Decoder,
+    logger,
+    topicPrefix: '',
+    refusals: refusalsOf(null, new Rotation()),
+  };
+  let failure: unknown = null;
+  const ended = takePart({ group, topics: [topic], signal: stop.signal, ...rest }, job, {
+    ...deps,
+    closing: new AbortController().signal,
+  }).catch((error: unknown) => {
+    failure = error;
+  });
+  const one = {
+    seen,
+    warnings: logger.warnings,
+    failure: () => failure as HighwaterError | null,
+    ended,
+    async stop() {
+      stop.abort();
+      await ended;
+      await log.close();
+    },
+  };
+  running.push(one);
+  return one;
+}
+
+async function send(...values: string[]): Promise<void> {
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  await producer.send({ topic, messages: values.map((value) => ({ value })) });
+  await producer.disconnect();
+}
+
+/** A record that no reader is shown, and its marker. */
+async function abortOne(): Promise<void> {
+  const producer = kafka.producer({
+    transactionalId: `${topic}-aborting`,
+    maxInFlightRequests: 1,
+    idempotent: true,
+  });
+  await producer.connect();
+  const transaction = await producer.transaction();
+  await transaction.send({ topic, messages: [{ value: 'aborted' }] });
+  await transaction.abort();
+  await producer.disconnect();
+}
+
+async function end(): Promise<string> {
+  return (await admin.fetchTopicOffsets(topic))[0]!.high;
+}
+
+/** As retention does in the course of time. */
+async function removeAll(): Promise<void> {
+  await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: await end() }] });
+}
+
+async function place(): Promise<string | undefined> {
+  const found = await admin.fetchOffsets({ groupId: group, topics: [topic] }).catch(() => []);
+  return found[0]?.partitions[0]?.offset;
+}
+
+describe('a group that has read everything', () => {
+  it('moves on with markers that readers are not shown, so retention takes nothing from it', async () => {
+    await send('a', 'b');
+    const first = consume({ from: 'beginning' });
+    await until(() => first.seen.length === 2);
+    await until(async () => (await place()) === '2');
+    await abortOne();
+    // Two records, one that was aborted, and its marker.
+    const settled = '4';
+    await until(async () => (await end()) === settled);
+    await until(async () => (await place()) === settled);
+    await first.stop();
+    await removeAll();
+    const second = consume();
+    await until(
+      async () => second.failure() !== null || second.warnings.length > 0 || (await place()) === settled,
+    );
+    await send('c');
+    await until(() => second.seen.length > 0 || second.failure() !== null);
+    expect([second.failure(), second.seen, second.warnings]).toEqual([null, ['c'], []]);
+  });
+});
+
+describe('a group whose position was removed while it was away', () => {
+  beforeEach(async () => {
+    await send('a', 'b');
+    const first = consume({ from: 'beginning' });
+    await until(async () => (await place()) === '2');
+    await first.stop();
+    await send('lost');
+    await removeAll();
+    await send('kept');
+  });
+
+  it('ends by name', async () => {
+    const one = consume();
+    await one.ended;
+    expect(one.failure()).toMatchObject({
+      code: 'LOG_POSITION_LOST',
+      message: `offset 2 of partition 0 of ${topic} was to be read next, and it holds 3 to 4`,
+    });
+    expect(one.seen).toEqual([]);
+  });
+
+  it('goes on with what is kept if it is told to, and says what it does not read', async () => {
+    const one = consume({ onLost: 'continue' });
+    await until(() => one.seen.length > 0 || one.failure() !== null);
+    expect([one.failure(), one.seen]).toEqual([null, ['kept']]);
+    expect(one.warnings).toEqual([
+      `Offset 2 of ${topic}, partition 0, was to be read next. The log begins at 3 by now. What lay in between is not read.`,
+    ]);
+    await until(async () => (await place()) === '4');
+  });
+});
+
+it('a group that begins at the beginning begins wherever that is by the time its database has answered', async () => {
+  await send('old');
+  const load = async () => {
+    await removeAll();
+    await send('new');
+    return null;
+  };
+  const one = consume({ from: 'beginning', positions: { load } });
+  await until(() => one.seen.length > 0 || one.failure() !== null);
+  expect([one.failure(), one.seen, one.warnings]).toEqual([null, ['new'], []]);
+});
+
+describe('a group without a position in a topic that holds events', () => {
+  it('begins at the end, and says that it skips them', async () => {
+    await send('before');
+    const one = consume();
+    await until(async () => (await place()) === '1');
+    expect(one.warnings).toEqual([expect.stringContaining(`The group ${group} has no position in ${topic}`)]);
+    await one.stop();
+    const again = consume({ from: 'stored-or-fail' });
+    await send('after');
+    await until(() => again.seen.length > 0 || again.failure() !== null);
+    expect([again.failure(), again.seen, again.warnings]).toEqual([null, ['after'], []]);
+  });
+
+  it('ends by name if it is to begin only where it stopped', async () => {
+    await send('before');
+    const one = consume({ from: 'stored-or-fail' });
+    await one.ended;
+    expect(one.failure()).toBeInstanceOf(HighwaterError);
+    expect(one.failure()).toMatchObject({ code: 'LOG_POSITION_LOST' });
+    expect(one.failure()!.message).toContain(`no position in partition 0 of ${topic}`);
+  });
+
+  it('begins silently in an empty topic', async () => {
+    const one = consume();
+    await until(async () => (await place()) === '0');
+    expect(one.warnings).toEqual([]);
+  });
+});
