@@ -430,6 +430,12 @@ const embeddedLog = {
     now: 'Nothing of the batch was written. It is tried again.',
     remedy: 'Nothing, if it passes. Otherwise check the disk and the data folder (HIGHWATER_DATA_DIR).',
   },
+  LOG_RECORD_REFUSED: {
+    ...lasts,
+    what: 'The brokers refuse a record, and would refuse it again: it is larger than its topic allows, or its time stamp is too far from their clock.',
+    now: 'The record was not written. A dead letter that is too large is written without the value of its event; over any other dead letter, the consumer stops in front of the event.',
+    remedy: 'Raise max.message.bytes of the topic, or set the clock of this machine right.',
+  },
   LOG_CLOSED: {
     ...lasts,
     what: 'The log was used after it was closed.',

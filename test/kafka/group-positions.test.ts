@@ -1,9 +1,12 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
+import { connect } from '../../src/consumer';
 import type { Decoder } from '../../src/consumer/decoder';
 import { takePart } from '../../src/consumer/handling/consume';
 import type { GroupConsumeOptions } from '../../src/consumer/options';
 import { refusalsOf } from '../../src/consumer/refusals';
 import { HighwaterError } from '../../src/errors';
+import type { LogRecord } from '../../src/log/commit-log';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { Rotation } from '../../src/secrets/rotation';
 import { createTopics } from '../support/create-topics';
@@ -11,7 +14,7 @@ import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
-/** Positions of groups that are no longer in the topic, or that the brokers no longer know. */
+/** Positions of groups that are no longer in the topic, or that the brokers no longer know, and dead letters that brokers refuse. */
 
 let kafka: Kafka;
 let brokers: string[];
@@ -217,4 +220,106 @@ describe('a group without a position in a topic that holds events', () => {
     await until(async () => (await place()) === '0');
     expect(one.warnings).toEqual([]);
   });
+});
+
+describe('dead letters', () => {
+  /** All that the topic of the dead letters holds. */
+  async function letters(count: number) {
+    const log = openKafkaConsumerLog({
+      kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
+      appId: 'test',
+      topicPrefix: '',
+      logger: quietLogger(),
+    });
+    const found: LogRecord[] = [];
+    await until(async () => {
+      found.length = 0;
+      for await (const record of log.load(`${group}.dead-letters`, new AbortController().signal))
+        found.push(record);
+      return found.length >= count;
+    });
+    await log.close();
+    return found;
+  }
+
+  /** A consumer that keeps each event as a dead letter. */
+  function refuseAll() {
+    const log = connect({
+      kafka: { brokers },
+      schemaRegistry: { url: 'http://localhost:1' },
+      logger: quietLogger(),
+    });
+    const stop = new AbortController();
+    const ended = log.consume(
+      {
+        group,
+        topics: [topic],
+        from: 'beginning',
+        onFailure: 'dead-letter',
+        retry: { attempts: 1 },
+        signal: stop.signal,
+      },
+      () => undefined,
+    );
+    running.push({
+      async stop() {
+        stop.abort();
+        await ended.catch(() => undefined);
+        await log.close();
+      },
+    });
+    return ended;
+  }
+
+  it('that are too large for their topic are kept without the value of the event', async () => {
+    const value = randomBytes(60_000);
+    const configEntries = [{ name: 'max.message.bytes', value: '20000' }];
+    await createTopics(admin, [{ topic: `${group}.dead-letters`, numPartitions: 1, configEntries }]);
+    await send(value.toString('base64'), 'small');
+    refuseAll();
+    const [large, small] = await letters(2);
+    expect(large).toMatchObject({
+      value: null,
+      headers: { 'error.offset': '0', 'error.value-bytes': '80000' },
+    });
+    expect(large!.headers['error.value-sha256']).toBe(
+      createHash('sha256').update(value.toString('base64')).digest('hex'),
+    );
+    expect(String(small!.value)).toBe('small');
+  });
+
+  it('are compressed, so an event that repeats itself fits', async () => {
+    const configEntries = [{ name: 'max.message.bytes', value: '20000' }];
+    await createTopics(admin, [{ topic: `${group}.dead-letters`, numPartitions: 1, configEntries }]);
+    await send('a'.repeat(60_000));
+    refuseAll();
+    const [letter] = await letters(1);
+    expect(letter!.value).toHaveLength(60_000);
+  });
+});
+
+it.each(['follow', 'group'] as const)('reading as a %s says by name that no broker answers', async (how) => {
+  const logger = quietLogger();
+  const log = openKafkaConsumerLog({
+    kafka: { brokers: ['127.0.0.1:1'], ssl: null, sasl: null, compression: 'none' },
+    appId: 'test',
+    topicPrefix: '',
+    logger,
+  });
+  const stop = new AbortController();
+  const reading = async () => {
+    if (how === 'follow') for await (const _ of log.follow(topic, new Map(), stop.signal));
+  };
+  const ended = reading();
+  if (how === 'group')
+    log.joinGroup({ groupId: group, topics: [topic], sessionTimeoutMs: 6_000, work: async () => undefined });
+  await until(() => logger.warnings.length > 0);
+  expect(logger.warnings).toEqual([
+    how === 'follow'
+      ? `Reading the topic ${topic} has not succeeded for 10 s. It is tried again.`
+      : `The group ${group} cannot be reached; it is asked again.`,
+  ]);
+  stop.abort();
+  await ended;
+  await log.close();
 });

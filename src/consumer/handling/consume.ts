@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { joinSignals } from '../../async/wait';
 import { HighwaterError } from '../../errors';
+import type { ProducerRecord } from '../../log/commit-log';
 import type { AssignedPartition, ConsumerLog, TopicEnds } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 import type { Decoder } from '../decoder';
 import { eventFilter } from '../event';
 import type { GroupConsumeOptions } from '../options';
 import { outliving, type Refusals } from '../refusals';
-import { deadLetter, deadLetterTopic } from './dead-letters';
+import { deadLetter, deadLetterTopic, withoutValue } from './dead-letters';
 import type { JobDeps } from './handlers';
 import { type PartitionJob, placeName, type Start, workOn } from './partition-work';
 
@@ -82,8 +83,15 @@ export async function takePart(
       decoder,
       logger,
       wanted: eventFilter(where),
-      keep: (record, error, attempts) =>
-        log.append(deadLetterTopic(groupId), [deadLetter(record, groupId, error, attempts)], ending.signal),
+      async keep(record, error, attempts) {
+        const letter = deadLetter(record, groupId, error, attempts);
+        const write = (one: ProducerRecord) => log.append(deadLetterTopic(groupId), [one], ending.signal);
+        await write(letter).catch((refusal: unknown) => {
+          const isRefused = refusal instanceof HighwaterError && refusal.code === 'LOG_RECORD_REFUSED';
+          if (!isRefused || letter.value === null) throw refusal;
+          return write(withoutValue(letter));
+        });
+      },
     });
     const member = log.joinGroup({
       groupId,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
 import type { LogRecord, ProducerRecord, SharedTopicSpec } from '../../log/commit-log';
 
@@ -34,6 +35,24 @@ export function deadLetter(
       'error.message': messageOf(error),
     },
     timestamp: Date.now(),
+  };
+}
+
+/** A header that is longer says no more than that the event was large. Bytes. */
+const LONGEST_HEADER = 1_000;
+
+/** A dead letter that its topic has room for: the value can be checked in the topic of the event, if it is still there. */
+export function withoutValue({ value, headers, ...rest }: ProducerRecord): ProducerRecord {
+  const bytes = value ?? Buffer.alloc(0);
+  const short = Object.entries(headers).filter(([, text]) => Buffer.byteLength(text) <= LONGEST_HEADER);
+  return {
+    ...rest,
+    value: null,
+    headers: {
+      ...Object.fromEntries(short),
+      'error.value-bytes': String(bytes.length),
+      'error.value-sha256': createHash('sha256').update(bytes).digest('hex'),
+    },
   };
 }
 

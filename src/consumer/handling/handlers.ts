@@ -2,6 +2,7 @@ import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
 import type { AssignedPartition } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
+import { Outage } from '../../logging/outage';
 import type { Decoder } from '../decoder';
 import { type LogEvent, toEvent } from '../event';
 import type { BatchContext, ConsumeBatchesOptions, ConsumeOptions, HandlerContext } from '../options';
@@ -29,21 +30,26 @@ export function eventJob(
 ): PartitionJob {
   return {
     async work(records, place, advance) {
+      const outage = fetchingSchemas(place, logger);
       for (const record of records) {
         if (place.revoked.aborted) return;
-        if (wanted(record) && !(await handled(record, place))) return;
+        if (wanted(record) && !(await handled(record, place, outage))) return;
         await advance(record.logOffset + 1);
       }
     },
   };
 
   /** @returns false if the partition was taken away in the middle; its next owner does the work */
-  async function handled(record: LogRecord, { topicId, revoked }: AssignedPartition): Promise<boolean> {
+  async function handled(
+    record: LogRecord,
+    { topicId, revoked }: AssignedPartition,
+    outage: Outage,
+  ): Promise<boolean> {
     let tries = 0;
     let event: LogEvent | null = null;
     const outcome = await tryOften(
       async (attempt) => {
-        event ??= await toEvent(record, decoder);
+        event ??= await waited(toEvent(record, decoder), outage);
         tries = attempt;
         const tried = tries === 1 ? event : { ...event, attempt: tries };
         await watched(handler(tried, { topicId, signal: revoked }), record, logger);
@@ -51,15 +57,40 @@ export function eventJob(
       retry,
       revoked,
       isPassing,
+      outage,
     );
     if (outcome.ok) return true;
     if (revoked.aborted) return false;
     refuseToSkip(outcome.error, tries);
     if (onFailure === 'stop') throw failed(record, outcome.error, tries);
-    const kept = await tryOften(() => keep(record, outcome.error, tries), retry, revoked, isRetriable);
+    const { topic, partition, logOffset } = record;
+    const what = `Writing the dead letter of offset ${logOffset} of ${topic}, partition ${partition},`;
+    const keeping = new Outage(what, logger);
+    keeping.began();
+    const kept = await tryOften(
+      () => keep(record, outcome.error, tries),
+      retry,
+      revoked,
+      isRetriable,
+      keeping,
+    );
     if (!kept.ok && !revoked.aborted) throw kept.error;
     return kept.ok;
   }
+}
+
+function fetchingSchemas({ topic, partition }: AssignedPartition, logger: Logger): Outage {
+  return new Outage(`Fetching schemas for ${topic}, partition ${partition}, from the registry`, logger);
+}
+
+/** An event is there at once, unless its schema has to be fetched. */
+function waited(event: Promise<LogEvent> | LogEvent, outage: Outage): Promise<LogEvent> | LogEvent {
+  if (!(event instanceof Promise)) return event;
+  outage.began();
+  return event.then((made) => {
+    outage.over();
+    return made;
+  });
 }
 
 /** As many at once as there are, in order. */
@@ -70,12 +101,13 @@ export function batchJob(
 ): PartitionJob {
   return {
     async work(records, place, advance) {
+      const outage = fetchingSchemas(place, logger);
       for (let from = 0; from < records.length; from += maxBatch) {
         if (place.revoked.aborted) return;
         const batch = records.slice(from, from + maxBatch);
         const next = batch.at(-1)!.logOffset + 1;
         const asked = batch.filter(wanted);
-        if (asked.length > 0 && !(await handled(asked, next, place))) return;
+        if (asked.length > 0 && !(await handled(asked, next, place, outage))) return;
         await advance(next);
       }
     },
@@ -85,13 +117,14 @@ export function batchJob(
     records: readonly LogRecord[],
     next: number,
     { topic, topicId, partition, revoked }: AssignedPartition,
+    outage: Outage,
   ): Promise<boolean> {
     let tries = 0;
     const outcome = await tryOften(
       async (attempt) => {
         const events: LogEvent[] = [];
         for (const record of records) {
-          const event = toEvent(record, decoder);
+          const event = waited(toEvent(record, decoder), outage);
           events.push(event instanceof Promise ? await event : event);
         }
         tries = attempt;
@@ -101,6 +134,7 @@ export function batchJob(
       retry,
       revoked,
       isPassing,
+      outage,
     );
     if (outcome.ok) return true;
     if (revoked.aborted) return false;

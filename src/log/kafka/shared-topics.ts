@@ -1,11 +1,12 @@
-import { type Kafka, Partitioners, type Producer } from 'kafkajs';
+import { CompressionTypes, type Kafka, Partitioners, type Producer } from 'kafkajs';
 import { joinSignals, unlessAborted } from '../../async/wait';
+import { HighwaterError } from '../../errors';
 import type { ProducerRecord, SharedTopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
 import type { CommandTarget } from './connection/admin-commands';
 import { clientRetry } from './connection/client';
-import { kafkaFailure } from './connection/kafka-failure';
+import { kafkaFailure, protocolType } from './connection/kafka-failure';
 import { drop } from './producer/producer';
 
 export interface AppenderDeps {
@@ -22,6 +23,15 @@ export interface Appender {
   append(topic: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
+
+/** What the brokers say of a record that they will never take. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'MESSAGE_TOO_LARGE',
+  'RECORD_LIST_TOO_LARGE',
+  'INVALID_TIMESTAMP',
+  'INVALID_RECORD',
+  'POLICY_VIOLATION',
+]);
 
 /**
  * Has one idempotent producer, which the first call connects. A producer that failed is never used again: its outstanding records
@@ -61,7 +71,7 @@ export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
     for (const { topic, key, value, headers, timestamp } of records) {
       const partition = partitionOf(key, layout.partitions);
       const messages = [{ key, value, headers, partition, timestamp: String(timestamp) }];
-      await using.send({ topic, messages, acks: -1 });
+      await using.send({ topic, messages, acks: -1, compression: CompressionTypes.GZIP });
     }
   }
 
@@ -78,7 +88,11 @@ export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
           layouts.delete(spec.name);
           either.signal.throwIfAborted();
           const asked = { operation: 'WRITE', topics: [spec.name], cluster } as const;
-          throw kafkaFailure(error, `writing to ${spec.name}`, asked);
+          const doing = `writing to ${spec.name}`;
+          const type = protocolType(error);
+          if (type !== null && REFUSALS.has(type))
+            throw new HighwaterError('LOG_RECORD_REFUSED', `${doing}: ${type}`, { cause: error });
+          throw kafkaFailure(error, doing, asked);
         } finally {
           either.leave();
         }

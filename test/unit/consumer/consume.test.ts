@@ -258,6 +258,43 @@ it('waits with a dead letter until the log takes it, and does not go on without'
   expect(log.appended.map(({ headers }) => headers['error.offset'])).toEqual(['3']);
 });
 
+it('tells of a dead letter that the log does not take, by name', async () => {
+  jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] });
+  const log = scriptedLog();
+  const logger = quietLogger();
+  const fails = () => {
+    throw new Error('unheard of');
+  };
+  const { ended, stop } = consume(log, fails, { onFailure: 'dead-letter', retry: { attempts: 1 } }, logger);
+  try {
+    while (!log.isJoined()) await jest.advanceTimersByTimeAsync(1);
+    log.appendFails = new HighwaterError('KAFKA_UNREACHABLE', 'no broker answers');
+    const given = log.give(9);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(logger.warnings).toEqual([
+      'Writing the dead letter of offset 9 of t, partition 0, has not succeeded for 10 s. It is tried again.',
+    ]);
+    given.revoke();
+    await given.done;
+  } finally {
+    jest.useRealTimers();
+    stop();
+  }
+  await ended;
+});
+
+it('ends if a dead letter is refused for good, also without the value of its event', async () => {
+  const log = scriptedLog();
+  const fails = () => {
+    throw new Error('unheard of');
+  };
+  const { ended } = consume(log, fails, { onFailure: 'dead-letter', retry: { attempts: 1 } });
+  await log.joined();
+  log.appendFails = new HighwaterError('LOG_RECORD_REFUSED', 'INVALID_TIMESTAMP');
+  await log.give(9).done;
+  await expect(ended).rejects.toMatchObject({ code: 'LOG_RECORD_REFUSED' });
+});
+
 it('ends when the log refuses what only a person can mend, also while others of its partitions go on', async () => {
   const log = scriptedLog();
   const { ended } = consume(log, () => undefined);

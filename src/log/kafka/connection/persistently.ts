@@ -1,5 +1,6 @@
 import { retrying } from '../../../async/retrying';
 import { unlessAborted } from '../../../async/wait';
+import type { Outage } from '../../../logging/outage';
 import type { Cluster } from './cluster';
 import { type Asked, kafkaFailure, passesByItself } from './kafka-failure';
 
@@ -15,15 +16,17 @@ export interface Persistence {
   readonly asked?: Asked;
   /** Called before each further try, after the leaders were asked for. */
   recover?(failure: unknown): Promise<void>;
+  /** Tells people if it takes long. `work` calls `over` if it succeeds, but does not return yet. */
+  readonly outage?: Outage;
 }
 
 /**
  * Tries again while leaders move and brokers come back.
  * @throws HighwaterError KAFKA_*, LOG_FAILED, also from `recover` if it does not pass by itself; the signal's reason
  */
-export function persistently<T>(
+export async function persistently<T>(
   work: () => Promise<T>,
-  { cluster, doing, forMs, signal, asked, recover }: Persistence,
+  { cluster, doing, forMs, signal, asked, recover, outage }: Persistence,
 ): Promise<T> {
   async function tried<Result>(one: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted();
@@ -34,12 +37,14 @@ export function persistently<T>(
       throw kafkaFailure(error, doing, asked);
     }
   }
-  return retrying(() => tried(work), {
+  outage?.began();
+  const found = await retrying(() => tried(work), {
     signal,
     forMs,
     isWorthIt: passesByItself,
     pauseMs: PAUSE_MS,
     async recover(failure) {
+      outage?.failed(failure);
       try {
         // The known leaders may be wrong.
         await tried(async () => cluster?.refreshMetadata().catch(() => undefined));
@@ -48,5 +53,7 @@ export function persistently<T>(
         if (!signal.aborted && !passesByItself(error)) throw error;
       }
     },
-  });
+  }).finally(() => signal.aborted && outage?.end());
+  outage?.over();
+  return found;
 }

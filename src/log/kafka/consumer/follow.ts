@@ -1,4 +1,5 @@
 import { HighwaterError } from '../../../errors';
+import { Outage } from '../../../logging/outage';
 import type { LogRecord } from '../../commit-log';
 import { readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
@@ -66,6 +67,7 @@ export async function* follow(
 
   const reading = {
     ...readingTopics([topic], target),
+    outage: new Outage(`Reading the topic ${topic}`, logger),
     cluster,
     signal,
     forMs: Number.POSITIVE_INFINITY,

@@ -1,6 +1,7 @@
 import type { TopicPartition } from 'kafkajs';
 import { pause, sharedController } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
+import { Outage } from '../../../logging/outage';
 import type { AssignedPartition, GroupOptions, PartitionRange } from '../../consumer-log';
 import { type Cluster, readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
@@ -55,7 +56,13 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   const topics = topicsOf(all);
   const { signal } = revoked;
   /** Brokers that are away come back. */
-  const looking = { ...readingTopics(topics, target), signal, forMs: Number.POSITIVE_INFINITY, recover };
+  const looking = {
+    ...readingTopics(topics, target),
+    outage: new Outage(`Reading ${topics.join(', ')} for the group ${groupId}`, logger),
+    signal,
+    forMs: Number.POSITIVE_INFINITY,
+    recover,
+  };
   const connection = { close: (): void => undefined };
   const worked = all.length === 0 ? Promise.resolve() : workOnAll();
 

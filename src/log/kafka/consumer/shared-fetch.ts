@@ -1,4 +1,5 @@
 import { pause } from '../../../async/wait';
+import { Outage } from '../../../logging/outage';
 import type { LogRecord } from '../../commit-log';
 import type { Cluster } from '../connection/cluster';
 import { passesByItself, protocolType } from '../connection/kafka-failure';
@@ -74,11 +75,12 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
   /** Brokers that have a request to answer. */
   const asked = new Set<string>();
   /** Broker → how many requests in a row failed. */
-  const failures = new Map<string, number>();
+  const failures = new Map<string, { readonly tries: number; readonly outage: Outage }>();
   /** Topics that `recreated` was called for: each has several partitions. */
   const recreated = new Set<string>();
   signal.addEventListener('abort', () => {
     for (const { wake } of readers) wake();
+    for (const { outage } of failures.values()) outage.end();
   });
 
   function askAll(): void {
@@ -101,6 +103,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
       const positions = own.map(({ position }) => position);
       const maxWaitMs = isBusy ? BUSY_WAIT_MS : IDLE_WAIT_MS;
       hand(own, await fetchDecoded(cluster, positions, maxWaitMs));
+      failures.get(leader)?.outage.over();
       failures.delete(leader);
     } catch (error) {
       if (!signal.aborted)
@@ -176,8 +179,13 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
   }
 
   async function again(failure: unknown, leader: string): Promise<void> {
-    const tries = failures.get(leader) ?? 0;
-    failures.set(leader, tries + 1);
+    const topics = [...new Set([...readers].map(({ position }) => position.topic))];
+    const { tries, outage } = failures.get(leader) ?? {
+      tries: 0,
+      outage: new Outage(`Reading ${topics.join(', ')} from the broker with the id ${leader}`, logger),
+    };
+    outage.failed(failure);
+    failures.set(leader, { tries: tries + 1, outage });
     logger.debug('reading is tried again', { error: failure, tries });
     await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries), signal);
     if (!signal.aborted) await cluster.refreshMetadata().catch(() => undefined);

@@ -25,7 +25,7 @@ export interface Reading extends Persistence {
  * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
  */
 export async function* readRounds(reading: Reading): AsyncGenerator<Iterable<LogRecord>> {
-  const { cluster, signal, maxWaitMs, positions, isOver, look } = reading;
+  const { cluster, signal, maxWaitMs, positions, isOver, look, outage } = reading;
   let lookedAt = performance.now();
 
   /** @returns null: reading is over */
@@ -41,6 +41,7 @@ export async function* readRounds(reading: Reading): AsyncGenerator<Iterable<Log
       const places = positions();
       const before = progressOf(places);
       const found = await fetchRound(cluster, places, maxWaitMs);
+      outage?.over();
       if (progressOf(places) > before) return found;
       emptySince ??= performance.now();
       // A round without partitions waits for nothing, not even for the rest of the process.
