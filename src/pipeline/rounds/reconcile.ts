@@ -196,8 +196,8 @@ async function readAll(
   tell(number);
   const { feed, state } = deps;
   const paging = learnedPaging(state.offset, feed);
-  // Two scans over the same pages would make the same mistake.
-  const otherBorders = number === 2;
+  // Two scans over the same pages would make the same mistake. Polls read the usual pages, so the first scan reads others.
+  const otherBorders = number === 1;
   const start = { highWaterMark: 0, snapshot: false, wide: true, whole: true, paging, otherBorders };
   const note = (page: BatchPage) => {
     found.pages++;

@@ -127,13 +127,16 @@ export class PageWalk {
     let before: FetchedPage[] = [];
     let orderBefore: readonly string[] = [];
     let repeated = 0;
+    if (this.window.otherBorders && kind !== 'numbered' && first !== undefined) {
+      this.show(first);
+      if (this.moveBorders()) first = undefined;
+    }
     for (let walk = 0; walk <= MOST_WALKS; walk++) {
       this.begin();
       // Only the first page leads to the second one, and reading it again would begin another walk.
       if (kind !== 'numbered' && walk === 0 && first !== undefined) this.show(first);
       // The first climb only finds the end. Its rows count as seen, but it does not count as a walk.
       const hasDescent = kind === 'numbered' && walk > 0;
-      if (walk === 1 && this.window.otherBorders) this.moveBorders();
       const odd =
         (yield* this.climb(walk === 0 || kind !== 'numbered')) ?? (hasDescent ? yield* this.descend() : null);
       if (odd !== null) return odd;
@@ -141,7 +144,10 @@ export class PageWalk {
       this.isShuffled ||= !keepsOrder(order, orderBefore);
       orderBefore = order;
       this.mostRows = Math.max(this.mostRows, this.rows);
-      if (kind === 'numbered' && !hasDescent) continue;
+      if (kind === 'numbered' && !hasDescent) {
+        if (this.window.otherBorders) this.moveBorders();
+        continue;
+      }
       this.quietWalks = this.isNews ? 0 : this.quietWalks + 1;
       if (this.isNews) this.quietBorders = 0;
       else if (this.hasOtherBorders) this.quietBorders++;

@@ -1,6 +1,13 @@
+import type { PageRequest } from '../../../src/source/source';
 import { reconciled } from '../../support/operations';
 import { ipo } from '../../support/records';
-import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
+import {
+  plainShape,
+  styledFeed,
+  styledVendor,
+  type VendorRow,
+  type VendorShape,
+} from '../../support/styled-vendor';
 import { type TestPublisher, testPublisher } from '../../support/test-publisher';
 
 /** APIs that leave out what a scan relies on, each with a publisher of its own. */
@@ -9,7 +16,13 @@ const NOW = NOW_MS / 1000;
 
 let publisher: TestPublisher;
 
-async function start(shape: Partial<VendorShape>, seconds: readonly number[], pageSize = 2) {
+/** @param show what the API makes of the rows of a page */
+async function start(
+  shape: Partial<VendorShape>,
+  seconds: readonly number[],
+  pageSize = 2,
+  show: (rows: readonly unknown[], request: PageRequest) => readonly unknown[] = (rows) => rows,
+) {
   const clock = { ms: NOW_MS };
   const whole = { ...plainShape, ...shape };
   const vendor = styledVendor(whole, () => clock.ms);
@@ -20,7 +33,10 @@ async function start(shape: Partial<VendorShape>, seconds: readonly number[], pa
   });
   const feed = styledFeed(whole, { pageSize, pollIntervalMs: 10, deleteShare: 1 });
   publisher = await testPublisher(feed, {
-    fetchPage: (asked, request, signal) => vendor.fetchPage(asked, request, signal),
+    async fetchPage(asked, request, signal) {
+      const page = await vendor.fetchPage(asked, request, signal);
+      return { ...page, rows: show(page.rows, request) };
+    },
   });
   const unknown = () => {
     const { state } = publisher.owned().deps;
@@ -69,6 +85,63 @@ describe.each(filters)(
       await publisher.poll({ wide: true });
       expect(unknown()).toEqual([]);
     });
+
+    it('is noticed although rows have no id', async () => {
+      const seconds = Array.from({ length: 9 }, (_, i) => 20 * (i >> 1));
+      await start({ style: 'offset', since }, seconds, 3, (rows) =>
+        rows.map((row) => ({ ...(row as VendorRow), id: null, name: (row as VendorRow).id })),
+      );
+      await publisher.poll().catch(() => undefined);
+      expect(await publisher.topic('ipos.dead-letters')).toHaveLength(9);
+    });
+  },
+);
+
+it('what the first request of a poll has left out is read as soon as the lag of the filter is known', async () => {
+  const { unknown, write } = await start({ style: 'offset', since: 'after' }, [8_000], 3);
+  await publisher.poll();
+  // At the second from which on the poll asks.
+  write('late', NOW - 1_005);
+  for (const [i, second] of [10, 20, 20, 30, 30].entries()) write(`n${i}`, NOW - 1_000 + second);
+  await publisher.poll();
+  expect([unknown(), publisher.owned().deps.state.offset.filter_lag]).toEqual([[], 1]);
+});
+
+it('a filter by another time is noticed in a second that is wider than a page', async () => {
+  const shape = { style: 'offset', since: 'created' } as const;
+  const { vendor, unknown } = await start(shape, [10, 20, 20, 20, 20, 20, 30]);
+  // b1 ends the first page. c2 is hidden with it from a request for their second on.
+  for (const id of ['a0', 'b1', 'c2']) vendor.created.set(id, NOW - 300_000);
+  await publisher.poll();
+  expect(unknown()).toEqual([]);
+});
+
+it('a row that an API leaves out at the border of two pages is not deleted, for the second scan has other borders', async () => {
+  let hides = false;
+  const seconds = Array.from({ length: 25 }, (_, i) => i);
+  const { feed, vendor } = await start({ style: 'page', filter: false }, seconds, 10, (rows, { pageSize }) =>
+    hides && rows.length === pageSize ? rows.slice(0, -1) : rows,
+  );
+  await publisher.poll();
+  hides = true;
+  const { deleted } = await reconciled(publisher, feed);
+  expect([deleted, vendor.rows.size]).toEqual([0, 25]);
+});
+
+it.each(['cursor', 'link'] as const)(
+  'a %s that leaves out rows of the second at which a page ends: a reconcile finds them, and deletes none',
+  async (style) => {
+    const seconds = Array.from({ length: 50 }, (_, i) => i >> 1);
+    const { feed, vendor, unknown } = await start({ style, filter: false }, seconds, 9);
+    vendor.named = (next) => {
+      const place = JSON.parse(next);
+      return JSON.stringify({ ...place, after: [place.after[0], '\uffff'] });
+    };
+    await publisher.poll();
+    expect(unknown().length).toBeGreaterThan(0);
+    await reconciled(publisher, feed);
+    expect(unknown()).toEqual([]);
+    expect((await reconciled(publisher, feed)).deleted).toBe(0);
   },
 );
 
@@ -107,11 +180,15 @@ describe.each([
     ['in pairs', false, (i: number) => Math.floor((i + 1) / 2)],
   ] as const)('hide no row %s', async (_, filter, second) => {
     const seconds = Array.from({ length: 100 }, (_row, i) => second(i));
-    const { feed, unknown } = await start({ style, ...shape, filter, ties: 'by page' }, seconds, 25);
+    const { feed, unknown, vendor } = await start({ style, ...shape, filter, ties: 'by page' }, seconds, 25);
     await publisher.poll();
     expect([unknown(), publisher.logger.warnings]).toEqual([[], []]);
     const { why } = await reconciled(publisher, feed);
     expect([why, unknown()]).toEqual([null, []]);
+    // The other borders were of these walks only.
+    vendor.asked.length = 0;
+    await publisher.poll();
+    expect(vendor.asked[0]!.pageSize).toBe(25);
   });
 
   it('are named if the API decides where pages begin, and nothing is deleted', async () => {
