@@ -1,8 +1,7 @@
 import { inSlices } from '../../async/slices';
-import type { ProducerRecord } from '../../log/commit-log';
 import { newOffset } from '../../state/restore';
 import type { PollDeps } from '../poll';
-import { transact } from '../transaction/transact';
+import { transactGathered } from '../transaction/transact';
 
 /**
  * Ends the incarnation and begins another: one transaction removes all images and holds the first position of the new incarnation.
@@ -11,25 +10,24 @@ import { transact } from '../transaction/transact';
 export async function resetState(
   deps: PollDeps,
 ): Promise<{ readonly records: number; readonly incarnation: string }> {
-  const { feed, state, topics, images } = deps;
+  const { feed, state, topics, images, session } = deps;
   const pending = state.begin();
   const { scope, scope_since_ms, paused } = state.offset;
   const first = newOffset(feed, scope, Date.now());
   const { incarnation } = first;
   pending.moveOffset({ ...first, scope_since_ms, paused });
-  const tombstones: ProducerRecord[] = [];
+  let records = 0;
+  // Encoded one by one: all at once, hundreds of thousands would block the process for seconds.
+  const gathered = session.gather();
   await inSlices(state.ids(), (id) => {
     const before = state.image(id)!;
     const beforeRecord = images.decode(before);
     pending.apply({ op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] });
-    tombstones.push({
-      topic: topics.current.name,
-      key: id,
-      value: null,
-      headers: { incarnation },
-      timestamp: Date.now(),
-    });
+    records++;
+    gathered.add([
+      { topic: topics.current.name, key: id, value: null, headers: { incarnation }, timestamp: Date.now() },
+    ]);
   });
-  await transact(deps, pending, [tombstones]);
-  return { records: tombstones.length, incarnation };
+  await transactGathered(deps, pending, gathered, Date.now());
+  return { records, incarnation };
 }
