@@ -4,6 +4,7 @@ import { CompressionTypes } from 'kafkajs';
 import SnappyCodec from 'kafkajs-snappy';
 import { compressFrame, decompressFrame } from 'lz4-napi';
 import { HighwaterError } from '../../../errors';
+import { unfoldedSize } from './unfolded-size';
 
 /** As HIGHWATER_COMPRESSION names it. */
 export type CodecName = 'gzip' | 'none' | 'lz4' | 'zstd';
@@ -24,6 +25,8 @@ const types = {
 interface Codec {
   compress(bytes: Buffer): Promise<Buffer>;
   decompress(bytes: Buffer): Promise<Buffer>;
+  /** Left out if `decompress` stops by itself. */
+  unfoldedSize?(bytes: Buffer): number;
 }
 
 /** @throws RangeError for a codec that Kafka does not have; HighwaterError CONFIG_INVALID when this machine lacks it */
@@ -45,7 +48,24 @@ export function compress(type: CompressionTypes, bytes: Buffer): Promise<Buffer>
  * @throws as `codecOf`; errors of the codec
  */
 export async function decompress(type: number, bytes: Buffer): Promise<Buffer> {
-  return type === CompressionTypes.None ? bytes : codecOf(type).decompress(bytes);
+  if (type === CompressionTypes.None) return bytes;
+  const codec = codecOf(type);
+  if (codec.unfoldedSize !== undefined && codec.unfoldedSize(bytes) > mostUnfolded(bytes))
+    throw tooLarge(bytes);
+  return codec.decompress(bytes);
+}
+
+/** A batch of events unfolds to five to twenty times its size. One of zeros can become thousands of times as large. */
+const [MOST_BYTES, MOST_TIMES] = [64 * 1_048_576, 100];
+
+function mostUnfolded(bytes: Buffer): number {
+  return Math.max(MOST_BYTES, MOST_TIMES * bytes.length);
+}
+
+function tooLarge(bytes: Buffer): RangeError {
+  return new RangeError(
+    `its ${bytes.length} bytes unfold to more than ${mostUnfolded(bytes)}, so no publisher has written it`,
+  );
 }
 
 const fastest = 1;
@@ -65,10 +85,14 @@ const gzip: Codec = {
     return bytes.length > SMALL ? deflate(bytes, options) : zlib.gzipSync(bytes, options);
   },
   async decompress(bytes) {
-    const options = { chunkSize: outputPiece(bytes) };
+    const options = { chunkSize: outputPiece(bytes), maxOutputLength: mostUnfolded(bytes) };
     // Both, because the told size may be wrong.
     const isSmall = Math.max(bytes.length, options.chunkSize) <= SMALL;
-    return isSmall ? zlib.gunzipSync(bytes, options) : inflate(bytes, options);
+    try {
+      return isSmall ? zlib.gunzipSync(bytes, options) : await inflate(bytes, options);
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(bytes) : error;
+    }
   },
 };
 
@@ -90,10 +114,15 @@ function outputPiece(bytes: Buffer): number {
 const snappy: Codec = {
   compress: (buffer) => SnappyCodec().compress({ buffer }),
   decompress: SnappyCodec().decompress,
+  unfoldedSize: unfoldedSize.snappy,
 };
 
 /** Frames of independent blocks, which is what Kafka reads. */
-const lz4: Codec = { compress: (bytes) => compressFrame(bytes), decompress: decompressFrame };
+const lz4: Codec = {
+  compress: (bytes) => compressFrame(bytes),
+  decompress: decompressFrame,
+  unfoldedSize: unfoldedSize.lz4,
+};
 
 let loaded: Codec | null = null;
 
@@ -124,13 +153,18 @@ function ofNode({ zstdCompress, zstdDecompress, constants }: NodeZstd): Codec {
   return {
     compress: (bytes) => compress(bytes, { params, chunkSize: pieceSize(bytes) }),
     decompress: (bytes) => decompress(bytes, { chunkSize: pieceSize(bytes) }),
+    unfoldedSize: unfoldedSize.zstd,
   };
 }
 
 function ofLibrary(): Codec {
   try {
     const library = require('@mongodb-js/zstd') as typeof import('@mongodb-js/zstd');
-    return { compress: (bytes) => library.compress(bytes, fastest), decompress: library.decompress };
+    return {
+      compress: (bytes) => library.compress(bytes, fastest),
+      decompress: library.decompress,
+      unfoldedSize: unfoldedSize.zstd,
+    };
   } catch (cause) {
     const what = `zstd cannot be used with Node ${process.versions.node} on ${process.platform} ${process.arch}`;
     throw new HighwaterError('CONFIG_INVALID', what, {

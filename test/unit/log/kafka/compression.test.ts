@@ -37,3 +37,44 @@ describe('gzip', () => {
     await expect(decompress(gzipSync('whole').subarray(0, length))).rejects.toThrow('unexpected end of file');
   });
 });
+
+describe.each([
+  ['gzip', CompressionTypes.GZIP],
+  ['snappy', CompressionTypes.Snappy],
+  ['lz4', CompressionTypes.LZ4],
+  ['zstd', CompressionTypes.ZSTD],
+])('%s', (_, type) => {
+  it('that unfolds to hundreds of times more than events do is refused by name', async () => {
+    // Snappy makes a twentieth of zeros at best, so it is no danger, and takes long.
+    const bomb =
+      type === CompressionTypes.Snappy ? snappyBomb() : await compress(type, Buffer.alloc(80 * 1_048_576));
+    await expect(decompressBy(type, bomb)).rejects.toThrow(/^its \d+ bytes unfold to more than \d+/);
+  });
+
+  it('any content that is no bomb comes out as it went in', async () => {
+    await fc.assert(
+      fc.asyncProperty(content, async (one) => {
+        expect((await decompressBy(type, await compress(type, one))).equals(one)).toBe(true);
+      }),
+      { numRuns: runs(20) },
+    );
+  });
+
+  it('bytes that are not of the format are refused, and no more is read than there is', async () => {
+    await fc.assert(
+      fc.asyncProperty(content, fc.nat(), fc.nat(255), async (one, at, byte) => {
+        const bytes = await compress(type, one);
+        bytes[at % bytes.length] = byte;
+        await decompressBy(type, bytes).catch((error) => expect(error).toHaveProperty('message'));
+      }),
+      { numRuns: runs(100) },
+    );
+  });
+});
+
+/** In the form of xerial, which Kafka's own clients write: two hundred blocks that tell a size of 1 MiB. */
+function snappyBomb(): Buffer {
+  const header = Buffer.from([0x82, ...Buffer.from('SNAPPY'), 0, 0, 0, 0, 1, 0, 0, 0, 1]);
+  const block = Buffer.from([0, 0, 0, 4, 0x80, 0x80, 0x40, 0]);
+  return Buffer.concat([header, ...Array<Buffer>(200).fill(block)]);
+}
