@@ -1,34 +1,8 @@
-import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { type FetchedPage, haveSameKeys, keepsOrder, type PageFacts, seamRows } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';
-
-/** Rows that only paging can tell apart. */
-export interface Window {
-  /** Anchor of all requests, Unix seconds. */
-  readonly from: number;
-  /** The only second that is read; later rows do not count. Null: everything from the anchor on. */
-  readonly second: number | null;
-  /** Greatest record position that the walk may ask for. */
-  readonly reach: number;
-  /** Pages begin and end at other rows than usual, if the server lets them. */
-  readonly otherBorders?: boolean | undefined;
-}
-
-/**
- * - `not-settled`: every walk brought new rows. `repeated`: the server shows the same rows again on other pages, in each walk.
- * - `not-in-order`: a row older than the window's second came behind that second.
- * - `begin-again`: a row has become visible in front of the window's second, or rows came while the end was looked for.
- * - `page-size-changed`: from now on fewer records are asked for, which moves every position.
- */
-export type WalkEnd =
-  | 'all-read'
-  | 'not-settled'
-  | 'repeated'
-  | 'not-in-order'
-  | 'begin-again'
-  | 'page-size-changed';
+import { beyondReach, pagingIgnored, type WalkEnd, type Window } from './window';
 
 export const MOST_WALKS = 20;
 
@@ -248,10 +222,11 @@ export class PageWalk {
       if (position >= this.window.reach) {
         // A short page shows the end without a request behind it.
         if ((this.last?.length ?? 0) < (this.first?.length ?? 0)) return null;
-        throw this.beyondReach();
+        throw beyondReach(this.feed, this.window);
       }
       const behind = this.seen.size - (this.first?.length ?? 0);
-      if (quiet > MOST_PAGES_A_RECORD * Math.max(0, behind) + MORE_PAGES) throw this.pagingIgnored(n);
+      if (quiet > MOST_PAGES_A_RECORD * Math.max(0, behind) + MORE_PAGES)
+        throw pagingIgnored(this.feed, this.window, n, this.seen.size);
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
       if (this.beginsAgain(n, page.facts)) return null;
@@ -381,23 +356,6 @@ export class PageWalk {
       const asked = n === 0 ? Math.max(0, before.length - this.secondBegin) : 0;
       return sum + Math.max(0, seamRows(before, page.facts, countsPages && n === 0) - asked);
     }, 0);
-  }
-
-  private beyondReach(): HighwaterError {
-    const { from, second, reach } = this.window;
-    const what = second !== null ? `second ${second}` : `window from ${from}, which has no order,`;
-    return new HighwaterError(
-      'SCAN_BEYOND_REACH',
-      `The ${what} of feed ${this.feed.name} holds more records than paging reaches (${reach}).`,
-    );
-  }
-
-  private pagingIgnored(pages: number): HighwaterError {
-    return new HighwaterError(
-      'SCAN_PAGING_IGNORED',
-      `Feed ${this.feed.name}: ${pages} pages from ${this.window.from} on show the same ${this.seen.size} records again and again ` +
-        'and come to no end, so the server ignores paging; what does not fit into one page cannot be read.',
-    );
   }
 }
 

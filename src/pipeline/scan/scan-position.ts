@@ -4,7 +4,8 @@ import type { Logger } from '../../logging/logger';
 import type { ScanPage } from '../../types';
 import type { FetchedPage } from './page-facts';
 import type { PageReader } from './page-reader';
-import { MOST_RESTARTS, MOST_WALKS, type WalkEnd } from './page-walk';
+import { MOST_RESTARTS, MOST_WALKS } from './page-walk';
+import type { WalkEnd } from './window';
 
 /** The position of a scan, which makes the pages that the scan yields. Names as in `ScanProgress`. */
 export class ScanPosition {

@@ -2,7 +2,8 @@ import type { Feed } from '../../feeds/feed';
 import { behindFirstPage } from './first-page';
 import type { FetchedPage } from './page-facts';
 import type { PageReader } from './page-reader';
-import { MOST_RESTARTS, PageWalk, type WalkEnd, type Window } from './page-walk';
+import { MOST_RESTARTS, PageWalk } from './page-walk';
+import type { WalkEnd, Window } from './window';
 
 /**
  * Reads the rows of a window, in any order. `end`, `next` and `page` say how it went, once `pages` or `behind` is over.

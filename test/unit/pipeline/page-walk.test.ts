@@ -1,7 +1,8 @@
 import { HighwaterError } from '../../../src/errors';
 import { PageReader } from '../../../src/pipeline/scan/page-reader';
-import { PageWalk, type WalkEnd, type Window } from '../../../src/pipeline/scan/page-walk';
+import { PageWalk } from '../../../src/pipeline/scan/page-walk';
 import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import type { WalkEnd, Window } from '../../../src/pipeline/scan/window';
 import { createRandom } from '../../../src/simulator/random';
 import { testFeed } from '../../support/feeds';
 import { pagedSource } from '../../support/paged-source';

@@ -1,0 +1,49 @@
+import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
+
+/** Rows that only paging can tell apart. */
+export interface Window {
+  /** Anchor of all requests, Unix seconds. */
+  readonly from: number;
+  /** The only second that is read; later rows do not count. Null: everything from the anchor on. */
+  readonly second: number | null;
+  /** Greatest record position that the walk may ask for. */
+  readonly reach: number;
+  /** Pages begin and end at other rows than usual, if the server lets them. */
+  readonly otherBorders?: boolean | undefined;
+}
+
+/**
+ * - `not-settled`: every walk brought new rows. `repeated`: the server shows the same rows again on other pages, in each walk.
+ * - `not-in-order`: a row older than the window's second came behind that second.
+ * - `begin-again`: a row has become visible in front of the window's second, or rows came while the end was looked for.
+ * - `page-size-changed`: from now on fewer records are asked for, which moves every position.
+ */
+export type WalkEnd =
+  | 'all-read'
+  | 'not-settled'
+  | 'repeated'
+  | 'not-in-order'
+  | 'begin-again'
+  | 'page-size-changed';
+
+export function beyondReach({ name }: Feed, { from, second, reach }: Window): HighwaterError {
+  const what = second !== null ? `second ${second}` : `window from ${from}, which has no order,`;
+  return new HighwaterError(
+    'SCAN_BEYOND_REACH',
+    `The ${what} of feed ${name} holds more records than paging reaches (${reach}).`,
+  );
+}
+
+export function pagingIgnored(
+  { name }: Feed,
+  { from }: Window,
+  pages: number,
+  records: number,
+): HighwaterError {
+  return new HighwaterError(
+    'SCAN_PAGING_IGNORED',
+    `Feed ${name}: ${pages} pages from ${from} on show the same ${records} records again and again ` +
+      'and come to no end, so the server ignores paging; what does not fit into one page cannot be read.',
+  );
+}
