@@ -30,9 +30,9 @@ const behaviourSchema = z.strictObject({
   /** Whether the page parameter counts pages or records. */
   paging: z.enum(['index', 'offset']).default('index'),
   firstPage: z.union([z.literal(0), z.literal(1)]).default(0),
-  /** What page 0 answers if the first page is 1: the first page, or an empty one, or 400. */
+  /** The answer to page 0 if the first page is 1: the first page, or an empty one, or 400. */
   pageZero: z.enum(['first', 'empty', 'refused']).default('first'),
-  /** What a page behind the last row answers. */
+  /** The answer to a page behind the last row. */
   pastEnd: z.enum(['empty', 'first', 'last']).default('empty'),
   /** Most rows in an answer, for any page size. */
   pageCap: z.int().min(1).nullable().default(null),

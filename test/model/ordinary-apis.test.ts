@@ -49,7 +49,7 @@ export const shapes: fc.Arbitrary<VendorShape> = fc
     pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
     endsOnItself: fc.boolean(),
     ties: fc.constantFrom('stable', 'by page'),
-    since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier'),
+    since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created'),
     range: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 3_600),
   })
   .map((shape) =>

@@ -111,8 +111,10 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const since = shape.filter && request.updatedSince > 0 ? filters[shape.since](request.updatedSince) : 0;
     const until = request.updatedSince + shape.range;
     const all = [...vendor.rows.values()]
-      .filter(({ id, updated }) => (shape.since === 'created' ? created.get(id)! : updated) >= since)
-      .filter(({ updated }) => updated <= until)
+      .filter(({ id, updated }) => {
+        const second = shape.since === 'created' ? created.get(id)! : updated;
+        return second >= since && second <= until;
+      })
       .map((row) => ({ row, key: keyOf(row, shape.order) }))
       .sort((a, b) => compare(a.key, b.key));
     const turned = shape.ties === 'stable' ? all : withTurnedTies(all);

@@ -16,9 +16,9 @@ const QUIET_WALKS = { ifAsManyIds: 4, else: 6 };
 export const MOST_RESTARTS = 3;
 
 /**
- * How many pages of a climb may bring nothing new and be no shorter than the page before, for each record behind the first page. The end
- * of n records comes after at most n pages, for any unit of paging. If ties are shuffled on each request, pages of one row each have
- * shown two thirds of the records by then. On a longer climb, the server ignores paging.
+ * The end of a window of n records comes after at most n pages, for any unit of paging. If ties are shuffled on each request, pages
+ * of one row each have shown two thirds of the records by then. On a longer climb, the server ignores paging. So it does if that many
+ * pages bring nothing new, and do not get shorter, for each record behind the first page.
  */
 const MOST_PAGES_A_RECORD = 2;
 const MORE_PAGES = 10;

@@ -30,6 +30,8 @@ export interface ScanStart {
   readonly whole?: boolean;
   /** Pages begin and end at other rows than usual, so that a row that the usual pages hide is seen. */
   readonly otherBorders?: boolean;
+  /** Pages are followed from the first one on, as far as paging reaches, so that no row is left to the filter. */
+  readonly withoutFilter?: boolean;
 }
 
 export interface ScanDeps {
@@ -81,7 +83,8 @@ export async function* scan(
     return false;
   }
 
-  if (reader.paging().ordered && (yield* readInOrder(from))) {
+  const { ordered } = reader.paging();
+  if (ordered && !start.withoutFilter && (yield* readInOrder(from))) {
     if (position.blockedBy !== null) throw position.blockedBy;
     return;
   }

@@ -78,18 +78,19 @@ export async function join(
   return { page, anchor };
 }
 
-/** The pages from a second on, until they show the seam or pass the anchor. */
+/** The pages from a second on, until they show the seam or pass the anchor, which may be too far behind them. */
 async function look(
   reader: PageReader,
   from: number,
   seam: Seam,
   anchor: number,
-): Promise<{ readonly first: FetchedPage; readonly isShown: boolean }> {
+): Promise<{ readonly first: FetchedPage; readonly isShown: boolean; readonly isFar: boolean }> {
   const first = await reader.readFirst(from);
   let page = first;
-  for (let n = 1, before = 0; n < MOST_PAGES; n++) {
+  for (let n = 1, before = 0; ; n++) {
     const { facts } = page;
-    if (showsSeam(facts, seam)) return { first, isShown: true };
+    if (showsSeam(facts, seam)) return { first, isShown: true, isFar: false };
+    if (n >= MOST_PAGES) return { first, isShown: false, isFar: true };
     if (facts.length === 0 || (facts.greatest ?? 0) > anchor || reader.kind === 'single') break;
     before += facts.length;
     if (before >= reader.reach) break;
@@ -99,7 +100,7 @@ async function look(
     if (haveSameKeys(next.facts, facts)) break;
     page = next;
   }
-  return { first, isShown: false };
+  return { first, isShown: false, isFar: false };
 }
 
 /** A second that is wider than so many pages is not looked through for one row. */
@@ -121,10 +122,8 @@ async function learnLag(
   for (const lag of before > MOST_ROUNDED ? [] : LAGS) {
     if (lag <= before) continue;
     reader.setPaging({ ...reader.paging(), lag });
-    const page = await reader.readFirst(anchor);
-    const { last } = page.facts;
-    // A page of rows in front of the anchor joins it, too: the pages behind it show the seam.
-    if (!showsSeam(page.facts, seam) && (last === null || last > anchor)) continue;
+    const { first: page, isShown, isFar } = await look(reader, anchor, seam, anchor);
+    if (!isShown && !isFar) continue;
     warnOfLag(position, lag);
     return { page, anchor };
   }

@@ -109,9 +109,9 @@ it('what the first request of a poll has left out is read as soon as the lag of 
 
 it('a filter by another time is noticed in a second that is wider than a page', async () => {
   const shape = { style: 'offset', since: 'created' } as const;
-  const { vendor, unknown } = await start(shape, [10, 20, 20, 20, 20, 20, 30]);
-  // b1 ends the first page. c2 is hidden with it from a request for their second on.
-  for (const id of ['a0', 'b1', 'c2']) vendor.created.set(id, NOW - 300_000);
+  const { vendor, unknown } = await start(shape, [17, 18, 19, 20, 20, 20, 20, 20, 20, 20, 30], 4);
+  // d3 ends the first page. e4 is hidden with it from a request for their second on.
+  for (const id of ['a0', 'b1', 'c2', 'd3', 'e4']) vendor.created.set(id, NOW - 300_000);
   await publisher.poll();
   expect(unknown()).toEqual([]);
 });

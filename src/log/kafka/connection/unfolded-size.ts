@@ -53,7 +53,7 @@ function zstd(bytes: Buffer): number {
 
 const XERIAL = Buffer.from([0x82, ...Buffer.from('SNAPPY'), 0]);
 
-/** Blocks behind the header of xerial, or one block alone. Each begins with the size that it unfolds to. */
+/** Blocks behind the header of xerial, or a single block. Each begins with the size that it unfolds to. */
 function snappy(bytes: Buffer): number {
   if (!bytes.subarray(0, XERIAL.length).equals(XERIAL)) return varint(bytes, 0);
   let total = 0;
