@@ -65,7 +65,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
 
   function openedWriter(): Writer {
     assertOpen();
-    writer ??= openWriter({ file, busyTimeoutMs, logger });
+    writer ??= openWriter({ file, busyTimeoutMs, logger, limits: options.retention });
     return writer;
   }
 
@@ -95,7 +95,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     lock = taken;
     const { retention, retentionEveryMs = RETENTION_EVERY_MS } = options;
     if (retention === undefined || (retention.ageMs ?? retention.bytes) === null) return;
-    const step = () => openedWriter().expire(expiring(), retention);
+    const step = () => openedWriter().expire(expiring());
     stopRetention = repeatedly(step, retentionEveryMs, logger);
   }
 

@@ -27,8 +27,8 @@ describe('retention of the embedded log', () => {
   const logs: LocalLog[] = [];
   let commits = 0;
 
-  function open(retention: RetentionLimits): LocalLog {
-    const log = openLocalLog({ dataDir: folder(), retention, retentionEveryMs: 10 });
+  function open(retention: RetentionLimits, retentionEveryMs = 10): LocalLog {
+    const log = openLocalLog({ dataDir: folder(), retention, retentionEveryMs });
     logs.push(log);
     return log;
   }
@@ -96,6 +96,30 @@ describe('retention of the embedded log', () => {
     expect(Math.max(...sizes)).toBeLessThan(4 * kept);
   });
 
+  it.each([1, 30, 199, 1_500])('keeps up with commits of %i records that follow at once', async (size) => {
+    const kept = 1_000_000;
+    const { commitLog } = open({ ageMs: null, bytes: kept }, HOUR);
+    const session = await commitLog.acquire(topics, deadline());
+    await commit(session, page(changes, 990));
+    for (let published = 0; published < 4 * size || published < 300; published += size) {
+      await commit(session, page(changes, size));
+      expect(count(changes) * BYTES).toBeLessThanOrEqual(kept + 2 * BYTES);
+    }
+    expect(count(changes) * BYTES).toBeGreaterThan(0.9 * kept);
+  });
+
+  it.each([
+    ['size', { ageMs: null, bytes: 100_000 }],
+    ['age', { ageMs: HOUR, bytes: null }],
+  ])('removes more by %s than commits add, until nothing is beyond the limit', async (_rule, limits) => {
+    const earlier = await open({ ageMs: null, bytes: null }).commitLog.acquire(topics, deadline());
+    await commit(earlier, page(changes, 3_000, Date.now() - 2 * HOUR));
+    await earlier.release();
+    const session = await open(limits, HOUR).commitLog.acquire(topics, deadline());
+    for (let i = 0; i < 40; i++) await commit(session, page(changes, 100));
+    expect(count(changes)).toBeLessThanOrEqual(limits.bytes === null ? 4_003 : 101);
+  });
+
   it('removes something in each step, however late it is', async () => {
     const log = open({ ageMs: null, bytes: null });
     const session = await log.commitLog.acquire(topics, deadline());
@@ -103,8 +127,8 @@ describe('retention of the embedded log', () => {
     const db = connect(path.join(folder(), 'highwater.db'), 5_000);
     const late = jest.spyOn(performance, 'now').mockImplementation(() => clock++ * 1_000);
     let clock = 0;
-    const { step } = retention(db, logClock(db));
-    const found = step([{ name: changes, partitions: 3 }], { ageMs: null, bytes: 1 });
+    const { step } = retention(db, logClock(db), { ageMs: null, bytes: 1 });
+    const found = step([{ name: changes, partitions: 3 }]);
     late.mockRestore();
     db.close();
 
@@ -129,8 +153,8 @@ describe('retention of the embedded log', () => {
       await log.commitLog.acquire(topics, deadline());
       await log.commitLog.close();
       const db = connect(path.join(folder(), 'highwater.db'), 5_000);
-      const { step } = retention(db, logClock(db));
-      while (step([{ name: changes, partitions: 3 }], { ageMs, bytes: null }).isMore);
+      const { step } = retention(db, logClock(db), { ageMs, bytes: null });
+      while (step([{ name: changes, partitions: 3 }]).isMore);
       db.close();
       return count(changes);
     }
