@@ -111,7 +111,7 @@ async function patiently<T>(
   return retrying(work, { signal, isWorthIt, ...AGAIN });
 }
 
-/** Begins again while that fails. What fails after the first record is thrown. */
+/** Begins again while that fails. An error after the first record is thrown. */
 async function* begun<T>(
   records: () => AsyncGenerator<T>,
   reached: <R>(work: () => Promise<R>) => Promise<R>,

@@ -44,7 +44,7 @@ export interface RetentionStep {
 /** A commit waits for a step that is under way, and for no second one. */
 const STEP_MS = 1;
 const PAUSE_MS = 20;
-/** What a commit owes is removed in parts of this length, because nothing else of the process runs meanwhile. */
+/** Commits remove their share in parts of this length, because nothing else of the process runs meanwhile. */
 const SLICE_MS = 10;
 /** Records looked at, and removed, in one go. */
 const OLDEST = 20;
@@ -53,13 +53,13 @@ const SAMPLES = 32;
 
 type Oldest = [offset: number, timestamp: number, bytes: number, arrival: number];
 
-/** Of the first row. */
+/** The place of the first row in the order of arrival. */
 const arrival = (rows: readonly Oldest[]): number => rows[0]?.[3] ?? Number.POSITIVE_INFINITY;
 
 interface Removed {
   /** Records. */
   readonly count: number;
-  /** Of their values. */
+  /** Size of their values. */
   readonly bytes: number;
 }
 
@@ -68,7 +68,7 @@ const NOTHING: Removed = { count: 0, bytes: 0 };
 /** What is known of a topic. */
 interface Stock {
   readonly topic: TopicPartitions;
-  /** Of all its values: estimated once, then counted. */
+  /** Size of all its values, estimated once and then counted. */
   bytes: number;
   /** Whether it may have records that are too old. */
   isAged: boolean;
@@ -84,7 +84,7 @@ export function retention(
 ): Retention {
   const { ageMs } = limits;
   const most = limits.bytes ?? Number.POSITIVE_INFINITY;
-  /** Bytes for which no transaction is worth while: the size is no better known. */
+  /** Bytes too few for a transaction. The size is not known as exactly. */
   const little = (limits.bytes ?? 0) / 1_000;
   const range = prepare(db, 'SELECT min(offset), max(offset) FROM records WHERE topic = ? AND partition = ?');
   const bytesAt = prepare(
