@@ -3,7 +3,7 @@ import { unlessAborted } from '../async/wait';
 import { addSettings } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
-import { durationText } from '../format/durations';
+import { settingText } from '../format/durations';
 import { allTopics, feedTopics } from '../log/topics';
 import { readLog } from './log/open-log';
 import { feedsByTopic } from './log/tail-topics';
@@ -44,7 +44,7 @@ async function listFeeds(flags: ListFlags, context: CommandContext): Promise<num
   const cells = ({ feed, api, path, poll_interval_ms, topics }: (typeof rows)[number]) => [
     feed,
     `${api ?? ''}${path}`,
-    durationText(poll_interval_ms),
+    settingText(poll_interval_ms),
     topics.join(' '),
   ];
   await show(rows, columns, cells, flags, context);

@@ -3,12 +3,14 @@ import { workingDirectory } from '../config/files/working-directory';
 import { HighwaterError } from '../errors';
 import { keepEnvironmentOutOfReports } from './process/diagnostic-reports';
 import { endBySignal, processInterruption } from './process/interruption';
+import { takeProcessWarnings } from './process/process-warnings';
 import { writeError } from './terminal/terminal';
 
 const exitAnywayAfterMs = 1_000;
 
 async function main(): Promise<number> {
   keepEnvironmentOutOfReports();
+  takeProcessWarnings();
   const { argv, env, stdout, stderr } = process;
   let cwd: string;
   try {

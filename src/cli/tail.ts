@@ -1,8 +1,10 @@
 import { Command } from 'commander';
+import { retrying } from '../async/retrying';
 import { unlessAborted } from '../async/wait';
 import type { DecodedRecord } from '../avro/codec/record-decoder';
 import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
+import { HighwaterError } from '../errors';
 import { recordJson } from '../json/json-text';
 import type { CommitLog, LogRecord } from '../log/commit-log';
 import { eventLine } from './lines/event-line';
@@ -67,16 +69,18 @@ function tail(names: readonly string[], flags: TailFlags, context: CommandContex
   assertOneBeginning(flags);
   const note = (message: string): void => context.note(`highwater: ${message}\n`);
   const show = async ({ commitLog, registry, place }: OpenLog, config: Config): Promise<number> => {
-    const inLog = await unlessAborted(commitLog.topicNames(), context.signal);
+    const reached = <T>(work: () => Promise<T>) => (follow ? patiently(work, context.signal, note) : work());
+    const inLog = await reached(() => unlessAborted(commitLog.topicNames(), context.signal));
     const topics = [...new Set(names.map((name) => meantTopic(name, config, inLog)))];
     for (const topic of topics) {
       const missing = missingTopicNote(topic, config, { follow, inLog, place });
       if (missing !== null) note(missing);
     }
     const { decode, exitCode } = tolerantDecoder(registry, context);
-    const text = flags.json === true ? jsonLine : lineForPeople(topics, feedsByTopic(config), context);
+    const text = flags.json === true ? jsonLine : lineForPeople(names, topics, feedsByTopic(config), context);
     let shown = 0;
-    for await (const record of wantedRecords(commitLog, topics, flags, context.signal)) {
+    const records = () => wantedRecords(commitLog, topics, flags, context.signal);
+    for await (const record of begun(records, reached)) {
       const decoded = await decode(record);
       if (decoded === null) continue;
       await context.print(text(decoded));
@@ -86,6 +90,39 @@ function tail(names: readonly string[], flags: TailFlags, context: CommandContex
     return exitCode();
   };
   return readLog(flags, 'nothing', context, show, note);
+}
+
+const AGAIN = { pauseMs: 1_000, longestPauseMs: 10_000, forMs: Number.POSITIVE_INFINITY };
+
+/** Tries until the log can be reached, and says why it waits. */
+async function patiently<T>(
+  work: () => Promise<T>,
+  signal: AbortSignal,
+  note: (message: string) => void,
+): Promise<T> {
+  let said = '';
+  const isWorthIt = (error: unknown): boolean => {
+    if (!(error instanceof HighwaterError) || !error.kind.retriable) return false;
+    const message = `${error.code}: ${error.message}. Trying again until it works; Ctrl-C ends.`;
+    if (message !== said && !signal.aborted) note(message);
+    said = message;
+    return true;
+  };
+  return retrying(work, { signal, isWorthIt, ...AGAIN });
+}
+
+/** Begins again while that fails. An error after the first record is thrown. */
+async function* begun<T>(
+  records: () => AsyncGenerator<T>,
+  reached: <R>(work: () => Promise<R>) => Promise<R>,
+): AsyncGenerator<T> {
+  const [first, rest] = await reached(async () => {
+    const all = records();
+    return [await all.next(), all] as const;
+  });
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
 }
 
 function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {
@@ -138,13 +175,15 @@ function jsonLine({
   return `${recordJson({ topic, partition, offset: logOffset, timestamp, key, type, headers, value })}\n`;
 }
 
-/** If there are several topics, each line names its own. */
+/** If there are several topics, or another one than was typed, each line names its own. */
 function lineForPeople(
+  names: readonly string[],
   topics: readonly string[],
   feedOf: ReturnType<typeof feedsByTopic>,
   { color, width }: CommandContext,
 ): (record: DecodedRecord) => string {
-  const topicCells = topics.length < 2 ? 0 : Math.max(...topics.map((topic) => topic.length));
+  const isClear = topics.length < 2 && topics.every((topic) => names.includes(topic));
+  const topicCells = isClear ? 0 : Math.max(...topics.map((topic) => topic.length));
   return (record) =>
     `${eventLine(record, { width: width(), color, feedAsLabel: false, feedOf, topicCells })}\n`;
 }

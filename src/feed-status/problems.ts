@@ -1,6 +1,6 @@
 import { errorKinds } from '../errors';
 import { counted } from '../format/counted';
-import { durationText } from '../format/durations';
+import { durationText, settingText } from '../format/durations';
 import type { DriftedMember, SourceOffset } from '../state/source-offset';
 import type { FeedVerdict } from './verdict';
 
@@ -101,7 +101,7 @@ function behind({ pollIntervalMs }: FeedVerdict, { offset }: ProblemFacts, nowMs
   return {
     code: 'BEHIND',
     severity: 'warning',
-    what: `The last complete scan was ${since}, and a poll is due every ${durationText(pollIntervalMs)}.`,
+    what: `The last complete scan was ${since}, and a poll is due every ${settingText(pollIntervalMs)}.`,
     remedy:
       'Nothing while a backfill or reconcile of a large feed runs. Else see the log of the publisher; `highwater doctor` tries the API and the log, step by step.',
   };

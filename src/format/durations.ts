@@ -12,6 +12,11 @@ export function durationText(ms: number): string {
   return `${Math.round(length / DAY)} d`;
 }
 
+/** A length that somebody has set, such as an interval; a short one is exact: `0.2 s`. */
+export function settingText(ms: number): string {
+  return ms < 10 * SECOND ? `${ms / SECOND} s` : durationText(ms);
+}
+
 /** `12 s ago`; clocks that differ a little make no future. */
 export function agoText(ms: number): string {
   return ms < 0.5 * SECOND ? 'now' : `${durationText(ms)} ago`;

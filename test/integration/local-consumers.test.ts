@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { connect, type HighwaterLog } from '../../src/consumer';
+import { backUp } from '../../src/log/local/backup';
 import { openLocalConsumerLog } from '../../src/log/local/consumer/consumer-log';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { build } from '../support/build';
 import { changeWriter } from '../support/change-writer';
-import { record } from '../support/log-records';
+import { deadline, record } from '../support/log-records';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
@@ -125,6 +126,52 @@ it('a group whose file is damaged can be joined again once that is mended', asyn
   rmSync(file);
   const { seen } = consuming(log);
   await until(() => seen.length === 1);
+});
+
+it('a group whose consumer is killed while it makes its file has no file, and a backup is made', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  const killed = spawn(
+    process.execPath,
+    [path.join(__dirname, '../support/consumer.cjs'), await build(), 'ipos'],
+    {
+      env: {
+        ...process.env,
+        CONSUMER_GROUP: 'g',
+        HIGHWATER_DATA_DIR: folder(),
+        NODE_OPTIONS: `--require ${path.join(__dirname, '../support/kill-at-rename.cjs')}`,
+        KILL_AT_RENAME: '1',
+      },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  ends.push(() => killed.kill('SIGKILL'));
+  expect(await once(killed, 'exit')).toEqual([null, 'SIGKILL']);
+  const groups = readdirSync(path.join(folder(), 'consumers'));
+  expect(groups.filter((name) => name.endsWith('.db'))).toStrictEqual([]);
+  const target = path.join(folder(), 'copy.db');
+  expect(await backUp(folder(), target, false, deadline())).toMatchObject({ groups: 0 });
+
+  const { seen } = consuming(connected());
+  await until(() => seen.length === 1);
+  expect(readdirSync(path.join(folder(), 'consumers')).filter((name) => /partial/.test(name))).toStrictEqual(
+    [],
+  );
+});
+
+it.each([
+  ['a file of 0 bytes of a group', 'g.db', ''],
+  ['a file whose name is no group’s', '100%.db', 'no database'],
+])('a backup is made beside %s', async (_what, name, content) => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  mkdirSync(path.join(folder(), 'consumers'));
+  writeFileSync(path.join(folder(), 'consumers', name), content);
+  const target = path.join(folder(), 'copy.db');
+  expect(await backUp(folder(), target, false, deadline())).toMatchObject({ groups: 0 });
+  const { seen } = consuming(connected());
+  await until(() => seen.length === 1);
+  await until(async () => (await backUp(folder(), target, true, deadline())).groups === 1);
 });
 
 it('follows a topic from its beginning though the first records are gone', async () => {

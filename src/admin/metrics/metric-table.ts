@@ -170,7 +170,7 @@ export const metricTable = {
   highwater_log_bytes: {
     type: 'gauge',
     labels: [],
-    help: 'Size of the file of the embedded log; 0 on Kafka',
+    help: 'Size of the file of the embedded log and of its write-ahead log; 0 on Kafka',
   },
   highwater_log_free_bytes: {
     type: 'gauge',

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import path from 'node:path';
 import { agoText } from '../../format/durations';
 import { assertLockable, assertWhole, examineLocalLog, type LocalLogReport } from '../../log/local/examine';
+import { networkOf } from '../../log/local/file/network-folder';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
 
 const leastFreeMegabytes = 200;
@@ -67,6 +68,13 @@ function checkFolder(dataDir: string): Check {
     if (free >= neededMegabytes) return warning('data-folder', found, more);
     return failed('data-folder', `${found}, and ${neededMegabytes} MB are needed`, more, 'LOG_FULL');
   }
+  const network = networkOf(folder);
+  if (network !== null)
+    return warning(
+      'data-folder',
+      `${dataDir} is on a network file system (${network}), on which SQLite may lose or damage records`,
+      'Name a folder on a disk of this machine (HIGHWATER_DATA_DIR), or publish to Kafka.',
+    );
   const room = free < 10_240 ? `${free} MB` : `${Math.floor(free / 1024)} GB`;
   const made = folder === dataDir ? 'is writable' : 'will be made';
   return ok('data-folder', `${dataDir} ${made}, ${room} free`);

@@ -7,6 +7,7 @@ import type { LogSpace } from '../../log/local/file/reader-connection';
 import { openLocalLog } from '../../log/local/local-log';
 import { createLogger, type Logger } from '../../logging/logger';
 import type { CommandContext } from '../process/command-context';
+import { logProcessWarnings } from '../process/process-warnings';
 
 export interface OpenLog {
   readonly commitLog: CommitLog;
@@ -29,6 +30,7 @@ export interface OpenLogOptions {
 
 /** The log and the registry that the settings name: Kafka if brokers are set, otherwise the embedded log. */
 export function openLog(config: Config, { logger, signal, instance = 'highwater' }: OpenLogOptions): OpenLog {
+  logProcessWarnings(logger);
   const { dataDir, retention, kafka, schemaRegistry, appId, topicPrefix } = config;
   // If one of them is set, the other is set, too.
   if (kafka === null || schemaRegistry === null) {

@@ -6,11 +6,15 @@ import { feedDefinitions } from '../../feeds/index';
 import { allTopics, feedTopics } from '../../log/topics';
 
 /**
- * The topic that a person means: the topic of this name if it exists, otherwise the name with the prefix.
+ * The topic that a person means: the name with the prefix, unless it has the prefix already. A topic that is called like the name
+ * without the prefix belongs to another installation.
  * @param inLog names of the topics that the log has; null while there is no log
  */
 export function meantTopic(name: string, config: Config, inLog: readonly string[] | null): string {
-  return knownTopics(config, inLog).includes(name) ? name : `${config.topicPrefix}${name}`;
+  const prefixed = `${config.topicPrefix}${name}`;
+  const known = knownTopics(config, inLog);
+  const isWhole = name.startsWith(config.topicPrefix) && known.includes(name) && !known.includes(prefixed);
+  return isWhole ? name : prefixed;
 }
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { HighwaterError } from '../../errors';
-import { FORMAT_VERSION, isBackup } from './file/file-format';
+import { FORMAT_VERSION, hasTable, isBackup } from './file/file-format';
 import { endOffsetQuery, openReaderConnection } from './file/reader-connection';
 import {
   attempt,
@@ -185,14 +185,16 @@ function mark(file: string, positions: readonly GroupPosition[]): number {
 
 function groupPositions(folder: string): GroupPosition[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
-  const files = readdirSync(folder).filter((name) => name.endsWith('.db'));
-  return files.flatMap((name) => {
+  return readdirSync(folder).flatMap((name) => {
+    const group = groupOf(name);
+    if (group === null) return [];
     const file = path.join(folder, name);
     const db = connectReadOnly(file, BUSY_MS);
     try {
       return attempt(file, () => {
+        // Such a file has no positions: the consumer that made it was killed before it had any.
+        if (!hasTable(db, 'offsets')) return [];
         const rows = prepare(db, 'SELECT CAST(topic AS BLOB), partition, next FROM offsets').all();
-        const group = decodeURIComponent(name.slice(0, -'.db'.length));
         return (rows as [Buffer, number, number][]).map(
           ([topic, partition, next]) => [group, textOf(topic), partition, next] as const,
         );
@@ -201,4 +203,16 @@ function groupPositions(folder: string): GroupPosition[] {
       db.close();
     }
   });
+}
+
+/** @returns the group whose file has this name; null: none */
+function groupOf(name: string): string | null {
+  if (!name.endsWith('.db')) return null;
+  const encoded = name.slice(0, -'.db'.length);
+  try {
+    const group = decodeURIComponent(encoded);
+    return encodeURIComponent(group) === encoded ? group : null;
+  } catch {
+    return null;
+  }
 }

@@ -11,6 +11,7 @@ import { examineLocalLog } from './examine';
 import { makeDataFolder } from './file/data-folder';
 import { type FolderLock, lockFolder } from './file/folder-lock';
 import { type LogSpace, openReaderConnection, type ReaderConnection } from './file/reader-connection';
+import { sameFileGuard } from './file/same-file';
 import { attempt } from './file/sqlite';
 import { refuse } from './ownership';
 import { finishRestore } from './put-back';
@@ -54,6 +55,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   const acquiring = new Set<Promise<unknown>>();
   let writer: Writer | null = null;
   let reader: ReaderConnection | null = null;
+  let assertSame = (): void => undefined;
   let lock: FolderLock | null = null;
   let isClosed = false;
   let closing: Promise<void> | null = null;
@@ -65,7 +67,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
 
   function openedWriter(): Writer {
     assertOpen();
-    writer ??= openWriter({ file, busyTimeoutMs, logger });
+    writer ??= openWriter({ file, busyTimeoutMs, logger, limits: options.retention });
     return writer;
   }
 
@@ -73,7 +75,11 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     isClosed: () => isClosed,
     reader() {
       assertOpen();
-      reader ??= openReaderConnection(file, busyTimeoutMs);
+      if (reader === null) {
+        assertSame = sameFileGuard(file);
+        reader = openReaderConnection(file, busyTimeoutMs);
+        // The writer of a publisher looks more often, and has an error of its own.
+      } else if (lock === null) assertSame();
       return reader;
     },
   };
@@ -95,7 +101,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     lock = taken;
     const { retention, retentionEveryMs = RETENTION_EVERY_MS } = options;
     if (retention === undefined || (retention.ageMs ?? retention.bytes) === null) return;
-    const step = () => openedWriter().expire(expiring(), retention);
+    const step = () => openedWriter().expire(expiring());
     stopRetention = repeatedly(step, retentionEveryMs, logger);
   }
 

@@ -1,4 +1,6 @@
 import type { Logger } from '../../logging/logger';
+import type { ProducerRecord } from '../commit-log';
+import { isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
 import { gapsQuery } from './file/gaps';
 import { type Connection, prepare, transact } from './file/sqlite';
@@ -21,7 +23,15 @@ export interface Retention {
   /** Within the caller's transaction: records that are older than a moment (ms), some at a time. */
   removeOlder(topic: TopicPartitions, before: number): void;
   /** Removes records beyond the limits, for `STEP_MS`, in its own transaction. */
-  step(topics: readonly TopicPartitions[], limits: RetentionLimits): RetentionStep;
+  step(topics: readonly TopicPartitions[]): RetentionStep;
+  /** Counts what was committed. Within the limits nothing is asked of the file. */
+  committed(topics: ReadonlyMap<string, OwnedTopic>, records: Iterable<ProducerRecord>): void;
+  /**
+   * Removes what commits have added beyond the limits, for `SLICE_MS`, in its own transaction: twice their size while more is kept than
+   * may be. So it gains on a writer of any speed.
+   * @returns how many records were removed; null if no more is owed
+   */
+  keepUp(): number | null;
 }
 
 export interface RetentionStep {
@@ -34,6 +44,8 @@ export interface RetentionStep {
 /** A commit waits for a step that is under way, and for no second one. */
 const STEP_MS = 1;
 const PAUSE_MS = 20;
+/** Commits remove their share in parts of this length, because nothing else of the process runs meanwhile. */
+const SLICE_MS = 10;
 /** Records looked at, and removed, in one go. */
 const OLDEST = 20;
 /** Records of a partition whose sizes stand for all: to read every size would take seconds for each GB. */
@@ -41,8 +53,39 @@ const SAMPLES = 32;
 
 type Oldest = [offset: number, timestamp: number, bytes: number, arrival: number];
 
+/** The place of the first row in the order of arrival. */
+const arrival = (rows: readonly Oldest[]): number => rows[0]?.[3] ?? Number.POSITIVE_INFINITY;
+
+interface Removed {
+  /** Records. */
+  readonly count: number;
+  /** Size of their values. */
+  readonly bytes: number;
+}
+
+const NOTHING: Removed = { count: 0, bytes: 0 };
+
+/** What is known of a topic. */
+interface Stock {
+  readonly topic: TopicPartitions;
+  /** Size of all its values, estimated once and then counted. */
+  bytes: number;
+  /** Whether it may have records that are too old. */
+  isAged: boolean;
+  /** Bytes that commits are still to remove. */
+  owed: number;
+}
+
 /** @param clock measures the age of records */
-export function retention(db: Connection, clock: LogClock): Retention {
+export function retention(
+  db: Connection,
+  clock: LogClock,
+  limits: RetentionLimits = { ageMs: null, bytes: null },
+): Retention {
+  const { ageMs } = limits;
+  const most = limits.bytes ?? Number.POSITIVE_INFINITY;
+  /** Bytes too few for a transaction. The size is not known as exactly. */
+  const little = (limits.bytes ?? 0) / 1_000;
   const range = prepare(db, 'SELECT min(offset), max(offset) FROM records WHERE topic = ? AND partition = ?');
   const bytesAt = prepare(
     db,
@@ -53,8 +96,7 @@ export function retention(db: Connection, clock: LogClock): Retention {
     `SELECT offset, CAST(timestamp AS INTEGER), ifnull(length(value), 0), rowid FROM records
      WHERE topic = ? AND partition = ? AND offset < ? ORDER BY offset LIMIT ${OLDEST}`,
   );
-  /** Topic → bytes that are still to be removed. An estimate takes longer than a step. */
-  const excesses = new Map<string, number>();
+  const stocks = new Map<string, Stock>();
   const gaps = gapsQuery(db);
   const remove = prepare(db, 'DELETE FROM records WHERE topic = ? AND partition = ? AND offset < ?');
 
@@ -68,28 +110,32 @@ export function retention(db: Connection, clock: LogClock): Retention {
     return oldest.all(topic, partition, rangeOf(topic, partition).last) as Oldest[];
   }
 
-  /** @returns how many were removed */
-  function removeAged(topic: string, partition: number, before: number): number {
-    const rows = oldestOf(topic, partition);
-    const kept = rows.findIndex(([, timestamp]) => timestamp >= before);
-    const count = kept === -1 ? rows.length : kept;
-    if (count > 0) remove.run([topic, partition, rows[count - 1]![0] + 1]);
-    return count;
+  /** The first `count` of the partition's oldest. */
+  function removeOldest(topic: string, partition: number, rows: readonly Oldest[], count: number): Removed {
+    if (count === 0) return NOTHING;
+    remove.run([topic, partition, rows[count - 1]![0] + 1]);
+    return { count, bytes: rows.slice(0, count).reduce((sum, [, , bytes]) => sum + bytes, 0) };
   }
 
-  /** Removes from the partition with the oldest first record. */
-  function removeFirst({ name, partitions }: TopicPartitions, excess: number) {
-    const all = Array.from({ length: partitions }, (_, partition) => ({
-      partition,
-      rows: oldestOf(name, partition),
-    })).filter(({ rows }) => rows.length > 0);
-    if (all.length === 0) return { count: 0, bytes: 0 };
-    const { partition, rows } = all.reduce((a, b) => (b.rows[0]![3] < a.rows[0]![3] ? b : a));
-    let bytes = 0;
-    let count = 0;
-    while (count < rows.length && bytes < excess) bytes += rows[count++]![2];
-    remove.run([name, partition, rows[count - 1]![0] + 1]);
-    return { count, bytes };
+  function removeAged(topic: string, partition: number, before: number): Removed {
+    const rows = oldestOf(topic, partition);
+    const kept = rows.findIndex(([, timestamp]) => timestamp >= before);
+    return removeOldest(topic, partition, rows, kept === -1 ? rows.length : kept);
+  }
+
+  /** Removes one go at a time, from the partition with the oldest first record. */
+  function* removeFirst(stock: Stock): Generator<Removed> {
+    const { name, partitions } = stock.topic;
+    const all = Array.from({ length: partitions }, (_, partition) => oldestOf(name, partition));
+    while (stock.bytes > most) {
+      const [partition, rows] = [...all.entries()].reduce((a, b) => (arrival(b[1]) < arrival(a[1]) ? b : a));
+      let count = 0;
+      for (let excess = stock.bytes - most; count < rows.length && excess > 0; ) excess -= rows[count++]![2];
+      // The last records of the partitions are larger than the limit.
+      if (count === 0) stock.bytes = most;
+      else yield removeOldest(name, partition, rows, count);
+      all[partition] = oldestOf(name, partition);
+    }
   }
 
   /** Size of all values, estimated. */
@@ -108,64 +154,99 @@ export function retention(db: Connection, clock: LogClock): Retention {
     return samples === 0 ? 0 : (bytes / samples) * count;
   }
 
-  function excessOf({ name, partitions }: TopicPartitions, bytes: number | null): number {
-    if (bytes === null) return 0;
-    const known = excesses.get(name);
+  function stockOf(topic: TopicPartitions): Stock {
+    const known = stocks.get(topic.name);
     if (known !== undefined) return known;
-    let kept = 0;
-    for (let partition = 0; partition < partitions; partition++) kept += bytesOf(name, partition);
-    return kept - bytes;
+    let bytes = 0;
+    if (most !== Number.POSITIVE_INFINITY) {
+      for (let partition = 0; partition < topic.partitions; partition++)
+        bytes += bytesOf(topic.name, partition);
+    }
+    const stock = { topic, bytes, isAged: ageMs !== null, owed: 0 };
+    stocks.set(topic.name, stock);
+    return stock;
   }
 
-  /** Looks at the time only after it has removed something: each step gets on, however busy the machine is. @param until by `performance.now()` */
-  function trim(
-    topic: TopicPartitions,
-    { before, bytes }: { readonly before: number | null; readonly bytes: number | null },
-    until: number,
-  ): RetentionStep {
-    const { name, partitions } = topic;
-    let removed = 0;
-    const isLate = (): boolean => performance.now() > until;
-    for (let partition = 0; partition < partitions; partition++) {
-      for (let count = OLDEST; before !== null && count === OLDEST; ) {
-        count = removeAged(name, partition, before);
-        removed += count;
-        if (count === OLDEST && isLate()) return { removed, isMore: true };
+  const isBeyond = ({ bytes, isAged }: Stock): boolean => isAged || bytes > most;
+
+  /** Removes one go at a time: too old ones, partition by partition, then those beyond the size. */
+  function* goes(stock: Stock): Generator<Removed> {
+    const { topic } = stock;
+    const before = ageMs === null ? null : clock.now() - ageMs;
+    for (let partition = 0; before !== null && stock.isAged && partition < topic.partitions; partition++) {
+      for (let count = OLDEST; count === OLDEST; ) {
+        const removed = removeAged(topic.name, partition, before);
+        yield removed;
+        count = removed.count;
       }
     }
-    for (let excess = excessOf(topic, bytes); excess > 0; ) {
-      const found = removeFirst(topic, excess);
-      if (found.count === 0) break;
-      removed += found.count;
-      excess -= found.bytes;
-      excesses.set(name, excess);
-      if (excess > 0 && isLate()) return { removed, isMore: true };
+    stock.isAged = false;
+    yield* removeFirst(stock);
+  }
+
+  /** Asks only after it has removed something: each step gets on, however busy the machine is. */
+  function trim(stock: Stock, isEnough: () => boolean): RetentionStep {
+    let removed = 0;
+    for (const { count, bytes } of goes(stock)) {
+      stock.bytes -= bytes;
+      stock.owed -= bytes;
+      removed += count;
+      if (count > 0 && isBeyond(stock) && isEnough()) return { removed, isMore: true };
     }
-    excesses.delete(name);
+    stock.owed = 0;
     return { removed, isMore: false };
+  }
+
+  /** Without an fsync: after a power failure the records are removed again, and the next commit syncs the WAL anyway. */
+  function unsynced<T>(work: () => T): T {
+    db.exec('PRAGMA synchronous = NORMAL');
+    try {
+      return transact(db, 'IMMEDIATE', work);
+    } finally {
+      db.exec('PRAGMA synchronous = FULL');
+    }
   }
 
   return {
     removeOlder({ name, partitions }, before) {
       for (let partition = 0; partition < partitions; partition++) removeAged(name, partition, before);
     },
-    step(topics, { ageMs, bytes }) {
-      // Without an fsync: after a power failure the records are removed again, and the next commit syncs the WAL anyway.
-      db.exec('PRAGMA synchronous = NORMAL');
-      try {
-        return transact(db, 'IMMEDIATE', () => {
-          const limits = { before: ageMs === null ? null : clock.now() - ageMs, bytes };
-          const until = performance.now() + STEP_MS;
-          const begun = topics.filter(({ name }) => excesses.has(name));
-          const steps = (begun.length > 0 ? begun : topics).map((topic) => trim(topic, limits, until));
-          return {
-            removed: steps.reduce((sum, { removed }) => sum + removed, 0),
-            isMore: steps.some(({ isMore }) => isMore),
-          };
-        });
-      } finally {
-        db.exec('PRAGMA synchronous = FULL');
+    step: (topics) =>
+      unsynced(() => {
+        const until = performance.now() + STEP_MS;
+        const begun = [...stocks.values()].filter(isBeyond);
+        // Estimated anew: a count that began with an estimate is never exact.
+        if (begun.length === 0) stocks.clear();
+        const found = begun.length > 0 ? begun : topics.map(stockOf);
+        const steps = found.map((stock) => trim(stock, () => performance.now() > until));
+        return {
+          removed: steps.reduce((sum, { removed }) => sum + removed, 0),
+          isMore: steps.some(({ isMore }) => isMore),
+        };
+      }),
+    committed(topics, records) {
+      if (ageMs === null && limits.bytes === null) return;
+      const added = new Map<OwnedTopic, number>();
+      for (const { topic: name, value } of records) {
+        const topic = topics.get(name);
+        if (topic === undefined || isCompacted(topic)) continue;
+        added.set(topic, (added.get(topic) ?? 0) + (value?.length ?? 0));
       }
+      for (const [topic, bytes] of added) {
+        const isKnown = stocks.has(topic.name);
+        const stock = stockOf(topic);
+        if (isKnown) stock.bytes += bytes;
+        if (isBeyond(stock)) stock.owed += 2 * bytes;
+      }
+    },
+    keepUp() {
+      const owing = [...stocks.values()].filter(({ owed }) => owed > little);
+      if (owing.length === 0) return null;
+      return unsynced(() => {
+        const until = performance.now() + SLICE_MS;
+        const isLate = () => performance.now() > until;
+        return owing.reduce((sum, stock) => sum + trim(stock, () => stock.owed <= 0 || isLate()).removed, 0);
+      });
     },
   };
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../../logging/logger';
 import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { recordsOf } from '../gathered';
@@ -28,7 +29,7 @@ export interface Writer {
   /** One transaction, whoever holds the folder: the offsets are taken from the file. */
   append(topic: SharedTopicSpec, records: readonly ProducerRecord[]): Promise<void>;
   /** As `Retention.step`. @returns whether there is more to remove */
-  expire(topics: readonly TopicPartitions[], limits: RetentionLimits): Promise<boolean>;
+  expire(topics: readonly TopicPartitions[]): Promise<boolean>;
   releaseFeed(feed: string, ownerEpoch: string): Promise<void>;
   /** After the last feed. */
   releaseFolder(): void;
@@ -50,6 +51,7 @@ export interface WriterOptions {
   readonly file: string;
   readonly busyTimeoutMs: number;
   readonly logger: Logger | undefined;
+  readonly limits?: RetentionLimits | undefined;
 }
 
 /** Creates the folder and the file if they are missing. @throws HighwaterError LOG_* */
@@ -72,12 +74,12 @@ export function openWriter(options: WriterOptions): Writer {
 /** Over an open and prepared file. */
 export function writer(
   db: Connection,
-  { file, busyTimeoutMs = 5_000, logger }: Pick<WriterOptions, 'file'> & Partial<WriterOptions>,
+  { file, busyTimeoutMs = 5_000, logger, limits }: Pick<WriterOptions, 'file'> & Partial<WriterOptions>,
 ): Writer {
   const append = appendStatements.map((sql) => prepare(db, sql));
   const own: Ownership = ownership(db);
   const clock = logClock(db);
-  const { removeOlder, step } = retention(db, clock);
+  const { removeOlder, step, committed, keepUp } = retention(db, clock, limits);
   const watchWal = walWatch(file, logger);
   const checkpoints = checkpointer(file, () => {
     // If it fails, the frames stay in the WAL for the next one.
@@ -151,6 +153,19 @@ export function writer(
     }
   }
 
+  /** The batch is committed: an error here must not say otherwise, and the next commit tries again. */
+  async function removeOwed(topics: ReadonlyMap<string, OwnedTopic>, records: Iterable<ProducerRecord>) {
+    try {
+      committed(topics, records);
+      for (let removed = keepUp(); removed !== null; removed = keepUp()) {
+        checkpoints.committed(removed);
+        await nextTurn();
+      }
+    } catch (error) {
+      logger?.debug('old records could not be removed', { error });
+    }
+  }
+
   async function finishCheckpoint(): Promise<void> {
     if (!db.open) return;
     if (thread?.isAlive()) await thread.checkpoint();
@@ -177,6 +192,7 @@ export function writer(
         // Only now: a batch that was rolled back is tried again at the same offsets.
         plan.committed();
         checkpoints.committed(records.length);
+        await removeOwed(topics, records);
         watchWal();
         inPlace(() => undefined);
       }),
@@ -189,8 +205,8 @@ export function writer(
       });
       watchWal();
     }),
-    expire: named((topics, limits) => {
-      const { removed, isMore } = step(topics, limits);
+    expire: named((topics) => {
+      const { removed, isMore } = step(topics);
       checkpoints.committed(removed);
       return isMore;
     }),

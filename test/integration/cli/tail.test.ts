@@ -1,3 +1,5 @@
+import { cpSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type CliProcess, type CommandRun, commandLine, commandLineHere } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
@@ -188,6 +190,43 @@ it('puts the prefix before a name that lacks it', async () => {
     const [record] = await json(name, '--topic-prefix', 'staging.', '--no-follow', '--limit', '1');
     expect(record).toMatchObject({ topic: 'staging.ipos' });
   }
+});
+
+it('puts it before a name that another installation has as it is, and names the topic in each line', async () => {
+  await published('--feeds', 'ipos');
+  await published('--feeds', 'ipos', '--topic-prefix', 'staging.');
+  const args = ['--topic-prefix', 'staging.', '--no-follow', '--limit', '1'];
+  expect(await json('ipos', ...args)).toEqual([expect.objectContaining({ topic: 'staging.ipos' })]);
+  expect((await lines('ipos', ...args))[0]).toMatch(/ {2}staging\.ipos {2}/);
+  expect((await lines('staging.ipos', ...args))[0]).not.toMatch(/staging\.ipos {2}/);
+});
+
+it.each([
+  ['was put back from a copy', true],
+  ['was removed', false],
+])(
+  'ends when the log that it follows %s, instead of waiting for records that never come',
+  async (_what, back) => {
+    await published('--feeds', 'ipos');
+    const data = path.join(folder(), 'data');
+    cpSync(data, `${data}.copy`, { recursive: true });
+    const process = tail('ipos', '--from-beginning');
+    await process.sees(/./, 'stdout');
+    rmSync(data, { recursive: true });
+    if (back) renameSync(`${data}.copy`, data);
+    expect(await process.ended()).toMatchObject({ code: 1 });
+    expect(process.stderr()).toMatch(/LOG_POSITION_LOST.*Start this program again/s);
+  },
+);
+
+it('says that it cannot reach the log and tries again, if it follows', async () => {
+  const env = { KAFKA_BROKERS: '127.0.0.1:1', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1' };
+  const following = here(['tail', 'ipos'], { cwd: folder(), env });
+  await following.sees(/KAFKA_UNREACHABLE.*Trying again until it works/, 'stderr');
+  following.signal('SIGINT');
+  await following.ended();
+  const ending = here(['tail', 'ipos', '--no-follow'], { cwd: folder(), env });
+  expect(await ending.ended()).toMatchObject({ code: 1 });
 });
 
 it('puts it before a name that only begins alike, and whatever else is set wrong', async () => {

@@ -1,7 +1,7 @@
 import '../../support/runs';
 import fc from 'fast-check';
 import { cellsOf, clip, column, harmless, wrapped } from '../../../src/cli/terminal/cells';
-import { durationText } from '../../../src/format/durations';
+import { durationText, settingText } from '../../../src/format/durations';
 import { anyCharacter } from '../../support/any-character';
 
 it.each<[string, number]>([
@@ -52,4 +52,14 @@ it.each<[number, string]>([
   [50 * 3_600_000, '2 d'],
 ])('says %d ms as %s', (ms, said) => {
   expect(durationText(ms)).toBe(said);
+});
+
+it.each([
+  [50, '0.05 s'],
+  [200, '0.2 s'],
+  [1_500, '1.5 s'],
+  [60_000, '60 s'],
+  [300_000, '5 min'],
+])('shows an interval of %i ms as %s', (ms, said) => {
+  expect(settingText(ms)).toBe(said);
 });

@@ -1,3 +1,4 @@
+import { renameSync, rmSync, statSync } from 'node:fs';
 import { attempt, type Connection, connect, pragma, prepare } from '../file/sqlite';
 
 /** How far a group of consumers has come, in a file of its own that anyone may open. */
@@ -11,26 +12,46 @@ export interface GroupOffsets {
 
 const BUSY_MS = 5_000;
 
-/** Makes the file when it is missing. @throws HighwaterError LOG_* */
+/** Makes the file when it is missing. Only for the holder of the group. @throws HighwaterError LOG_* */
 export function openGroupOffsets(file: string): GroupOffsets {
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) make(file);
+  return opened(file, (db) => groupOffsets(db, file));
+}
+
+function opened<T>(file: string, use: (db: Connection) => T): T {
   const db = connect(file, BUSY_MS);
   try {
-    return attempt(file, () => groupOffsets(db, file));
+    return attempt(file, () => use(db));
   } catch (error) {
     db.close();
     throw error;
   }
 }
 
+/** The file gets its name when it is whole: a process may be killed at any time, and a backup may read it at any time. */
+function make(file: string): void {
+  const partial = `${file}.partial`;
+  attempt(partial, () => {
+    for (const left of [partial, `${partial}-journal`, `${partial}-wal`]) rmSync(left, { force: true });
+  });
+  opened(partial, (db) => {
+    db.exec(TABLE);
+    db.close();
+  });
+  attempt(file, () => renameSync(partial, file));
+}
+
+const TABLE = `
+CREATE TABLE IF NOT EXISTS offsets (
+  topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, partition)
+) STRICT`;
+
 function groupOffsets(db: Connection, file: string): GroupOffsets {
   pragma(db, 'journal_mode = WAL');
   // A power failure may lose a commit, and its work is then done again. The end of the process loses none.
   pragma(db, 'synchronous = NORMAL');
-  db.exec(
-    `CREATE TABLE IF NOT EXISTS offsets (
-       topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, partition)
-     ) STRICT`,
-  );
+  // An earlier version may have left a file without it.
+  db.exec(TABLE);
   const committed = prepare(db, 'SELECT next FROM offsets WHERE topic = ? AND partition = ?');
   const commit = prepare(
     db,

@@ -15,10 +15,13 @@ export interface Gap {
 /** Offsets of a partition in a second: more than any publisher writes, so that two restores never give an offset twice. */
 const PER_SECOND = 1_000_000;
 
-/** @returns asks for the gaps of a partition, the oldest first */
+/** @returns asks for the gaps of a partition, the oldest first. Restores with no record between leave one gap. */
 export function gapsQuery(db: Connection): (topic: string, partition: number) => readonly Gap[] {
   if (!hasTable(db, 'gaps')) return () => [];
-  const own = prepare(db, 'SELECT after, next FROM gaps WHERE topic = ? AND partition = ? ORDER BY next');
+  const own = prepare(
+    db,
+    'SELECT after, max(next) FROM gaps WHERE topic = ? AND partition = ? GROUP BY after ORDER BY after',
+  );
   const ofAbsent = prepare(db, "SELECT after, next FROM gaps WHERE topic = '' ORDER BY next DESC LIMIT 1");
   return (topic, partition) => {
     const found = own.all(topic, partition) as [number, number][];

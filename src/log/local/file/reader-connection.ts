@@ -15,6 +15,7 @@ import {
   textOf,
   transact,
 } from './sqlite';
+import { walBytes } from './wal-watch';
 
 /** One row of `records` and its place in the order of arrival over all topics. */
 export interface StoredRecord {
@@ -53,7 +54,7 @@ export interface ReaderConnection {
   close(): void;
 }
 
-/** Bytes of the embedded log's file. */
+/** Bytes of the embedded log's file and of its write-ahead log. */
 export interface LogSpace {
   readonly total: number;
   /** Bytes of them that are free for new records. */
@@ -154,7 +155,7 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
     space: named(() => {
       const pageBytes = Number(pragma(db, 'page_size'));
       const bytes = (pages: string) => Number(pragma(db, pages)) * pageBytes;
-      return { total: bytes('page_count'), free: bytes('freelist_count') };
+      return { total: bytes('page_count') + walBytes(file), free: bytes('freelist_count') };
     }),
     assertWhole: named(() => {
       const found = String(pragma(db, 'integrity_check(1)'));

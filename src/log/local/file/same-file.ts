@@ -21,7 +21,7 @@ export function sameFileGuard(file: string): () => void {
     if (!isGone) return;
     const what = `${file} was deleted, or another was put in its place, while it was read`;
     const remedy =
-      'Start the consumer again once the publisher has the folder. Groups whose positions were deleted too begin as new groups.';
+      'Start this program again once the publisher has the folder. Groups of consumers whose positions were deleted too begin as new groups.';
     throw new HighwaterError('LOG_POSITION_LOST', what, { remedy });
   };
 }

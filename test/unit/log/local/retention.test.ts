@@ -2,13 +2,15 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { ipos } from '../../../../src/feeds/ipos';
 import type { FeedSession } from '../../../../src/log/commit-log';
+import { backUp } from '../../../../src/log/local/backup';
 import { openLocalConsumerLog } from '../../../../src/log/local/consumer/consumer-log';
 import { connect, prepare } from '../../../../src/log/local/file/sqlite';
 import { type LocalLog, openLocalLog } from '../../../../src/log/local/local-log';
 import { logClock } from '../../../../src/log/local/log-clock';
+import { putBack } from '../../../../src/log/local/put-back';
 import { type RetentionLimits, retention } from '../../../../src/log/local/retention';
 import { feedTopics } from '../../../../src/log/topics';
-import { batch, deadline, readAll, record } from '../../../support/log-records';
+import { batch, collect, deadline, readAll, record } from '../../../support/log-records';
 import { quietLogger } from '../../../support/source';
 import { tempFolder } from '../../../support/temp-folder';
 import { until } from '../../../support/until';
@@ -27,8 +29,8 @@ describe('retention of the embedded log', () => {
   const logs: LocalLog[] = [];
   let commits = 0;
 
-  function open(retention: RetentionLimits): LocalLog {
-    const log = openLocalLog({ dataDir: folder(), retention, retentionEveryMs: 10 });
+  function open(retention: RetentionLimits, retentionEveryMs = 10): LocalLog {
+    const log = openLocalLog({ dataDir: folder(), retention, retentionEveryMs });
     logs.push(log);
     return log;
   }
@@ -45,6 +47,18 @@ describe('retention of the embedded log', () => {
     const [[found]] = prepare(db, 'SELECT count(*) FROM records WHERE topic = ?').all(topic) as [[number]];
     db.close();
     return found;
+  }
+
+  /** A log of some records, with no event between the restores. */
+  async function restoredTwice(size = 1_000): Promise<void> {
+    const earlier = open({ ageMs: null, bytes: null });
+    await commit(await earlier.commitLog.acquire(topics, deadline()), page(changes, size));
+    await earlier.commitLog.close();
+    const copy = path.join(folder(), 'copy.db');
+    await backUp(folder(), copy, false, deadline());
+    await putBack(folder(), copy, async () => null, deadline());
+    await backUp(folder(), copy, true, deadline());
+    await putBack(folder(), copy, async () => null, deadline());
   }
 
   afterEach(async () => {
@@ -96,6 +110,48 @@ describe('retention of the embedded log', () => {
     expect(Math.max(...sizes)).toBeLessThan(4 * kept);
   });
 
+  it.each([1, 30, 199, 1_500])('keeps up with commits of %i records that follow at once', async (size) => {
+    const kept = 1_000_000;
+    const { commitLog } = open({ ageMs: null, bytes: kept }, HOUR);
+    const session = await commitLog.acquire(topics, deadline());
+    await commit(session, page(changes, 990));
+    for (let published = 0; published < 4 * size || published < 300; published += size) {
+      await commit(session, page(changes, size));
+      expect(count(changes) * BYTES).toBeLessThanOrEqual(kept + 2 * BYTES);
+    }
+    expect(count(changes) * BYTES).toBeGreaterThan(0.9 * kept);
+  });
+
+  it.each([
+    ['size', { ageMs: null, bytes: 100_000 }],
+    ['age', { ageMs: HOUR, bytes: null }],
+  ])('removes more by %s than commits add, until nothing is beyond the limit', async (_rule, limits) => {
+    const earlier = await open({ ageMs: null, bytes: null }).commitLog.acquire(topics, deadline());
+    await commit(earlier, page(changes, 3_000, Date.now() - 2 * HOUR));
+    await earlier.release();
+    const session = await open(limits, HOUR).commitLog.acquire(topics, deadline());
+    for (let i = 0; i < 40; i++) await commit(session, page(changes, 100));
+    expect(count(changes)).toBeLessThanOrEqual(limits.bytes === null ? 4_003 : 101);
+  });
+
+  it('keeps a topic at its size after two restores with no event between', async () => {
+    await restoredTwice();
+    const log = open({ ageMs: null, bytes: 100_000 });
+    const session = await log.commitLog.acquire(topics, deadline());
+    await commit(session, page(changes, 500));
+    await until(() => count(changes) <= 110);
+  });
+
+  it('begins the given number of records before the end, across two restores with no event between', async () => {
+    await restoredTwice(2_000);
+    const log = open({ ageMs: null, bytes: null });
+    const options = { fromBeginning: true, notBefore: { positionsToEnd: 400 }, follow: false };
+    await commit(await log.commitLog.acquire(topics, deadline()), page(changes, 30));
+    expect(await collect(log.commitLog.read([changes], { ...options, signal: deadline() }))).toHaveLength(
+      1_200,
+    );
+  });
+
   it('removes something in each step, however late it is', async () => {
     const log = open({ ageMs: null, bytes: null });
     const session = await log.commitLog.acquire(topics, deadline());
@@ -103,8 +159,8 @@ describe('retention of the embedded log', () => {
     const db = connect(path.join(folder(), 'highwater.db'), 5_000);
     const late = jest.spyOn(performance, 'now').mockImplementation(() => clock++ * 1_000);
     let clock = 0;
-    const { step } = retention(db, logClock(db));
-    const found = step([{ name: changes, partitions: 3 }], { ageMs: null, bytes: 1 });
+    const { step } = retention(db, logClock(db), { ageMs: null, bytes: 1 });
+    const found = step([{ name: changes, partitions: 3 }]);
     late.mockRestore();
     db.close();
 
@@ -129,8 +185,8 @@ describe('retention of the embedded log', () => {
       await log.commitLog.acquire(topics, deadline());
       await log.commitLog.close();
       const db = connect(path.join(folder(), 'highwater.db'), 5_000);
-      const { step } = retention(db, logClock(db));
-      while (step([{ name: changes, partitions: 3 }], { ageMs, bytes: null }).isMore);
+      const { step } = retention(db, logClock(db), { ageMs, bytes: null });
+      while (step([{ name: changes, partitions: 3 }]).isMore);
       db.close();
       return count(changes);
     }
