@@ -4,6 +4,7 @@ import { bootstrap } from './bootstrap';
 import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
 import { guardedListeners } from './guards/guarded-listeners';
+import { keepReasons } from './guards/refused-topics';
 import { restRequestQueues } from './guards/request-queues';
 import { endingSilent } from './guards/silent-connections';
 import { socketFactory } from './guards/sockets';
@@ -75,7 +76,7 @@ export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logge
       ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
         logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
   });
-  return restRequestQueues(tolerateLeaderless(kafka));
+  return keepReasons(restRequestQueues(tolerateLeaderless(kafka)));
 }
 
 /** kafkajs reads the password at each login, and adds members of its own to the object. */

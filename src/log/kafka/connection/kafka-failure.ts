@@ -99,6 +99,15 @@ const loginRefusals: Readonly<Record<string, { readonly what: string; readonly r
   },
 };
 
+/**
+ * For a cluster with fewer brokers than it wants copies of a topic: one or two brokers that were started with Kafka's defaults.
+ * @param settings of server.properties, for people
+ */
+export function copiesRemedy(brokers: number, settings: string): string {
+  const number = brokers === 1 ? '1 broker' : `${brokers} brokers`;
+  return `The cluster has ${number}, and a topic cannot have more copies than that. Start the brokers that are missing, or set ${settings} to ${brokers} or less (server.properties of each broker) and restart the brokers.`;
+}
+
 /** Whether another try may succeed. @param failure as `kafkaFailure` returns it */
 export function passesByItself(failure: unknown): failure is HighwaterError {
   return failure instanceof HighwaterError && failure.kind.retriable;
