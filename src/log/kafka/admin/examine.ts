@@ -4,6 +4,7 @@ import type { Kafka } from 'kafkajs';
 import { unlessLate } from '../../../async/wait';
 import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
+import { addressOf } from '../connection/bootstrap';
 import { forbidden, isForbidden, isRefusedProducer, kafkaFailure } from '../connection/kafka-failure';
 import { connectProducer, drop, type TransactionalProducer } from '../producer/producer';
 import { type TopicDeps, withAdmin } from './topic-admin';
@@ -25,7 +26,7 @@ export function examineBrokers(deps: TopicDeps): Promise<BrokerReport[]> {
     return Promise.all(
       brokers.map(async ({ nodeId, host, port }) => ({
         id: nodeId,
-        address: `${host}:${port}`,
+        address: addressOf(host, port),
         unreachable: await whyUnreachable(host, port, signal),
       })),
     );

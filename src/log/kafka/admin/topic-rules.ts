@@ -55,7 +55,7 @@ const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = 
 
 /**
  * Changes the settings that the cluster refused for a new topic. Managed clusters have policies: a least size of segments, settings
- * that nobody but them may choose. What the topic needs stays as it is: its cleanup policy, and that events do not end with their age.
+ * that only the provider may choose. Needed settings stay: the cleanup policy, and a retention without end for events.
  * @param asked the settings that were refused; changed in place
  * @param reason of the brokers
  * @returns whether there is anything else to ask for now

@@ -10,6 +10,7 @@ import {
 } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { type Access, aclCommand, type CommandTarget } from './admin-commands';
+import { asWritten } from './bootstrap';
 import { type TlsFailure, tlsFailure } from './tls-failure';
 
 /** The question to the brokers. An error names it if they refuse it. */
@@ -57,13 +58,19 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     if (access !== null) return forbidden(doing, access, asked!.cluster, error, which);
     return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: ${type}`, { cause: error });
   }
-  const closed = chain.find((one) => one.message === 'Closed connection');
-  if (closed instanceof KafkaJSConnectionError) {
-    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${closed.broker} closed the connection`, {
-      cause: error,
-      remedy:
-        'Nothing, if it passes. Otherwise the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
-    });
+  const closed = chain.find(
+    (one) => one instanceof KafkaJSConnectionError && one.message === 'Closed connection',
+  ) as KafkaJSConnectionError | undefined;
+  if (closed !== undefined) {
+    return new HighwaterError(
+      'KAFKA_UNREACHABLE',
+      `${doing}: ${asWritten(closed.broker ?? '')} closed the connection`,
+      {
+        cause: error,
+        remedy:
+          'Nothing, if it passes. Otherwise the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
+      },
+    );
   }
   if (chain.some(isOfConnection)) {
     return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${says}`, { cause: error });
@@ -80,7 +87,7 @@ function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: str
     const { code, broker } = one as { code?: unknown; broker?: unknown };
     const failure = typeof code === 'string' ? tlsFailure(code) : null;
     if (failure === null || typeof broker !== 'string') continue;
-    return { failure, broker, says: one.message.replace(/^Connection error: /, '') };
+    return { failure, broker: asWritten(broker), says: one.message.replace(/^Connection error: /, '') };
   }
   return null;
 }
