@@ -72,6 +72,14 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
       },
     );
   }
+  const few = chain.map((one) => fewBrokers.get(one)).find((one) => one !== undefined);
+  if (few !== undefined) {
+    const settings = 'offsets.topic.replication.factor and transaction.state.log.replication.factor';
+    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: no broker coordinates it (${says})`, {
+      cause: error,
+      remedy: `Nothing, if it passes. Otherwise the brokers cannot make the topics in which they keep groups and transactions. ${copiesRemedy(few, settings)}`,
+    });
+  }
   if (chain.some(isOfConnection)) {
     return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${says}`, { cause: error });
   }
@@ -113,6 +121,17 @@ const loginRefusals: Readonly<Record<string, { readonly what: string; readonly r
 export function copiesRemedy(brokers: number, settings: string): string {
   const number = brokers === 1 ? '1 broker' : `${brokers} brokers`;
   return `The cluster has ${number}, and a topic cannot have more copies than that. Start the brokers that are missing, or set ${settings} to ${brokers} or less (server.properties of each broker) and restart the brokers.`;
+}
+
+/** Errors of a cluster that has no coordinator and fewer brokers than Kafka's default of copies, with the number of brokers. */
+const fewBrokers = new WeakMap<Error, number>();
+const DEFAULT_COPIES = 3;
+
+/** Notes how many brokers there are, for the remedy. @param refusal of the brokers, when they were asked for a coordinator */
+export function noteBrokers<T>(error: T, refusal: unknown, brokers: number): T {
+  const isWithout = protocolType(refusal) === 'GROUP_COORDINATOR_NOT_AVAILABLE';
+  if (isWithout && error instanceof Error && brokers < DEFAULT_COPIES) fewBrokers.set(error, brokers);
+  return error;
 }
 
 /** Whether another try may succeed. @param failure as `kafkaFailure` returns it */
