@@ -16,6 +16,8 @@ export interface RegistryHttpOptions {
   readonly timeoutMs: number;
   /** Ends calls under way. */
   readonly signal: AbortSignal | undefined;
+  /** The `Date` of each answer that has one, Unix ms. */
+  dated?(serverMs: number): void;
 }
 
 export interface RegistryRequest {
@@ -53,7 +55,7 @@ const messageCharacters = 400;
 export function registryHttp(
   options: RegistryHttpOptions,
 ): (request: RegistryRequest) => Promise<RegistryReply> {
-  const { url, auth, timeoutMs, signal } = options;
+  const { url, auth, timeoutMs, signal, dated } = options;
   const hidden = [...addressPasswords(url), ...proxyPasswords(process.env)];
   const redact = createRedactor(hidden);
   /** One listener for all calls: Node.js warns of a leak if many listen to one signal. */
@@ -103,6 +105,8 @@ export function registryHttp(
           : `(${excerpt(networkReason(error), redact, messageCharacters)})`;
         throw new HighwaterError('REGISTRY_UNREACHABLE', `${request} got no answer ${reason}`);
       }
+      const serverMs = Date.parse(String(answer.headers.date));
+      if (!Number.isNaN(serverMs)) dated?.(serverMs);
       return replyOf(request, answer);
     }
 

@@ -45,7 +45,11 @@ export function confluentRegistry(
   { logger, signal, weakerLevel = 'warn', timeoutMs = 10_000 }: ConfluentRegistryOptions,
 ): SchemaRegistry {
   const { url, auth, registration } = config;
-  const api = new ConfluentRegistryApi(registryHttp({ url, auth, timeoutMs, signal }));
+  let aheadMs: number | null = null;
+  const dated = (serverMs: number): void => {
+    aheadMs = Date.now() - serverMs;
+  };
+  const api = new ConfluentRegistryApi(registryHttp({ url, auth, timeoutMs, signal, dated }));
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();
@@ -125,6 +129,7 @@ export function confluentRegistry(
 
   return {
     isPartOfLog: false,
+    clockAheadMs: () => aheadMs,
     register: rememberIds(register, logger),
     async inspect(subject, schema): Promise<SchemaStatus> {
       const found = await standing(subject, schema);

@@ -72,6 +72,10 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
       },
     );
   }
+  if (type === 'INVALID_TIMESTAMP') {
+    const what = `the brokers refuse the time of a record (${type}); the clock of this machine says ${new Date().toISOString()}`;
+    return new HighwaterError('LOG_FAILED', `${doing}: ${what}`, { cause: error, remedy: clockRemedy });
+  }
   const few = chain.map((one) => fewBrokers.get(one)).find((one) => one !== undefined);
   if (few !== undefined) {
     const settings = 'offsets.topic.replication.factor and transaction.state.log.replication.factor';
@@ -88,6 +92,9 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
   });
 }
+
+const clockRemedy =
+  'Set the clock of this machine by NTP; `highwater doctor` compares it with those of the API and the registry. Brokers take no record that is further ahead of their own clock than message.timestamp.after.max.ms (1 h by default), or further behind than message.timestamp.before.max.ms. If this clock is right, set those of the brokers.';
 
 /** The TLS failure that broke a connection; null if it was something else. */
 function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: string; says: string } | null {
