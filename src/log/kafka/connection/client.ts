@@ -8,6 +8,7 @@ import { keepReasons } from './guards/refused-topics';
 import { restRequestQueues } from './guards/request-queues';
 import { endingSilent } from './guards/silent-connections';
 import { socketFactory } from './guards/sockets';
+import { tellThrottling } from './guards/throttling';
 import { wholeAnswers } from './guards/whole-answers';
 
 /** Where and how to reach the brokers. */
@@ -76,7 +77,7 @@ export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logge
       ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
         logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
   });
-  return keepReasons(restRequestQueues(tolerateLeaderless(kafka)));
+  return tellThrottling(keepReasons(restRequestQueues(tolerateLeaderless(kafka))), logger);
 }
 
 /** kafkajs reads the password at each login, and adds members of its own to the object. */
