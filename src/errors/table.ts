@@ -574,7 +574,7 @@ const schemas = {
   },
   VALUE_FOREIGN: {
     ...lasts,
-    what: 'A value was not written by highwater, or is damaged. It is not Avro in the Confluent wire format, or its bytes do not fit the schema that it names.',
+    what: 'A value was not written by highwater, or is damaged. It is not Avro in the Confluent wire format, or its bytes do not fit the schema that it names. If bytes of highwater do not fit, the registry was probably emptied or replaced: in a new registry the same ids mean other schemas.',
     now: 'The value is not decoded.',
     remedy:
       'Find out which program wrote it: only highwater should write to this topic. A tool that knows the format can read it.',
