@@ -1,6 +1,6 @@
 import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
 import type { KafkaConfig } from '../log/kafka/connection/client';
-import type { Rotation, Secret } from '../secrets/rotation';
+import type { Live, Rotation, Secret } from '../secrets/rotation';
 import { liveFiles, readPem } from './files/pem-file';
 import { type TlsTexts, tlsProblem } from './files/tls-files';
 import { type Mistake, shown } from './mistake';
@@ -12,7 +12,9 @@ export const logSettings = [
   ...['dataDir', 'kafkaBrokers', 'kafkaSsl', 'kafkaSslCaFile', 'kafkaSslCertFile', 'kafkaSslKeyFile'],
   ...['kafkaSslKeyPassword', 'kafkaSslKeyPasswordFile', 'kafkaSaslMechanism', 'kafkaSaslUsername'],
   ...['kafkaSaslPassword', 'kafkaSaslPasswordFile', 'schemaRegistryUrl', 'schemaRegistryUsername'],
-  ...['schemaRegistryPassword', 'schemaRegistryPasswordFile'],
+  ...['schemaRegistryPassword', 'schemaRegistryPasswordFile', 'schemaRegistryCaFile'],
+  ...['schemaRegistryCertFile', 'schemaRegistryKeyFile', 'schemaRegistryKeyPassword'],
+  'schemaRegistryKeyPasswordFile',
 ] as readonly SettingKey[];
 
 export interface ReadKafka {
@@ -20,13 +22,6 @@ export interface ReadKafka {
   readonly schemaRegistry: SchemaRegistryConfig | null;
   readonly mistakes: readonly Mistake[];
 }
-
-const tlsSettings = {
-  ca: 'kafkaSslCaFile',
-  cert: 'kafkaSslCertFile',
-  key: 'kafkaSslKeyFile',
-  passphrase: 'kafkaSslKeyPassword',
-} as const;
 
 /**
  * Brokers, how to log in to them, and the registry that belongs to them. Certificates and passwords are read at each use, so they
@@ -56,25 +51,10 @@ export function readKafka(
   both('kafkaSaslUsername', 'kafkaSaslPassword');
   both('kafkaSslCertFile', 'kafkaSslKeyFile');
   both('schemaRegistryUsername', 'schemaRegistryPassword');
+  both('schemaRegistryCertFile', 'schemaRegistryKeyFile');
 
-  const readTls = (found: Mistake[]): TlsTexts => {
-    const tls: TlsTexts = {
-      ca: readPem(read, cwd, 'kafkaSslCaFile', found),
-      cert: readPem(read, cwd, 'kafkaSslCertFile', found),
-      key: readPem(read, cwd, 'kafkaSslKeyFile', found),
-      passphrase: live.get('kafkaSslKeyPassword')?.value ?? values.kafkaSslKeyPassword,
-    };
-    const unusable = tlsProblem(tls);
-    if (unusable === null) return tls;
-    const key = tlsSettings[unusable.of];
-    const file = key === 'kafkaSslKeyPassword' ? '' : `the file ${shown(values[key])} `;
-    found.push({ key, where: origins.get(key)?.where ?? null, problem: `${file}${unusable.problem}` });
-    return tls;
-  };
-  const first = readTls(mistakes);
-  const { kafkaSslCaFile, kafkaSslCertFile, kafkaSslKeyFile, kafkaSslKeyPasswordFile } = values;
-  const files = [kafkaSslCaFile, kafkaSslCertFile, kafkaSslKeyFile, kafkaSslKeyPasswordFile];
-  const tls = liveFiles('kafkaSsl', files, first, readTls, { cwd, rotation });
+  const tls = readTls('kafkaSsl', read, live, { cwd, rotation }, mistakes);
+  const first = tls.value;
   const isEncrypted = values.kafkaSsl || first.ca !== null || first.cert !== null;
   const { kafkaSaslUsername: username, kafkaSaslPassword: password } = values;
   const brokers = values.kafkaBrokers;
@@ -92,12 +72,55 @@ export function readKafka(
     compression: values.compression,
     sessionTimeoutMs: values.kafkaSessionTimeout,
   };
-  return { kafka, schemaRegistry: schemaRegistry(read, live), mistakes };
+  return {
+    kafka,
+    schemaRegistry: schemaRegistry(
+      read,
+      live,
+      readTls('schemaRegistry', read, live, { cwd, rotation }, mistakes),
+    ),
+    mistakes,
+  };
+}
+
+/** The files of one server: their texts as they are now. */
+function readTls(
+  server: 'kafkaSsl' | 'schemaRegistry',
+  read: ReadSettings,
+  live: ReadonlyMap<SettingKey, Secret>,
+  { cwd, rotation }: { readonly cwd: string; readonly rotation: Rotation },
+  mistakes: Mistake[],
+): Live<TlsTexts> {
+  const { values, origins } = read;
+  const keys = {
+    ca: `${server}CaFile`,
+    cert: `${server}CertFile`,
+    key: `${server}KeyFile`,
+    passphrase: `${server}KeyPassword`,
+  } as const;
+  const prefix = settings[keys.ca].env.replace(/_CA_FILE$/, '');
+  const readNow = (found: Mistake[]): TlsTexts => {
+    const tls: TlsTexts = {
+      ca: readPem(read, cwd, keys.ca, found),
+      cert: readPem(read, cwd, keys.cert, found),
+      key: readPem(read, cwd, keys.key, found),
+      passphrase: live.get(keys.passphrase)?.value ?? values[keys.passphrase],
+    };
+    const unusable = tlsProblem(tls, prefix);
+    if (unusable === null) return tls;
+    const key = keys[unusable.of];
+    const file = unusable.of === 'passphrase' ? '' : `the file ${shown(values[key])} `;
+    found.push({ key, where: origins.get(key)?.where ?? null, problem: `${file}${unusable.problem}` });
+    return tls;
+  };
+  const files = [keys.ca, keys.cert, keys.key, `${keys.passphrase}File` as const].map((key) => values[key]);
+  return liveFiles(server, files, readNow(mistakes), readNow, { cwd, rotation });
 }
 
 function schemaRegistry(
   { values }: ReadSettings,
   live: ReadonlyMap<SettingKey, Secret>,
+  tls: Live<TlsTexts>,
 ): SchemaRegistryConfig | null {
   const { schemaRegistryUrl: url, schemaRegistryUsername, schemaRegistryPassword } = values;
   if (url === null) return null;
@@ -105,7 +128,9 @@ function schemaRegistry(
     schemaRegistryUsername === null || schemaRegistryPassword === null
       ? null
       : login(schemaRegistryUsername, schemaRegistryPassword, live.get('schemaRegistryPassword'));
-  return { url, auth, registration: values.schemaRegistration };
+  const { ca, cert } = tls.value;
+  const hasFiles = ca !== null || cert !== null;
+  return { url, auth, registration: values.schemaRegistration, tls: () => (hasFiles ? tls.value : null) };
 }
 
 function login(username: string, password: string, live: Secret | undefined) {

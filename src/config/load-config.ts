@@ -97,6 +97,9 @@ const usedByPublishers: readonly SettingKey[] = [
   'kafkaSslCaFile',
   'kafkaSslCertFile',
   'kafkaSslKeyFile',
+  'schemaRegistryCaFile',
+  'schemaRegistryCertFile',
+  'schemaRegistryKeyFile',
 ];
 
 /**
@@ -120,8 +123,10 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   const { ca, mistakes: caMistakes } = readApiCa(settings, cwd, rotation);
   const http = readHttp(settings, cwd, rotation);
   const kafka = readKafka(settings, live, cwd, rotation);
-  const { kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword } = values;
-  const passwords = [token.token, http.token, kafkaSslKeyPassword, kafkaSaslPassword, schemaRegistryPassword];
+  const passwords = [
+    ...[token.token, http.token, values.kafkaSslKeyPassword, values.kafkaSaslPassword],
+    ...[values.schemaRegistryPassword, values.schemaRegistryKeyPassword],
+  ];
   const {
     feeds,
     broken,

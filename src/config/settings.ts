@@ -131,6 +131,15 @@ const table = {
   schemaRegistryUsername: user('User at the registry (HTTP basic authentication).'),
   schemaRegistryPassword: secretText('Password of the user at the registry.'),
   schemaRegistryPasswordFile: file('File that holds that password and nothing else.'),
+  schemaRegistryCaFile: file(
+    'Certificates (PEM) of authorities to trust at the registry, besides the authorities that Node.js comes with.',
+  ),
+  schemaRegistryCertFile: file(
+    'Certificate (PEM) of this client, for a registry that asks for one; with its key.',
+  ),
+  schemaRegistryKeyFile: file('Key (PEM) of the certificate.'),
+  schemaRegistryKeyPassword: secretText('Password of an encrypted key.'),
+  schemaRegistryKeyPasswordFile: file('File that holds that password and nothing else.'),
   schemaRegistration: {
     value: 'way',
     schema: oneOf(['register', 'lookup']),

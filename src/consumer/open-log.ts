@@ -37,20 +37,31 @@ export interface LocalOptions {
 }
 
 /** A log on Kafka. Schemas are only looked up, never registered. */
+interface TlsOptions {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly passphrase?: string;
+}
+
 export interface KafkaOptions {
   readonly config?: never;
   readonly kafka: {
     /** `host:port` */
     readonly brokers: readonly string[];
     /** True: TLS with the certificates that Node.js trusts. An object: PEM texts. Default: no TLS. */
-    readonly ssl?:
-      | boolean
-      | { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly passphrase?: string };
+    readonly ssl?: boolean | TlsOptions;
     readonly sasl?: NonNullable<KafkaConfig['sasl']>;
     /** Name of this program for the brokers. Default `highwater-consumer`. */
     readonly clientId?: string;
   };
-  readonly schemaRegistry: { readonly url: string; readonly username?: string; readonly password?: string };
+  readonly schemaRegistry: {
+    readonly url: string;
+    readonly username?: string;
+    readonly password?: string;
+    /** PEM texts. Authorities are trusted besides those of Node.js. */
+    readonly ssl?: TlsOptions;
+  };
   readonly topicPrefix?: string;
   readonly dataDir?: never;
 }
@@ -88,21 +99,31 @@ export function openLog(options: ConnectOptions | undefined): Opened {
   if (!Array.isArray(brokers) || brokers.length === 0) throw incomplete('kafka.brokers');
   if (typeof options.schemaRegistry?.url !== 'string') throw incomplete('schemaRegistry.url');
   const { url, username, password } = options.schemaRegistry;
-  const secrets = [sasl?.password, password, typeof ssl === 'object' ? ssl.passphrase : undefined];
+  const ofRegistry = options.schemaRegistry.ssl;
+  const passphrase = typeof ssl === 'object' ? ssl.passphrase : undefined;
+  const secrets = [sasl?.password, password, passphrase, ofRegistry?.passphrase];
   const pem = typeof ssl === 'object' ? ssl : {};
   const kafka: KafkaConfig = {
     brokers,
     sasl,
     compression: 'gzip',
-    ssl: ssl === false ? null : { ca: null, cert: null, key: null, passphrase: null, ...pem },
+    ssl: ssl === false ? null : { ...noTexts, ...pem },
   };
   const auth = username === undefined ? null : { username, password: password ?? '' };
-  const schemaRegistry: SchemaRegistryConfig = { url: url.replace(/\/+$/, ''), auth, registration: 'lookup' };
+  const tls = ofRegistry === undefined ? null : { ...noTexts, ...ofRegistry };
+  const schemaRegistry: SchemaRegistryConfig = {
+    url: url.replace(/\/+$/, ''),
+    auth,
+    registration: 'lookup',
+    tls: () => tls,
+  };
   return open(
     { kafka, schemaRegistry, dataDir: '', clientId: options.kafka.clientId },
     { ...given, secrets: secrets.filter((one) => one !== undefined) },
   );
 }
+
+const noTexts = { ca: null, cert: null, key: null, passphrase: null };
 
 /** For a program without TypeScript, which would have named the mistake. */
 function incomplete(what: string): HighwaterError {

@@ -17,6 +17,7 @@ type Login = Pick<KafkaConfig, 'sasl'>;
 const settingsOf = {
   KAFKA_UNAUTHENTICATED: (kafka) => (kafka?.sasl == null ? 'kafkaSsl' : 'kafkaSaslPassword'),
   KAFKA_CERTIFICATE: () => 'kafkaSsl',
+  REGISTRY_CERTIFICATE: () => 'schemaRegistry',
   REGISTRY_UNAUTHORIZED: () => 'schemaRegistryPassword',
 } as const satisfies Record<string, (kafka: Login | null) => string>;
 

@@ -533,6 +533,14 @@ const schemas = {
       'Check user and password (SCHEMA_REGISTRY_USERNAME, SCHEMA_REGISTRY_PASSWORD) and what the user may do. A password in a file is read again by itself.',
     see: 'runbook/token-rotated.md',
   },
+  REGISTRY_CERTIFICATE: {
+    ...parks,
+    what: 'A certificate at the schema registry is not accepted. It is that of the registry, or that of this client. No trusted authority signed it, it has expired, is not valid yet, or is for another host; the message says which.',
+    now: REGISTRY_SLOWLY,
+    remedy:
+      'Name the file with the certificate of the authority that signed that of the registry (SCHEMA_REGISTRY_CA_FILE). If the registry asks for a certificate of its clients, set SCHEMA_REGISTRY_CERT_FILE and SCHEMA_REGISTRY_KEY_FILE. If its certificate has expired or is for another host, check the address (SCHEMA_REGISTRY_URL) and the clock. Files are read again by themselves.',
+    see: 'kafka-connection.md#tls-and-logins',
+  },
   REGISTRY_REFUSED: {
     ...parks,
     what: "The schema registry refused the request. The error concerns neither compatibility nor the login, or another server answered: with a login page, a 404 or a redirect. A redirect is not followed, because it would carry the password elsewhere. Confluent's registry has its API at the root, Apicurio below `/apis/ccompat/v7`.",
@@ -572,7 +580,7 @@ const schemas = {
   },
   VALUE_FOREIGN: {
     ...lasts,
-    what: 'A value was not written by highwater, or is damaged. It is not Avro in the Confluent wire format, or its bytes do not fit the schema that it names.',
+    what: 'A value was not written by highwater, or is damaged. It is not Avro in the Confluent wire format, or its bytes do not fit the schema that it names. If bytes of highwater do not fit, the registry was probably emptied or replaced: in a new registry the same ids mean other schemas.',
     now: 'The value is not decoded.',
     remedy:
       'Find out which program wrote it: only highwater should write to this topic. A tool that knows the format can read it.',

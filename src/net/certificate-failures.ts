@@ -25,3 +25,15 @@ const unfitCertificate = new Set([
 export function isCertificateFailure(code: string | undefined): boolean {
   return code !== undefined && (untrustedCertificate.has(code) || unfitCertificate.has(code));
 }
+
+/**
+ * Alerts that a server sends only about the client's certificate. Java tells few of the reasons apart. SSLV3_ALERT is called
+ * SSL/TLS_ALERT since OpenSSL 3.2, which comes with Node 22 and 24.
+ */
+const clientAlert =
+  /^ERR_SSL_(SSLV3|SSL\/TLS|TLSV1|TLSV13)_ALERT_(BAD_CERTIFICATE|CERTIFICATE_\w+|NO_CERTIFICATE|UNKNOWN_CA|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)$/;
+
+/** Whether the server refused the client's certificate, or that there is none. */
+export function isClientRefused(code: string | undefined): boolean {
+  return code !== undefined && clientAlert.test(code);
+}

@@ -33,27 +33,36 @@ async function limit(clientId: string, quota: string, bytesPerSecond: number): P
 }
 
 /** The app id is the client id too, to which the quotas apply. */
-function open(appId: string): CommitLog {
+function open(appId: string, logger = quietLogger()): CommitLog {
   const log = openKafkaLog({
     kafka: { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' },
     appId,
     topicPrefix: prefix,
-    logger: quietLogger(),
+    logger,
   });
   logs.push(log);
   return log;
 }
+
+/** One warning for each client, with the brokers' time. */
+function expectToldOnce({ warnings }: ReturnType<typeof quietLogger>): void {
+  const told = warnings.filter((one) => /^A quota of the brokers .* for \d+ s\.$/.test(one));
+  expect(told).toHaveLength(1);
+}
+
 /** 60 of them are more than the fetch quota lets pass in its window of ten seconds. */
 const value = 'x'.repeat(5_000);
 
 it('a page is committed although a produce quota holds the next one back for longer than a transaction may be open', async () => {
   const appId = prefix.slice(0, -1);
   const topics = feedTopics(ipos, prefix);
-  const session = await open(appId).acquire(topics, deadline());
+  const logger = quietLogger();
+  const session = await open(appId, logger).acquire(topics, deadline());
   await limit(appId, 'producer_byte_rate', 1_000);
   const rows = Array.from({ length: 10 }, (_, i) => record(topics.changes.name, `${i}`, value));
   await session.commit(batch(session, topics, rows));
   expect(await readAll(open('reader'), [topics.changes.name])).toHaveLength(10);
+  expectToldOnce(logger);
 });
 
 it('a reader is shown everything although a fetch quota holds back most of it', async () => {
@@ -64,6 +73,8 @@ it('a reader is shown everything although a fetch quota holds back most of it', 
   await session.commit(batch(session, topics, rows));
   const reader = `${appId}-reader`;
   await limit(reader, 'consumer_byte_rate', 25_000);
-  const read = await readAll(open(reader), [topics.changes.name], AbortSignal.timeout(150_000));
+  const logger = quietLogger();
+  const read = await readAll(open(reader, logger), [topics.changes.name], AbortSignal.timeout(150_000));
   expect(read).toHaveLength(60);
+  expectToldOnce(logger);
 });

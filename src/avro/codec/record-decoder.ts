@@ -44,10 +44,15 @@ function foreignAt(
   { topic, partition, logOffset, key }: LogRecord,
   why: string,
   cause: unknown,
+  remedy?: string,
 ): HighwaterError {
   const what = `partition ${partition} of topic ${topic}, offset ${logOffset}, key ${key}: ${why}`;
-  return new HighwaterError('VALUE_FOREIGN', what, { cause });
+  return new HighwaterError('VALUE_FOREIGN', what, { cause, ...(remedy !== undefined && { remedy }) });
 }
+
+/** The value names a schema, and has another form: ids begin anew in a new registry. */
+const replacedRegistry =
+  'If highwater wrote the topic, the registry was probably emptied or replaced, and its ids now mean other schemas: point to the registry that the value was written with (SCHEMA_REGISTRY_URL), or restore it from its backup. Otherwise find out which program wrote the value: only highwater should write to this topic.';
 
 /** Runs a step of decoding a record. @throws HighwaterError VALUE_FOREIGN with the place of the record; other errors as they are */
 export function decodingOf<T>(record: LogRecord, step: () => T): T {
@@ -55,7 +60,7 @@ export function decodingOf<T>(record: LogRecord, step: () => T): T {
     return step();
   } catch (error) {
     const isForeign = error instanceof HighwaterError && error.code === 'VALUE_FOREIGN';
-    throw isForeign ? foreignAt(record, error.message, error) : error;
+    throw isForeign ? foreignAt(record, error.message, error, replacedRegistry) : error;
   }
 }
 

@@ -1,21 +1,36 @@
+import { Agent } from 'node:https';
+import { rootCertificates } from 'node:tls';
 import axios, { type AxiosResponse } from 'axios';
 import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import { HighwaterError } from '../../errors';
-import { networkReason } from '../../net/network-reason';
+import { isCertificateFailure, isClientRefused } from '../../net/certificate-failures';
+import { networkCode, networkReason } from '../../net/network-reason';
 import { excerpt } from '../../secrets/excerpt';
 import { addressPasswords, proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
 import { version } from '../../version';
+
+/** Texts in PEM, and the password of the key; null where none is set. The authority is trusted besides those of Node.js. */
+export interface RegistryTls {
+  readonly ca: string | null;
+  readonly cert: string | null;
+  readonly key: string | null;
+  readonly passphrase: string | null;
+}
 
 export interface RegistryHttpOptions {
   /** Without a closing slash. */
   readonly url: string;
   /** The password is read for each call, since its file may change. */
   readonly auth: { readonly username: string; readonly password: string } | null;
+  /** Asked for each call; null: only what Node.js trusts. */
+  tls(): RegistryTls | null;
   /** For one call with all its tries, ms. */
   readonly timeoutMs: number;
   /** Ends calls under way. */
   readonly signal: AbortSignal | undefined;
+  /** The `Date` of each answer that has one, Unix ms. */
+  dated?(serverMs: number): void;
 }
 
 export interface RegistryRequest {
@@ -53,7 +68,8 @@ const messageCharacters = 400;
 export function registryHttp(
   options: RegistryHttpOptions,
 ): (request: RegistryRequest) => Promise<RegistryReply> {
-  const { url, auth, timeoutMs, signal } = options;
+  const { url, auth, timeoutMs, signal, dated } = options;
+  const agent = agents(options.tls);
   const hidden = [...addressPasswords(url), ...proxyPasswords(process.env)];
   const redact = createRedactor(hidden);
   /** One listener for all calls: Node.js warns of a leak if many listen to one signal. */
@@ -93,16 +109,24 @@ export function registryHttp(
           transformResponse: (text: string) => text,
           maxContentLength: bodyLimitBytes,
           maxRedirects: 0,
+          ...agent(),
           validateStatus: () => true,
           signal: stop.signal,
         });
       } catch (error) {
         signal?.throwIfAborted();
+        const code = networkCode(error);
+        if (isCertificateFailure(code) || isClientRefused(code)) {
+          const says = excerpt(networkReason(error), redact, messageCharacters);
+          throw new HighwaterError('REGISTRY_CERTIFICATE', `${request}: ${says}`);
+        }
         const reason = stop.signal.aborted
           ? `within ${timeoutMs} ms`
           : `(${excerpt(networkReason(error), redact, messageCharacters)})`;
         throw new HighwaterError('REGISTRY_UNREACHABLE', `${request} got no answer ${reason}`);
       }
+      const serverMs = Date.parse(String(answer.headers.date));
+      if (!Number.isNaN(serverMs)) dated?.(serverMs);
       return replyOf(request, answer);
     }
 
@@ -128,6 +152,23 @@ export function registryHttp(
       clearTimeout(deadline);
       calls.delete(stop);
     }
+  };
+}
+
+/** @returns the agent for the present files: a new one when they have changed */
+function agents(tlsNow: () => RegistryTls | null): () => { readonly httpsAgent?: Agent } {
+  let last: RegistryTls | null = null;
+  let httpsAgent: Agent | undefined;
+  return () => {
+    const tls = tlsNow();
+    if (tls === null) return {};
+    if (httpsAgent === undefined || tls !== last) {
+      const { ca, ...own } = tls;
+      const given = Object.fromEntries(Object.entries(own).filter(([, text]) => text !== null));
+      httpsAgent = new Agent({ ...given, ...(ca !== null && { ca: [...rootCertificates, ca] }) });
+      last = tls;
+    }
+    return { httpsAgent };
   };
 }
 

@@ -3,7 +3,7 @@ import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
 import { incompatible, schemaStanding } from './compatibility';
 import { ConfluentRegistryApi } from './confluent-registry-api';
-import { registryHttp } from './confluent-registry-http';
+import { type RegistryTls, registryHttp } from './confluent-registry-http';
 import {
   type AvroSchema,
   FULL_TRANSITIVE,
@@ -16,6 +16,8 @@ export interface SchemaRegistryConfig {
   /** Without a closing slash. */
   readonly url: string;
   readonly auth: { readonly username: string; readonly password: string } | null;
+  /** Asked for each call, since files may change; null or left out: only what Node.js trusts. */
+  tls?(): RegistryTls | null;
   /** `lookup`: nothing is registered by a publisher. */
   readonly registration: 'register' | 'lookup';
 }
@@ -44,8 +46,12 @@ export function confluentRegistry(
   config: SchemaRegistryConfig,
   { logger, signal, weakerLevel = 'warn', timeoutMs = 10_000 }: ConfluentRegistryOptions,
 ): SchemaRegistry {
-  const { url, auth, registration } = config;
-  const api = new ConfluentRegistryApi(registryHttp({ url, auth, timeoutMs, signal }));
+  const { url, auth, registration, tls = () => null } = config;
+  let aheadMs: number | null = null;
+  const dated = (serverMs: number): void => {
+    aheadMs = Date.now() - serverMs;
+  };
+  const api = new ConfluentRegistryApi(registryHttp({ url, auth, tls, timeoutMs, signal, dated }));
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();
@@ -125,6 +131,7 @@ export function confluentRegistry(
 
   return {
     isPartOfLog: false,
+    clockAheadMs: () => aheadMs,
     register: rememberIds(register, logger),
     async inspect(subject, schema): Promise<SchemaStatus> {
       const found = await standing(subject, schema);

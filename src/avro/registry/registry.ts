@@ -15,6 +15,8 @@ export interface SchemaRegistry {
   inspect(subject: string, schema: AvroSchema): Promise<SchemaStatus>;
   /** @throws HighwaterError SCHEMA_UNKNOWN, REGISTRY_* */
   schemaById(id: number): Promise<AvroSchema>;
+  /** How far the own clock is ahead of the server's, by its last answer, in ms; null: not told. Left out without a server. */
+  clockAheadMs?(): number | null;
 }
 
 /** An Avro schema as parsed JSON. */

@@ -5,11 +5,8 @@ import type { Logger } from '../../logging/logger';
 import { type ApiClients, createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import type { Source, SourcePage } from '../../source/source';
-import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
+import { type Check, type Checks, clockToleranceMs, failed, failedBy, ok, skipped, warning } from './check';
 import { checkFeed, firstNumber } from './feed';
-
-/** Within these the answer's whole seconds and its way explain a difference. */
-const clockToleranceMs = 5_000;
 
 /** Each feed's first page, requested as a publisher requests it, or the error. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;

@@ -51,3 +51,6 @@ export function failedBy(subject: Subject, error: unknown): Check {
 function named(subject: Subject): Pick<Check, 'check' | 'feed'> {
   return typeof subject === 'string' ? { check: subject, feed: null } : subject;
 }
+
+/** Clocks agree within these: an answer's whole seconds and its way explain the difference. */
+export const clockToleranceMs = 5_000;

@@ -1,7 +1,12 @@
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { examineBrokers, examineTransactions } from '../../log/kafka/admin/examine';
+import {
+  examineBrokers,
+  examineCopies,
+  examineTransactions,
+  type LackingCopies,
+} from '../../log/kafka/admin/examine';
 import type { TopicDeps, TopicReport } from '../../log/kafka/admin/topic-admin';
 import { assertCreatable } from '../../log/kafka/admin/topic-creation';
 import { byFinding, findingText, fixCommand, riskText } from '../../log/kafka/admin/topic-findings';
@@ -45,7 +50,8 @@ export async function* checkKafka(
     yield skipped('command-topic', why);
     return;
   }
-  yield await checkGroup(config, cluster, deps);
+  const lacking = await examineCopies(deps).catch(known);
+  yield lacks('group', lacking) ?? (await checkGroup(config, cluster, deps));
   const inspected: (readonly [Feed, readonly TopicReport[] | HighwaterError])[] = [];
   for (const feed of config.feeds) {
     const reports = await inspectTopics(feedTopics(feed, config.topicPrefix), deps).catch(known);
@@ -54,7 +60,8 @@ export async function* checkKafka(
   const topics = inspected.flatMap(([, reports]) =>
     reports instanceof HighwaterError ? [] : reports.filter(({ exists }) => exists !== null),
   );
-  yield await checkTransactions(config, cluster, deps, [...new Set(topics.map(({ spec }) => spec.name))]);
+  const names = [...new Set(topics.map(({ spec }) => spec.name))];
+  yield lacks('transactions', lacking) ?? (await checkTransactions(config, cluster, deps, names));
   for (const [{ name }, reports] of inspected) {
     const subject = { check: 'topics', feed: name };
     yield await checkTopics({ subject, whose: `feed ${name}`, madeBy: 'the first run' }, reports, deps);
@@ -63,6 +70,13 @@ export async function* checkKafka(
   const reports = await inspectTopics(spec, deps).catch(known);
   const commands = { subject: 'command-topic', whose: 'commands', madeBy: 'the first command' };
   yield forCommands(await checkTopics(commands, reports, deps));
+}
+
+/** Null: the check itself tells more. */
+function lacks(check: LackingCopies['of'], lacking: readonly LackingCopies[] | HighwaterError): Check | null {
+  if (lacking instanceof HighwaterError) return null;
+  const one = lacking.find(({ of }) => of === check);
+  return one === undefined ? null : failed(check, one.found, one.remedy, 'LOG_FAILED');
 }
 
 function checkCodec(codec: CodecName): Check {

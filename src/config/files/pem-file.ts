@@ -5,7 +5,10 @@ import { type Mistake, shown } from '../mistake';
 import type { ReadSettings } from '../raw-settings';
 import { tlsProblem } from './tls-files';
 
-type PemSetting = 'apiCaFile' | 'kafkaSslCaFile' | 'kafkaSslCertFile' | 'kafkaSslKeyFile';
+type PemSetting =
+  | 'apiCaFile'
+  | `kafkaSsl${'Ca' | 'Cert' | 'Key'}File`
+  | `schemaRegistry${'Ca' | 'Cert' | 'Key'}File`;
 
 /** The text of a file that a setting names; null, and perhaps a mistake, if there is none. */
 export function readPem(

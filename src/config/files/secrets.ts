@@ -14,7 +14,12 @@ export interface ReadSecret {
   readonly mistakes: readonly Mistake[];
 }
 
-const passwords = ['kafkaSslKeyPassword', 'kafkaSaslPassword', 'schemaRegistryPassword'] as const;
+const passwords = [
+  'kafkaSslKeyPassword',
+  'kafkaSaslPassword',
+  'schemaRegistryPassword',
+  'schemaRegistryKeyPassword',
+] as const;
 type Password = (typeof passwords)[number];
 
 /**

@@ -17,18 +17,19 @@ export interface TlsProblem {
 
 /**
  * A problem of the files themselves, which a connection would only show as a failure of OpenSSL. Whether a certificate
- * is still valid is left to the brokers: brokers that ask for none do not care.
+ * is still valid is left to the servers: a server that asks for none does not care.
+ * @param prefix of the variables: `KAFKA_SSL`
  */
-export function tlsProblem({ ca, cert, key, passphrase }: TlsTexts): TlsProblem | null {
+export function tlsProblem({ ca, cert, key, passphrase }: TlsTexts, prefix = 'KAFKA_SSL'): TlsProblem | null {
   for (const [of, text] of [['ca', ca] as const, ['cert', cert] as const]) {
     const problem = text === null ? null : certificateProblem(text);
     if (problem !== null) return { of, problem };
   }
   if (cert === null || key === null) return null;
-  const opened = openKey(key, passphrase);
+  const opened = openKey(key, passphrase, prefix);
   if ('problem' in opened) return opened;
   if (!new X509Certificate(cert).checkPrivateKey(opened.key)) {
-    return { of: 'key', problem: 'is not the key of the certificate in KAFKA_SSL_CERT_FILE' };
+    return { of: 'key', problem: `is not the key of the certificate in ${prefix}_CERT_FILE` };
   }
   try {
     createSecureContext({ cert, key, ...(passphrase !== null && { passphrase }) });
@@ -54,7 +55,11 @@ function certificateProblem(text: string): string | null {
   return null;
 }
 
-function openKey(text: string, passphrase: string | null): { readonly key: KeyObject } | TlsProblem {
+function openKey(
+  text: string,
+  passphrase: string | null,
+  prefix: string,
+): { readonly key: KeyObject } | TlsProblem {
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     return { of: 'key', problem: 'holds no private key in PEM (-----BEGIN PRIVATE KEY-----)' };
   }
@@ -62,8 +67,7 @@ function openKey(text: string, passphrase: string | null): { readonly key: KeyOb
   if (isEncrypted && passphrase === null) {
     return {
       of: 'passphrase',
-      problem:
-        'is not set, expected KAFKA_SSL_KEY_PASSWORD, since the key in KAFKA_SSL_KEY_FILE is encrypted',
+      problem: `is not set, expected ${prefix}_KEY_PASSWORD, since the key in ${prefix}_KEY_FILE is encrypted`,
     };
   }
   try {
@@ -72,7 +76,7 @@ function openKey(text: string, passphrase: string | null): { readonly key: KeyOb
     const why = reason(error);
     // One wrong password in some hundred decrypts the key to something that is none: OpenSSL calls that "unsupported".
     return isEncrypted && /decrypt|mac verify|unsupported|asn1|decoder/i.test(why)
-      ? { of: 'passphrase', problem: 'does not open the key in KAFKA_SSL_KEY_FILE' }
+      ? { of: 'passphrase', problem: `does not open the key in ${prefix}_KEY_FILE` }
       : { of: 'key', problem: `holds a private key that cannot be read (${why})` };
   }
 }

@@ -7,7 +7,10 @@ import {
   confluentRegistry,
 } from '../../../src/avro/registry/confluent-registry';
 import type { AvroSchema, SchemaRegistry } from '../../../src/avro/registry/registry';
+import { checkSchemas } from '../../../src/cli/doctor/schemas';
+import type { Config } from '../../../src/config/load-config';
 import { HighwaterError } from '../../../src/errors';
+import { ipos } from '../../../src/feeds/ipos';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { quietLogger } from '../../support/source';
 import { until } from '../../support/until';
@@ -650,3 +653,28 @@ it('a password in the address, as programs may give it, stays out of errors', as
   for (const trace of [password, encodeURIComponent(password), btoa(`publisher:${password}`)])
     expect(said).not.toContain(trace);
 });
+
+it.each([
+  [7_200_000, 'warning', /answers; the clock of this machine is 2 h ahead of the registry's/],
+  [-7_200_000, 'warning', /2 h behind the registry's/],
+  [0, 'ok', /answers$/],
+])(
+  'doctor compares the own clock with the Date of its answers (%d ms ahead)',
+  async (aheadMs, state, found) => {
+    await serve((_, response) => {
+      response.setHeader('Date', new Date(Date.now() - aheadMs).toUTCString());
+      sendJson(response, absent[1], 404);
+    });
+    const config = {
+      feeds: [ipos],
+      topicPrefix: '',
+      appId: 'highwater',
+      schemaRegistry: {},
+    } as unknown as Config;
+    const open = { registry: registry(), place: server.url, close: async () => undefined };
+    for await (const check of checkSchemas(config, open)) {
+      expect(check).toMatchObject({ check: 'registry', state, found: expect.stringMatching(found) });
+      break;
+    }
+  },
+);

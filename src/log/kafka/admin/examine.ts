@@ -1,12 +1,19 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { Kafka } from 'kafkajs';
+import { ConfigResourceTypes, type Kafka } from 'kafkajs';
 import { unlessLate } from '../../../async/wait';
 import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
-import { forbidden, isForbidden, isRefusedProducer, kafkaFailure } from '../connection/kafka-failure';
+import { addressOf } from '../connection/bootstrap';
+import {
+  copiesRemedy,
+  forbidden,
+  isForbidden,
+  isRefusedProducer,
+  kafkaFailure,
+} from '../connection/kafka-failure';
 import { connectProducer, drop, type TransactionalProducer } from '../producer/producer';
-import { type TopicDeps, withAdmin } from './topic-admin';
+import { shapeOf, type TopicDeps, withAdmin } from './topic-admin';
 
 export interface BrokerReport {
   readonly id: number;
@@ -25,12 +32,64 @@ export function examineBrokers(deps: TopicDeps): Promise<BrokerReport[]> {
     return Promise.all(
       brokers.map(async ({ nodeId, host, port }) => ({
         id: nodeId,
-        address: `${host}:${port}`,
+        address: addressOf(host, port),
         unreachable: await whyUnreachable(host, port, signal),
       })),
     );
   });
 }
+
+/** A topic of Kafka's own that the brokers cannot make. */
+export interface LackingCopies {
+  readonly of: 'group' | 'transactions';
+  /** For people: `offsets.topic.replication.factor is 3, and the cluster has 1 broker`. */
+  readonly found: string;
+  readonly remedy: string;
+}
+
+/**
+ * The topics that keep groups and transactions are made when the first group or transaction asks for them. With Kafka's defaults that
+ * takes three brokers; one or two never answer where a coordinator is.
+ * @returns none too if this user may not see the settings of brokers
+ */
+export function examineCopies(deps: TopicDeps): Promise<LackingCopies[]> {
+  return withAdmin(deps, async ({ admin }) => {
+    try {
+      const { brokers } = await admin.describeCluster();
+      const name = String(brokers[0]?.nodeId);
+      const resource = { type: ConfigResourceTypes.BROKER, name };
+      const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
+      const entries = resources.flatMap(({ configEntries }) => configEntries);
+      const found = new Map(entries.map(({ configName, configValue }) => [configName, Number(configValue)]));
+      const lacking = await Promise.all(
+        ownTopics.map(async ({ of, topic, settings }) => {
+          const high = settings.filter((setting) => found.get(setting)! > brokers.length);
+          if (high.length === 0 || (await shapeOf(admin, topic)) !== null) return [];
+          const are = high.map((setting) => `${setting} is ${found.get(setting)}`).join(' and ');
+          const remedy = copiesRemedy(brokers.length, high.join(' and '));
+          return [{ of, found: `${are}, so ${topic} cannot be made`, remedy }];
+        }),
+      );
+      return lacking.flat();
+    } catch (error) {
+      if (isForbidden(error)) return [];
+      throw kafkaFailure(error, 'reading the settings of the brokers');
+    }
+  });
+}
+
+const ownTopics = [
+  {
+    of: 'group',
+    topic: '__consumer_offsets',
+    settings: ['offsets.topic.replication.factor', 'min.insync.replicas'],
+  },
+  {
+    of: 'transactions',
+    topic: '__transaction_state',
+    settings: ['transaction.state.log.replication.factor', 'transaction.state.log.min.isr'],
+  },
+] as const;
 
 const connectMs = 5_000;
 

@@ -75,7 +75,8 @@ export async function describe(
   return new Map(shapes);
 }
 
-async function shapeOf(admin: Admin, name: string): Promise<Shape | null> {
+/** Null: it does not exist. @throws what kafkajs throws */
+export async function shapeOf(admin: Admin, name: string): Promise<Shape | null> {
   try {
     const { topics } = await admin.fetchTopicMetadata({ topics: [name] });
     const partitions = topics.find((topic) => topic.name === name)?.partitions ?? [];

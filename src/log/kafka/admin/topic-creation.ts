@@ -1,7 +1,6 @@
 import { KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
-import { commandLines, createCommand } from '../connection/admin-commands';
-import { forbidden, isForbidden, kafkaFailure } from '../connection/kafka-failure';
+import { copiesRemedy, forbidden, isForbidden, kafkaFailure } from '../connection/kafka-failure';
 import {
   type Asking,
   describe,
@@ -11,7 +10,7 @@ import {
   type TopicDeps,
   withAdmin,
 } from './topic-admin';
-import { type RoledTopic, settingsFor } from './topic-rules';
+import { ease, type RoledTopic, settingsFor } from './topic-rules';
 
 /**
  * Checks whether the missing topics could be created.
@@ -27,53 +26,93 @@ export async function assertCreatable(
 }
 
 /**
+ * Settings that the cluster refuses are left out if the topic works without them.
  * @param whose for people: `feed ipos`
- * @throws HighwaterError KAFKA_FORBIDDEN, KAFKA_UNREACHABLE, LOG_FAILED
+ * @returns the settings that each topic was created with, by its name
+ * @throws HighwaterError KAFKA_FORBIDDEN, KAFKA_UNREACHABLE, LOG_FAILED with the brokers' reasons
  */
 export async function create(
   whose: string,
   missing: readonly RoledTopic[],
   { admin, cluster }: Asking,
   validateOnly = false,
-): Promise<void> {
-  const topics = missing.map((one) => ({
-    topic: one.spec.name,
-    numPartitions: one.spec.partitions,
-    // The brokers' default.
-    replicationFactor: -1,
-    configEntries: Object.entries(settingsFor(one)).map(([name, value]) => ({ name, value })),
-  }));
+): Promise<ReadonlyMap<string, Settings>> {
   const doing = `creating the topics of ${whose}`;
-  let refused: readonly CreateTopicError[];
+  const asked = new Map(missing.map((one) => [one.spec.name, { ...settingsFor(one) }]));
+  // The brokers' default.
+  let replicationFactor = -1;
+  for (let open = missing; ; ) {
+    const topics = open.map(({ spec }) => ({
+      topic: spec.name,
+      numPartitions: spec.partitions,
+      replicationFactor,
+      configEntries: Object.entries(asked.get(spec.name)!).map(([name, value]) => ({ name, value })),
+    }));
+    const refused = await refusals(admin, { topics, validateOnly }, doing);
+    const denied = refused.filter(isForbidden);
+    if (denied.length > 0) {
+      const names = denied.map(({ topic }) => topic);
+      throw forbidden(doing, { operation: 'CREATE', resource: 'topic', names }, cluster, denied[0]);
+    }
+    if (refused.length === 0) return asked;
+    const brokers = (await admin.describeCluster()).brokers.length;
+    const isOfCopies = refused.some(
+      ({ type, message }) => type === 'INVALID_REPLICATION_FACTOR' || /replica/i.test(message),
+    );
+    const ofTopic = new Map(refused.map((one) => [one.topic, one]));
+    open = open.filter(({ spec }) => ofTopic.has(spec.name));
+    const isEased = open.map(({ role, spec }) => {
+      const { type, message } = ofTopic.get(spec.name)!;
+      return !isOfCopies && ofSettings.has(type) && ease(role, asked.get(spec.name)!, message);
+    });
+    if (isEased.includes(true)) continue;
+    if (isOfCopies && replicationFactor === -1 && brokers >= USUAL_COPIES) {
+      replicationFactor = USUAL_COPIES;
+      continue;
+    }
+    const said = refused.map(({ topic, type, message }) => `${topic}: ${type}: ${message}`).join('; ');
+    throw new HighwaterError('LOG_FAILED', `${doing}: ${said}`, {
+      cause: refused[0],
+      now: 'The feed is not started; creating its topics is tried again.',
+      remedy: isOfCopies
+        ? copiesRemedy(brokers, 'default.replication.factor')
+        : `Have the cluster allow it, or create the topics by its own means and as it allows: ${open
+            .map((one) => needs(one, asked.get(one.spec.name)!))
+            .join('; ')}. A topic that exists is used as it is.`,
+    });
+  }
+}
+
+/** Managed clusters take this number if they do not take their own default. */
+const USUAL_COPIES = 3;
+
+const ofSettings = new Set(['POLICY_VIOLATION', 'INVALID_CONFIG', 'INVALID_REQUEST']);
+
+type Settings = Readonly<Record<string, string>>;
+
+function needs({ spec: { name, partitions } }: RoledTopic, settings: Settings): string {
+  const needed = Object.entries(settings).map(([setting, value]) => `${setting} ${value}`);
+  return [`${name} with ${partitions} partition${partitions === 1 ? '' : 's'}`, ...needed].join(', ');
+}
+
+/** The topics that the brokers refuse for good. @throws what `kafkaFailure` makes of a failed request */
+async function refusals(
+  admin: Asking['admin'],
+  request: Pick<Parameters<Asking['admin']['createTopics']>[0], 'topics' | 'validateOnly'>,
+  doing: string,
+): Promise<readonly CreateTopicError[]> {
   try {
-    await admin.createTopics({ topics, validateOnly, waitForLeaders: false, timeout: createTimeoutMs });
-    return;
+    await admin.createTopics({ ...request, waitForLeaders: false, timeout: createTimeoutMs });
+    return [];
   } catch (error) {
     const all = error instanceof KafkaJSAggregateError ? error.errors : [error];
     const others = all.filter((one) => !isCreateTopicError(one));
     if (others.length > 0) throw kafkaFailure(others[0], doing);
-    refused = all.filter(isCreateTopicError);
+    // Another instance creates them at the same time, or the brokers are still at it: they turn up.
+    return all
+      .filter(isCreateTopicError)
+      .filter(({ type }) => type !== 'TOPIC_ALREADY_EXISTS' && type !== 'REQUEST_TIMED_OUT');
   }
-  // Another instance creates them at the same time, or the brokers are still at it: they turn up.
-  const final = refused.filter(({ type }) => type !== 'TOPIC_ALREADY_EXISTS' && type !== 'REQUEST_TIMED_OUT');
-  const denied = final.filter(isForbidden);
-  if (denied.length > 0) {
-    const names = denied.map(({ topic }) => topic);
-    throw forbidden(doing, { operation: 'CREATE', resource: 'topic', names }, cluster, denied[0]);
-  }
-  if (final.length === 0) return;
-  const commands = missing
-    .filter(({ spec }) => final.some(({ topic }) => topic === spec.name))
-    .map((one) => createCommand(cluster, one.spec.name, one.spec.partitions, settingsFor(one)));
-  throw new HighwaterError(
-    'LOG_FAILED',
-    `${doing}: ${final.map(({ topic, type, message }) => `${topic}: ${type}: ${message}`).join('; ')}`,
-    {
-      cause: final[0],
-      now: 'The feed is not started; creating its topics is tried again.',
-      remedy: `Create them as the cluster allows, such as by\n${commandLines(commands)}`,
-    },
-  );
 }
 
 /** The error that kafkajs throws for one topic; the class is not part of its types. */

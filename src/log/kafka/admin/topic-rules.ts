@@ -50,8 +50,29 @@ const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = 
     'min.cleanable.dirty.ratio': '0.1',
   },
   'dead-letters': { 'cleanup.policy': 'compact,delete', 'retention.ms': `${90 * dayMs}` },
-  shared: { 'cleanup.policy': 'delete', 'segment.bytes': `${4 * mebibyte}` },
+  shared: { 'cleanup.policy': 'delete' },
 };
+
+/**
+ * Changes the settings that the cluster refused for a new topic. Managed clusters have policies: a least size of segments, settings
+ * that only the provider may choose. Needed settings stay: the cleanup policy, and a retention without end for events.
+ * @param asked the settings that were refused; changed in place
+ * @param reason of the brokers
+ * @returns whether there is anything else to ask for now
+ */
+export function ease(role: TopicRole, asked: Record<string, string>, reason: string): boolean {
+  const needed = role === 'changes' ? ['cleanup.policy', 'retention.ms'] : ['cleanup.policy'];
+  const optional = Object.keys(asked).filter((setting) => !needed.includes(setting));
+  const named = optional.filter((setting) => reason.includes(setting));
+  if (named.length === 0 && needed.some((setting) => reason.includes(setting))) return false;
+  for (const setting of named.length > 0 ? named : optional) {
+    // Larger ones still bound what a start reads, and no known policy refuses them.
+    const isSmall = setting === 'segment.bytes' && Number(asked[setting]) < largestOffsetSegment;
+    if (isSmall) asked[setting] = String(largestOffsetSegment);
+    else delete asked[setting];
+  }
+  return optional.length > 0;
+}
 
 /** A setting of an existing topic, and the value that it should have. */
 export interface SettingFinding {
@@ -103,8 +124,14 @@ export function judge(
     }
   }
   if (role === 'source-offset' && Number(found.get('segment.bytes')) > largestOffsetSegment) {
-    const wanted = settings[role]['segment.bytes']!;
-    risky.push(...finding('segment.bytes', wanted, 'each start reads the newest segment, uncompacted'));
+    // As much as is fine: clusters that refuse small segments take these.
+    risky.push(
+      ...finding(
+        'segment.bytes',
+        `${largestOffsetSegment}`,
+        'each start reads the newest segment, uncompacted',
+      ),
+    );
   }
   if (is('message.timestamp.type', 'logappendtime')) {
     const consequence = 'records carry the time of the broker, not that of the observation';

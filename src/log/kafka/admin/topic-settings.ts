@@ -13,7 +13,7 @@ import {
 } from './topic-admin';
 import { create, untilThere } from './topic-creation';
 import { mismatch, warn } from './topic-findings';
-import { type RoledTopic, roledTopics, settingsFor } from './topic-rules';
+import { type RoledTopic, roledTopics } from './topic-rules';
 
 /** A topic that exists and may be written to. */
 export interface TopicLayout {
@@ -55,11 +55,11 @@ async function prepare(
   const reports = await withAdmin(deps, async (asking) => {
     const described = await describe(wanted, asking);
     const missing = wanted.filter(({ spec }) => described.get(spec.name) === null);
+    let fresh: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map();
     if (missing.length > 0) {
-      await create(whose, missing, asking);
+      fresh = await create(whose, missing, asking);
       for (const [name, shape] of await untilThere(missing, asking)) described.set(name, shape);
     }
-    const fresh = new Set(missing.map(({ spec }) => spec.name));
     return settled(fresh, asking, () => inspect(wanted, described, asking));
   });
   const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
@@ -95,7 +95,7 @@ function refuseSharedNames(feed: string, wanted: readonly RoledTopic[]): void {
  * topic that an instance has just created is read until it shows the settings of its creation.
  */
 async function settled(
-  fresh: ReadonlySet<string>,
+  fresh: ReadonlyMap<string, Readonly<Record<string, string>>>,
   { signal }: Asking,
   look: () => Promise<TopicReport[]>,
 ): Promise<TopicReport[]> {
@@ -105,9 +105,10 @@ async function settled(
     const pastMs = Date.now() - began;
     const isOpen = (report: TopicReport): boolean => {
       const { spec, settings, verdict } = report;
-      if (!fresh.has(spec.name)) return verdict.wrong.length > 0 && pastMs < lookAgainMs;
-      const asked = Object.entries(settingsFor(report));
-      const hasAll = settings === null || asked.every(([name, value]) => settings.get(name) === value);
+      const asked = fresh.get(spec.name);
+      if (asked === undefined) return verdict.wrong.length > 0 && pastMs < lookAgainMs;
+      const hasAll =
+        settings === null || Object.entries(asked).every(([name, value]) => settings.get(name) === value);
       return !hasAll && pastMs < turnUpWithinMs;
     };
     if (!reports.some(isOpen)) return reports;

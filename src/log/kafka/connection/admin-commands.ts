@@ -37,18 +37,6 @@ export function configCommand(
   return `for topic in ${topics.join(' ')}; do ${alter('$topic')}; done`;
 }
 
-/** Makes a topic as the program would. */
-export function createCommand(
-  target: CommandTarget,
-  topic: string,
-  partitions: number,
-  settings: Readonly<Record<string, string>>,
-): string {
-  const configs = Object.entries(settings).map(([setting, value]) => `--config ${setting}=${value}`);
-  const create = `--create --topic ${topic} --partitions ${partitions}`;
-  return [tool('kafka-topics.sh', target), create, ...configs].join(' ');
-}
-
 /** Deletes a topic, with all that is in it. */
 export function deleteCommand(target: CommandTarget, topic: string): string {
   return `${tool('kafka-topics.sh', target)} --delete --topic ${topic}`;

@@ -33,11 +33,12 @@ export function bootstrap(addresses: readonly string[], now = () => performance.
           Number(isHeard(b)) - Number(isHeard(a)) || (isHeard(a) ? b.heardAt - a.heardAt : later(a, b)),
       );
       best!.begunAt = now();
-      return [best!.address];
+      return [forKafkajs(best!.address)];
     },
     watched: (factory) => (given) => {
-      const socket = factory(given);
-      const found = known.find(({ address }) => address === `${given.host}:${given.port}`);
+      const host = asWritten(given.host).replace(/^\[|\]$/g, '');
+      const socket = factory({ ...given, host });
+      const found = known.find(({ address }) => address === addressOf(host, given.port));
       // kafkajs adds a listener of its own.
       socket.on('data', () => {
         if (found !== undefined) found.heardAt = now();
@@ -45,6 +46,23 @@ export function bootstrap(addresses: readonly string[], now = () => performance.
       return socket;
     },
   };
+}
+
+/** `[::1]:9092` or `broker-1:9092`. */
+export function addressOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** kafkajs takes the text before the first colon for the host. No IPv6 address contains this sign. */
+const COLON = '_';
+
+function forKafkajs(address: string): string {
+  return address.replace(/^\[.*\]/, (host) => host.replaceAll(':', COLON));
+}
+
+/** An address or a host, as kafkajs names it: `[__1]:9092` is `[::1]:9092`. */
+export function asWritten(address: string): string {
+  return address.replace(/^\[.*\]/, (host) => host.replaceAll(COLON, ':'));
 }
 
 /** The address that was begun at longest ago comes first; before any beginning, the first of the list. */

@@ -4,9 +4,11 @@ import { bootstrap } from './bootstrap';
 import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
 import { guardedListeners } from './guards/guarded-listeners';
+import { keepReasons } from './guards/refused-topics';
 import { restRequestQueues } from './guards/request-queues';
 import { endingSilent } from './guards/silent-connections';
 import { socketFactory } from './guards/sockets';
+import { tellThrottling } from './guards/throttling';
 import { wholeAnswers } from './guards/whole-answers';
 
 /** Where and how to reach the brokers. */
@@ -75,7 +77,7 @@ export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logge
       ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
         logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
   });
-  return restRequestQueues(tolerateLeaderless(kafka));
+  return tellThrottling(keepReasons(restRequestQueues(tolerateLeaderless(kafka))), logger);
 }
 
 /** kafkajs reads the password at each login, and adds members of its own to the object. */

@@ -10,6 +10,7 @@ import {
 } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { type Access, aclCommand, type CommandTarget } from './admin-commands';
+import { asWritten } from './bootstrap';
 import { type TlsFailure, tlsFailure } from './tls-failure';
 
 /** The question to the brokers. An error names it if they refuse it. */
@@ -57,12 +58,30 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     if (access !== null) return forbidden(doing, access, asked!.cluster, error, which);
     return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: ${type}`, { cause: error });
   }
-  const closed = chain.find((one) => one.message === 'Closed connection');
-  if (closed instanceof KafkaJSConnectionError) {
-    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${closed.broker} closed the connection`, {
+  const closed = chain.find(
+    (one) => one instanceof KafkaJSConnectionError && one.message === 'Closed connection',
+  ) as KafkaJSConnectionError | undefined;
+  if (closed !== undefined) {
+    return new HighwaterError(
+      'KAFKA_UNREACHABLE',
+      `${doing}: ${asWritten(closed.broker ?? '')} closed the connection`,
+      {
+        cause: error,
+        remedy:
+          'Nothing, if it passes. Otherwise the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
+      },
+    );
+  }
+  if (type === 'INVALID_TIMESTAMP') {
+    const what = `the brokers refuse the time of a record (${type}); the clock of this machine says ${new Date().toISOString()}`;
+    return new HighwaterError('LOG_FAILED', `${doing}: ${what}`, { cause: error, remedy: clockRemedy });
+  }
+  const few = chain.map((one) => fewBrokers.get(one)).find((one) => one !== undefined);
+  if (few !== undefined) {
+    const settings = 'offsets.topic.replication.factor and transaction.state.log.replication.factor';
+    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: no broker coordinates it (${says})`, {
       cause: error,
-      remedy:
-        'Nothing, if it passes. Otherwise the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
+      remedy: `Nothing, if it passes. Otherwise the brokers cannot make the topics in which they keep groups and transactions. ${copiesRemedy(few, settings)}`,
     });
   }
   if (chain.some(isOfConnection)) {
@@ -74,13 +93,16 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
   });
 }
 
+const clockRemedy =
+  'Set the clock of this machine by NTP; `highwater doctor` compares it with those of the API and the registry. Brokers take no record that is further ahead of their own clock than message.timestamp.after.max.ms (1 h by default), or further behind than message.timestamp.before.max.ms. If this clock is right, set those of the brokers.';
+
 /** The TLS failure that broke a connection; null if it was something else. */
 function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: string; says: string } | null {
   for (const one of chain) {
     const { code, broker } = one as { code?: unknown; broker?: unknown };
     const failure = typeof code === 'string' ? tlsFailure(code) : null;
     if (failure === null || typeof broker !== 'string') continue;
-    return { failure, broker, says: one.message.replace(/^Connection error: /, '') };
+    return { failure, broker: asWritten(broker), says: one.message.replace(/^Connection error: /, '') };
   }
   return null;
 }
@@ -98,6 +120,26 @@ const loginRefusals: Readonly<Record<string, { readonly what: string; readonly r
       'Name the port of a listener that does (KAFKA_BROKERS), or leave out KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD. Sessions must last more than 10 s (connections.max.reauth.ms).',
   },
 };
+
+/**
+ * For a cluster with fewer brokers than it wants copies of a topic: one or two brokers that were started with Kafka's defaults.
+ * @param settings of server.properties, for people
+ */
+export function copiesRemedy(brokers: number, settings: string): string {
+  const number = brokers === 1 ? '1 broker' : `${brokers} brokers`;
+  return `The cluster has ${number}, and a topic cannot have more copies than that. Start the brokers that are missing, or set ${settings} to ${brokers} or less (server.properties of each broker) and restart the brokers.`;
+}
+
+/** Errors of a cluster that has no coordinator and fewer brokers than Kafka's default of copies, with the number of brokers. */
+const fewBrokers = new WeakMap<Error, number>();
+const DEFAULT_COPIES = 3;
+
+/** Notes how many brokers there are, for the remedy. @param refusal of the brokers, when they were asked for a coordinator */
+export function noteBrokers<T>(error: T, refusal: unknown, brokers: number): T {
+  const isWithout = protocolType(refusal) === 'GROUP_COORDINATOR_NOT_AVAILABLE';
+  if (isWithout && error instanceof Error && brokers < DEFAULT_COPIES) fewBrokers.set(error, brokers);
+  return error;
+}
 
 /** Whether another try may succeed. @param failure as `kafkaFailure` returns it */
 export function passesByItself(failure: unknown): failure is HighwaterError {

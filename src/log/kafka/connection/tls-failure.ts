@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../errors';
-import { untrustedCertificate } from '../../../net/certificate-failures';
+import { isClientRefused, untrustedCertificate } from '../../../net/certificate-failures';
 
 export interface TlsFailure {
   readonly code: ErrorCode;
@@ -24,7 +24,7 @@ export function tlsFailure(code: string | undefined): TlsFailure | null {
   if (code === undefined) return null;
   if (Object.hasOwn(ofBrokers, code)) return ofBrokers[code]!;
   if (untrustedCertificate.has(code)) return untrustedBroker;
-  return clientAlert.test(code) ? clientRefused : null;
+  return isClientRefused(code) ? clientRefused : null;
 }
 
 const untrustedBroker: TlsFailure = {
@@ -78,13 +78,6 @@ const ofBrokers: Readonly<Record<string, TlsFailure>> = {
     remedy: 'Name the address of a Kafka broker (KAFKA_BROKERS, and advertised.listeners of the brokers).',
   },
 };
-
-/**
- * Alerts that a broker sends only about the client's certificate. Java tells few of the reasons apart. SSLV3_ALERT is called
- * SSL/TLS_ALERT since OpenSSL 3.2, which comes with Node 22 and 24.
- */
-const clientAlert =
-  /^ERR_SSL_(SSLV3|SSL\/TLS|TLSV1|TLSV13)_ALERT_(BAD_CERTIFICATE|CERTIFICATE_\w+|NO_CERTIFICATE|UNKNOWN_CA|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)$/;
 
 const clientRefused: TlsFailure = {
   code: 'KAFKA_UNAUTHENTICATED',

@@ -1,6 +1,6 @@
 import type { GroupDescriptions, Kafka, PartitionOffset } from 'kafkajs';
 import { type Broker, type Cluster, type OfTopic, readingCluster } from '../connection/cluster';
-import { protocolType } from '../connection/kafka-failure';
+import { noteBrokers, protocolType } from '../connection/kafka-failure';
 
 /**
  * The requests that keep a place in a group, as kafkajs has them inside. Its consumer is not used for that: its heartbeats
@@ -86,11 +86,11 @@ export class CoordinatorLink {
     });
     return Promise.any(answers).catch(({ errors }: AggregateError) => {
       // The answer of a broker says more than the failure to reach another broker.
-      throw (
+      const error =
         errors.find((error) => protocolType(error) !== null) ??
         errors[0] ??
-        new Error('the cluster names no broker')
-      );
+        new Error('the cluster names no broker');
+      throw noteBrokers(error, error, cluster.getNodeIds().length);
     });
   }
 

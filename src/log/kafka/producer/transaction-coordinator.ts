@@ -1,6 +1,6 @@
 import { KafkaJSGroupCoordinatorNotFound } from 'kafkajs';
 import type { Broker, Cluster } from '../connection/cluster';
-import { isForbidden, protocolType } from '../connection/kafka-failure';
+import { isForbidden, noteBrokers, protocolType } from '../connection/kafka-failure';
 
 /** The broker that keeps the transactions of an id. Remembered until it says that it does not, or cannot be reached. */
 export class TransactionCoordinator {
@@ -37,7 +37,7 @@ export class TransactionCoordinator {
       // kafkajs drops the brokers' message when they refuse to name a coordinator.
       const asked = cluster.brokerPool.findConnectedBroker();
       const refusal = await asked.then((one) => one.findGroupCoordinator(wanted)).catch((one) => one);
-      throw isForbidden(refusal) ? refusal : error;
+      throw isForbidden(refusal) ? refusal : noteBrokers(error, refusal, cluster.getNodeIds().length);
     }
   }
 }

@@ -49,3 +49,17 @@ it('takes no notice of addresses that it was not given', async () => {
   hear('elsewhere');
   expect(await next()).toBe('a:1');
 });
+
+it('gives kafkajs no colon in a host, and sockets the IPv6 address', async () => {
+  const begins = bootstrap(['[2001:db8::a1]:9092']);
+  const [given = ''] = await begins.next();
+  const [host = '', port] = given.split(':');
+  expect(given.split(':')).toHaveLength(2);
+  const hosts: string[] = [];
+  const factory = begins.watched((of) => {
+    hosts.push(of.host);
+    return new EventEmitter() as Socket;
+  });
+  factory({ host, port: Number(port) } as ISocketFactoryArgs);
+  expect(hosts).toEqual(['2001:db8::a1']);
+});

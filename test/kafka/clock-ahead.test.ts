@@ -1,0 +1,34 @@
+import { kafkaClient } from '../../src/log/kafka/connection/client';
+import { appender } from '../../src/log/kafka/shared-topics';
+import { sharedServers, uniquePrefix } from '../support/servers';
+import { quietLogger } from '../support/source';
+
+it('a clock two hours ahead is named with the limit of the brokers', async () => {
+  const { brokers } = await sharedServers();
+  const cluster = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' } as const;
+  const { signal } = new AbortController();
+  const kafka = kafkaClient(cluster, 'test', quietLogger());
+  const writer = appender({ kafka, cluster, closing: signal });
+  const spec = {
+    name: `${uniquePrefix()}commands`,
+    partitions: 1,
+    cleanup: 'delete',
+    retentionMs: 86_400_000,
+  } as const;
+  const at = (timestamp: number) =>
+    writer.append(
+      spec,
+      [{ topic: spec.name, key: 'k', value: Buffer.from('v'), headers: {}, timestamp }],
+      signal,
+    );
+  try {
+    await at(Date.now());
+    await expect(at(Date.now() + 7_200_000)).rejects.toMatchObject({
+      code: 'LOG_FAILED',
+      message: expect.stringMatching(/INVALID_TIMESTAMP\); the clock of this machine says 20/),
+      remedy: expect.stringMatching(/NTP.*message\.timestamp\.after\.max\.ms \(1 h by default\)/),
+    });
+  } finally {
+    await writer.close();
+  }
+}, 90_000);

@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
+import type { HighwaterError } from '../../src/errors';
+import { ipos } from '../../src/feeds/ipos';
+import { assertCreatable } from '../../src/log/kafka/admin/topic-creation';
+import { roledTopics } from '../../src/log/kafka/admin/topic-rules';
+import { prepareSharedTopic, prepareTopics } from '../../src/log/kafka/admin/topic-settings';
+import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/connection/client';
+import { commandsTopic, feedTopics } from '../../src/log/topics';
+import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
+import { createPolicy } from '../support/create-policy';
+import { quietLogger } from '../support/source';
+
+const signal = new AbortController().signal;
+
+describe('a cluster that refuses', () => {
+  let server: Cluster | undefined;
+  let cluster: KafkaConfig;
+  let kafka: Kafka;
+  let admin: Admin;
+  const folder = mkdtempSync(path.join(tmpdir(), 'highwater-'));
+  beforeAll(async () => {
+    const withPolicy = await createPolicy(folder);
+    server = await startKafka(withPolicy);
+    cluster = { brokers: [server.bootstrap], ssl: null, sasl: null, compression: 'none' };
+    kafka = kafkaClient(cluster, 'test', quietLogger());
+    admin = kafka.admin();
+    await admin.connect();
+  }, 120_000);
+  afterAll(async () => {
+    await admin?.disconnect();
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function prepared(prefix: string) {
+    const warned = new Set<string>();
+    return prepareTopics(feedTopics(ipos, prefix), {
+      kafka,
+      cluster,
+      signal,
+      logger: quietLogger(),
+      warned,
+    });
+  }
+
+  async function settingsOf(name: string): Promise<Record<string, string>> {
+    const resource = { type: ConfigResourceTypes.TOPIC, name };
+    const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
+    return Object.fromEntries(
+      resources[0]!.configEntries.map(({ configName, configValue }) => [configName, configValue]),
+    );
+  }
+
+  it('small segments gets larger ones, and everything else is asked for as before', async () => {
+    await prepared('least.');
+    expect(await settingsOf(feedTopics(ipos, 'least.').sourceOffset.name)).toMatchObject({
+      'cleanup.policy': 'compact',
+      'segment.bytes': '67108864',
+      'segment.ms': '3600000',
+      'min.cleanable.dirty.ratio': '0.1',
+    });
+  });
+
+  it('a group of settings without naming them is asked for what the topics need', async () => {
+    await prepared('closed.');
+    const { changes, current, sourceOffset } = feedTopics(ipos, 'closed.');
+    const kept = { 'cleanup.policy': 'delete', 'retention.ms': '-1' };
+    expect(await settingsOf(changes.name)).toMatchObject(kept);
+    for (const { name } of [current, sourceOffset])
+      expect(await settingsOf(name)).toMatchObject({ 'cleanup.policy': 'compact' });
+  });
+
+  it.each(['least', 'closed'])('has a topic of commands (%s)', async (kind) => {
+    const spec = commandsTopic('highwater', `${kind}.`);
+    await prepareSharedTopic(spec, { kafka, cluster, signal });
+    expect(await settingsOf(spec.name)).toMatchObject({ 'segment.bytes': '1073741824' });
+  });
+
+  it('what a topic needs shows its own reason, and the remedy is not what it refused', async () => {
+    const wanted = roledTopics(feedTopics(ipos, 'brief.'));
+    const deps = { kafka, cluster, signal };
+    const trials = [() => prepared('brief.'), () => assertCreatable('feed ipos', wanted, deps)];
+    for (const trial of trials) {
+      const error = await refusal(trial());
+      expect(error.message).toContain('POLICY_VIOLATION: retention.ms must be at most 604800000');
+      expect(error.remedy).toContain('by its own means');
+      expect(error.remedy).not.toContain('kafka-topics.sh');
+    }
+  });
+
+  it('another number of copies than it can have names the setting and the number of brokers', async () => {
+    const error = await refusal(prepared('copies.'));
+    expect(error.message).toContain('Topic replication factor must be 3');
+    expect(error.remedy).toContain(`The cluster has 1 broker`);
+    expect(error.remedy).toContain('default.replication.factor');
+  });
+});
+
+async function refusal(trying: Promise<unknown>): Promise<HighwaterError> {
+  return trying.then(
+    () => {
+      throw new Error('nothing was refused');
+    },
+    (error: HighwaterError) => error,
+  );
+}

@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { confluentRegistry } from '../../../src/avro/registry/confluent-registry';
+import { loadConfig } from '../../../src/config/load-config';
+import { HighwaterError } from '../../../src/errors';
+import { authority, encrypted } from '../../support/certificates';
+import { quietLogger } from '../../support/source';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'highwater-'));
+const file = (name: string) => path.join(folder, name);
+let server: Server | undefined;
+let serverTls: { cert: string; key: string; ca: string };
+beforeAll(async () => {
+  const [ofServer, ofClients] = await Promise.all([authority('servers'), authority('clients')]);
+  const own = await ofServer.sign({ name: 'registry' });
+  const client = await ofClients.sign({ name: 'publisher' });
+  writeFileSync(file('ca.pem'), ofServer.cert);
+  writeFileSync(file('client.pem'), client.cert);
+  writeFileSync(file('client-key.pem'), encrypted(client.key, 'open it'));
+  serverTls = { ...own, ca: ofClients.cert };
+  const tls = { ...serverTls, requestCert: true, rejectUnauthorized: false };
+  server = createServer(tls, ({ url, socket }, response) => {
+    // A path of it is only for clients with a certificate.
+    const isKnown = (socket as unknown as { authorized: boolean }).authorized;
+    response.statusCode = url?.startsWith('/closed') === true && !isKnown ? 401 : 200;
+    response.end(JSON.stringify({ schema: '"string"', message: 'no' }));
+  });
+  await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => {
+  server?.close();
+  server?.closeAllConnections();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function ask(base: string, env: Readonly<Record<string, string>>, at = server!) {
+  const { port } = at.address() as AddressInfo;
+  const all = {
+    KAFKA_BROKERS: 'k:9092',
+    SCHEMA_REGISTRY_URL: `https://127.0.0.1:${port}${base}`,
+    ...env,
+  };
+  const { schemaRegistry } = loadConfig({ flags: {}, env: all, cwd: folder }, 'whatever is set');
+  return confluentRegistry(schemaRegistry!, { logger: quietLogger(), timeoutMs: 5_000 }).schemaById(1);
+}
+
+const ca = { SCHEMA_REGISTRY_CA_FILE: 'ca.pem' };
+const own = {
+  SCHEMA_REGISTRY_CERT_FILE: 'client.pem',
+  SCHEMA_REGISTRY_KEY_FILE: 'client-key.pem',
+  SCHEMA_REGISTRY_KEY_PASSWORD: 'open it',
+};
+
+it('a registry behind a private authority has a code of its own, which names the setting', async () => {
+  const refusal = await ask('', {}).catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(HighwaterError);
+  expect(refusal).toMatchObject({
+    code: 'REGISTRY_CERTIFICATE',
+    kind: { retriable: false },
+    remedy: expect.stringContaining('SCHEMA_REGISTRY_CA_FILE'),
+  });
+});
+
+it('it is trusted once its authority is named', async () => {
+  expect(await ask('', ca)).toBe('string');
+  await expect(ask('/closed', ca)).rejects.toMatchObject({ code: 'REGISTRY_UNAUTHORIZED' });
+});
+
+it('it is shown the own certificate', async () => {
+  expect(await ask('/closed', { ...ca, ...own })).toBe('string');
+});
+
+it('one that takes no client without a certificate has that code too', async () => {
+  const strict = createServer({ ...serverTls, requestCert: true, rejectUnauthorized: true }, (_, response) =>
+    response.end(JSON.stringify({ schema: '"string"' })),
+  );
+  await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
+  try {
+    await expect(ask('', ca, strict)).rejects.toMatchObject({
+      code: 'REGISTRY_CERTIFICATE',
+      remedy: expect.stringContaining('SCHEMA_REGISTRY_CERT_FILE'),
+    });
+    expect(await ask('', { ...ca, ...own }, strict)).toBe('string');
+  } finally {
+    strict.close();
+    strict.closeAllConnections();
+  }
+});
+
+it('mistakes in its files are named by its own settings', () => {
+  const wrong = { ...ca, ...own, SCHEMA_REGISTRY_KEY_PASSWORD: 'another' };
+  expect(() => ask('', wrong)).toThrow(/does not open the key in SCHEMA_REGISTRY_KEY_FILE/);
+  expect(() => ask('', { SCHEMA_REGISTRY_CERT_FILE: 'client.pem' })).toThrow(/SCHEMA_REGISTRY_KEY_FILE/);
+});
