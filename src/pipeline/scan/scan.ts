@@ -3,6 +3,7 @@ import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
+import { allPages } from './all-pages';
 import { mayBeCut } from './first-page';
 import { jointOf, type KeysetCursor, nextStep } from './keyset-cursor';
 import { believed, isOutOfOrder, showsOlder } from './order';
@@ -30,7 +31,7 @@ export interface ScanStart {
   readonly whole?: boolean;
   /** Pages begin and end at other rows than usual, so that a row that the usual pages hide is seen. */
   readonly otherBorders?: boolean;
-  /** Pages are followed from the first one on, as far as paging reaches, so that no row is left to the filter. */
+  /** All pages are read as well, as far as paging reaches, so that no row is left to the filter. */
   readonly withoutFilter?: boolean;
 }
 
@@ -83,8 +84,8 @@ export async function* scan(
     return false;
   }
 
-  const { ordered } = reader.paging();
-  if (ordered && !start.withoutFilter && (yield* readInOrder(from))) {
+  if (reader.paging().ordered && start.withoutFilter) yield* allPages(position);
+  if (reader.paging().ordered && (yield* readInOrder(from))) {
     if (position.blockedBy !== null) throw position.blockedBy;
     return;
   }

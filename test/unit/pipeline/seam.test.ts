@@ -128,6 +128,18 @@ it('a row that an API leaves out at the border of two pages is not deleted, for 
   expect([deleted, vendor.rows.size]).toEqual([0, 25]);
 });
 
+it('a row that was updated is found by a reconcile, and not deleted, if the filter goes by the time of creation', async () => {
+  const seconds = Array.from({ length: 47 }, (_, i) => 20 * i);
+  const { feed, vendor, write } = await start({ style: 'offset', since: 'created' }, seconds, 10);
+  await publisher.poll();
+  // Requests from the later seconds of a scan do not show it, nor do polls.
+  write('e30', NOW);
+  await publisher.poll();
+  const { deleted } = await reconciled(publisher, feed);
+  const { images, state } = publisher.owned().deps;
+  expect([deleted, images.decode(state.image('e30')!).updated, vendor.rows.size]).toEqual([0, NOW, 47]);
+});
+
 it.each(['cursor', 'link'] as const)(
   'a %s that leaves out rows of the second at which a page ends: a reconcile finds them, and deletes none',
   async (style) => {
