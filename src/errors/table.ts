@@ -432,7 +432,7 @@ const embeddedLog = {
   },
   LOG_RECORD_REFUSED: {
     ...lasts,
-    what: 'The brokers refuse a record, and would refuse it again: it is larger than its topic allows, or its time stamp is too far from their clock.',
+    what: 'The brokers refuse a record, and would refuse it again. It is larger than its topic allows, or its time stamp is too far from their clock.',
     now: 'The record was not written. A dead letter that is too large is written without the value of its event; over any other dead letter, the consumer stops in front of the event.',
     remedy: 'Raise max.message.bytes of the topic, or set the clock of this machine right.',
   },
@@ -624,7 +624,7 @@ const consumers = 'runbook/consumers.md';
 const consumer = {
   LOG_POSITION_LOST: {
     ...lasts,
-    what: 'The position of a consumer is no longer in the log, or the group has none and was told to begin only where it stopped. Retention removed it, the data folder was deleted and created again, or a copy of the log was restored. On Kafka, the topic may also have been deleted and created again: a group then reads the new topic from its beginning (Kafka 3.1 and later), but tables and readers without a group end with this error. A program whose `positions` have no topic id gets this error only if the new topic is shorter; in a longer topic it skips the records before its position.',
+    what: 'The position of a consumer is no longer in the log. Retention removed it, the data folder was deleted and created again, or a copy of the log was restored. On Kafka, the topic may also have been deleted and created again: a group then reads the new topic from its beginning (Kafka 3.1 and later), but tables and readers without a group end with this error. A group with `from: stored-or-fail` that has no position gets it too: brokers forget positions. A program whose `positions` have no topic id gets this error only if the new topic is shorter; in a longer topic it skips the records before its position.',
     now: 'The consumer stops: if it went on, it would skip records that it never saw.',
     remedy:
       'Read the table (`<feed>.current`) instead of the events that are gone. Then go on with the first event that is kept (`onLost: continue`), begin with a new group, or move the old group to an offset that still exists (kafka-consumer-groups.sh --reset-offsets).',

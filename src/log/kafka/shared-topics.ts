@@ -88,11 +88,12 @@ export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
           layouts.delete(spec.name);
           either.signal.throwIfAborted();
           const asked = { operation: 'WRITE', topics: [spec.name], cluster } as const;
-          const doing = `writing to ${spec.name}`;
+          const failure = kafkaFailure(error, `writing to ${spec.name}`, asked);
           const type = protocolType(error);
-          if (type !== null && REFUSALS.has(type))
-            throw new HighwaterError('LOG_RECORD_REFUSED', `${doing}: ${type}`, { cause: error });
-          throw kafkaFailure(error, doing, asked);
+          if (type === null || !REFUSALS.has(type) || !(failure instanceof HighwaterError)) throw failure;
+          const { message, remedy } = failure;
+          const details = type === 'INVALID_TIMESTAMP' ? { cause: error, remedy } : { cause: error };
+          throw new HighwaterError('LOG_RECORD_REFUSED', message, details);
         } finally {
           either.leave();
         }

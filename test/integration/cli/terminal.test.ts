@@ -109,7 +109,9 @@ it('reconcile and backfill show a bar, and at the end what it came to', async ()
   const reconciling = terminal(['reconcile', 'ipos', '--dry-run'], { cwd: folder() });
   await reconciling.sees(/^ipos +reconcile +█+░+ +scan 1: [\d,]+ of about 900 rows/m);
   expect(await reconciling.ended()).toBe(0);
-  expect(reconciling.screen()).toMatch(/accepted reconcile\.\nFeed ipos was compared with the API: \d+ rows/);
+  expect(reconciling.screen()).toMatch(
+    /accepted reconcile\.\nFeed ipos was compared with the API: [\d,]+ rows/,
+  );
   expect(reconciling.screen()).not.toContain('█');
 
   const dates = ['--from', '2020-01-01', '--to', '2030-01-01'];

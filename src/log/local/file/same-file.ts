@@ -1,22 +1,23 @@
 import { statSync } from 'node:fs';
 import { HighwaterError } from '../../../errors';
+import { attempt } from './sqlite';
 
 /** One look asks the file system. */
 const LOOK_INTERVAL_MS = 1_000;
 
 /**
  * A process can still read its open file after the folder was deleted or put back from a copy, and would never see a new record.
- * @returns a check that throws, from then on, if the file at its place is another or gone. @throws HighwaterError LOG_POSITION_LOST
+ * @returns a check that throws, from then on, if the file at its place is another or gone. @throws HighwaterError LOG_POSITION_LOST, LOG_*
  */
 export function sameFileGuard(file: string): () => void {
-  const opened = identity(file);
+  const opened = attempt(file, () => identity(file));
   let lookedAt = performance.now();
   let isGone = false;
   return () => {
     const now = performance.now();
     if (!isGone && now - lookedAt >= LOOK_INTERVAL_MS) {
       lookedAt = now;
-      isGone = identity(file) !== opened;
+      isGone = attempt(file, () => identity(file)) !== opened;
     }
     if (!isGone) return;
     const what = `${file} was deleted, or another was put in its place, while it was read`;
