@@ -101,14 +101,12 @@ export class PageWalk {
     let before: FetchedPage[] = [];
     let orderBefore: readonly string[] = [];
     let repeated = 0;
-    if (this.window.otherBorders && kind !== 'numbered' && first !== undefined) {
-      this.show(first);
-      if (this.moveBorders()) first = undefined;
-    }
+    // Pages that name the next one keep their borders, so the first one is read again, too.
+    const isBegunAnew = this.window.otherBorders && kind !== 'numbered' && this.moveBorders(first);
     for (let walk = 0; walk <= MOST_WALKS; walk++) {
       this.begin();
       // Only the first page leads to the second one, and reading it again would begin another walk.
-      if (kind !== 'numbered' && walk === 0 && first !== undefined) this.show(first);
+      if (kind !== 'numbered' && walk === 0 && first !== undefined && !isBegunAnew) this.show(first);
       // The first climb only finds the end. Its rows count as seen, but it does not count as a walk.
       const hasDescent = kind === 'numbered' && walk > 0;
       const odd =
@@ -193,14 +191,14 @@ export class PageWalk {
   }
 
   /** A length of pages that moves their borders; 0: there is none. */
-  private otherLength(): number {
-    const first = this.shown.at(-1)?.facts.length ?? 0;
-    return this.reader.bordersMove === 'never' ? 0 : Math.max(0, Math.min(first, this.secondBegin) - 1);
+  private otherLength(first = this.shown.at(-1)): number {
+    const length = first?.facts.length ?? 0;
+    return this.reader.bordersMove === 'never' ? 0 : Math.max(0, Math.min(length, this.secondBegin) - 1);
   }
 
-  /** The next walk goes over pages that begin and end at other rows. @returns whether it does */
-  private moveBorders(): boolean {
-    const length = this.otherLength();
+  /** The next walk goes over pages that begin and end at other rows. @param first page as it was shown last @returns whether it does */
+  private moveBorders(first?: FetchedPage): boolean {
+    const length = this.otherLength(first);
     if (length === 0) return false;
     if (this.reader.bordersMove === 'by-position') this.secondBegin = length;
     else this.reader.setPaging(withPageSize(this.reader.paging(), length));

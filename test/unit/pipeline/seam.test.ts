@@ -128,6 +128,21 @@ it('a row that an API leaves out at the border of two pages is not deleted, for 
   expect([deleted, vendor.rows.size]).toEqual([0, 25]);
 });
 
+it.each(['cursor', 'link'] as const)(
+  'the first scan of a reconcile reads each page of a %s whose page size cannot be asked for',
+  async (style) => {
+    const seconds = Array.from({ length: 9 }, (_, i) => i);
+    const { feed, vendor } = await start({ style, filter: false, sized: false, cap: 3 }, seconds);
+    await publisher.poll();
+    // A change without a new `updated`, on the second of three pages.
+    const row = vendor.rows.get('e4')!;
+    vendor.rows.set('e4', { ...row, notes: 'silent' });
+    vendor.asked.length = 0;
+    const { rows, updated } = await reconciled(publisher, feed);
+    expect([rows, updated]).toEqual([9, 1]);
+  },
+);
+
 it('a row that was updated is found by a reconcile, and not deleted, if the filter goes by the time of creation', async () => {
   const seconds = Array.from({ length: 47 }, (_, i) => 20 * i);
   const { feed, vendor, write } = await start({ style: 'offset', since: 'created' }, seconds, 10);
