@@ -120,9 +120,12 @@ async function* begun<T>(
     const all = records();
     return [await all.next(), all] as const;
   });
-  if (first.done === true) return;
-  yield first.value;
-  yield* rest;
+  try {
+    if (first.done !== true) yield first.value;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
 }
 
 function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {
