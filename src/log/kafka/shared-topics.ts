@@ -92,8 +92,11 @@ export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
           const type = protocolType(error);
           if (type === null || !REFUSALS.has(type) || !(failure instanceof HighwaterError)) throw failure;
           const { message, remedy } = failure;
-          const details = type === 'INVALID_TIMESTAMP' ? { cause: error, remedy } : { cause: error };
-          throw new HighwaterError('LOG_RECORD_REFUSED', message, details);
+          const isTooLarge = type.endsWith('_TOO_LARGE');
+          throw new HighwaterError('LOG_RECORD_REFUSED', message, {
+            cause: error,
+            ...(!isTooLarge && { remedy }),
+          });
         } finally {
           either.leave();
         }
