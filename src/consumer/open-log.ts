@@ -36,7 +36,6 @@ export interface LocalOptions {
   readonly topicPrefix?: string;
 }
 
-/** A log on Kafka. Schemas are only looked up, never registered. */
 interface TlsOptions {
   readonly ca?: string;
   readonly cert?: string;
@@ -44,6 +43,7 @@ interface TlsOptions {
   readonly passphrase?: string;
 }
 
+/** A log on Kafka. Schemas are only looked up, never registered. */
 export interface KafkaOptions {
   readonly config?: never;
   readonly kafka: {

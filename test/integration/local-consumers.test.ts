@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import Database from 'libsql';
 import { connect, type HighwaterLog } from '../../src/consumer';
+import type { ConsumeOptions } from '../../src/consumer/options';
 import { backUp } from '../../src/log/local/backup';
 import { openLocalConsumerLog } from '../../src/log/local/consumer/consumer-log';
 import { openLocalLog } from '../../src/log/local/local-log';
@@ -39,11 +41,11 @@ async function publisher() {
   return { ...writer, close };
 }
 
-function consuming(log: HighwaterLog) {
+function consuming(log: HighwaterLog, more: Partial<ConsumeOptions> = {}) {
   const seen: string[] = [];
   const stop = new AbortController();
   const ended = log.consume(
-    { group: 'g', topics: ['ipos'], from: 'beginning', signal: stop.signal },
+    { group: 'g', topics: ['ipos'], from: 'beginning', signal: stop.signal, ...more },
     ({ key }) => void seen.push(key),
   );
   ended.catch(() => undefined);
@@ -172,6 +174,31 @@ it.each([
   const { seen } = consuming(connected());
   await until(() => seen.length === 1);
   await until(async () => (await backUp(folder(), target, true, deadline())).groups === 1);
+});
+
+it('a group whose position was removed ends by name, or goes on with what is kept if it is told to', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  const first = consuming(connected());
+  await until(() => first.seen.length === 1);
+  first.stop();
+  await first.ended;
+  await write({ id: 'a', status: 'Priced' });
+  // As retention does in the course of time.
+  const file = new Database(path.join(folder(), 'highwater.db'));
+  file.exec("DELETE FROM records WHERE topic = 'ipos'");
+  file.close();
+  await write({ id: 'a', status: 'Withdrawn' });
+
+  await expect(consuming(connected()).ended).rejects.toMatchObject({ code: 'LOG_POSITION_LOST' });
+  const logger = quietLogger();
+  const log = connect({ dataDir: folder(), logger });
+  ends.push(() => log.close());
+  const second = consuming(log, { onLost: 'continue' });
+  await until(() => second.seen.length === 1);
+  expect(logger.warnings).toEqual([
+    expect.stringContaining('were removed before they were read: offsets 1 to 1'),
+  ]);
 });
 
 it('follows a topic from its beginning though the first records are gone', async () => {

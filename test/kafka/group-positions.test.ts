@@ -175,7 +175,7 @@ describe('a group whose position was removed while it was away', () => {
     await until(() => one.seen.length > 0 || one.failure() !== null);
     expect([one.failure(), one.seen]).toEqual([null, ['kept']]);
     expect(one.warnings).toEqual([
-      `Offset 2 of ${topic}, partition 0, was to be read next. The log begins at 3 by now. What lay in between is not read.`,
+      `Events of ${topic}, partition 0, were removed before they were read: offsets 2 to 2. Reading goes on with the first event that is kept.`,
     ]);
     await until(async () => (await place()) === '4');
   });

@@ -69,7 +69,8 @@ export function eventJob(
     keeping.began();
     const kept = await tryOften(
       () => keep(record, outcome.error, tries),
-      retry,
+      // The number of tries is meant for the handler: a letter that is refused for good is not written by any of them.
+      { ...retry, attempts: 1 },
       revoked,
       isRetriable,
       keeping,

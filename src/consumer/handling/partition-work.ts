@@ -98,7 +98,7 @@ export async function workOn(
   function goesOn(first: number): boolean {
     if (!isUnread && onLost === 'stop') return false;
     if (!isUnread) {
-      const what = `Offset ${next} of ${topic}, partition ${partition}, was to be read next. The log begins at ${first} by now. What lay in between is not read.`;
+      const what = `Events of ${topic}, partition ${partition}, were removed before they were read: offsets ${next} to ${first - 1}. Reading goes on with the first event that is kept.`;
       logger.warn(what, { topic, partition });
     }
     next = first;

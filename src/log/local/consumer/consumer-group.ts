@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { pause, sharedController } from '../../../async/wait';
+import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { AssignedPartition, GroupMember, GroupOptions } from '../../consumer-log';
 import { isCompacted } from '../../topics';
@@ -125,7 +126,8 @@ export function joinLocalGroup(
         return next;
       } catch (error) {
         const first = reader.firstOffset(topic, partition);
-        if (next < first && goesOn(first)) return first;
+        const isLost = error instanceof HighwaterError && error.code === 'LOG_POSITION_LOST';
+        if (isLost && next < first && goesOn(first)) return first;
         throw error;
       }
     };
