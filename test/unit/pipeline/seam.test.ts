@@ -116,7 +116,7 @@ it('a filter by another time is noticed in a second that is wider than a page', 
   expect(unknown()).toEqual([]);
 });
 
-it('a row that an API leaves out at the border of two pages is not deleted, for the second scan has other borders', async () => {
+it('a row that an API leaves out at the border of two pages is not deleted, for two scans have different borders', async () => {
   let hides = false;
   const seconds = Array.from({ length: 25 }, (_, i) => i);
   const { feed, vendor } = await start({ style: 'page', filter: false }, seconds, 10, (rows, { pageSize }) =>
