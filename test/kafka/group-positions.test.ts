@@ -1,18 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { connect } from '../../src/consumer';
-import type { Decoder } from '../../src/consumer/decoder';
-import { takePart } from '../../src/consumer/handling/consume';
 import type { GroupConsumeOptions } from '../../src/consumer/options';
-import { refusalsOf } from '../../src/consumer/refusals';
 import { HighwaterError } from '../../src/errors';
 import type { LogRecord } from '../../src/log/commit-log';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { Rotation } from '../../src/secrets/rotation';
 import { createTopics } from '../support/create-topics';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
+import { consumeValues, openConsumerLog, type ValueConsumer } from '../support/value-consumer';
 
 /** Positions of groups that are no longer in the topic, or that the brokers no longer know, and dead letters that brokers refuse. */
 
@@ -39,54 +35,8 @@ beforeEach(async () => {
 const running: { stop(): Promise<void> }[] = [];
 afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())));
 
-/** A consumer that records the values that it is shown. */
-function consume(rest: Partial<GroupConsumeOptions> = {}) {
-  const logger = quietLogger();
-  const log = openKafkaConsumerLog({
-    kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: '',
-    logger,
-  });
-  const seen: string[] = [];
-  const stop = new AbortController();
-  const job = () => ({
-    async work(
-      records: readonly { value: Buffer | null; logOffset: number }[],
-      _place: unknown,
-      advance: (next: number) => Promise<void>,
-    ) {
-      for (const { value, logOffset } of records) {
-        seen.push(String(value));
-        await advance(logOffset + 1);
-      }
-    },
-  });
-  const deps = {
-    log,
-    decoder: {} as Decoder,
-    logger,
-    topicPrefix: '',
-    refusals: refusalsOf(null, new Rotation()),
-  };
-  let failure: unknown = null;
-  const ended = takePart({ group, topics: [topic], signal: stop.signal, ...rest }, job, {
-    ...deps,
-    closing: new AbortController().signal,
-  }).catch((error: unknown) => {
-    failure = error;
-  });
-  const one = {
-    seen,
-    warnings: logger.warnings,
-    failure: () => failure as HighwaterError | null,
-    ended,
-    async stop() {
-      stop.abort();
-      await ended;
-      await log.close();
-    },
-  };
+function consume(rest: Partial<GroupConsumeOptions> = {}): ValueConsumer {
+  const one = consumeValues(brokers, { group, topics: [topic], ...rest });
   running.push(one);
   return one;
 }
@@ -225,12 +175,7 @@ describe('a group without a position in a topic that holds events', () => {
 describe('dead letters', () => {
   /** All that the topic of the dead letters holds. */
   async function letters(count: number) {
-    const log = openKafkaConsumerLog({
-      kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
-      appId: 'test',
-      topicPrefix: '',
-      logger: quietLogger(),
-    });
+    const log = openConsumerLog(brokers);
     const found: LogRecord[] = [];
     await until(async () => {
       found.length = 0;
@@ -300,12 +245,7 @@ describe('dead letters', () => {
 
 it.each(['follow', 'group'] as const)('reading as a %s says by name that no broker answers', async (how) => {
   const logger = quietLogger();
-  const log = openKafkaConsumerLog({
-    kafka: { brokers: ['127.0.0.1:1'], ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: '',
-    logger,
-  });
+  const log = openConsumerLog(['127.0.0.1:1'], logger);
   const stop = new AbortController();
   const reading = async () => {
     if (how === 'follow') for await (const _ of log.follow(topic, new Map(), stop.signal));

@@ -1,15 +1,10 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
-import type { Decoder } from '../../src/consumer/decoder';
-import { takePart } from '../../src/consumer/handling/consume';
 import type { GroupConsumeOptions } from '../../src/consumer/options';
-import { refusalsOf } from '../../src/consumer/refusals';
 import type { ConsumerLog } from '../../src/log/consumer-log';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { Rotation } from '../../src/secrets/rotation';
 import { createTopics } from '../support/create-topics';
 import { sharedServers, uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
 import { until } from '../support/until';
+import { consumeValues, openConsumerLog, type ValueConsumer } from '../support/value-consumer';
 
 /** A topic that is deleted and created again under its name has only new events, wherever a group was in the earlier topic. */
 
@@ -38,58 +33,26 @@ beforeEach(async () => {
     [topic(), other()].map((name) => ({ topic: name, numPartitions: 1 })),
   );
 });
-afterEach(() => Promise.all(logs.splice(0).map((log) => log.close())));
+const running: ValueConsumer[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((one) => one.stop()));
+  await Promise.all(logs.splice(0).map((log) => log.close()));
+});
 
 function open(): ConsumerLog {
-  const log = openKafkaConsumerLog({
-    kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: '',
-    logger: quietLogger(),
-  });
+  const log = openConsumerLog(brokers);
   logs.push(log);
   return log;
 }
 
-type Handle = (value: string, logOffset: number, topicId: string | null) => unknown;
-
-/**
- * A consumer of both topics that records each value.
- * @param handle awaited before a value is done
- */
-function consume(rest: Partial<GroupConsumeOptions> = {}, handle: Handle = () => null) {
-  const log = open();
-  const seen: string[] = [];
-  const stop = new AbortController();
-  const options = { group: group(), topics: [topic(), other()], signal: stop.signal, ...rest };
-  const job = () => ({
-    async work(
-      records: readonly { value: Buffer | null; logOffset: number }[],
-      { topicId }: { topicId: string | null },
-      advance: (next: number) => Promise<void>,
-    ) {
-      for (const { value, logOffset } of records) {
-        seen.push(String(value));
-        await handle(String(value), logOffset, topicId);
-        await advance(logOffset + 1);
-      }
-    },
-  });
-  const refusals = refusalsOf(null, new Rotation());
-  const deps = { log, decoder: {} as Decoder, logger: quietLogger(), topicPrefix: '', refusals };
-  let failure: unknown = null;
-  const ended = takePart(options, job, { ...deps, closing: new AbortController().signal });
-  ended.catch((error: unknown) => {
-    failure = error;
-  });
-  return {
-    seen,
-    failure: () => failure,
-    async stop() {
-      stop.abort();
-      await ended;
-    },
-  };
+/** A consumer of both topics. */
+function consume(
+  rest: Partial<GroupConsumeOptions> = {},
+  handle?: (value: string, logOffset: number, topicId: string | null) => unknown,
+): ValueConsumer {
+  const one = consumeValues(brokers, { group: group(), topics: [topic(), other()], ...rest }, handle);
+  running.push(one);
+  return one;
 }
 
 /** By a producer of its own: kafkajs asks for a topic that is deleted ever after. */

@@ -22,4 +22,4 @@ export function modelRuns<Values>(
 }
 
 /** More than so many runs take on a machine that does much else, ms. */
-export const modelMs = (runs: number): number => 300_000 + runs * 10_000;
+export const modelMs = (runs: number): number => 600_000 + runs * 30_000;

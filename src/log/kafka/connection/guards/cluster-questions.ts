@@ -1,5 +1,5 @@
 import type { Kafka } from 'kafkajs';
-import { adaptBrokers } from './each-broker';
+import { type AskingBroker, adaptBrokers, taking } from './each-broker';
 
 /**
  * Error codes of Kafka's protocol: the partition has no leader now, or its leader cannot be reached from here.
@@ -7,20 +7,9 @@ import { adaptBrokers } from './each-broker';
  */
 const NO_LEADER = new Set([5, 9, 72]);
 
-interface MetadataBroker {
+interface MetadataBroker extends AskingBroker<Metadata> {
   /** Covers all topics if none are named. */
   metadata(topics?: readonly string[]): Promise<unknown>;
-  /** The request that `metadata` sends. */
-  lookupRequest(apiKey: number, definition: object): (of: object) => MetadataCall;
-}
-
-interface MetadataCall {
-  readonly request: object;
-  readonly response: {
-    decode(payload: Buffer): Promise<Metadata>;
-    /** @throws when the answer has an error anywhere */
-    parse(decoded: Metadata): Promise<unknown>;
-  };
 }
 
 interface Metadata {
@@ -59,31 +48,14 @@ export function acceptsLeaderless(cluster: object): boolean {
 
 function tolerateInAnswers(broker: MetadataBroker, cluster: object): void {
   const ask = broker.metadata;
-  const lenient = Object.create(broker, {
-    lookupRequest: {
-      value: (apiKey: number, definition: object) => {
-        const call = broker.lookupRequest(apiKey, definition);
-        return (of: object) => withoutPartitionErrors(call(of));
-      },
-    },
-  }) as MetadataBroker;
+  const lenient = taking(broker, async ({ topicMetadata }: Metadata, parse) => {
+    for (const { partitionMetadata } of topicMetadata) {
+      for (const partition of partitionMetadata) {
+        if (NO_LEADER.has(partition.partitionErrorCode)) partition.partitionErrorCode = 0;
+      }
+    }
+    return parse();
+  });
   broker.metadata = (topics = []) =>
     ask.call(topics.length === 0 || acceptsLeaderless(cluster) ? lenient : broker, topics);
-}
-
-function withoutPartitionErrors({ request, response }: MetadataCall): MetadataCall {
-  return {
-    request,
-    response: {
-      decode: (payload) => response.decode(payload),
-      async parse(decoded) {
-        for (const { partitionMetadata } of decoded.topicMetadata) {
-          for (const partition of partitionMetadata) {
-            if (NO_LEADER.has(partition.partitionErrorCode)) partition.partitionErrorCode = 0;
-          }
-        }
-        return response.parse(decoded);
-      },
-    },
-  };
 }

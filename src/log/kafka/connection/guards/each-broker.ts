@@ -32,3 +32,37 @@ export function adaptBrokers<Broker extends object>(
   };
   return kafka;
 }
+
+/** A broker of kafkajs, as far as it says how a request is sent and its answer taken. */
+export interface AskingBroker<Answer> {
+  lookupRequest(
+    apiKey: number,
+    definition: object,
+  ): (of: object) => {
+    readonly request: object;
+    readonly response: {
+      decode(payload: Buffer): Promise<Answer>;
+      /** @throws when the answer has an error anywhere */
+      parse(decoded: Answer): Promise<unknown>;
+    };
+  };
+}
+
+/**
+ * The broker, except for the way it takes answers.
+ * @param take is given an answer, which it may change, and what kafkajs makes of it
+ */
+export function taking<Answer, Broker extends AskingBroker<Answer>>(
+  broker: Broker,
+  take: (answer: Answer, parse: () => Promise<unknown>) => Promise<unknown>,
+): Broker {
+  const lookupRequest: AskingBroker<Answer>['lookupRequest'] = (apiKey, definition) => {
+    const call = broker.lookupRequest(apiKey, definition);
+    return (of) => {
+      const { request, response } = call(of);
+      const parse = (decoded: Answer) => take(decoded, () => response.parse(decoded));
+      return { request, response: { decode: (payload) => response.decode(payload), parse } };
+    };
+  };
+  return Object.create(broker, { lookupRequest: { value: lookupRequest } });
+}

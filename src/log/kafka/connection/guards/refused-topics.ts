@@ -1,23 +1,16 @@
 import type { Kafka } from 'kafkajs';
-import { adaptBrokers } from './each-broker';
+import { type AskingBroker, adaptBrokers, taking } from './each-broker';
 
-interface CreatingBroker {
+interface CreatingBroker extends AskingBroker<Created> {
   createTopics(request: object): Promise<unknown>;
-  /** The request that `createTopics` sends. */
-  lookupRequest(apiKey: number, definition: object): (of: object) => CreateCall;
-}
-
-interface CreateCall {
-  readonly request: object;
-  readonly response: {
-    decode(payload: Buffer): Promise<Created>;
-    /** @throws when a topic was refused */
-    parse(decoded: Created): Promise<unknown>;
-  };
 }
 
 interface Created {
   readonly topicErrors: readonly { readonly topic: string; readonly errorMessage?: string | null }[];
+}
+
+interface Refusals {
+  readonly errors?: readonly { readonly topic?: string; message: string }[];
 }
 
 /**
@@ -27,33 +20,15 @@ interface Created {
 export function keepReasons(kafka: Kafka): Kafka {
   return adaptBrokers(kafka, (broker: CreatingBroker) => {
     const create = broker.createTopics;
-    const telling = Object.create(broker, {
-      lookupRequest: {
-        value: (apiKey: number, definition: object) => {
-          const call = broker.lookupRequest(apiKey, definition);
-          return (of: object) => withReasons(call(of));
-        },
-      },
-    }) as CreatingBroker;
+    const telling = taking(broker, ({ topicErrors }: Created, parse) =>
+      parse().catch((error: Refusals) => {
+        for (const one of error.errors ?? []) {
+          const told = topicErrors.find(({ topic }) => topic === one.topic)?.errorMessage;
+          if (told) one.message = told;
+        }
+        throw error;
+      }),
+    );
     broker.createTopics = (request) => create.call(telling, request);
   });
-}
-
-function withReasons({ request, response }: CreateCall): CreateCall {
-  return {
-    request,
-    response: {
-      decode: (payload) => response.decode(payload),
-      parse: (decoded) =>
-        response
-          .parse(decoded)
-          .catch((error: { errors?: readonly { topic?: string; message: string }[] }) => {
-            for (const one of error.errors ?? []) {
-              const told = decoded.topicErrors.find(({ topic }) => topic === one.topic)?.errorMessage;
-              if (told) one.message = told;
-            }
-            throw error;
-          }),
-    },
-  };
 }
