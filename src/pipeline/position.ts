@@ -1,7 +1,7 @@
 import type { FeedDefinition } from '../feeds/definition';
 import type { SourceOffset } from '../state/source-offset';
 import type { Paging, ScanProgress } from '../types';
-import { declaredPaging, unknownPaging } from './scan/paging';
+import { declaredPaging, unknownPaging } from './scan/pages/paging';
 
 /** The fields of the position that a page moves. The transaction adds its own fields (number, counts, time). */
 export function advance(

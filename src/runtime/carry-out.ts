@@ -13,7 +13,7 @@ import {
 import { type ReconcileProgress, reconcile } from '../pipeline/rounds/reconcile';
 import { resetState } from '../pipeline/rounds/reset-state';
 import { retryDeadLetters } from '../pipeline/rounds/retry-dead-letters';
-import { unknownPaging } from '../pipeline/scan/paging';
+import { unknownPaging } from '../pipeline/scan/pages/paging';
 import { movePosition } from '../pipeline/transaction/transact';
 import {
   backfilled,

@@ -3,7 +3,7 @@ import type { Feed } from '../../src/feeds/feed';
 import { absenceProbe } from '../../src/pipeline/rounds/prove-absent';
 import { type ReconcileResult, reconcile } from '../../src/pipeline/rounds/reconcile';
 import { retryDeadLetters } from '../../src/pipeline/rounds/retry-dead-letters';
-import { MOST_WALKS } from '../../src/pipeline/scan/page-walk';
+import { MOST_WALKS } from '../../src/pipeline/scan/pages/page-walk';
 import { movePosition } from '../../src/pipeline/transaction/transact';
 import { backfill } from './backfill';
 import type { TestPublisher } from './test-publisher';

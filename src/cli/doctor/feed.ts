@@ -1,8 +1,8 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { idPaths, rowKeys } from '../../feeds/row-keys';
-import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/page-facts';
-import { inferPaging, showOrder } from '../../pipeline/scan/paging';
+import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
+import { inferPaging, showOrder } from '../../pipeline/scan/pages/paging';
 import type { Source, SourcePage } from '../../source/source';
 import { filterEdge, type SeenRows } from '../init/filter-edge';
 import { type Check, failed, failedBy, ok, warning } from './check';

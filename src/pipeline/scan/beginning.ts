@@ -1,7 +1,7 @@
 import type { Feed } from '../../feeds/feed';
 import type { SourceOffset } from '../../state/source-offset';
 import type { ScanPage } from '../../types';
-import { PageReader } from './page-reader';
+import { PageReader } from './pages/page-reader';
 import { type ScanDeps, type ScanStart, scan } from './scan';
 
 /** Whether the feed begins without a snapshot and has had no answer yet. */

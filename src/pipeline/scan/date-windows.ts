@@ -2,12 +2,12 @@ import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Source } from '../../source/source';
 import type { Paging } from '../../types';
-import type { FetchedPage } from './page-facts';
-import { PageReader } from './page-reader';
-import { MOST_WALKS } from './page-walk';
-import { pagingReach } from './paging';
+import type { FetchedPage } from './pages/page-facts';
+import { PageReader } from './pages/page-reader';
+import { MOST_WALKS } from './pages/page-walk';
+import { pagingReach } from './pages/paging';
+import { WindowReader } from './pages/window-reader';
 import type { ScanDeps } from './scan';
-import { WindowReader } from './window-reader';
 
 /** Days since 1970, both included. */
 export interface Days {

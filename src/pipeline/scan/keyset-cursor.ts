@@ -1,5 +1,5 @@
-import type { PageFacts } from './page-facts';
-import { LEAST_EVIDENCE } from './paging';
+import type { PageFacts } from './pages/page-facts';
+import { LEAST_EVIDENCE } from './pages/paging';
 
 /**
  * Where an ordered scan stands: all rows below `anchor` have been read, and the next request asks for `updated >= anchor`.

@@ -1,6 +1,6 @@
-import type { FetchedPage, PageFacts } from './page-facts';
-import type { PageReader } from './page-reader';
-import { LEAST_EVIDENCE } from './paging';
+import type { FetchedPage, PageFacts } from './pages/page-facts';
+import type { PageReader } from './pages/page-reader';
+import { LEAST_EVIDENCE } from './pages/paging';
 
 /** A row is older than the second that was asked for, or than the row before it. */
 export function isOutOfOrder({ ascending, least }: PageFacts, asked: number): boolean {

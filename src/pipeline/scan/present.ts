@@ -1,4 +1,4 @@
-import type { FetchedPage, PageFacts } from './page-facts';
+import type { FetchedPage, PageFacts } from './pages/page-facts';
 
 /** The seconds that a scan takes for its end and for the present. Unix seconds. */
 export interface Present {

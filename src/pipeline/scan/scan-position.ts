@@ -2,10 +2,10 @@ import type { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { ScanPage } from '../../types';
-import type { FetchedPage } from './page-facts';
-import type { PageReader } from './page-reader';
-import { MOST_RESTARTS, MOST_WALKS } from './page-walk';
-import type { WalkEnd } from './window';
+import type { FetchedPage } from './pages/page-facts';
+import type { PageReader } from './pages/page-reader';
+import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
+import type { WalkEnd } from './pages/window';
 
 /** The position of a scan, which makes the pages that the scan yields. Names as in `ScanProgress`. */
 export class ScanPosition {

@@ -1,10 +1,10 @@
 import { HighwaterError } from '../../errors';
 import { type ScanPage, WHOLE_FEED } from '../../types';
-import type { FetchedPage, PageFacts } from './page-facts';
-import { pagingReach } from './paging';
+import type { FetchedPage, PageFacts } from './pages/page-facts';
+import { pagingReach } from './pages/paging';
+import { WindowReader } from './pages/window-reader';
 import type { ScanPosition } from './scan-position';
 import { isFilterOfNoUse, isShownBetween } from './seam';
-import { WindowReader } from './window-reader';
 
 /**
  * The filter is ignored or the order is not given: everything has to be read before the mark may move. If all of it turns out

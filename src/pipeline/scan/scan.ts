@@ -4,18 +4,18 @@ import type { Logger } from '../../logging/logger';
 import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
 import { allPages } from './all-pages';
-import { mayBeCut } from './first-page';
 import { jointOf, type KeysetCursor, nextStep } from './keyset-cursor';
 import { believed, isOutOfOrder, showsOlder } from './order';
-import { bringsNothingNew, type FetchedPage, type PageFacts } from './page-facts';
-import { PageReader } from './page-reader';
-import { MOST_RESTARTS } from './page-walk';
-import { pagingReach, withPageSize } from './paging';
+import { mayBeCut } from './pages/first-page';
+import { bringsNothingNew, type FetchedPage, type PageFacts } from './pages/page-facts';
+import { PageReader } from './pages/page-reader';
+import { MOST_RESTARTS } from './pages/page-walk';
+import { pagingReach, withPageSize } from './pages/paging';
+import { WindowReader } from './pages/window-reader';
 import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
 import { isFilterOfNoUse, join, LONGEST_LAG, type Seam, seamAt, showsSeam } from './seam';
-import { WindowReader } from './window-reader';
 
 /** The begin of a scan, and the facts known before it. Times are Unix seconds. */
 export interface ScanStart {

@@ -1,10 +1,10 @@
 import { HighwaterError } from '../../errors';
 import { WHOLE_FEED } from '../../types';
-import { type FetchedPage, haveSameKeys, type PageFacts } from './page-facts';
-import type { PageReader } from './page-reader';
-import { pagingReach } from './paging';
+import { type FetchedPage, haveSameKeys, type PageFacts } from './pages/page-facts';
+import type { PageReader } from './pages/page-reader';
+import { pagingReach } from './pages/paging';
+import { WindowReader } from './pages/window-reader';
 import type { ScanPosition } from './scan-position';
-import { WindowReader } from './window-reader';
 
 /**
  * The rows at an anchor that were shown before. The page from the anchor has to join them: one of them has to come again at the same

@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../../src/errors';
 import { isYetToBegin, scanFromNow } from '../../../src/pipeline/scan/beginning';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import type { PageRequest } from '../../../src/source/source';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 import type { ScanPage } from '../../../src/types';

@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../../src/errors';
 import { type Days, dayOf, readDays } from '../../../src/pipeline/scan/date-windows';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import type { PageRequest } from '../../../src/source/source';
 import type { Paging } from '../../../src/types';
 import { testFeed } from '../../support/feeds';

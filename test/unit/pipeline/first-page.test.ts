@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../../src/errors';
-import { behindFirstPage } from '../../../src/pipeline/scan/first-page';
-import { PageReader } from '../../../src/pipeline/scan/page-reader';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { behindFirstPage } from '../../../src/pipeline/scan/pages/first-page';
+import { PageReader } from '../../../src/pipeline/scan/pages/page-reader';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import type { ClosableSource } from '../../../src/source/client';
 import type { Paging } from '../../../src/types';

@@ -1,7 +1,7 @@
 import { usualShape } from '../../../src/feeds/definition';
 import { rowKeys } from '../../../src/feeds/row-keys';
 import { type KeysetCursor, nextStep } from '../../../src/pipeline/scan/keyset-cursor';
-import { pageFacts as factsOf } from '../../../src/pipeline/scan/page-facts';
+import { pageFacts as factsOf } from '../../../src/pipeline/scan/pages/page-facts';
 
 const pageFacts = (rows: readonly unknown[]) => factsOf(rows, rowKeys(usualShape));
 

@@ -1,8 +1,8 @@
 import { HighwaterError } from '../../../src/errors';
-import { PageReader } from '../../../src/pipeline/scan/page-reader';
-import { PageWalk } from '../../../src/pipeline/scan/page-walk';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
-import type { WalkEnd, Window } from '../../../src/pipeline/scan/window';
+import { PageReader } from '../../../src/pipeline/scan/pages/page-reader';
+import { PageWalk } from '../../../src/pipeline/scan/pages/page-walk';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
+import type { WalkEnd, Window } from '../../../src/pipeline/scan/pages/window';
 import { createRandom } from '../../../src/simulator/random';
 import { testFeed } from '../../support/feeds';
 import { pagedSource } from '../../support/paged-source';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { HighwaterError } from '../../../src/errors';
 import type { Feed } from '../../../src/feeds/feed';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { type ScanStart, scan } from '../../../src/pipeline/scan/scan';
 import type { ScanPage } from '../../../src/types';
 import { runs } from '../../support/runs';

@@ -6,14 +6,14 @@ import {
   pageFacts as factsOf,
   type PageFacts,
   repeats,
-} from '../../../src/pipeline/scan/page-facts';
+} from '../../../src/pipeline/scan/pages/page-facts';
 import {
   inferPaging,
   pageOffset,
   showOrder,
   unknownPaging,
   withPageSize,
-} from '../../../src/pipeline/scan/paging';
+} from '../../../src/pipeline/scan/pages/paging';
 import { runs } from '../../support/runs';
 
 const pageFacts = (rows: readonly unknown[]) => factsOf(rows, rowKeys(usualShape));

@@ -1,5 +1,5 @@
 import { advance, learnedPaging } from '../../../src/pipeline/position';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 import type { ScanProgress } from '../../../src/types';
 import { testFeed } from '../../support/feeds';

@@ -1,7 +1,7 @@
 import { usualShape } from '../../../src/feeds/definition';
 import { rowKeys } from '../../../src/feeds/row-keys';
-import type { FetchedPage } from '../../../src/pipeline/scan/page-facts';
-import { pageFacts as factsOf } from '../../../src/pipeline/scan/page-facts';
+import type { FetchedPage } from '../../../src/pipeline/scan/pages/page-facts';
+import { pageFacts as factsOf } from '../../../src/pipeline/scan/pages/page-facts';
 import { Clocks } from '../../../src/pipeline/scan/present';
 
 const pageFacts = (rows: readonly unknown[]) => factsOf(rows, rowKeys(usualShape));

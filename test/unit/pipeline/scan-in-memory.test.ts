@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { HighwaterError } from '../../../src/errors';
 import type { Feed } from '../../../src/feeds/feed';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { type ScanStart, scan } from '../../../src/pipeline/scan/scan';
 import type { PageRequest } from '../../../src/source/source';
 import type { ScanPage } from '../../../src/types';

@@ -1,6 +1,6 @@
 import type { HighwaterError } from '../../../src/errors';
-import { PageReader } from '../../../src/pipeline/scan/page-reader';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { PageReader } from '../../../src/pipeline/scan/pages/page-reader';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { ScanPosition } from '../../../src/pipeline/scan/scan-position';
 import { scanWithoutOrder } from '../../../src/pipeline/scan/scan-without-order';
 import type { PageRequest } from '../../../src/source/source';

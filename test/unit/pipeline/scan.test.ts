@@ -2,7 +2,7 @@ import { HighwaterError } from '../../../src/errors';
 import { usualShape } from '../../../src/feeds/definition';
 import type { Feed } from '../../../src/feeds/feed';
 import { rowKeys } from '../../../src/feeds/row-keys';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { type ScanStart, scan } from '../../../src/pipeline/scan/scan';
 import type { FeedName } from '../../../src/simulator/endpoints';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../../src/simulator/simulator';

@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../../src/errors';
-import { PageReader } from '../../../src/pipeline/scan/page-reader';
-import { unknownPaging } from '../../../src/pipeline/scan/paging';
-import { WindowReader } from '../../../src/pipeline/scan/window-reader';
+import { PageReader } from '../../../src/pipeline/scan/pages/page-reader';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
+import { WindowReader } from '../../../src/pipeline/scan/pages/window-reader';
 import { testFeed } from '../../support/feeds';
 import { pagedSource } from '../../support/paged-source';
 

@@ -1,5 +1,5 @@
-import type { FeedDefinition } from '../../feeds/definition';
-import { type Paging, WHOLE_FEED } from '../../types';
+import type { FeedDefinition } from '../../../feeds/definition';
+import { type Paging, WHOLE_FEED } from '../../../types';
 import { keepsOrder, type PageFacts } from './page-facts';
 
 export function unknownPaging(pageSize: number): Paging {

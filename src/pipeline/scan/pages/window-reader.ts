@@ -1,4 +1,4 @@
-import type { Feed } from '../../feeds/feed';
+import type { Feed } from '../../../feeds/feed';
 import { behindFirstPage } from './first-page';
 import type { FetchedPage } from './page-facts';
 import type { PageReader } from './page-reader';

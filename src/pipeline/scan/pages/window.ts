@@ -1,5 +1,5 @@
-import { HighwaterError } from '../../errors';
-import type { Feed } from '../../feeds/feed';
+import { HighwaterError } from '../../../errors';
+import type { Feed } from '../../../feeds/feed';
 
 /** Rows that only paging can tell apart. */
 export interface Window {

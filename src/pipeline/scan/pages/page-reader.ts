@@ -1,8 +1,8 @@
-import { type ErrorCode, HighwaterError } from '../../errors';
-import type { Feed } from '../../feeds/feed';
-import { type RowKeys, rowKeys } from '../../feeds/row-keys';
-import type { PageRequest, Source } from '../../source/source';
-import type { Paging } from '../../types';
+import { type ErrorCode, HighwaterError } from '../../../errors';
+import type { Feed } from '../../../feeds/feed';
+import { type RowKeys, rowKeys } from '../../../feeds/row-keys';
+import type { PageRequest, Source } from '../../../source/source';
+import type { Paging } from '../../../types';
 import { ContinuedPages } from './continued-pages';
 import { type FetchedPage, fetchedPage, type PageFacts, pageBehind } from './page-facts';
 import {

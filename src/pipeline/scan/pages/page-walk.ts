@@ -1,4 +1,4 @@
-import type { Feed } from '../../feeds/feed';
+import type { Feed } from '../../../feeds/feed';
 import { type FetchedPage, haveSameKeys, keepsOrder, type PageFacts, seamRows } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';

@@ -1,4 +1,4 @@
-import { HighwaterError } from '../../errors';
+import { HighwaterError } from '../../../errors';
 import { type FetchedPage, pageBehind, repeats } from './page-facts';
 
 /** Pages without rows that one scan accepts, and how many more for each page with rows. */

@@ -1,7 +1,7 @@
-import { usualShape } from '../../feeds/definition';
-import { type RowKeys, rowKeys } from '../../feeds/row-keys';
-import { jsonText } from '../../json/json-text';
-import type { SourcePage } from '../../source/source';
+import { usualShape } from '../../../feeds/definition';
+import { type RowKeys, rowKeys } from '../../../feeds/row-keys';
+import { jsonText } from '../../../json/json-text';
+import type { SourcePage } from '../../../source/source';
 
 /** The facts about a page's rows by which the scan decides where to continue. Times are whole Unix seconds. */
 export interface PageFacts {

@@ -1,6 +1,6 @@
-import { HighwaterError } from '../../errors';
-import type { Feed } from '../../feeds/feed';
-import type { Paging } from '../../types';
+import { HighwaterError } from '../../../errors';
+import type { Feed } from '../../../feeds/feed';
+import type { Paging } from '../../../types';
 import { type FetchedPage, haveSameKeys, type PageFacts, pageBehind, repeats } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';
