@@ -578,6 +578,14 @@ const schemas = {
     remedy: 'Point to the registry or data folder that the record was written with.',
     see: registryLost,
   },
+  SCHEMA_LOST: {
+    ...parks,
+    what: 'The schema registry no longer has a schema under an id that it gave for it. It was emptied, replaced, or restored from an older backup. A publisher looks once a minute, because nobody could read what it writes with such an id.',
+    now: 'Nothing of the feed is published. The feed goes on by itself when the registry has its schemas again, under the same ids.',
+    remedy:
+      'Bring the registry back with its storage. If that is gone: `highwater schemas check` shows what is missing; see the runbook before you restart a publisher.',
+    see: registryLost,
+  },
   VALUE_FOREIGN: {
     ...lasts,
     what: 'A value was not written by highwater, or is damaged. It is not Avro in the Confluent wire format, or its bytes do not fit the schema that it names. If bytes of highwater do not fit, the registry was probably emptied or replaced: in a new registry the same ids mean other schemas.',

@@ -14,6 +14,7 @@ import { freePort } from '../../tools/servers/ports';
 import { type Registry, startRegistry } from '../../tools/servers/registry';
 import { schemaRegistryContract } from '../contract/schema-registry';
 import { testFeed } from '../support/feeds';
+import { startRegistryFront } from '../support/registry-front';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
@@ -65,6 +66,7 @@ describe('a publisher', () => {
   let stop: AbortController;
   let running: Promise<unknown>;
   let seen: number;
+  let prefix: string;
   let registry: Registry | null = null;
 
   beforeEach(async () => {
@@ -74,6 +76,7 @@ describe('a publisher', () => {
     stop = new AbortController();
     running = Promise.resolve();
     seen = 0;
+    prefix = uniquePrefix();
     logger.warnings.length = 0;
   });
   afterEach(async () => {
@@ -85,24 +88,29 @@ describe('a publisher', () => {
   });
   afterAll(() => registry?.stop());
 
-  function publish(url: string): void {
+  function publish(url: string, options: Partial<ConfluentRegistryOptions> = {}): void {
     const env = {
       HIGHWATER_API_URL: api.url,
       HIGHWATER_API_TOKEN: api.token,
       HIGHWATER_DATA_DIR: dataDir,
       HIGHWATER_POLL_INTERVAL: '30ms',
-      HIGHWATER_TOPIC_PREFIX: uniquePrefix(),
+      HIGHWATER_TOPIC_PREFIX: prefix,
     };
     const config = loadConfig({ flags: {}, env, cwd: dataDir });
     const deps = {
       log: log.commitLog,
-      registry: open(url, { signal: stop.signal, timeoutMs: 1_000 }),
+      registry: open(url, { signal: stop.signal, timeoutMs: 1_000, ...options }),
       logger,
       onPage: ({ changes }: PageReport) => {
         seen += changes.count;
       },
     };
     running = runWorker(config, deps, false, stop.signal);
+  }
+
+  function addIpo(): void {
+    const { updated: _, ...rest } = [...api.truth('ipos').values()][0]!;
+    api.stores.ipos.upsert({ ...rest, id: 'written-meanwhile' } as never);
   }
 
   it('waits for a registry that is not there, and publishes as soon as it is', async () => {
@@ -130,13 +138,43 @@ describe('a publisher', () => {
     await until(() => seen === 60);
   });
 
+  it.each([
+    ['forgotten its ids', { status: 404, body: { error_code: 40_403, message: 'Schema not found' } }],
+    ['given its ids to other schemas', { status: 200, body: { schema: '"string"' } }],
+    ['a schema that is none', { status: 200, body: { schema: '{"type":"nothing"}' } }],
+  ])(
+    'publishes nothing while the registry has %s, and goes on when it has them again',
+    async (_, schemaOfId) => {
+      registry ??= await startRegistry();
+      const front = await startRegistryFront(registry.url, '');
+      try {
+        publish(front.url, { confirmEveryMs: 0 });
+        await until(() => seen === 60);
+        front.schemaOfId = schemaOfId;
+        await until(() => logger.warnings.filter((line) => line.includes('gave id')).length === 3);
+        addIpo();
+        stop.abort();
+        await running;
+        expect(seen).toBe(60);
+
+        front.schemaOfId = null;
+        stop = new AbortController();
+        publish(front.url, { confirmEveryMs: 0 });
+        await until(() => seen === 61);
+      } finally {
+        stop.abort();
+        await running.catch(() => {});
+        await front.stop();
+      }
+    },
+  );
+
   it('goes on with the ids that it knows when the registry is gone', async () => {
     registry ??= await startRegistry();
     publish(registry.url);
     await until(() => seen === 60);
     await registry.kill();
-    const { updated: _, ...rest } = [...api.truth('ipos').values()][0]!;
-    api.stores.ipos.upsert({ ...rest, id: 'written-meanwhile' } as never);
+    addIpo();
 
     await until(() => seen === 61);
 

@@ -9,12 +9,14 @@ export interface RegistryFront {
   password: string;
   /** It is broken, and answers nothing but the password. */
   repeats: boolean;
+  /** What it answers to a question for the schema of an id, instead of the registry. */
+  schemaOfId: { readonly status: number; readonly body: unknown } | null;
   stop(): Promise<void>;
 }
 
 /** @param behind address of the registry */
 export async function startRegistryFront(behind: string, password: string): Promise<RegistryFront> {
-  const front = { password, repeats: false };
+  const front = { password, repeats: false, schemaOfId: null as RegistryFront['schemaOfId'] };
   let spoken = 0;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -26,6 +28,10 @@ export async function startRegistryFront(behind: string, password: string): Prom
       const spellings = [login, ...everySpelling(given)];
       const said = { message: spellings[spoken++ % spellings.length], error_code: 50_001 };
       return sendJson(response, said, front.repeats ? 500 : 401);
+    }
+    if (front.schemaOfId !== null && request.url!.startsWith('/schemas/ids/')) {
+      const { status, body } = front.schemaOfId;
+      return sendJson(response, body, status);
     }
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -24,6 +24,8 @@ export interface FeedCodec {
   readonly transitions: ReadonlyMap<string, WireType<Readonly<Record<string, unknown>>>>;
   /** The change event, with its images copied as bytes. It is in the same memory as `WireType.encodeShared`. */
   encodeEnvelope(change: Pick<Change, 'before' | 'after'>, tail: EventTail): Buffer;
+  /** To be awaited before values are committed, which nobody could read without their schemas. @throws HighwaterError SCHEMA_LOST */
+  confirmIds(): Promise<void>;
 }
 
 export interface DeadLetterValue {
@@ -50,6 +52,7 @@ export async function createFeedCodec(
   const subjects = feedSubjects(feed, topics, schemas);
   const ids = await registerAll(allSubjects(subjects), registry);
   const typeOf = <T>(subject: Subject): WireType<T> => wireType<T>(subject.schema, ids.get(subject)!);
+  const given = new Map([...ids].map(([{ schema }, id]) => [id, schema]));
   const image = imageType(typeOf<RecordValues>(subjects.image), feed, schemas.record);
   return {
     schemas,
@@ -58,6 +61,7 @@ export async function createFeedCodec(
     sourceOffset: typeOf<SourceOffset>(subjects.sourceOffset),
     deadLetter: typeOf<DeadLetterValue>(subjects.deadLetter),
     encodeEnvelope: envelopeEncoder(schemas.envelope, ids.get(subjects.envelope)!, image),
+    confirmIds: async () => registry.confirm?.(given),
   };
 }
 

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
+import { forSchema } from '../codec/wire-type';
+import { typeName } from '../schemas';
 import { incompatible, schemaStanding } from './compatibility';
 import { ConfluentRegistryApi } from './confluent-registry-api';
 import { type RegistryTls, registryHttp } from './confluent-registry-http';
@@ -33,6 +35,8 @@ export interface ConfluentRegistryOptions {
   readonly weakerLevel?: 'warn' | 'raise';
   /** For one call of the server with all its tries, ms. */
   readonly timeoutMs?: number;
+  /** How often, at most, ids are confirmed, in ms. */
+  readonly confirmEveryMs?: number;
 }
 
 /** Another publisher may register the same at the same time, which some servers answer with 409. */
@@ -44,14 +48,22 @@ const triesOfRegistration = 5;
  */
 export function confluentRegistry(
   config: SchemaRegistryConfig,
-  { logger, signal, weakerLevel = 'warn', timeoutMs = 10_000 }: ConfluentRegistryOptions,
+  {
+    logger,
+    signal,
+    weakerLevel = 'warn',
+    timeoutMs = 10_000,
+    confirmEveryMs = 60_000,
+  }: ConfluentRegistryOptions,
 ): SchemaRegistry {
   const { url, auth, registration, tls = () => null } = config;
   let aheadMs: number | null = null;
   const dated = (serverMs: number): void => {
     aheadMs = Date.now() - serverMs;
   };
-  const api = new ConfluentRegistryApi(registryHttp({ url, auth, tls, timeoutMs, signal, dated }));
+  const apiWithin = (ms: number) =>
+    new ConfluentRegistryApi(registryHttp({ url, auth, tls, timeoutMs: ms, signal, dated }));
+  const api = apiWithin(timeoutMs);
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();
@@ -144,7 +156,52 @@ export function confluentRegistry(
       fetched.catch(() => known.delete(id));
       return fetched;
     },
+    // Commits wait for it.
+    confirm: confirmIds(apiWithin(Math.min(timeoutMs, 2_000)), url, confirmEveryMs),
   };
+}
+
+/** Looks as a consumer would: by id, and past the schemas that are known here. */
+function confirmIds(
+  api: ConfluentRegistryApi,
+  url: string,
+  everyMs: number,
+): NonNullable<SchemaRegistry['confirm']> {
+  /** By id, own clock. */
+  const confirmedAt = new Map<number, number>();
+
+  async function confirmId(id: number, schema: AvroSchema): Promise<void> {
+    const since = confirmedAt.get(id);
+    const now = performance.now();
+    // The first time: the registry has just given it.
+    if (since === undefined) confirmedAt.set(id, now);
+    if (since === undefined || now - since < everyMs) return;
+    const held = await api.schemaById(id).catch((error: unknown) => {
+      if (error instanceof HighwaterError) return schema;
+      throw error;
+    });
+    if (held === null || !isSame(held, schema)) {
+      const instead = held === null ? 'has no schema with this id' : 'has another schema under this id';
+      throw new HighwaterError(
+        'SCHEMA_LOST',
+        `the registry at ${url} gave id ${id} for ${typeName(schema)} and now ${instead}`,
+      );
+    }
+    confirmedAt.set(id, now);
+  }
+
+  return async (given) => {
+    await Promise.all([...given].map(([id, schema]) => confirmId(id, schema)));
+  };
+}
+
+/** What a reader decodes by is the same. */
+function isSame(held: AvroSchema, own: AvroSchema): boolean {
+  try {
+    return forSchema(held).equals(forSchema(own));
+  } catch {
+    return false; // not an Avro schema
+  }
 }
 
 type Register = (subject: string, schema: AvroSchema) => Promise<number>;

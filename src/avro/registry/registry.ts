@@ -15,6 +15,12 @@ export interface SchemaRegistry {
   inspect(subject: string, schema: AvroSchema): Promise<SchemaStatus>;
   /** @throws HighwaterError SCHEMA_UNKNOWN, REGISTRY_* */
   schemaById(id: number): Promise<AvroSchema>;
+  /**
+   * Looks, once in a while, whether ids that `register` gave still stand for their schemas. Left out where the registry is part of the
+   * log. A registry that gives no answer is no reason to stop.
+   * @throws HighwaterError SCHEMA_LOST
+   */
+  confirm?(given: ReadonlyMap<number, AvroSchema>): Promise<void>;
   /** How far the own clock is ahead of the server's, by its last answer, in ms; null: not told. Left out without a server. */
   clockAheadMs?(): number | null;
 }

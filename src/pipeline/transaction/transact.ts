@@ -27,7 +27,7 @@ export interface TransactionDeps {
  * state is dropped with the error and the feed is as it was. Nothing else in the pipeline commits.
  * @param pending the state after these records
  * @param observedAtMs goes into the source offset
- * @throws HighwaterError as `FeedSession.commit`
+ * @throws HighwaterError SCHEMA_LOST, and as `FeedSession.commit`
  */
 export async function transact(
   deps: TransactionDeps,
@@ -48,6 +48,7 @@ export async function transactGathered(
   observedAtMs: number,
 ): Promise<void> {
   const { feed, session, topics, codec } = deps;
+  await codec.confirmIds();
   const position = moveOffset(deps, pending, observedAtMs);
   const { offset } = pending;
   const offsetRecord = {
