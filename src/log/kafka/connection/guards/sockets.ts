@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { connect as connectTcp, isIP } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ISocketFactory } from 'kafkajs';
 import { TLS_UNANSWERED, tlsFailure } from '../tls-failure';
@@ -30,6 +30,7 @@ export function socketFactory(tlsNow: () => TlsTexts | null): ISocketFactory {
         : // A server cannot choose its certificate by an address, only by a name.
           connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...given }, onConnect);
     socket.setKeepAlive(true, KEEP_ALIVE_DELAY);
+    unrefOnce(socket);
     let isSecure = false;
     socket.once('secureConnect', () => {
       isSecure = true;
@@ -40,6 +41,20 @@ export function socketFactory(tlsNow: () => TlsTexts | null): ISocketFactory {
       const failure = tlsFailure(error.code);
       if (failure !== null) error.message = failure.says(error, tls?.cert ? endOf(tls.cert) : null);
     });
+    return socket;
+  };
+}
+
+/**
+ * kafkajs ends a connection once for each request that failed on it, and each time it lets the process end without the socket. While a
+ * socket is not connected, or no longer, Node.js adds a listener each time, and from the eleventh on it warns of a leak.
+ */
+function unrefOnce(socket: Socket): void {
+  const { unref } = socket;
+  let isDone = false;
+  socket.unref = () => {
+    if (!isDone) unref.call(socket);
+    isDone = true;
     return socket;
   };
 }
