@@ -3,17 +3,16 @@ import type { HttpConfig } from '../config/http';
 import { type ApiConfig, baseUrlsOf } from '../config/load-config';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog } from '../log/commit-log';
-import type { LogSpace } from '../log/local/file/reader-connection';
 import type { Logger } from '../logging/logger';
 import type { Tell } from '../runtime/publisher-events';
 import type { Redact } from '../secrets/redaction';
 import { createDashboard } from './dashboard/dashboard';
 import { feedBoard } from './feed-board';
 import { startAdminServer } from './http/server';
-import { type BuildInfo, createMetrics } from './metrics/metrics';
+import { type BuildInfo, createMetrics, type LogMeasures } from './metrics/metrics';
 import { ownersOf } from './owners';
 
-export interface AdminOptions {
+export interface AdminOptions extends LogMeasures {
   readonly feeds: readonly Feed[];
   readonly topicPrefix: string;
   readonly log: CommitLog;
@@ -21,8 +20,6 @@ export interface AdminOptions {
   readonly instance: string;
   /** Where the log is, for people. */
   readonly place: string;
-  /** Space of the embedded log. */
-  readonly space?: () => LogSpace | null;
   readonly api: Pick<ApiConfig, 'access' | 'budget'>;
   readonly build: BuildInfo;
   readonly redact: Redact;
@@ -49,7 +46,7 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
     log,
     feeds.map(({ name }) => name),
   );
-  const metrics = createMetrics(board, owners, build, options.space);
+  const metrics = createMetrics(board, owners, build, options);
   const dashboard = createDashboard({
     ...options,
     board,

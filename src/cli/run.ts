@@ -45,7 +45,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const { level, format } = config.log;
   const screen = progressScreen(context, format === 'pretty' && (level === 'info' || level === 'debug'));
   const logger = createLogger({ ...config.log, secrets: config.secrets, ...screen.logging });
-  const { commitLog, registry, place, hold, space } = openLog(config, {
+  const { commitLog, registry, place, hold, space, throttledMs } = openLog(config, {
     logger,
     signal: context.signal,
     instance: instanceName(),
@@ -70,6 +70,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
         instance: instanceName(),
         place,
         ...(space !== undefined && { space }),
+        ...(throttledMs !== undefined && { throttledMs }),
         build,
         logger,
         redact: createRedactor(config.secrets),

@@ -57,16 +57,22 @@ async function showStatus(flags: StatusFlags, context: CommandContext): Promise<
 
 function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<number> {
   const isJson = flags.json === true;
-  return readLog(flags, 'feeds', context, async (open, config) => {
-    if (flags.watch !== undefined) {
-      const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
-      return await watchStatus(config, open, { everyMs, json: isJson }, context);
-    }
-    const all = await readStatus(config, open, context.signal);
-    if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    else await showTable(all, flags, context);
-    return all.some(({ behind }) => behind) ? BEHIND : 0;
-  });
+  return readLog(
+    flags,
+    'feeds',
+    context,
+    async (open, config) => {
+      if (flags.watch !== undefined) {
+        const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
+        return await watchStatus(config, open, { everyMs, json: isJson }, context);
+      }
+      const all = await readStatus(config, open, context.signal);
+      if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
+      else await showTable(all, flags, context);
+      return all.some(({ behind }) => behind) ? BEHIND : 0;
+    },
+    (warning) => context.note(`highwater: ${warning}\n`),
+  );
 }
 
 async function showTable(

@@ -1,5 +1,7 @@
+import { examineTransactions } from '../../src/log/kafka/admin/examine';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { appender } from '../../src/log/kafka/shared-topics';
+import { createTopics } from '../support/create-topics';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 
@@ -32,3 +34,24 @@ it('a clock two hours ahead is named with the limit of the brokers', async () =>
     await writer.close();
   }
 }, 90_000);
+
+it.each([2, -2, 0])(
+  'doctor measures that the own clock is %i hours ahead of the brokers',
+  async (hours) => {
+    const { brokers } = await sharedServers();
+    const cluster = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' } as const;
+    const kafka = kafkaClient(cluster, 'test', quietLogger());
+    const topicPrefix = uniquePrefix();
+    const admin = kafka.admin();
+    await admin.connect();
+    await createTopics(admin, [{ topic: `${topicPrefix}ipos` }]);
+    await admin.disconnect();
+    const apart = hours * 3_600_000;
+    const now = () => Date.now() + apart;
+    const examine = { kafka, cluster, appId: 'test', topicPrefix, topics: [`${topicPrefix}ipos`], now };
+    const aheadMs = await examineTransactions(examine);
+    // The way there and back is not counted.
+    expect(Math.round(aheadMs! / 60_000)).toBe(hours * 60);
+  },
+  90_000,
+);

@@ -33,12 +33,13 @@ async function limit(clientId: string, quota: string, bytesPerSecond: number): P
 }
 
 /** The app id is the client id too, to which the quotas apply. */
-function open(appId: string, logger = quietLogger()): CommitLog {
+function open(appId: string, logger = quietLogger(), onThrottled?: (ms: number) => void): CommitLog {
   const log = openKafkaLog({
     kafka: { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' },
     appId,
     topicPrefix: prefix,
     logger,
+    ...(onThrottled !== undefined && { onThrottled }),
   });
   logs.push(log);
   return log;
@@ -57,12 +58,17 @@ it('a page is committed although a produce quota holds the next one back for lon
   const appId = prefix.slice(0, -1);
   const topics = feedTopics(ipos, prefix);
   const logger = quietLogger();
-  const session = await open(appId, logger).acquire(topics, deadline());
+  let throttledMs = 0;
+  const counting = open(appId, logger, (ms) => {
+    throttledMs += ms;
+  });
+  const session = await counting.acquire(topics, deadline());
   await limit(appId, 'producer_byte_rate', 1_000);
   const rows = Array.from({ length: 10 }, (_, i) => record(topics.changes.name, `${i}`, value));
   await session.commit(batch(session, topics, rows));
   expect(await readAll(open('reader'), [topics.changes.name])).toHaveLength(10);
   expectToldOnce(logger);
+  expect(throttledMs).toBeGreaterThan(1_000);
 });
 
 it('a reader is shown everything although a fetch quota holds back most of it', async () => {

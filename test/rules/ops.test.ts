@@ -169,6 +169,7 @@ describe('ops/dashboard.json', () => {
       'highwater_drift_paths',
       'highwater_feed_paused',
       'highwater_high_water_mark_timestamp_seconds',
+      'highwater_kafka_throttled_seconds_total',
       'highwater_log_bytes',
       'highwater_log_free_bytes',
       'highwater_pages_total',

@@ -177,6 +177,11 @@ export const metricTable = {
     labels: [],
     help: 'Part of it that is free for new records, for example after retention',
   },
+  highwater_kafka_throttled_seconds_total: {
+    type: 'counter',
+    labels: [],
+    help: 'For how long quotas of the brokers have held this process back; 0 on the embedded log',
+  },
   highwater_build_info: { type: 'gauge', labels: ['version', 'log'], help: 'Always 1' },
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 

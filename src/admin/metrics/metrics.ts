@@ -21,6 +21,14 @@ export interface BuildInfo {
   readonly log: 'embedded' | 'kafka';
 }
 
+/** Figures of the log that is published to. */
+export interface LogMeasures {
+  /** Space of the embedded log. */
+  readonly space?: () => LogSpace | null;
+  /** How long, in ms since the start, quotas of the brokers have held this process back. */
+  readonly throttledMs?: () => number;
+}
+
 type NamesOf<Type extends MetricSpec['type']> = {
   [Name in MetricName]: (typeof metricTable)[Name]['type'] extends Type ? Name : never;
 }[MetricName];
@@ -30,7 +38,7 @@ export function createMetrics(
   board: FeedBoard,
   owners: () => Promise<Owners>,
   build: BuildInfo,
-  space: () => LogSpace | null = () => null,
+  { space, throttledMs }: LogMeasures = {},
 ): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -88,9 +96,12 @@ export function createMetrics(
       gauge.reset();
       for (const { feed, value } of values) gauge.set({ feed }, value);
     }
-    const { total, free } = space() ?? { total: 0, free: 0 };
+    const { total, free } = space?.() ?? { total: 0, free: 0 };
     (metrics.get('highwater_log_bytes') as Gauge).set(total);
     (metrics.get('highwater_log_free_bytes') as Gauge).set(free);
+    const throttled = metrics.get('highwater_kafka_throttled_seconds_total') as Counter;
+    throttled.reset();
+    throttled.inc((throttledMs?.() ?? 0) / 1_000);
     const drifted = metrics.get('highwater_drifted_values_total') as Counter;
     drifted.reset();
     for (const { feed, drift } of board.feeds) {

@@ -34,8 +34,9 @@ export class ConfluentRegistryApi {
     return registerByLibrary(registration, this);
   }
 
-  async schemaById(id: number): Promise<AvroSchema | null> {
-    const found = await this.ask(answers.stored, { method: 'GET', path: `/schemas/ids/${id}` });
+  async schemaById(id: number, timeoutMs?: number): Promise<AvroSchema | null> {
+    const limit = timeoutMs === undefined ? {} : { timeoutMs };
+    const found = await this.ask(answers.stored, { method: 'GET', path: `/schemas/ids/${id}`, ...limit });
     return found?.schema ?? null;
   }
 

@@ -39,6 +39,8 @@ export interface RegistryRequest {
   readonly path: string;
   /** JSON. */
   readonly body?: string;
+  /** Instead of that of all calls. */
+  readonly timeoutMs?: number;
 }
 
 export type RegistryReply = {
@@ -68,7 +70,7 @@ const messageCharacters = 400;
 export function registryHttp(
   options: RegistryHttpOptions,
 ): (request: RegistryRequest) => Promise<RegistryReply> {
-  const { url, auth, timeoutMs, signal, dated } = options;
+  const { url, auth, signal, dated } = options;
   const agent = agents(options.tls);
   const hidden = [...addressPasswords(url), ...proxyPasswords(process.env)];
   const redact = createRedactor(hidden);
@@ -79,7 +81,7 @@ export function registryHttp(
   };
   signal?.addEventListener('abort', abortAll, { once: true });
 
-  return async ({ method, path, body }) => {
+  return async ({ method, path, body, timeoutMs = options.timeoutMs }) => {
     signal?.throwIfAborted();
     const request = redact(`${method} ${url}${path}`);
     const stop = new AbortController();

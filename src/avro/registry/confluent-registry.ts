@@ -61,9 +61,7 @@ export function confluentRegistry(
   const dated = (serverMs: number): void => {
     aheadMs = Date.now() - serverMs;
   };
-  const apiWithin = (ms: number) =>
-    new ConfluentRegistryApi(registryHttp({ url, auth, tls, timeoutMs: ms, signal, dated }));
-  const api = apiWithin(timeoutMs);
+  const api = new ConfluentRegistryApi(registryHttp({ url, auth, tls, timeoutMs, signal, dated }));
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();
@@ -156,10 +154,12 @@ export function confluentRegistry(
       fetched.catch(() => known.delete(id));
       return fetched;
     },
-    // Commits wait for it.
-    confirm: confirmIds(apiWithin(Math.min(timeoutMs, 2_000)), url, confirmEveryMs),
+    confirm: confirmIds(api, url, confirmEveryMs),
   };
 }
+
+/** Commits wait for it, in ms. */
+const CONFIRM_MS = 2_000;
 
 /** Looks as a consumer would: by id, and past the schemas that are known here. */
 function confirmIds(
@@ -176,7 +176,7 @@ function confirmIds(
     // The first time: the registry has just given it.
     if (since === undefined) confirmedAt.set(id, now);
     if (since === undefined || now - since < everyMs) return;
-    const held = await api.schemaById(id).catch((error: unknown) => {
+    const held = await api.schemaById(id, CONFIRM_MS).catch((error: unknown) => {
       if (error instanceof HighwaterError) return schema;
       throw error;
     });
@@ -195,7 +195,7 @@ function confirmIds(
   };
 }
 
-/** What a reader decodes by is the same. */
+/** Whether values of both have the same bytes. */
 function isSame(held: AvroSchema, own: AvroSchema): boolean {
   try {
     return forSchema(held).equals(forSchema(own));

@@ -17,7 +17,7 @@ export interface SchemaRegistry {
   schemaById(id: number): Promise<AvroSchema>;
   /**
    * Looks, once in a while, whether ids that `register` gave still stand for their schemas. Left out where the registry is part of the
-   * log. A registry that gives no answer is no reason to stop.
+   * log. It passes if the registry gives no answer.
    * @throws HighwaterError SCHEMA_LOST
    */
   confirm?(given: ReadonlyMap<number, AvroSchema>): Promise<void>;

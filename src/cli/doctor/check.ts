@@ -1,4 +1,5 @@
 import { HighwaterError } from '../../errors';
+import { durationText } from '../../format/durations';
 
 /** Result of one check of the installation. */
 export interface Check {
@@ -54,3 +55,14 @@ function named(subject: Subject): Pick<Check, 'check' | 'feed'> {
 
 /** Clocks agree within these: an answer's whole seconds and its way explain the difference. */
 export const clockToleranceMs = 5_000;
+
+/** A warning if the clock of this machine is far from a server's. @param aheadMs null: it does not tell */
+export function okByClock(subject: Subject, found: string, aheadMs: number | null, whose: string): Check {
+  if (aheadMs === null || Math.abs(aheadMs) <= clockToleranceMs) return ok(subject, found);
+  const apart = `${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'}`;
+  return warning(
+    subject,
+    `${found}; the clock of this machine is ${apart} ${whose}`,
+    'Set the clocks by NTP. Brokers refuse records that are more than message.timestamp.after.max.ms (1 h by default) ahead of their own clock.',
+  );
+}

@@ -25,6 +25,7 @@ import {
   failedBy,
   forCommands,
   ok,
+  okByClock,
   type Subject,
   skipped,
   warning,
@@ -146,10 +147,10 @@ async function checkTransactions(
   topics: readonly string[],
 ): Promise<Check> {
   try {
-    await examineTransactions({ kafka, cluster, appId, topicPrefix, topics });
+    const aheadMs = await examineTransactions({ kafka, cluster, appId, topicPrefix, topics });
     const over =
       topics.length === 0 ? 'one was begun' : `one was begun over ${topics.length} topics and aborted`;
-    return ok('transactions', over);
+    return okByClock('transactions', over, aheadMs, 'that of a broker');
   } catch (error) {
     return failedBy('transactions', error);
   }

@@ -5,18 +5,17 @@ import { commandSchema, commandSubject } from '../../commands/command-record';
 import type { Config } from '../../config/load-config';
 import { errorKinds, HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { durationText } from '../../format/durations';
 import { commandsTopic, feedTopics } from '../../log/topics';
 import { isHeld } from '../lines/schema-line';
 import type { OpenRegistry } from '../log/open-log';
 import {
   type Check,
   type Checks,
-  clockToleranceMs,
   failed,
   failedBy,
   forCommands,
   ok,
+  okByClock,
   type Subject,
   skipped,
   warning,
@@ -51,23 +50,12 @@ export async function* checkSchemas(config: Config, { registry, place }: OpenReg
     if (!isAnswering) {
       yield config.schemaRegistry === null
         ? ok('registry', `kept in ${place}`)
-        : answering(place, registry.clockAheadMs?.() ?? 0);
+        : okByClock('registry', `${place} answers`, registry.clockAheadMs?.() ?? null, "the registry's");
     }
     isAnswering = true;
     yield standing(subject, inspected, onlyLookedUp, 'the first run');
   }
   yield forCommands(await checkCommandSchema(config, registry, onlyLookedUp));
-}
-
-function answering(place: string, aheadMs: number): Check {
-  const found = `${place} answers`;
-  if (Math.abs(aheadMs) <= clockToleranceMs) return ok('registry', found);
-  const apart = `${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'}`;
-  return warning(
-    'registry',
-    `${found}; the clock of this machine is ${apart} the registry's`,
-    'Set the clock of this machine by NTP. Brokers refuse records that are more than message.timestamp.after.max.ms (1 h by default) ahead of their own clock.',
-  );
 }
 
 async function checkCommandSchema(

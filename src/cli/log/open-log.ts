@@ -16,6 +16,8 @@ export interface OpenLog {
   readonly hold?: () => void;
   /** Disk space that the embedded log takes. @throws HighwaterError LOG_* */
   readonly space?: () => LogSpace | null;
+  /** How long, in ms since the start, quotas of the brokers have held this process back. */
+  readonly throttledMs?: () => number;
   /** Where the log is, for people. */
   readonly place: string;
 }
@@ -40,8 +42,13 @@ export function openLog(config: Config, { logger, signal, instance = 'highwater'
     };
   }
   const { openKafkaLog, confluentRegistry } = onKafka();
+  let throttledMs = 0;
+  const onThrottled = (ms: number): void => {
+    throttledMs += ms;
+  };
   return {
-    commitLog: openKafkaLog({ kafka, appId, topicPrefix, logger }),
+    commitLog: openKafkaLog({ kafka, appId, topicPrefix, logger, onThrottled }),
+    throttledMs: () => throttledMs,
     registry: confluentRegistry(schemaRegistry, { logger, signal }),
     place: `Kafka at ${kafka.brokers.join(', ')}`,
   };

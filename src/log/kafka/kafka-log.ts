@@ -26,6 +26,8 @@ export interface KafkaLogOptions {
   readonly topicPrefix: string;
   readonly logger: Logger;
   readonly limits?: Partial<LogLimits>;
+  /** Is told for how long, in ms, a quota of the brokers holds the log's client back. */
+  readonly onThrottled?: (ms: number) => void;
 }
 
 interface LogLimits extends SessionLimits {
@@ -39,7 +41,7 @@ const defaultLimits: LogLimits = { outcomeMs: 60_000, stallMs: 60_000, groupMs: 
 export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const { appId, topicPrefix, logger } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  const kafka = kafkaClient(options.kafka, appId, logger);
+  const kafka = kafkaClient(options.kafka, appId, logger, options.onThrottled);
   const closing = sharedController();
   const shared = appender({ kafka, cluster: options.kafka, closing: closing.signal });
   const notes = new LeaderlessNotes(logger);

@@ -18,12 +18,15 @@ import { samplesOf } from '../../support/metrics-text';
 const feeds = [testFeed('ipos', { pollIntervalMs: 30_000 }), testFeed('insights', {})];
 let metrics: Metrics;
 let owners: Map<string, string>;
+let throttledMs: number;
 let tell: (event: PublisherEvent) => void;
 
 beforeEach(() => {
   const board = feedBoard(feeds);
   owners = new Map();
-  metrics = createMetrics(board, async () => owners, { version: '1.2.3', log: 'embedded' });
+  throttledMs = 0;
+  const build = { version: '1.2.3', log: 'embedded' } as const;
+  metrics = createMetrics(board, async () => owners, build, { throttledMs: () => throttledMs });
   tell = (event) => {
     board.tell(event);
     metrics.tell(event);
@@ -86,6 +89,13 @@ it('has every metric of the table, and of its own no other', async () => {
   expect(registered.sort()).toEqual(listed.sort());
   expect(text).toContain('process_resident_memory_bytes');
   expect(text).toContain('nodejs_eventloop_lag_seconds');
+});
+
+it('counts for how long quotas have held the publisher back, once', async () => {
+  throttledMs = 1_500;
+  await metrics.text();
+  throttledMs = 2_500;
+  expect(await value('highwater_kafka_throttled_seconds_total', {})).toBe(2.5);
 });
 
 it('counts what pages bring', async () => {

@@ -114,23 +114,26 @@ export interface ExamineTransactions {
   readonly topicPrefix: string;
   /** The existing topics of all feeds. */
   readonly topics: readonly string[];
+  /** Own clock, in ms since 1970. */
+  readonly now?: () => number;
 }
 
 /**
  * Begins a transaction over all topics and aborts it. No publisher is fenced: its id has a colon more, and neither feeds nor prefixes
  * contain colons.
+ * @returns how far the own clock is ahead of that of the transaction's coordinator, in ms; null: not told
  * @throws HighwaterError KAFKA_FORBIDDEN and others of Kafka
  */
-export async function examineTransactions(examine: ExamineTransactions): Promise<void> {
+export async function examineTransactions(examine: ExamineTransactions): Promise<number | null> {
   const { appId, topicPrefix } = examine;
   const writing = { ...examine, transactionalId: `${appId}:${topicPrefix}:doctor` };
   const doing = 'beginning a transaction';
   try {
-    await assertWritable(doing, writing);
+    return await assertWritable(doing, writing);
   } catch (error) {
     // Another process examines at the same time.
     if (!isRefusedProducer((error as Error).cause)) throw error;
-    await assertWritable(doing, writing);
+    return await assertWritable(doing, writing);
   }
 }
 
@@ -141,19 +144,22 @@ export interface Writing {
   /** They exist. */
   readonly topics: readonly string[];
   readonly cluster: CommandTarget;
+  readonly now?: () => number;
 }
 
 /**
  * Asks the brokers whether transactions under an id may write to topics. Fences the last producer of that id.
+ * @returns how far the own clock is ahead of that of the transaction's coordinator, in ms; null: not told
  * @throws HighwaterError KAFKA_FORBIDDEN that names the id or every topic; KAFKA_UNREACHABLE, LOG_FAILED
  */
-export async function assertWritable(doing: string, writing: Writing): Promise<void> {
-  const { kafka, transactionalId, topics, cluster } = writing;
+export async function assertWritable(doing: string, writing: Writing): Promise<number | null> {
+  const { kafka, transactionalId, topics, cluster, now = Date.now } = writing;
   let producer: TransactionalProducer | null = null;
   try {
     producer = await connectProducer(kafka, transactionalId, [], new AbortController().signal);
-    const names = await unwritableTopics(producer, topics);
+    const { names, aheadMs } = await unwritableTopics(producer, topics, now);
     if (names.length > 0) throw forbidden(doing, { operation: 'WRITE', resource: 'topic', names }, cluster);
+    return aheadMs;
   } catch (error) {
     throw kafkaFailure(error, doing, { operation: 'WRITE', topics, transactionalId, cluster });
   } finally {
@@ -169,21 +175,29 @@ export async function assertWritable(doing: string, writing: Writing): Promise<v
 async function unwritableTopics(
   producer: TransactionalProducer,
   topics: readonly string[],
-): Promise<string[]> {
-  const unwritable: string[] = [];
+  now: () => number,
+): Promise<{ readonly names: readonly string[]; readonly aheadMs: number | null }> {
+  const names: string[] = [];
+  let aheadMs: number | null = null;
   let isOpen = false;
   try {
     for (const topic of topics) {
       try {
+        const asked = now();
         await producer.begin([{ topic, partition: 0 }]);
-        isOpen = true;
+        if (!isOpen) {
+          isOpen = true;
+          const [answered, began] = [now(), await producer.beganAt().catch(() => null)];
+          // It began in between, so this much is sure.
+          if (began !== null) aheadMs = Math.max(asked - began, 0) || Math.min(answered - began, 0);
+        }
       } catch (error) {
         if (!isForbidden(error)) throw error;
-        unwritable.push(topic);
+        names.push(topic);
       }
     }
   } finally {
     if (isOpen) await producer.abort();
   }
-  return unwritable;
+  return { names, aheadMs };
 }

@@ -55,8 +55,14 @@ const patience = { firstMs: connectionTimeout - 1_000, otherMs: requestTimeout -
 /**
  * The connection settings of every producer, reader and admin client.
  * @param logger gets what kafkajs logs, as `debug`: failures that matter are also thrown, and reported once
+ * @param onThrottled is told for how long, in ms, a quota of the brokers holds this client back
  */
-export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logger): Kafka {
+export function kafkaClient(
+  config: KafkaConfig,
+  clientId: string,
+  logger: Logger,
+  onThrottled: (ms: number) => void = () => undefined,
+): Kafka {
   const { sasl } = config;
   const addresses = bootstrap(config.brokers);
   const kafka = new Kafka({
@@ -77,7 +83,7 @@ export function kafkaClient(config: KafkaConfig, clientId: string, logger: Logge
       ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
         logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
   });
-  return tellThrottling(keepReasons(restRequestQueues(tolerateLeaderless(kafka))), logger);
+  return tellThrottling(keepReasons(restRequestQueues(tolerateLeaderless(kafka))), logger, onThrottled);
 }
 
 /** kafkajs reads the password at each login, and adds members of its own to the object. */

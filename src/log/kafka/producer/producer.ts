@@ -4,6 +4,7 @@ import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import { byTopic, type Cluster, type ProducerIdentity, readingCluster } from '../connection/cluster';
 import { mayPass, protocolType } from '../connection/kafka-failure';
+import { transactionStart } from '../protocol/transaction-start';
 import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
 import { isNotCoordinator, TransactionCoordinator } from './transaction-coordinator';
 
@@ -43,6 +44,8 @@ export interface TransactionalProducer {
    * that no longer answer may be outstanding
    */
   send(sends: readonly PartitionRecords[], compression: CompressionTypes): Promise<Appended[]>;
+  /** When the open transaction began, by the clock of a broker, in ms; null: not told. @throws what kafkajs throws */
+  beganAt(): Promise<number | null>;
   /** @throws what kafkajs throws: nobody knows then whether it is committed */
   commit(): Promise<void>;
   abort(): Promise<void>;
@@ -188,6 +191,7 @@ export async function producerOver(
       return appended;
     },
 
+    beganAt: () => coordinator.ask((broker) => transactionStart(broker, transactionalId)),
     commit: () => end(true),
     abort: () => end(false),
     async disconnect() {

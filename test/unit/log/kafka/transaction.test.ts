@@ -27,6 +27,7 @@ function producer({ send = accept, begin = async () => {}, commit = async () => 
       sent.push(...sends);
       return sends.map(send);
     },
+    beganAt: async () => null,
     async commit() {
       calls.push('commit');
       await commit();

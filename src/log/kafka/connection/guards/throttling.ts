@@ -14,14 +14,18 @@ interface PooledBroker {
 /** Shorter ones smooth what a client does, and nobody notices them. In ms. */
 const WORTH_TELLING_MS = 1_000;
 
-/** Warns once for each client that a quota of the brokers holds back: kafkajs only waits. */
-export function tellThrottling(kafka: Kafka, logger: Logger): Kafka {
+/**
+ * Warns once for each client that a quota of the brokers holds back: kafkajs only waits.
+ * @param onThrottled is told each time, with the time in ms
+ */
+export function tellThrottling(kafka: Kafka, logger: Logger, onThrottled: (ms: number) => void): Kafka {
   let isTold = false;
   return adaptBrokers<PooledBroker>(kafka, ({ connectionPool }) => {
     for (const { requestQueue } of connectionPool.pool) {
       const throttle = requestQueue.maybeThrottle;
       requestQueue.maybeThrottle = (ms) => {
         throttle.call(requestQueue, ms);
+        if (ms) onThrottled(ms);
         if (isTold || (ms ?? 0) < WORTH_TELLING_MS) return;
         isTold = true;
         logger.warn(`A quota of the brokers holds this client back, now for ${Math.ceil(ms! / 1_000)} s.`, {
