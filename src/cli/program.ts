@@ -173,6 +173,8 @@ function commandsFor(named: string | undefined, run: RunCommand): readonly Comma
  * @returns exit code
  */
 export async function runProgram(surroundings: Surroundings): Promise<number> {
+  // A pager that is closed, or `--help | head`.
+  surroundings.stdout.on('error', () => {});
   const program = emptyProgram(surroundings);
   let code = 0;
   const run: RunCommand = async (action, servesUntilSignal = false) => {

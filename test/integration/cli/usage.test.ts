@@ -37,6 +37,13 @@ it('lists each command as the command itself says how it is used', async () => {
   }
 });
 
+it('prints no error where nobody reads the rest of a help', async () => {
+  const started = cli(['run', '--help'], { cwd: folder() });
+  started.close('stdout');
+  const { code } = await started.ended();
+  expect([code, started.stderr()]).toEqual([0, '']);
+});
+
 it('explains a command with its settings, their variables and examples', async () => {
   const { code, stdout } = await run('help', 'run');
   expect(code).toBe(0);
