@@ -41,6 +41,7 @@ const groupOptions = {
   retry,
   signal: signal.optional(),
   positions: z.looseObject({ load: callback }).optional(),
+  commitEveryMs: atLeast(0).optional(),
   sessionTimeoutMs: z.int().positive().optional(),
 };
 const eventOptions = z.strictObject({

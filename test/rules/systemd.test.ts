@@ -22,9 +22,13 @@ describe('deploy/systemd/highwater.service', () => {
     expect(all('DynamicUser')).toStrictEqual([]);
   });
 
-  it('hands over the credential that its variable names', () => {
-    const credentials = all('LoadCredential').map((one) => one.split(':')[0]);
-    const used = all('Environment').flatMap((one) => /=%d\/(.*)$/.exec(one)?.[1] ?? []);
-    expect(used).toEqual(credentials);
+  it('reads the token from the file that docs/deploy.md installs, and not from a copy that stays as it is', () => {
+    const files = all('Environment').flatMap((one) => /^HIGHWATER_API_TOKEN_FILE=(.*)$/.exec(one)?.[1] ?? []);
+    const page = readFileSync(path.join(root, 'docs', 'deploy.md'), 'utf8');
+    const installed = [...page.matchAll(/^install -D -m 640 -g highwater api-token (\S+)/gm)].map(
+      ([, file]) => file,
+    );
+    expect(files).toEqual(installed);
+    expect(all('LoadCredential')).toStrictEqual([]);
   });
 });

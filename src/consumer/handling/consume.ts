@@ -27,6 +27,7 @@ interface Failure {
 }
 
 const SESSION_TIMEOUT_MS = 10_000;
+const COMMIT_EVERY_MS = 1_000;
 
 /**
  * Takes part in a group until the signal: the partitions that it is given are worked on side by side, each in order. If a server
@@ -38,7 +39,8 @@ export async function takePart(
   jobOf: (deps: JobDeps) => PartitionJob,
   { log, decoder, logger, topicPrefix, refusals, closing }: ConsumeDeps,
 ): Promise<void> {
-  const { from = 'end', onLost = 'stop', positions, sessionTimeoutMs = SESSION_TIMEOUT_MS, where } = options;
+  const { from = 'end', onLost = 'stop', positions, where } = options;
+  const { sessionTimeoutMs = SESSION_TIMEOUT_MS, commitEveryMs = COMMIT_EVERY_MS } = options;
   const groupId = `${topicPrefix}${options.group}`;
   const topics = [...new Set(options.topics)].map((name) => `${topicPrefix}${name}`);
   const stopped = joinSignals([closing, ...(options.signal === undefined ? [] : [options.signal])]);
@@ -97,7 +99,7 @@ export async function takePart(
       groupId,
       topics,
       sessionTimeoutMs,
-      work: (place) => workOn(place, job, { logger, done, onLost, startOffset }).catch(fail),
+      work: (place) => workOn(place, job, { logger, done, onLost, commitEveryMs, startOffset }).catch(fail),
     });
     member.over.catch(fail);
     await ended([stopped.signal, ending.signal]);

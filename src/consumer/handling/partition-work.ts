@@ -22,6 +22,8 @@ export interface PartitionWorkDeps {
   readonly logger: Logger;
   startOffset(place: AssignedPartition): Promise<Start>;
   readonly onLost: 'stop' | 'continue';
+  /** A crash repeats as much at most. */
+  readonly commitEveryMs: number;
   /** `placeName` → offset before which this consumer has done everything, committed or not. */
   readonly done: Map<string, number>;
 }
@@ -39,9 +41,6 @@ export function placeName({ topic, topicId, partition }: AssignedPartition): str
   return `${topic} ${topicId} ${partition}`;
 }
 
-/** A crash repeats as much at most. */
-const COMMIT_INTERVAL_MS = 1_000;
-
 /**
  * How often a position is committed again, until it was committed twice. When a topic is deleted, brokers remove its offsets a little
  * later. By then a new topic of that name may have been read and committed for.
@@ -55,7 +54,7 @@ const REFRESH_MS = 3_600_000;
 export async function workOn(
   place: AssignedPartition,
   job: PartitionJob,
-  { logger, startOffset, onLost, done }: PartitionWorkDeps,
+  { logger, startOffset, onLost, commitEveryMs, done }: PartitionWorkDeps,
 ): Promise<void> {
   const { topic, partition } = place;
   const name = placeName(place);
@@ -82,7 +81,7 @@ export async function workOn(
       await job.work(records, place, async (reached) => {
         next = reached;
         done.set(name, next);
-        if (performance.now() - committedAt >= COMMIT_INTERVAL_MS) await commit();
+        if (performance.now() - committedAt >= commitEveryMs) await commit();
       });
       await commit();
       if (place.revoked.aborted) return;

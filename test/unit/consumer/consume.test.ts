@@ -136,6 +136,19 @@ it('does not do again what the group could not be told of, when it gets the part
   expect(handled).toEqual([4, 5, 6, 7, 8, 9]);
 });
 
+it('commits after each event if it is to', async () => {
+  const log = scriptedLog();
+  const { ended, stop } = consume(log, () => undefined, { from: 'beginning', commitEveryMs: 0 });
+  await log.joined();
+  const { done, revoke } = log.give(4);
+  await until(() => log.committed.includes(10));
+  revoke();
+  await done;
+  stop();
+  await ended;
+  expect(log.committed).toEqual([5, 6, 7, 8, 9, 10]);
+});
+
 it('does not do again what it has done, if the group knows no position at all', async () => {
   const log = scriptedLog();
   const handled: number[] = [];
