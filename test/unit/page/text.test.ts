@@ -1,38 +1,12 @@
 import { parted, untold } from '../../../src/admin/page/model/badge';
 import { difference } from '../../../src/admin/page/model/difference';
 import { series } from '../../../src/admin/page/model/series';
-import {
-  ago,
-  asClause,
-  counted,
-  dateAndTime,
-  duration,
-  timeOfDay,
-  typeText,
-} from '../../../src/admin/page/model/text';
+import { asClause, dateAndTime, timeOfDay, typeText } from '../../../src/admin/page/model/text';
 import { aChange, aTransition } from '../../support/views';
-
-it.each([
-  [-5, '0 s'],
-  [0, '0 s'],
-  [250, '250 ms'],
-  [12_900, '12 s'],
-  [250_000, '4 min'],
-  [3 * 3_600_000, '3 h'],
-  [2_000 * 86_400_000, '2,000 d'],
-])('tells %d ms as %s', (ms, text) => expect(duration(ms)).toBe(text));
-
-it('tells how long ago something was', () => {
-  expect([ago(-400), ago(400), ago(61_000)]).toEqual(['just now', 'just now', '1 min ago']);
-});
 
 it('has words for times that no calendar has', () => {
   expect(timeOfDay(Number.MAX_SAFE_INTEGER)).toBe('–');
   expect(dateAndTime(Number.MIN_SAFE_INTEGER)).toBe('–');
-});
-
-it('counts in words', () => {
-  expect([counted(1, 'feed'), counted(1_204, 'feed')]).toEqual(['1 feed', '1,204 feeds']);
 });
 
 it('spells types as words', () => expect(typeText('DealStatusChanged')).toBe('Deal status changed'));

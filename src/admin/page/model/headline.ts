@@ -1,6 +1,8 @@
+import { counted } from '../../../format/counted';
+import { durationText } from '../../../format/durations';
 import type { FeedView } from '../../dashboard/view';
 import { lostSince, type Model } from './model';
-import { asClause, counted, duration, timeOfDay } from './text';
+import { asClause, timeOfDay } from './text';
 
 /** `unknown`: of a publisher that is not heard; `busy`: as it should be, but not up to date. */
 export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'unknown';
@@ -38,7 +40,7 @@ export function judge(feed: FeedView, nowMs: number): Judgement {
       const behind =
         lastCompleteScanMs === null
           ? 'not yet completely read'
-          : `${duration(nowMs - lastCompleteScanMs)} behind`;
+          : `${durationText(nowMs - lastCompleteScanMs)} behind`;
       // If nothing else is known, the only problem is that the feed is behind.
       const what = problem === null || problem.code === 'BEHIND' ? behind : `${behind}: ${causeOf(feed)}`;
       return { tone: 'warning', rank: 5, short: 'behind', what };

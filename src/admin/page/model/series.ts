@@ -1,4 +1,5 @@
-import { counted, number } from './text';
+import { counted } from '../../../format/counted';
+import { number } from './text';
 
 export interface Series {
   /** Minutes before now, as negative numbers, 0 last. */

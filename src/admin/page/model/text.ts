@@ -9,27 +9,6 @@ export const number = (value: number): string => numbers.format(value);
 export const shortNumber = (value: number): string =>
   Math.abs(value) >= 1_000_000 ? rounded.format(value) : numbers.format(value);
 
-/** `1 feed`, `3 feeds` */
-export const counted = (count: number, one: string, several = `${one}s`): string =>
-  `${number(count)} ${count === 1 ? one : several}`;
-
-const steps = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'min'],
-] as const;
-
-/** In the largest unit that it fills: `850 ms`, `12 s`, `4 min`, `3 h`, `12 d`. Never negative. */
-export function duration(ms: number): string {
-  for (const [size, unit] of steps) if (ms >= size) return `${number(Math.floor(ms / size))} ${unit}`;
-  return ms > 0 && ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.max(0, Math.floor(ms / 1_000))} s`;
-}
-
-/** `just now`, `12 s ago`, `4 min ago` */
-export function ago(ms: number): string {
-  return ms < 1_000 ? 'just now' : `${duration(ms)} ago`;
-}
-
 /** `12:31:05`, in the reader's zone. */
 export const timeOfDay = (ms: number): string => (isTime(ms) ? clock.format(ms) : '–');
 

@@ -1,8 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../../../format/counted';
+import { durationText } from '../../../format/durations';
 import { type Filter, filtered, fromHash, isFiltering, noFilter, toHash } from '../model/filter';
 import type { Model } from '../model/model';
 import { nextPoll } from '../model/next-poll';
-import { counted, duration, number } from '../model/text';
+import { number } from '../model/text';
 import { ChangeRow } from './change-row';
 import { FilterBar } from './filter-bar';
 
@@ -231,7 +233,7 @@ function Empty({ model, nowMs, hasSome, isLost, onAll }: EmptyProps) {
       ? ' They appear here as soon as they are committed.'
       : next.inMs < 1_000
         ? ` ${next.feed} is being polled now.`
-        : ` The next poll of ${next.feed} is in ${duration(next.inMs)}.`;
+        : ` The next poll of ${next.feed} is in ${durationText(next.inMs)}.`;
   return (
     <p class="empty">
       {model.nextId === 0 ? 'No changes yet.' : 'No newer changes.'}

@@ -1,9 +1,10 @@
 import { Component } from 'preact';
+import { durationText } from '../../../format/durations';
 import type { ChangeView, FieldView } from '../../dashboard/view';
 import { opWords, parted, untold } from '../model/badge';
 import { difference } from '../model/difference';
 import type { Row } from '../model/model';
-import { dateAndTime, duration, number, timeOfDay, typeText } from '../model/text';
+import { dateAndTime, number, timeOfDay, typeText } from '../model/text';
 
 interface ChangeRowProps {
   readonly row: Row;
@@ -160,7 +161,7 @@ function Detail({
         <Fact name="Updated there" value={dateAndTime(updated * 1_000)} />
         <Fact
           name="Seen here"
-          value={dateAndTime(observedAtMs) + (lag >= 0 ? `, ${duration(lag)} later` : '')}
+          value={dateAndTime(observedAtMs) + (lag >= 0 ? `, ${durationText(lag)} later` : '')}
         />
       </dl>
       {fields.length > 0 && (

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
+import { counted } from '../../../format/counted';
 import { series } from '../model/series';
-import { counted, timeOfDay } from '../model/text';
+import { timeOfDay } from '../model/text';
 
 interface ChartProps {
   readonly feed: string;

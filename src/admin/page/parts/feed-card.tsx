@@ -1,6 +1,8 @@
+import { counted } from '../../../format/counted';
+import { agoText, settingText } from '../../../format/durations';
 import type { FeedView } from '../../dashboard/view';
 import { judge } from '../model/headline';
-import { ago, counted, dateAndTime, duration, number, shortNumber, timeOfDay } from '../model/text';
+import { dateAndTime, number, shortNumber, timeOfDay } from '../model/text';
 import { Chart } from './chart';
 import { Icon } from './icon';
 
@@ -18,8 +20,8 @@ export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
   const { feed: name } = feed;
   const { tone, short } = judge(feed, nowMs);
   const shown = lostMs === null ? tone : 'unknown';
-  // `just now` would be a lie when the publisher is not heard.
-  const when: When = lostMs === null ? (ms) => ago(nowMs - ms) : timeOfDay;
+  // `now` would be a lie when the publisher is not heard.
+  const when: When = lostMs === null ? (ms) => agoText(nowMs - ms) : timeOfDay;
   const isUnknown = feed.condition === 'standby' && feed.lastCompleteScanMs === null;
   return (
     <article class={`card ${shown}`} aria-labelledby={`feed-${name}`}>
@@ -85,7 +87,7 @@ function Scan({ feed, nowMs, when }: Omit<FeedCardProps, 'lostMs'> & { readonly 
         <span class="since" title={lastCompleteScanMs === null ? undefined : dateAndTime(lastCompleteScanMs)}>
           {lastCompleteScanMs === null ? 'not yet' : when(lastCompleteScanMs)}
         </span>
-        <span class="every">every {duration(pollIntervalMs)}</span>
+        <span class="every">every {settingText(pollIntervalMs)}</span>
       </p>
       <svg class="measure" viewBox="0 0 300 4" preserveAspectRatio="none" aria-hidden="true">
         <rect class="whole" width="300" height="4" />

@@ -1,5 +1,6 @@
+import { durationText } from '../../../format/durations';
 import type { PublisherView } from '../../dashboard/view';
-import { dateAndTime, duration } from '../model/text';
+import { dateAndTime } from '../model/text';
 
 interface FooterProps {
   readonly publisher: PublisherView | null;
@@ -19,7 +20,7 @@ export function Footer({ publisher, nowMs, hasShortcuts, onShortcuts, onForget }
           <Fact name={publisher.logKind === 'kafka' ? 'Kafka' : 'Log'} value={publisher.log} />
           <Fact
             name="Running for"
-            value={duration(nowMs - publisher.startedAtMs)}
+            value={durationText(nowMs - publisher.startedAtMs)}
             title={`Since ${dateAndTime(publisher.startedAtMs)}`}
           />
           <Fact name="Version" value={publisher.version} />
