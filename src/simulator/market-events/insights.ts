@@ -5,15 +5,27 @@ import { isoDate } from '../generator/text';
 import { recordId } from '../random';
 import { type MarketEvent, type MarketScene, pickRecent, pickRecord } from './market-event';
 
+/** The latest insights of firms on securities, among the newest of all. An old one that was edited is not among them. */
+function latest({ insights }: MarketScene['stores']): JsonRecord[] {
+  const latest = new Map<string, JsonRecord>();
+  for (const { key } of insights.view().byUpdated.slice(-400)) {
+    const record = insights.get(key)!;
+    if (String(record.date) < isoDate(Number(record.updated) - 86_400)) continue;
+    latest.set(`${inside(record, 'security').symbol} ${record.firm_id}`, record);
+  }
+  return [...latest.values()];
+}
+
 /** A new insight of the same firm on the same security. */
 function follow(scene: MarketScene, action: string, steps: -1 | 0 | 1): string | null {
   const { random, stores } = scene;
-  const found = pickRecent(stores.insights, random, 400);
-  if (found === null) return null;
-  const { record: before } = found;
+  const ratingAfter = ({ rating }: JsonRecord) =>
+    ratings[ratings.indexOf(rating as (typeof ratings)[number]) - steps];
+  const movable = latest(stores).filter((record) => ratingAfter(record) !== undefined);
+  if (movable.length === 0) return null;
+  const before = random.pick(movable);
   const now = scene.now('insights');
-  const at = ratings.indexOf(before.rating as (typeof ratings)[number]);
-  const rating = ratings[Math.min(ratings.length - 1, Math.max(0, at - steps))]!;
+  const rating = ratingAfter(before)!;
   const was = Number.parseFloat(String(before.pt)) || 20;
   const price = Math.max(1, Math.round(was * (1 + steps * (0.05 + random.next() * 0.2)) * 2) / 2);
   const security = inside(before, 'security');

@@ -1,3 +1,4 @@
+import type { JsonRecord } from '../../../src/simulator/endpoints';
 import type { Simulator } from '../../../src/simulator/simulator';
 import { fill, page, withSimulator } from './ask';
 
@@ -43,6 +44,32 @@ describe('the market day', () => {
       ]) {
         expect(told.some((text) => kind.test(text))).toBe(true);
       }
+    }));
+
+  it('moves the target of the latest insight of a firm in the direction of its rating', () =>
+    withSimulator({ records }, async (simulator) => {
+      const groupOf = ({ security, firm_id }: JsonRecord) => `${(security as JsonRecord).symbol} ${firm_id}`;
+      const latest = new Map<string, JsonRecord>();
+      const byDate = [...simulator.truth('insights').values()].sort(
+        (a, b) => String(a.date).localeCompare(String(b.date)) || Number(a.updated) - Number(b.updated),
+      );
+      for (const one of byDate) latest.set(groupOf(one), one);
+      let moved = 0;
+      for (let step = 0; step < 300; step++) {
+        const known = new Set(simulator.truth('insights').keys());
+        const told = simulator.marketDay.step();
+        for (const [id, after] of simulator.truth('insights')) {
+          if (known.has(id)) continue;
+          const before = latest.get(groupOf(after));
+          latest.set(groupOf(after), after);
+          const sign = / upgrades /.test(told) ? 1 : / downgrades /.test(told) ? -1 : 0;
+          if (sign === 0 || before === undefined || before.pt === '') continue;
+          moved++;
+          expect([told, sign * (Number(after.pt) - Number(before.pt)) >= 0]).toEqual([told, true]);
+          expect(after.rating).not.toBe(before.rating);
+        }
+      }
+      expect(moved).toBeGreaterThan(20);
     }));
 
   it('is the same for the same seed', async () => {
