@@ -99,6 +99,42 @@ describe('a cluster that refuses', () => {
   });
 });
 
+describe('a cluster of three whose default is copies for four', () => {
+  let server: Cluster | undefined;
+  beforeAll(async () => {
+    server = await startKafka({ brokers: 3, properties: { 'default.replication.factor': 4 } });
+  }, 120_000);
+  afterAll(() => server?.stop());
+
+  it('is asked for three', async () => {
+    const cluster: KafkaConfig = {
+      brokers: server!.bootstrap.split(','),
+      ssl: null,
+      sasl: null,
+      compression: 'none',
+    };
+    const kafka = kafkaClient(cluster, 'test', quietLogger());
+    const deps = { kafka, cluster, signal };
+    const topics = feedTopics(ipos, 'four.');
+    await assertCreatable('feed ipos', roledTopics(topics), deps);
+    await prepareTopics(topics, { ...deps, logger: quietLogger(), warned: new Set() });
+    const commands = commandsTopic('highwater', 'four.');
+    await prepareSharedTopic(commands, deps);
+    const admin = kafka.admin();
+    await admin.connect();
+    try {
+      const names = [...roledTopics(topics).map(({ spec }) => spec.name), commands.name];
+      const found = await admin.fetchTopicMetadata({ topics: names });
+      const copies = found.topics.flatMap(({ partitions }) =>
+        partitions.map(({ replicas }) => replicas.length),
+      );
+      expect(new Set(copies)).toStrictEqual(new Set([3]));
+    } finally {
+      await admin.disconnect();
+    }
+  }, 60_000);
+});
+
 async function refusal(trying: Promise<unknown>): Promise<HighwaterError> {
   return trying.then(
     () => {

@@ -1,14 +1,17 @@
 import { renameSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect } from 'node:net';
 import path from 'node:path';
+import { createServer } from 'node:tls';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka, startKafka } from '../../tools/servers/kafka';
+import { authority } from '../support/certificates';
 import { commandLine, nodePrograms } from '../support/cli';
 import { kafkaTools } from '../support/kafka-tools';
 import { type RegistryFront, startRegistryFront } from '../support/registry-front';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
 
-/** Passwords of the brokers and of the registry that are refused, and then replaced in their files. */
+/** Passwords and certificates of the brokers and of the registry that are refused, and then replaced in their files. */
 
 const cli = commandLine();
 const program = nodePrograms();
@@ -97,6 +100,48 @@ it('a publisher and a group rest while a password is refused, and go on once its
 
   const said = publisher.stderr() + reader.stderr() + reader.stdout();
   for (const password of Object.values(passwords).flat()) expect(said).not.toContain(password);
+});
+
+it("the registry's authority is read again by a publisher and a group that refuse its certificate", async () => {
+  const { brokers, registryUrl } = await sharedServers();
+  const [ours, next] = [await authority('ours'), await authority('next')];
+  const behind = new URL(registryUrl);
+  const front = createServer(await ours.sign({ name: 'registry' }), (socket) => {
+    const plain = connect({ host: behind.hostname, port: Number(behind.port) });
+    for (const one of [socket, plain]) one.on('error', () => undefined);
+    socket.pipe(plain).pipe(socket);
+  });
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+  try {
+    const prefix = uniquePrefix();
+    const env = {
+      HIGHWATER_API_URL: api.url,
+      HIGHWATER_API_TOKEN: api.token,
+      HIGHWATER_TOPIC_PREFIX: prefix,
+      HIGHWATER_APP_ID: `${prefix}app`,
+      HIGHWATER_POLL_INTERVAL: '500ms',
+      KAFKA_BROKERS: brokers,
+      SCHEMA_REGISTRY_URL: `https://127.0.0.1:${(front.address() as AddressInfo).port}${behind.pathname}`,
+      SCHEMA_REGISTRY_CA_FILE: write('ca', next.cert),
+    };
+    const publisher = cli(['run', '--feeds', 'ipos'], { cwd: folder(), env });
+    await publisher.sees(/code=REGISTRY_CERTIFICATE/, 'stderr');
+    write('ca', ours.cert);
+    await publisher.sees(/ipos: first snapshot complete/, 'stderr');
+    const reader = program([write('consumer.cjs', consumer)], { cwd: folder(), env });
+    const known = [...api.truth('ipos').values()][0]!;
+    await reader.sees(new RegExp(`ipos ${known.id}`));
+
+    front.setSecureContext(await next.sign({ name: 'registry' }));
+    const { updated: _, ...rest } = known;
+    const status = rest.deal_status === 'Priced' ? 'Withdrawn' : 'Priced';
+    api.stores.ipos.upsert({ ...rest, deal_status: status } as never);
+    await reader.sees(/The group \S+desk rests: .*certificate/, 'stderr');
+    write('ca', next.cert);
+    await reader.sees(new RegExp(`ipos\\.deal-status ${known.id}`));
+  } finally {
+    front.close();
+  }
 });
 
 it('a group whose password no file holds ends with what to do', async () => {

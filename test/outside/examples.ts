@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { goTool } from './go-tool';
 import type { JavaProgram } from './java';
 import type { KeyedValue } from './python-judge';
 import type { Results } from './results';
@@ -21,14 +22,24 @@ const EXAMPLE_MS = 30_000;
 const SURPLUS_MS = 500;
 const END_MS = 5_000;
 
-export function examples(python: string, { java, libraries }: JavaProgram): Example[] {
+export function examples(python: string, { java, libraries }: JavaProgram, go: string): Example[] {
   const quiet = '-Dorg.slf4j.simpleLogger.defaultLogLevel=error';
   const vm = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', quiet, '-cp', libraries];
   return [
     { file: 'consume.mjs', command: [process.execPath, path.join(folder, 'consume.mjs')] },
     { file: 'consume.py', command: [python, path.join(folder, 'consume.py')] },
     { file: 'Consume.java', command: [java, ...vm, path.join(folder, 'Consume.java')] },
+    { file: 'consume.go', command: [go] },
   ];
+}
+
+/**
+ * examples/consume.go, built.
+ * @throws MissingToolError without Go, or when it fails
+ */
+export function goProgram(): Promise<string> {
+  const source = path.join(folder, 'consume.go');
+  return goTool({ name: 'consume-go', source, folder: path.join(__dirname, 'go') });
 }
 
 /**

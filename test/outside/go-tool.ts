@@ -8,7 +8,7 @@ const BUILD_MS = 15 * 60_000;
 
 export interface GoTool {
   readonly name: string;
-  /** `sigs.k8s.io/kustomize/kustomize/v5` */
+  /** `sigs.k8s.io/kustomize/kustomize/v5`, or the path of a file `.go` */
   readonly source: string;
   /** Folder of the go.mod and go.sum that pin it. */
   readonly folder: string;
@@ -16,14 +16,15 @@ export interface GoTool {
 }
 
 /**
- * A program that Go builds, once for each version of what pins it.
+ * A program that Go builds, once for each version of it and of what pins it.
  * @returns the file to start
  * @throws MissingToolError without Go, or when it fails
  */
 export async function goTool({ name, source, folder, tags = '' }: GoTool): Promise<string> {
-  const files = ['go.mod', 'go.sum'].map((file) => path.join(folder, file));
+  const modules = ['go.mod', 'go.sum'].map((file) => path.join(folder, file));
+  const files = source.endsWith('.go') ? [...modules, source] : modules;
   const made = await cacheFolder(name, files, async (target) => {
-    for (const file of files) copyFileSync(file, path.join(target, path.basename(file)));
+    for (const file of modules) copyFileSync(file, path.join(target, path.basename(file)));
     const args = ['build', '-tags', tags, '-o', path.join(target, name), source];
     await go(args, target, `${name} could not be built`);
   });

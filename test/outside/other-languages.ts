@@ -2,7 +2,7 @@ import { codecsOf } from './batches';
 import { checkConnect } from './connect';
 import { connectJars } from './connect-worker';
 import { checkNoticed, damagedCopy } from './damage';
-import { checkExample, examples } from './examples';
+import { checkExample, examples, goProgram } from './examples';
 import { javaProgram } from './java';
 import { pythonProgram } from './python';
 import { count, judgeInPython } from './python-judge';
@@ -21,6 +21,7 @@ export async function checkOtherLanguages(folder: string, prefix: string, result
   // Missing tools are reported first.
   const interpreter = await pythonProgram();
   const program = await javaProgram();
+  const go = await goProgram();
   const connect = await connectJars();
   results.ok('packages and programs are installed');
 
@@ -35,10 +36,10 @@ export async function checkOtherLanguages(folder: string, prefix: string, result
     const reading = await judgeInPython(interpreter, folder, topics);
     count(reading, results);
 
-    say('Readers in Node, Python and Java: the examples of the README');
+    say('Readers in Node, Python, Java and Go: the examples of the README');
     const held = reading.topics;
     const isOwn = ({ key }: { key: string }) => key === '__highwater_fence';
-    for (const example of examples(interpreter, program)) {
+    for (const example of examples(interpreter, program, go)) {
       for (const topic of ['ipos.deal-status', 'ipos.current']) {
         const expected = held[topic]!.filter((record) => !isOwn(record));
         await checkExample(example, servers, prefix + topic, expected, results);

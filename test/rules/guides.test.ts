@@ -36,12 +36,16 @@ describe('docs/guides', () => {
     const worker = properties('test/outside/connect/worker.pom.xml');
     const flink = properties('test/outside/flink/pom.xml');
     const java = properties('test/outside/java/pom.xml');
+    const go = [...read('test/outside/go/go.mod').matchAll(/^\t\S+ v(\S+)$/gm)].map(
+      ([, version]) => version!,
+    );
     const python = /^confluent-kafka.*==(.*)$/m.exec(read('test/outside/python/requirements.txt'))![1]!;
     const of: Record<string, readonly string[]> = {
       'connect.md': [worker['kafka.version']!, plugins['debezium.version']!, plugins['apicurio.version']!],
       'flink.md': [flink['flink.version']!, flink['flink.kafka.version']!],
       'java.md': [java['kafka.version']!, java['avro.version']!],
       'python.md': [python],
+      'go.md': go,
       'node.md': [
         dependencies!.kafkajs!,
         dependencies!['@kafkajs/confluent-schema-registry']!.replace('^', ''),

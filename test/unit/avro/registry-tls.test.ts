@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import { confluentRegistry } from '../../../src/avro/registry/confluent-registry';
 import { loadConfig } from '../../../src/config/load-config';
 import { HighwaterError } from '../../../src/errors';
@@ -36,7 +37,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function ask(base: string, env: Readonly<Record<string, string>>, at = server!) {
+const ask = (...given: Parameters<typeof registryOf>) => registryOf(...given).schemaById(1);
+
+function registryOf(base: string, env: Readonly<Record<string, string>>, at = server!) {
   const { port } = at.address() as AddressInfo;
   const all = {
     KAFKA_BROKERS: 'k:9092',
@@ -44,7 +47,7 @@ function ask(base: string, env: Readonly<Record<string, string>>, at = server!) 
     ...env,
   };
   const { schemaRegistry } = loadConfig({ flags: {}, env: all, cwd: folder }, 'whatever is set');
-  return confluentRegistry(schemaRegistry!, { logger: quietLogger(), timeoutMs: 5_000 }).schemaById(1);
+  return confluentRegistry(schemaRegistry!, { logger: quietLogger(), timeoutMs: 5_000 });
 }
 
 const ca = { SCHEMA_REGISTRY_CA_FILE: 'ca.pem' };
@@ -88,6 +91,57 @@ it('one that takes no client without a certificate has that code too', async () 
     strict.close();
     strict.closeAllConnections();
   }
+});
+
+describe('files that are replaced', () => {
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['setTimeout', 'nextTick', 'setImmediate', 'queueMicrotask'] });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** In one step, as secrets are replaced; looked at by the next call. */
+  function replace(name: string, text: string): void {
+    writeFileSync(file(`${name}.new`), text);
+    renameSync(file(`${name}.new`), file(name));
+    jest.advanceTimersByTime(1_000);
+  }
+
+  it('are read again by a registry that is in use: authority, certificate and key', async () => {
+    const [servers, clients] = await Promise.all([authority('servers'), authority('clients')]);
+    const shown = await servers.sign({ name: 'registry' });
+    const [first, second] = [await clients.sign({ name: 'first' }), await clients.sign({ name: 'second' })];
+    const seen: string[] = [];
+    const strict = createServer({ ...shown, ca: clients.cert, requestCert: true }, ({ socket }, response) => {
+      seen.push((socket as TLSSocket).getPeerCertificate().subject.CN as string);
+      response.end(JSON.stringify({ schema: '"string"' }));
+    });
+    await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
+    try {
+      writeFileSync(file('live-ca.pem'), clients.cert);
+      writeFileSync(file('live.pem'), first.cert);
+      writeFileSync(file('live-key.pem'), first.key);
+      const live = {
+        SCHEMA_REGISTRY_CA_FILE: 'live-ca.pem',
+        SCHEMA_REGISTRY_CERT_FILE: 'live.pem',
+        SCHEMA_REGISTRY_KEY_FILE: 'live-key.pem',
+      };
+      const registry = registryOf('', live, strict);
+      await expect(registry.schemaById(1)).rejects.toMatchObject({ code: 'REGISTRY_CERTIFICATE' });
+      replace('live-ca.pem', servers.cert);
+      expect(await registry.schemaById(1)).toBe('string');
+      // Between the two files nothing fits, and what was before is used.
+      replace('live.pem', second.cert);
+      expect(await registry.schemaById(2)).toBe('string');
+      replace('live-key.pem', second.key);
+      expect(await registry.schemaById(3)).toBe('string');
+      expect(seen).toStrictEqual(['first', 'first', 'second']);
+    } finally {
+      strict.close();
+      strict.closeAllConnections();
+    }
+  });
 });
 
 it('mistakes in its files are named by its own settings', () => {
