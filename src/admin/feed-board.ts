@@ -85,7 +85,13 @@ function move(standing: Moving, event: PublisherEvent): void {
       standing.failure = null;
       break;
     case 'failed':
-      standing.failure = { code: event.code, parks: event.parks, what: event.what };
+      standing.failure = {
+        code: event.code,
+        parks: event.parks,
+        what: event.what,
+        sinceMs: standing.failure?.sinceMs ?? Date.now(),
+        retryAtMs: event.retryInMs === null ? null : Date.now() + event.retryInMs,
+      };
       break;
   }
 }

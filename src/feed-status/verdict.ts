@@ -30,6 +30,9 @@ export interface FeedFailure {
   readonly parks: boolean;
   /** For people, without secrets. */
   readonly what: string;
+  /** When the feed was last well, and when it is tried again, ms since 1970; left out or null: not known. */
+  readonly sinceMs?: number;
+  readonly retryAtMs?: number | null;
 }
 
 export type FeedCondition =

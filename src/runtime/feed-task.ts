@@ -67,12 +67,24 @@ export async function runFeedTask(
   async function answer(error: HighwaterError): Promise<void> {
     const { held, owned } = tenure;
     const { code, kind, message } = error;
-    deps.tell({ kind: 'failed', feed: feed.name, code, parks: kind.parks, what: deps.redact(message) });
+    const tell = (retryInMs: number | null): void =>
+      deps.tell({
+        kind: 'failed',
+        feed: feed.name,
+        code,
+        parks: kind.parks,
+        what: deps.redact(message),
+        retryInMs,
+      });
     // Another instance may own this feed without owning all of them.
     const isOthers = held === null && code === 'LOG_OWNED';
-    if (endsWorker(code, owned !== null) && !isOthers) throw error;
+    if (endsWorker(code, owned !== null) && !isOthers) {
+      tell(null);
+      throw error;
+    }
     // A feed without a grant asks again at once: it may be granted as soon as the other instances can be reached.
     if (held === null && !once) {
+      tell(null);
       if (trouble.error?.code !== code) explain(error, {});
       trouble = { ...trouble, error };
       return;
@@ -83,6 +95,7 @@ export async function runFeedTask(
     const isKept = owned !== null && !endsOwnership(code, trouble.failures);
     const pauseMs = pauseAfter(event, trouble.failures, feed.pollIntervalMs, isKept, Math.random());
     held?.work.postpone(pauseMs);
+    tell(once ? null : pauseMs);
     explain(error, once ? {} : { retryInMs: Math.round(pauseMs) });
     if (!isKept || !(await keepError(feed, owned.deps, error, event === 'parked', deps.redact)))
       await tenure.release();

@@ -46,6 +46,8 @@ export type PublisherEvent =
       readonly parks: boolean;
       /** Message for people, without secrets. */
       readonly what: string;
+      /** Until the next try, in ms; null: at once, or none. */
+      readonly retryInMs: number | null;
     }
   | {
       readonly kind: 'transaction';

@@ -11,12 +11,14 @@ import type { ErrorView } from './view';
 export interface FeedActivity {
   tell(event: PublisherEvent): void;
   /** Takes note of how many changes a feed has, as its owner has committed it last. */
-  note(feed: string, offset: Pick<SourceOffset, 'incarnation' | 'seq'>): void;
+  note(feed: string, offset: Committed): void;
   of(feed: string): FeedCounts;
 }
 
+type Committed = Pick<SourceOffset, 'incarnation' | 'seq' | 'snapshot'>;
+
 export interface FeedCounts {
-  /** Counts of the last 60 minutes. */
+  /** Counts of the last 60 minutes, without the records that a snapshot reads. */
   readonly changesPerMinute: readonly number[];
   readonly requestsLastMinute: number;
   readonly retriesLastMinute: number;
@@ -55,13 +57,17 @@ export function feedActivity(feeds: readonly Feed[], clock = () => performance.n
     ]),
   );
 
-  /** Changes are numbered without gaps, including changes by commands and changes that another instance committed. */
-  function note(one: Counting, { incarnation, seq }: Pick<SourceOffset, 'incarnation' | 'seq'>): void {
+  /**
+   * Changes are numbered without gaps, including changes by commands and changes that another instance committed.
+   * @param reads so many since the last note are records that were only read for the first time
+   */
+  function note(one: Counting, { incarnation, seq, snapshot }: Committed, reads = 0): void {
     const { noted } = one;
     const atMs = clock();
     const isNext = noted?.incarnation === incarnation;
     const isRecent = one.state !== null || (noted !== null && atMs - noted.atMs <= LONGEST_GAP_MS);
-    if (isNext && isRecent && seq > noted.seq) one.changes.add(seq - noted.seq);
+    const isOthersSnapshot = one.state === null && snapshot === 'running';
+    if (isNext && isRecent && !isOthersSnapshot) one.changes.add(Math.max(0, seq - noted.seq - reads));
     one.noted = { incarnation, seq, atMs };
   }
 
@@ -92,7 +98,8 @@ export function feedActivity(feeds: readonly Feed[], clock = () => performance.n
         break;
       }
     }
-    if (one.state !== null) note(one, one.state.offset);
+    if (one.state !== null)
+      note(one, one.state.offset, event.kind === 'page' ? event.report.changes.ops.r : 0);
   }
 
   return {

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorKinds, summaryOf } from '../../errors';
 import { driftText, type FeedProblem, problemsOf, withoutFeedName } from '../../feed-status/problems';
-import { verdictOf } from '../../feed-status/verdict';
+import { type FeedFailure, verdictOf } from '../../feed-status/verdict';
 import type { Redact } from '../../secrets/redaction';
 import type { SourceOffset } from '../../state/source-offset';
 import { type FeedStanding, knowledgeOf } from '../feed-board';
@@ -41,7 +41,7 @@ export function feedView(facts: FeedFacts): FeedView {
     feed: name,
     condition,
     reason,
-    problem: problemView(problems, redact),
+    problem: problemView(problems, failure, redact),
     isBeingRead,
     owner: isOwn ? instance : (owners?.get(name) ?? null),
     isOwn,
@@ -66,11 +66,27 @@ export function feedView(facts: FeedFacts): FeedView {
 }
 
 /** The worst problem; the page shows notes elsewhere. Redacted, since an error that another owner stored may hold a secret of this instance. */
-function problemView(problems: readonly FeedProblem[], redact: Redact): ProblemView | null {
+function problemView(
+  problems: readonly FeedProblem[],
+  failure: FeedFailure | null,
+  redact: Redact,
+): ProblemView | null {
   const [worst] = problems;
   if (worst === undefined || worst.severity === 'note') return null;
   const { code, severity, remedy } = worst;
   const what = errorText(redact(worst.what));
-  const cause = Object.hasOwn(errorKinds, code) ? summaryOf(code as ErrorCode) : what;
-  return { code, severity, cause, what, remedy };
+  const known = Object.hasOwn(errorKinds, code) ? (code as ErrorCode) : null;
+  const cause = known === null ? what : summaryOf(known);
+  const page = known === null ? undefined : errorKinds[known].see;
+  const { sinceMs = null, retryAtMs = null } = failure?.code === code ? failure : {};
+  return {
+    code,
+    severity,
+    cause,
+    what,
+    remedy,
+    see: page === undefined ? null : `docs/${page}`,
+    sinceMs,
+    retryAtMs,
+  };
 }

@@ -50,7 +50,7 @@ export interface FeedView {
   readonly backfill: { readonly from: string; readonly to: string } | null;
   readonly paused: boolean;
   readonly records: number;
-  /** Change events committed in each of the last 60 minutes, the one under way last. */
+  /** Change events committed in each of the last 60 minutes, the one under way last; without the records that a snapshot reads. */
   readonly changesPerMinute: readonly number[];
   readonly requests: RequestsView;
   /** Newest first, at most 5 kinds, since the process began. */
@@ -72,6 +72,11 @@ export interface ProblemView {
   readonly cause: string;
   readonly what: string;
   readonly remedy: string;
+  /** Page about it, from the root of the repository: `docs/runbook/feed-parked.md`. */
+  readonly see: string | null;
+  /** Since when, and when it is tried again, ms; null: not known. */
+  readonly sinceMs: number | null;
+  readonly retryAtMs: number | null;
 }
 
 export interface RequestsView {

@@ -23,6 +23,9 @@ export async function lookAtWorstCases(
     cause: hostileTexts[0]!,
     what: hostileTexts[0]!,
     remedy: hostileTexts[1]!,
+    see: 'docs/errors.md',
+    sinceMs: 0,
+    retryAtMs: Number.MAX_SAFE_INTEGER,
   };
   standIn.feeds([
     aFeed('ipos', { condition: 'behind', problem, reason: hostileTexts[2]!, owner: hostileTexts[8]! }),

@@ -30,8 +30,14 @@ const acquired = {
   drift: { note() {}, found: () => ({ paths: [], others: 0 }) },
 } as Told;
 const polled = { kind: 'polled', result: {} as never, seconds: 1 } as const;
-const parked = { kind: 'failed', code: 'KAFKA_FORBIDDEN', parks: true, what: 'no' } as const;
-const failed = { kind: 'failed', code: 'SOURCE_TIMEOUT', parks: false, what: 'late' } as const;
+const parked = { kind: 'failed', code: 'KAFKA_FORBIDDEN', parks: true, what: 'no', retryInMs: null } as const;
+const failed = {
+  kind: 'failed',
+  code: 'SOURCE_TIMEOUT',
+  parks: false,
+  what: 'late',
+  retryInMs: 60_000,
+} as const;
 
 it('follows a feed from waiting to owned', () => {
   expect(ipos()).toMatchObject({ phase: 'waiting', state: null, failure: null });
@@ -44,7 +50,11 @@ it('follows a feed from waiting to owned', () => {
 
 it('keeps a failure through every try, until a poll succeeds', () => {
   tell(acquired, failed, { kind: 'retried', reason: 'SOURCE_TIMEOUT' });
-  expect(ipos().failure).toEqual({ code: 'SOURCE_TIMEOUT', parks: false, what: 'late' });
+  const { failure } = ipos();
+  expect(failure).toMatchObject({ code: 'SOURCE_TIMEOUT', parks: false, what: 'late' });
+  expect(failure!.retryAtMs).toBe(failure!.sinceMs! + 60_000);
+  tell({ ...failed, retryInMs: 120_000 });
+  expect(ipos().failure).toMatchObject({ sinceMs: failure!.sinceMs });
   tell(polled);
   expect(ipos().failure).toBeNull();
 });

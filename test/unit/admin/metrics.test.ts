@@ -145,7 +145,7 @@ it('counts requests by class, retries and failures by code, polls by outcome', a
   tell({ kind: 'retried', ...of, reason: 'SOURCE_UNAVAILABLE' });
   tell({ kind: 'touched', ...of });
   tell({ kind: 'polled', ...of, seconds: 2, result: { complete: true } as never });
-  tell({ kind: 'failed', ...of, code: 'LOG_FENCED', parks: false, what: '' });
+  tell({ kind: 'failed', ...of, code: 'LOG_FENCED', parks: false, what: '', retryInMs: null });
   tell({ kind: 'transaction', ...of, failure: null, seconds: 0.5 });
   tell({ kind: 'transaction', ...of, failure: 'LOG_FULL', seconds: 9 });
   const classes = ['2xx', '4xx', '5xx', 'none'];
@@ -198,7 +198,7 @@ it('shows of a feed what its owner knows, and nothing of one that another instan
 
 it('is parked until a poll succeeds, through every try in between', async () => {
   tell(owned);
-  tell({ kind: 'failed', feed: 'ipos', code: 'SOURCE_UNAUTHORIZED', parks: true, what: '' });
+  tell({ kind: 'failed', feed: 'ipos', code: 'SOURCE_UNAUTHORIZED', parks: true, what: '', retryInMs: null });
   tell({ kind: 'retried', feed: 'ipos', reason: 'SOURCE_TIMEOUT' });
   expect(await value('highwater_feed_parked')).toBe(1);
   tell({ kind: 'polled', feed: 'ipos', seconds: 1, result: { complete: true } as never });
@@ -212,6 +212,7 @@ it('a paused feed is not parked, nor is one that another instance has', async ()
     code: 'SOURCE_UNAUTHORIZED',
     parks: true,
     what: '',
+    retryInMs: null,
   } as const;
   tell({ ...owned, state: { ...state, offset: { ...state.offset, paused: true } } });
   tell(parked);

@@ -1,5 +1,5 @@
 import type { FeedView } from '../../../src/admin/dashboard/view';
-import { headline } from '../../../src/admin/page/model/headline';
+import { headline, worstFirst } from '../../../src/admin/page/model/headline';
 import { firstModel, type Message, reduce } from '../../../src/admin/page/model/model';
 import { aFeed } from '../../support/views';
 
@@ -16,6 +16,9 @@ const problem = {
   cause: 'The API refused the token.',
   what: 'GET https://api.example.com/ answered 401.',
   remedy: 'Renew it.',
+  see: null,
+  sinceMs: null,
+  retryAtMs: null,
 } as const;
 const parked = aFeed('insights', { condition: 'parked', problem });
 const behind = aFeed('ipos', { condition: 'behind', lastCompleteScanMs: NOW - 250_000 });
@@ -44,7 +47,14 @@ it('says why a feed is parked, in few words', () => {
 
 it('cuts a long cause', () => {
   const odd = {
-    ...({ code: 'NEW_CODE', severity: 'bad', remedy: '' } as const),
+    ...({
+      code: 'NEW_CODE',
+      severity: 'bad',
+      remedy: '',
+      see: null,
+      sinceMs: null,
+      retryAtMs: null,
+    } as const),
     what: '',
     cause: `The moon is ${'very '.repeat(40)}full.`,
   };
@@ -117,4 +127,14 @@ it('says what it waits for before anything was told', () => {
   expect(headline(firstModel, NOW).text).toBe('Connecting to the publisher…');
   const refused = reduce(firstModel, { kind: 'refused', wasWrong: false });
   expect(headline(refused, NOW).text).toBe('The publisher asks for its token');
+});
+
+it('puts the feeds that a person has to look at before the others', () => {
+  const feeds = [
+    aFeed('a'),
+    aFeed('b', { paused: true, condition: 'paused' }),
+    aFeed('c', { condition: 'behind' }),
+    aFeed('d', { condition: 'parked' }),
+  ];
+  expect(worstFirst(feeds, Date.now()).map(({ feed }) => feed)).toEqual(['d', 'c', 'a', 'b']);
 });

@@ -70,6 +70,13 @@ function causeOf({ problem, reason }: FeedView): string {
 
 const upToDate: Judgement = { tone: 'good', rank: -1, short: 'up to date', what: 'up to date' };
 
+/** Feeds that a person has to look at come first, and others stay where they are. */
+export function worstFirst(feeds: readonly FeedView[], nowMs: number): readonly FeedView[] {
+  const places = { bad: 0, warning: 1, busy: 2, good: 2, unknown: 2 };
+  const place = (feed: FeedView): number => places[judge(feed, nowMs).tone];
+  return [...feeds].sort((a, b) => place(a) - place(b));
+}
+
 /** The answer to the first question: is everything up to date? @param nowMs own clock */
 export function headline(model: Model, nowMs: number): Headline {
   const { connection, feeds, heardAtMs, aheadMs } = model;

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { headline } from '../model/headline';
+import { headline, worstFirst } from '../model/headline';
 import { lostSince } from '../model/model';
 import { type Store, useModel, useNow } from '../store';
 import type { Stream } from '../stream';
@@ -72,7 +72,7 @@ export function App({ store, stream }: AppProps) {
           <TokenForm wasWrong={connection.wasWrong} onToken={enter} />
         ) : (
           <>
-            {lostMs === null && <Problems feeds={feeds} />}
+            {lostMs === null && <Problems feeds={feeds} nowMs={serverNowMs} />}
             <div class="work">
               {feeds.length > 0 && (
                 <section
@@ -84,7 +84,7 @@ export function App({ store, stream }: AppProps) {
                   <h2 id="feeds-title" class="hidden">
                     Feeds
                   </h2>
-                  {feeds.map((feed) => (
+                  {worstFirst(feeds, serverNowMs).map((feed) => (
                     <FeedCard key={feed.feed} feed={feed} nowMs={serverNowMs} lostMs={lostMs} />
                   ))}
                 </section>

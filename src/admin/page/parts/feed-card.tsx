@@ -87,7 +87,9 @@ function Scan({ feed, nowMs, when }: Omit<FeedCardProps, 'lostMs'> & { readonly 
         <span class="since" title={lastCompleteScanMs === null ? undefined : dateAndTime(lastCompleteScanMs)}>
           {lastCompleteScanMs === null ? 'not yet' : when(lastCompleteScanMs)}
         </span>
-        <span class="every">every {settingText(pollIntervalMs)}</span>
+        <span class="every">
+          every {settingText(pollIntervalMs)}, behind after {settingText(3 * pollIntervalMs)}
+        </span>
       </p>
       <svg class="measure" viewBox="0 0 300 4" preserveAspectRatio="none" aria-hidden="true">
         <rect class="whole" width="300" height="4" />

@@ -1,4 +1,6 @@
+import { durationText } from '../../../format/durations';
 import type { FeedView, ProblemView } from '../../dashboard/view';
+import { timeOfDay } from '../model/text';
 import { Icon } from './icon';
 
 interface Found extends ProblemView {
@@ -9,7 +11,7 @@ interface Found extends ProblemView {
 const conditions = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND', 'DEAD_LETTERS', 'DELETES_WITHHELD'];
 
 /** The problems that only a person can fix, with what to do. */
-export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {
+export function Problems({ feeds, nowMs }: { readonly feeds: readonly FeedView[]; readonly nowMs: number }) {
   const problems = problemsOf(feeds);
   if (problems.length === 0) return null;
   return (
@@ -21,7 +23,7 @@ export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {
     >
       <h2 id="problems-title">What to do</h2>
       <ul>
-        {problems.map(({ code, what, remedy, feeds, severity }) => (
+        {problems.map(({ code, what, remedy, feeds, severity, see, sinceMs, retryAtMs }) => (
           <li key={`${code} ${what}`}>
             <Icon tone={severity} />
             <div>
@@ -32,11 +34,19 @@ export function Problems({ feeds }: { readonly feeds: readonly FeedView[] }) {
                 <Prose text={remedy} />
               </p>
               <p class="code">
+                {sinceMs !== null && `Since ${timeOfDay(sinceMs)}. `}
+                {retryAtMs !== null &&
+                  `Tried again ${retryAtMs > nowMs ? `in ${durationText(retryAtMs - nowMs)}` : 'now'}. `}
                 {conditions.includes(code) ? (
                   <code>{code}</code>
                 ) : (
                   <>
                     More: <code>highwater explain {code}</code>
+                    {see !== null && (
+                      <>
+                        , <code>{see}</code>
+                      </>
+                    )}
                   </>
                 )}
               </p>

@@ -1,10 +1,11 @@
 import { feedActivity } from '../../../../src/admin/dashboard/feed-activity';
+import type { PageReport } from '../../../../src/pipeline/poll';
 import type { PublisherEvent } from '../../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../../src/state/feed-state';
 import { testFeed } from '../../../support/feeds';
 
 let nowMs: number;
-let offset: { incarnation: string; seq: number };
+let offset: Parameters<typeof activity.note>[1];
 let activity: ReturnType<typeof feedActivity>;
 const state = {
   get offset() {
@@ -14,7 +15,7 @@ const state = {
 
 beforeEach(() => {
   nowMs = 60_000_000;
-  offset = { incarnation: 'a', seq: 1_000 };
+  offset = { incarnation: 'a', seq: 1_000, snapshot: 'complete' };
   activity = feedActivity([testFeed('ipos')], () => nowMs);
 });
 
@@ -29,31 +30,42 @@ const acquired = {
 } as const;
 const rested = { kind: 'rested' } as const;
 const failed = (code: 'SOURCE_TIMEOUT' | 'SOURCE_UNAUTHORIZED', what: string) =>
-  ({ kind: 'failed', code, parks: false, what }) as const;
+  ({ kind: 'failed', code, parks: false, what, retryInMs: null }) as const;
 const lastMinutes = (count: number) => activity.of('ipos').changesPerMinute.slice(-count);
 
 it('counts changes by their numbers, whatever made them, and nothing that was there before', () => {
   tell(acquired);
-  offset = { incarnation: 'a', seq: 1_003 };
+  offset = { incarnation: 'a', seq: 1_003, snapshot: 'complete' };
   tell(rested, rested);
   nowMs += 60_000;
-  offset = { incarnation: 'a', seq: 1_010 };
+  offset = { incarnation: 'a', seq: 1_010, snapshot: 'complete' };
   tell({ kind: 'touched' });
   expect(lastMinutes(3)).toEqual([0, 3, 7]);
   expect(activity.of('ipos').changesPerMinute).toHaveLength(60);
 });
 
+it('counts no record that was only read for the first time', () => {
+  tell(acquired);
+  offset = { ...offset, seq: 1_500 };
+  const ops = { c: 2, u: 1, d: 0, r: 497 };
+  tell({ kind: 'page', report: { changes: { ops } } as PageReport });
+  tell({ kind: 'released' });
+  activity.note('ipos', { ...offset, seq: 1_900, snapshot: 'running' });
+  activity.note('ipos', { ...offset, seq: 1_901 });
+  expect(lastMinutes(1)).toEqual([4]);
+});
+
 it('does not count the numbers of another life of the feed, nor those of minutes in which nobody looked', () => {
   tell(acquired);
-  offset = { incarnation: 'b', seq: 5_000 };
+  offset = { incarnation: 'b', seq: 5_000, snapshot: 'complete' };
   tell(rested);
   expect(lastMinutes(1)).toEqual([0]);
   tell({ kind: 'released' });
   nowMs += 600_000;
-  activity.note('ipos', { incarnation: 'b', seq: 9_000 });
+  activity.note('ipos', { incarnation: 'b', seq: 9_000, snapshot: 'complete' });
   nowMs += 5_000;
-  activity.note('ipos', { incarnation: 'b', seq: 9_002 });
-  activity.note('unknown', { incarnation: 'b', seq: 1 });
+  activity.note('ipos', { incarnation: 'b', seq: 9_002, snapshot: 'complete' });
+  activity.note('unknown', { incarnation: 'b', seq: 1, snapshot: 'complete' });
   expect(lastMinutes(1)).toEqual([2]);
 });
 

@@ -167,3 +167,16 @@ it('does not say that an error lasts which another instance has taken the feed a
   expect(view({}).errors[0]!.lasts).toBe(false);
   expect(view(failing('SOURCE_UNAUTHORIZED', true)).errors[0]!.lasts).toBe(true);
 });
+
+it('says of a failure since when, when it is tried again, and where to read about it', () => {
+  const failure = { ...failing('SOURCE_UNAUTHORIZED', true).failure, sinceMs: NOW - 5, retryAtMs: NOW + 5 };
+  expect(view({ failure }).problem).toMatchObject({
+    see: 'docs/runbook/token-rotated.md',
+    sinceMs: NOW - 5,
+    retryAtMs: NOW + 5,
+  });
+  expect(view(failing('SOURCE_UNAUTHORIZED', true)).problem).toMatchObject({
+    sinceMs: null,
+    retryAtMs: null,
+  });
+});
