@@ -21,6 +21,7 @@ import {
   idCandidates,
   isClear,
   type JsonObject,
+  keyOf,
   rowsIn,
   secondsOf,
   timeCandidates,
@@ -68,11 +69,15 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
   const { rows } = found.find(({ path }) => path === responseKey)!;
   const idField = await oneOf(
     known.id,
-    idCandidates(rows),
-    { question: 'Which member names a record?', flag: '--id MEMBER', what: 'a member that names every row' },
+    idCandidates(rows, known.id),
+    {
+      question: 'Which member names a record?',
+      flag: '--id MEMBER',
+      what: 'a text or a whole number that is another one in every row',
+    },
     context,
   );
-  const times = timeCandidates(rows);
+  const times = timeCandidates(rows, known.updated);
   const updatedField = await oneOf(
     known.updated,
     times,
@@ -87,11 +92,11 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
   const keys = { idField, updatedField, updatedFormat };
 
   const fields = { ...keys, responseKey };
-  const seen = new Map(rows.map((row) => [row[idField], row]));
+  const seen = new Map(rows.map((row) => [keyOf(row, idField), row]));
   const ask: AskEndpoint = async (query) => {
     const answer = await endpoint.ask(query);
     const page = pageOf(answer.body, answer.linkHeader, responseKey);
-    for (const row of page.rows) seen.set(row[idField], row);
+    for (const row of page.rows) seen.set(keyOf(row, idField), row);
     return page;
   };
   const first = pageOf(body, linkHeader, responseKey);
@@ -130,7 +135,7 @@ async function tryFilter(
 ): Promise<{ readonly parameter: string | null; readonly notes: readonly string[] }> {
   const { idField, updatedField, updatedFormat } = fields;
   const seen = ({ rows }: Answer): SeenRows => ({
-    ids: rows.map((row) => row[idField]),
+    ids: rows.map((row) => keyOf(row, idField)),
     times: rows.map((row) => secondsOf(row[updatedField], updatedFormat)),
   });
   const askSince = async (since: number) =>
