@@ -16,6 +16,7 @@ import {
   moreIn,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
+import type { RateLimit } from './rate-limit';
 import {
   type Candidate,
   idCandidates,
@@ -43,6 +44,9 @@ export interface Examined extends FeedKeys, InferredSchema {
   readonly pageSize: number | null;
   /** How many rows the schema was made of. */
   readonly rows: number;
+  /** Members that have the same value in all of them. */
+  readonly constant: readonly string[];
+  readonly rateLimit: RateLimit | null;
   /** The rows of a page come oldest first. */
   readonly isAscending: boolean;
   /** What is to be known about the filter. */
@@ -121,9 +125,19 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
     paging,
     pageSize: longest?.size ?? null,
     rows: seen.size,
+    constant: constantIn([...seen.values()]),
+    rateLimit: endpoint.rateLimit(),
     filterNotes: filter.notes,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
+}
+
+function constantIn(rows: readonly JsonObject[]): string[] {
+  const [first = {}] = rows;
+  const text = (value: unknown) => JSON.stringify(value);
+  return rows.length < 2
+    ? []
+    : Object.keys(first).filter((name) => rows.every((row) => text(row[name]) === text(first[name])));
 }
 
 /** The filter, unless it leaves out for good what a poll needs; and what people are to know about it. */
