@@ -12,8 +12,10 @@ it('names ordinary changes of a reconcile apart from its findings', () => {
     withheldIds: [],
     why: null,
   };
-  const said = (ordinary: number, dryRun: boolean) =>
-    reconciled(testFeed('ipos'), { ...result, ordinary }, dryRun, 9).summary.split('deleted.')[1];
+  const said = (ordinary: number, dryRun: boolean) => {
+    const outcome = reconciled(testFeed('ipos'), { ...result, ordinary }, dryRun, 9);
+    return outcome.ok ? outcome.summary.split('deleted.')[1] : null;
+  };
   expect(said(0, false)).toBe('');
   expect(said(1, false)).toBe(' 1 more change was published that the next poll finds too.');
   expect(said(3, true)).toBe(' 3 more changes would be published that the next poll finds too.');
