@@ -330,7 +330,7 @@ const embeddedLog = {
     what: 'There is no log in the data folder. Commands that read never create one.',
     now: 'Nothing was read.',
     remedy:
-      'Name the folder that a publisher writes to (--data-dir or HIGHWATER_DATA_DIR), or start a publisher (`highwater run`).',
+      'Name the folder that a publisher writes to (--data-dir, HIGHWATER_DATA_DIR, or in a program `dataDir`), or start a publisher (`highwater run`).',
     see: noPublisher,
   },
   LOG_UNWRITABLE: {
