@@ -89,7 +89,10 @@ const UNEXPLAINED = ['NO_OWNER', 'OWNER_UNKNOWN'];
 function spaceLine(all: readonly FeedStatus[]): string {
   const { log_bytes: total = null, log_free_bytes: free = null } = all[0] ?? {};
   if (total === null) return '';
-  return `The log takes ${megabytes(total)}, of which ${megabytes(free ?? 0)} are free.\n`;
+  // After retention. The room on the disk is another matter, and of no concern here.
+  const reused =
+    free === null || free < total / 100 ? '' : `; ${megabytes(free)} of it are empty and filled first`;
+  return `The log takes ${megabytes(total)} on the disk${reused}.\n`;
 }
 
 function megabytes(bytes: number): string {

@@ -354,7 +354,7 @@ const embeddedLog = {
     what: "The disk is full. The disk, or the user's quota on it, has no room left.",
     now: 'Nothing of the batch was written. The source offset did not move, and the batch is tried again.',
     remedy:
-      'Free space on the disk, or move the data folder to a larger one (HIGHWATER_DATA_DIR). Then `highwater resume` tries the feed at once.',
+      'Free space on the disk, or move the data folder to a larger one (HIGHWATER_DATA_DIR). Then `highwater resume --all` tries its feeds at once.',
     see: 'runbook/disk-full.md',
   },
   LOG_BUSY: {
