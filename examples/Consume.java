@@ -1,6 +1,6 @@
 // Follows a topic from its beginning and prints each record as a line of JSON.
 // On the class path: org.apache.kafka:kafka-clients and org.apache.avro:avro, of Maven Central.
-//   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081 java -cp 'lib/*' Consume.java ipos.deal-status
+//   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081/apis/ccompat/v7 java -cp 'lib/*' Consume.java ipos.deal-status
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.net.URI;
 import java.nio.ByteBuffer;

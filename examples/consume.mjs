@@ -1,6 +1,6 @@
 // Follows a topic from its beginning and prints each record as a line of JSON.
 //   npm install kafkajs @kafkajs/confluent-schema-registry
-//   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081 node consume.mjs ipos.deal-status
+//   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081/apis/ccompat/v7 node consume.mjs ipos.deal-status
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel } from 'kafkajs';
 

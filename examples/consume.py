@@ -1,6 +1,6 @@
 # Follows a topic from its beginning and prints each record as a line of JSON.
 #   pip install "confluent-kafka[avro,schemaregistry]"
-#   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081 python consume.py ipos.deal-status
+#   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081/apis/ccompat/v7 python consume.py ipos.deal-status
 import json
 import os
 import sys

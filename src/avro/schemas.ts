@@ -60,6 +60,11 @@ export function typeName(schema: AvroSchema): string {
   return named.name === undefined ? String(named.type) : fullName(named as RecordSchema);
 }
 
+/** The namespace of a feed's change events and their headers is that of its record. */
+export function feedNamespace(feed: string, { namespace }: Pick<RecordSchema, 'namespace'>): string {
+  return namespace ?? `marketdata.${feed}`;
+}
+
 /** The envelope template with the feed's namespace, and its record in place of `Record`. */
 export function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
   const template = readSchema('envelope.avsc');
@@ -70,5 +75,5 @@ export function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
     if (!Array.isArray(field.type) || field.type[1] !== 'Record') return field;
     return { ...field, type: ['null', uses[used++]] as AvroSchema };
   });
-  return { ...template, namespace: `marketdata.${feed}`, fields };
+  return { ...template, namespace: feedNamespace(feed, record), fields };
 }

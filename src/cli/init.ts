@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
 import { recordDecoder } from '../avro/codec/record-decoder';
+import { feedName, feedNameText } from '../config/feeds/load-feeds';
 import { secretNames } from '../config/feeds/request-settings';
 import { parseConfig } from '../config/files/config-text';
 import { CONFIG_VARIABLE, DEFAULT_CONFIG_FILE, namedConfigFile } from '../config/files/read-config-file';
-import { loadConfig } from '../config/load-config';
+import { type ApiConfig, loadConfig } from '../config/load-config';
 import { configError } from '../config/mistake';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
@@ -19,6 +20,7 @@ import { createRedactor } from '../secrets/redaction';
 import { openEndpoint } from './init/endpoint';
 import { type Examined, examine } from './init/examine';
 import { type FeedSection, guessedDisplay, withFeed } from './init/feed-files';
+import { mostRequestsPerSecond, type RateLimit } from './init/rate-limit';
 import { eventLine } from './lines/event-line';
 import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
@@ -82,7 +84,7 @@ Examples:
 
 async function init(address: string, flags: InitFlags, context: CommandContext): Promise<number> {
   const url = endpointAddress(address);
-  const name = checkedName(flags.name ?? feedName(url));
+  const name = checkedName(flags.name ?? nameIn(url));
   const auth = authOf(flags, name);
   const token = auth.tokenEnv === undefined ? '' : tokenIn(auth.tokenEnv, context);
   if (auth.scheme === 'query') url.searchParams.delete(auth.name);
@@ -93,7 +95,11 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   refuseToReplace(name, before, schemaFile, flags);
 
   const access = { baseUrl: url.origin, token, auth };
-  const endpoint = openEndpoint({ url, access, headers: flags.header, signal: context.signal });
+  const onPause = (ms: number) =>
+    context.note(
+      `The API takes no more requests at present. The next one follows in ${Math.ceil(ms / 1000)} s.\n`,
+    );
+  const endpoint = openEndpoint({ url, access, headers: flags.header, signal: context.signal, onPause });
   try {
     context.note(`Reading ${url.origin}${url.pathname} ...\n`);
     const found = await examine(endpoint, { ...flags, name }, context);
@@ -106,12 +112,12 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
       path: url.pathname,
       query: fixedQuery(url, found),
       schema: path.basename(schemaFile),
-      display: guessedDisplay(found.schema),
+      display: guessedDisplay(found.schema, found.constant),
     };
     const schema = `${JSON.stringify(found.schema, null, 2)}\n`;
     await context.print(summary(section, found));
     const events = await replaceFiles({ [schemaFile]: schema, [file]: withFeed(before, section) }, () =>
-      firstEvents(name, flags, context),
+      firstEvents(name, before === '', flags, context),
     );
     await context.print(`Written to ${flags.config}, section feeds.${name}.\n`);
     if (flags.events)
@@ -123,7 +129,9 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   } finally {
     endpoint.close();
   }
-  await context.print(`\nPublish it:  npx highwater run --config ${flags.config} --feeds ${name}\n`);
+  const configFlag = flags.config === DEFAULT_CONFIG_FILE ? '' : ` --config ${flags.config}`;
+  const feedsFlag = before === '' ? '' : ` --feeds ${name}`;
+  await context.print(`\nPublish it:  npx highwater run${configFlag}${feedsFlag}\n`);
   return 0;
 }
 
@@ -157,13 +165,9 @@ function refuseSecrets(url: URL, headers: InitFlags['header']): void {
 
 function checkedName(name: string): string {
   const isTaken = feedDefinitions.some((one) => one.name === name);
-  if (/^[a-z][a-z0-9_-]{0,49}$/.test(name) && !isTaken) return name;
+  if (feedName.test(name) && !isTaken) return name;
   const why = isTaken ? 'is a feed that comes with highwater' : 'cannot be the name of a feed';
-  throw usageError(
-    `"${name}" ${why}`,
-    NOTHING,
-    'Choose another one by --name: a letter, then letters, digits, - and _, in lower case.',
-  );
+  throw usageError(`"${name}" ${why}`, NOTHING, `Choose another one by --name: ${feedNameText}.`);
 }
 
 /** Parameters about pages and times are removed from the address, because each request sets them. */
@@ -191,7 +195,7 @@ function endpointAddress(address: string): URL {
   );
 }
 
-function feedName(url: URL): string {
+function nameIn(url: URL): string {
   const last =
     url.pathname
       .split('/')
@@ -200,8 +204,8 @@ function feedName(url: URL): string {
   const name = last
     .toLowerCase()
     .replace(/\.json$/, '')
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '');
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
   return name === '' ? 'records' : name;
 }
 
@@ -209,7 +213,7 @@ function authOf({ auth, tokenEnv }: InitFlags, name: string): Auth {
   if (auth === undefined) return { scheme: 'none' };
   const [scheme, ...rest] = auth.split(':');
   const detail = rest.join(':');
-  const env = { tokenEnv: tokenEnv ?? `${name.toUpperCase().replaceAll('-', '_')}_TOKEN` };
+  const env = { tokenEnv: tokenEnv ?? `${name.toUpperCase()}_TOKEN` };
   const schemes: Readonly<Record<string, AuthScheme | undefined>> = {
     bearer: { scheme: 'bearer' },
     basic: { scheme: 'basic', user: detail === '' ? null : detail },
@@ -281,11 +285,16 @@ function summary(section: FeedSection, found: Examined): string {
     ['filter', since],
     ...found.filterNotes.map((one): [string, string] => ['', one]),
     ['paging', `${styles[paging.style]}${size}`],
+    ...(found.rateLimit === null ? [] : [['limit', limitText(found.rateLimit)] as [string, string]]),
     ...(section.display?.title === undefined ? [] : [['title', section.display.title] as [string, string]]),
     ['schema', `${section.schema}: ${found.schema.fields.length} fields, from ${found.rows} rows`],
     ...found.leftOut.map((one): [string, string] => ['', `not in it: ${one}`]),
   ];
   return `${lines.map(([head, text]) => `  ${head.padEnd(9)}${text}`).join('\n')}\n`;
+}
+
+function limitText({ said, requestsPerSecond }: RateLimit): string {
+  return `${said} (requestsPerSecond: ${requestsPerSecond})`;
 }
 
 function cursorPlace({ from, lastRow, hasMore }: CursorPaging): string {
@@ -298,16 +307,23 @@ const SHOWN = 5;
 
 /**
  * Publishes the first page to a log that is thrown away.
+ * @param isNew the file was not there before
  * @returns a line for each of its first events
  * @throws HighwaterError of the poll, or INIT_NO_RECORD if nothing was published
  */
-async function firstEvents(name: string, flags: InitFlags, context: CommandContext): Promise<string[]> {
+async function firstEvents(
+  name: string,
+  isNew: boolean,
+  flags: InitFlags,
+  context: CommandContext,
+): Promise<string[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-init-'));
   const discard = () => rmSync(folder, { recursive: true, force: true });
   context.beforeExit(discard);
   const { env, cwd } = context;
   try {
-    const config = loadConfig({ flags: { config: flags.config, feeds: name, dataDir: folder }, env, cwd });
+    const loaded = loadConfig({ flags: { config: flags.config, feeds: name, dataDir: folder }, env, cwd });
+    const config = { ...loaded, api: slowed(loaded.api, isNew) };
     context.hide(config.secrets);
     const logger = createLogger({
       level: 'error',
@@ -346,6 +362,15 @@ async function firstEvents(name: string, flags: InitFlags, context: CommandConte
   } finally {
     discard();
   }
+}
+
+/** With at most as many requests a second as the user was told. A rate that has just been written is for the time after. */
+function slowed(api: ApiConfig, isNew: boolean): ApiConfig {
+  const wanted = isNew ? mostRequestsPerSecond : api.budget.requestsPerSecond;
+  return {
+    ...api,
+    budget: { ...api.budget, requestsPerSecond: Math.min(mostRequestsPerSecond, wanted) },
+  };
 }
 
 function nothingPublished(

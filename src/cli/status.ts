@@ -1,14 +1,16 @@
 import { Command } from 'commander';
 import { addSettings } from '../config/command-options';
+import type { Config } from '../config/load-config';
 import { statusTable } from './lines/status-table';
-import { readLog } from './log/open-log';
-import { publisherLines, publisherView } from './process/ask-publisher';
+import { type OpenLog, readLog } from './log/open-log';
+import { type PublisherView, publisherLines, publisherView } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/option-values';
 import { explained, type FeedStatus, isUnexplained, readStatus } from './status/feed-status';
 import { watchStatus } from './status/watch-status';
 
-const BEHIND = 3;
+/** A feed needs an operator, or is late. */
+const NOT_WELL = 3;
 const USUAL_WATCH_MS = 2_000;
 
 interface StatusFlags {
@@ -34,8 +36,8 @@ LAST SCAN: when the API was last read to its end. MARK: how old the newest recor
 if the feeds read different APIs. ✓ up to date, ↻ being read, ! behind, ‖ paused, ✗ needs an operator,
 ? has never shown a row. The lines below the table say what is wrong and what to do.
 
-The exit code is 3 when a feed is behind: its last complete scan is older than three poll intervals of its publisher. A paused
-feed is not behind. --poll-interval is used only for a feed whose publisher has not stored its own interval.
+The exit code is 3 when a feed is parked by an error, or behind: its last complete scan is older than three poll intervals of
+its publisher. A paused feed is not behind. --poll-interval is used only for a feed whose publisher has not stored its own.
 
 Examples:
   $ npx highwater status
@@ -57,32 +59,28 @@ async function showStatus(flags: StatusFlags, context: CommandContext): Promise<
 
 function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<number> {
   const isJson = flags.json === true;
-  return readLog(
-    flags,
-    'feeds',
-    context,
-    async (open, config) => {
-      if (flags.watch !== undefined) {
-        const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
-        return await watchStatus(config, open, { everyMs, json: isJson }, context);
-      }
-      const all = await readStatus(config, open, context.signal);
-      if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
-      else await showTable(all, flags, context);
-      return all.some(({ behind }) => behind) ? BEHIND : 0;
-    },
-    (warning) => context.note(`highwater: ${warning}\n`),
-  );
+  const warn = (warning: string): void => context.note(`highwater: ${warning}\n`);
+  const show = async (open: OpenLog, config: Config): Promise<number> => {
+    if (flags.watch !== undefined) {
+      const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
+      return await watchStatus(config, open, { everyMs, json: isJson }, context);
+    }
+    const stored = await readStatus(config, open, context.signal);
+    const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
+    const all = stored.map((one) => explained(one, view));
+    if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    else await showTable(all, view, context);
+    return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
+  };
+  return readLog(flags, 'feeds', context, show, warn);
 }
 
 async function showTable(
-  stored: readonly FeedStatus[],
-  flags: StatusFlags,
+  all: readonly FeedStatus[],
+  view: PublisherView | null,
   context: CommandContext,
 ): Promise<void> {
   const { color, width } = context;
-  const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
-  const all = stored.map((one) => explained(one, view));
   await context.print(statusTable(all, { nowMs: Date.now(), width: width(), color }) + spaceLine(all));
   // A publisher of another log, perhaps.
   if (view !== null && all.some(({ problems }) => problems.some(({ code }) => UNEXPLAINED.includes(code))))
@@ -94,7 +92,10 @@ const UNEXPLAINED = ['NO_OWNER', 'OWNER_UNKNOWN'];
 function spaceLine(all: readonly FeedStatus[]): string {
   const { log_bytes: total = null, log_free_bytes: free = null } = all[0] ?? {};
   if (total === null) return '';
-  return `The log takes ${megabytes(total)}, of which ${megabytes(free ?? 0)} are free.\n`;
+  // After retention. The room on the disk is another matter, and of no concern here.
+  const reused =
+    free === null || free < total / 100 ? '' : `; ${megabytes(free)} of it are empty and filled first`;
+  return `The log takes ${megabytes(total)} on the disk${reused}.\n`;
 }
 
 function megabytes(bytes: number): string {

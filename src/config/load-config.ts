@@ -171,13 +171,17 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   });
   if (needs === 'api') {
     const tokenSet = apiTokenSettings.some((key) => origins.has(key));
-    const lacksOwn = (key: string) =>
-      broken.some((name) => (valueAt(file.values, ['feeds', name, key]) ?? null) === null);
+    const lackOwn = (key: string) =>
+      broken.filter((name) => (valueAt(file.values, ['feeds', name, key]) ?? null) === null);
+    const needUrl = [...api.needUrl, ...lackOwn('apiUrl')];
+    const needToken = [...api.needToken, ...lackOwn('auth')];
     // Without any feed nothing says that another API is meant.
     const isOpen = feeds.length === 0 && broken.length === 0;
-    const needsUrl = isOpen || api.needsUrl || lacksOwn('apiUrl');
-    const needsToken = isOpen || api.needsToken || lacksOwn('auth');
-    mistakes.push(...missingApi(origins.has('apiUrl') || !needsUrl, tokenSet || !needsToken), ...api.missing);
+    const of = feeds.length + broken.length;
+    if (!origins.has('apiUrl') && (isOpen || needUrl.length > 0))
+      mistakes.push(missingApi('apiUrl', needUrl, of));
+    if (!tokenSet && (isOpen || needToken.length > 0)) mistakes.push(missingApi('apiToken', needToken, of));
+    mistakes.push(...api.missing);
   }
   if (mistakes.length > 0) throw configError(mistakes, createRedactor(secrets));
   return {
@@ -197,30 +201,21 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   };
 }
 
-function missingApi(hasUrl: boolean, hasToken: boolean): Mistake[] {
-  const missing = (key: string, ways: string): Mistake => ({
-    key,
-    where: null,
-    problem: `is not set, expected ${ways}`,
-  });
-  return [
-    ...(hasUrl
-      ? []
-      : [
-          missing(
-            'apiUrl',
-            `the address of the API in HIGHWATER_API_URL, --api-url, or ${DEFAULT_CONFIG_FILE}`,
-          ),
-        ]),
-    ...(hasToken
-      ? []
-      : [
-          missing(
-            'apiToken',
-            'the access token in HIGHWATER_API_TOKEN, a file of it in HIGHWATER_API_TOKEN_FILE, or a command that prints it in HIGHWATER_API_TOKEN_COMMAND',
-          ),
-        ]),
-  ];
+const waysToSet = {
+  apiUrl: `the address of the API in HIGHWATER_API_URL, --api-url, or ${DEFAULT_CONFIG_FILE}`,
+  apiToken:
+    'the access token in HIGHWATER_API_TOKEN, a file of it in HIGHWATER_API_TOKEN_FILE, or a command that prints it in HIGHWATER_API_TOKEN_COMMAND',
+};
+
+/**
+ * @param needed feeds that need the setting
+ * @param of how many feeds are to run
+ */
+function missingApi(key: keyof typeof waysToSet, needed: readonly string[], of: number): Mistake {
+  const own = key === 'apiUrl' ? 'an address' : 'a token';
+  const who = needed.length === 0 ? '' : `; without ${own} of their own: ${needed.join(', ')}`;
+  const others = needed.length === of ? '' : ' (enabledFeeds can leave them out)';
+  return { key, where: null, problem: `is not set, expected ${waysToSet[key]}${who}${others}` };
 }
 
 /** Too short a value is refused, unseen; hiding it would hide most of the error as well. */

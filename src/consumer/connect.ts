@@ -5,6 +5,7 @@ import type { LogEvent } from './event';
 import { takePart } from './handling/consume';
 import { batchJob, eventJob } from './handling/handlers';
 import type { HighwaterLog } from './highwater-log';
+import { assertLog, warnIfMissing } from './missing-log';
 import { type ConnectOptions, openLog } from './open-log';
 import { readEvents } from './read';
 import { openTable } from './table';
@@ -38,6 +39,7 @@ export function connect(options?: ConnectOptions): HighwaterLog {
         handler,
         feeds.map((feed) => feed.name),
       );
+      warnIfMissing(log, logger);
       await tracked(takePart(given, (jobDeps) => eventJob(given, handler, jobDeps), deps));
     },
     async consumeBatches(
@@ -45,13 +47,17 @@ export function connect(options?: ConnectOptions): HighwaterLog {
       handler: (events: readonly LogEvent[]) => unknown,
     ) {
       checkBatches(given, handler);
+      warnIfMissing(log, logger);
       await tracked(takePart(given, (jobDeps) => batchJob(given, handler, jobDeps), deps));
     },
     read(topic: string, given: Parameters<typeof readEvents>[1] = {}) {
       checkRead(topic, given);
+      if (given.follow) warnIfMissing(log, logger);
+      else assertLog(log);
       return readEvents(`${topicPrefix}${topic}`, given, deps);
     },
     async table(name: string, given: Parameters<typeof openTable>[0] = {}) {
+      warnIfMissing(log, logger);
       // All topics of a feed that is not declared here have their default names.
       const { topic } = feeds.find((feed) => feed.name === name) ?? { topic: name };
       const topics = feedTopics({ name, topic, transitions: [] }, topicPrefix);

@@ -330,7 +330,7 @@ const embeddedLog = {
     what: 'There is no log in the data folder. Commands that read never create one.',
     now: 'Nothing was read.',
     remedy:
-      'Name the folder that a publisher writes to (--data-dir or HIGHWATER_DATA_DIR), or start a publisher (`highwater run`).',
+      'Name the folder that a publisher writes to (--data-dir, HIGHWATER_DATA_DIR, or in a program `dataDir`), or start a publisher (`highwater run`).',
     see: noPublisher,
   },
   LOG_UNWRITABLE: {
@@ -354,7 +354,7 @@ const embeddedLog = {
     what: "The disk is full. The disk, or the user's quota on it, has no room left.",
     now: 'Nothing of the batch was written. The source offset did not move, and the batch is tried again.',
     remedy:
-      'Free space on the disk, or move the data folder to a larger one (HIGHWATER_DATA_DIR). Then `highwater resume` tries the feed at once.',
+      'Free space on the disk, or move the data folder to a larger one (HIGHWATER_DATA_DIR). Then `highwater resume --all` tries its feeds at once.',
     see: 'runbook/disk-full.md',
   },
   LOG_BUSY: {

@@ -44,6 +44,13 @@ export function shownRecord(feed: ShownFeed, record: Fields, key: string): Shown
   };
 }
 
+/** The value of a changed field. The keys of `extra` are dotted paths themselves. */
+export function changedValue(record: Fields | null, field: string): unknown {
+  if (!field.startsWith('extra.')) return valueAt(record, field);
+  const extra = (record?.extra ?? {}) as Fields;
+  return extra[field.slice('extra.'.length)] ?? null;
+}
+
 /**
  * Changed fields in the order in which a person wants to see them: first the fields that the feed names, then the
  * others, long texts last.
@@ -58,7 +65,9 @@ export function inTellingOrder(
   const rank = (field: string): number => {
     const at = telling.indexOf(field);
     if (at >= 0) return at;
-    const isLong = [before, after].some((image) => String(valueAt(image, field) ?? '').length > LONG_TEXT);
+    const isLong = [before, after].some(
+      (image) => String(changedValue(image, field) ?? '').length > LONG_TEXT,
+    );
     return telling.length + (isLong ? 1 : 0);
   };
   return fields

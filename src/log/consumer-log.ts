@@ -5,6 +5,8 @@ import type { LogRecord, ProducerRecord, SharedTopicSpec } from './commit-log';
  * `test/contract/consumer-log.ts` tests both. Readers see only committed records, and never the publisher's own fences.
  */
 export interface ConsumerLog {
+  /** The file of the embedded log if there is none yet; null if there is one, and on Kafka. */
+  missing(): string | null;
   /**
    * Partition → the position after the last record that readers see (`committed`), or after the last record of all, including open
    * transactions (`written`). Empty if the topic does not exist.

@@ -14,7 +14,7 @@ export function done(summary: string, facts: Facts = {}): Outcome {
 
 /** Summary of a reconcile for people, also for the log line of a scheduled one. */
 export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean, tracked: number): Outcome {
-  const { created, updated, deleted, missing, withheldIds, why, pages, rows } = result;
+  const { created, updated, ordinary, deleted, missing, withheldIds, why, pages, rows } = result;
   const would = dryRun ? 'would be ' : '';
   const parts = [
     `${counted(rows, 'row')} in ${counted(pages, 'page')}`,
@@ -23,14 +23,18 @@ export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean,
     `${counted(deleted, 'record')} ${would}deleted`,
   ];
   const withheld = why !== null && why !== 'not-proved';
-  const facts = { pages, rows, created, updated, deleted, missing, withheld, tracked, dryRun };
+  const facts = { pages, rows, created, updated, ordinary, deleted, missing, withheld, tracked, dryRun };
+  const also =
+    ordinary === 0
+      ? ''
+      : ` ${counted(ordinary, 'more change')} ${dryRun ? 'would be' : ordinary === 1 ? 'was' : 'were'} published that the next poll finds too.`;
   const rest =
     why === null
       ? ''
       : ` ${counted(missing, 'record was', 'records were')} not shown, and ${missing === 1 ? 'is' : 'are'} kept: ${reasons[why]}.${named(withheldIds, missing)}`;
   return {
     ok: true,
-    summary: `Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${rest}`,
+    summary: `Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${also}${rest}`,
     facts,
   };
 }

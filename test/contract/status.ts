@@ -86,6 +86,18 @@ export function statusContract(name: string, log: () => Readonly<Record<string, 
       expect(out).toMatch(/^0 of 2 feeds up to date\.$/m);
     });
 
+    it('exits with 3 as soon as a feed is parked, long before it is behind', async () => {
+      await running('--poll-interval', '3s');
+      await until(async () => (await status()).code === 0);
+      api().fault({ fault: { kind: 'status', status: 401 } });
+      let found = await status();
+      await until(async () => {
+        found = await status();
+        return Object.values(found.feeds).some(({ condition }) => condition === 'parked');
+      });
+      expect(found.code).toBe(3);
+    });
+
     it('counts the dead letters of each feed, and says how to see them', async () => {
       await done(['run', '--once']);
       await owning('ipos', async (feed, owned) => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
 import { connect, type HighwaterLog } from '../../src/consumer';
@@ -64,6 +64,30 @@ it('a program names the file with settings that the publisher has', async () => 
   expect(() => connect({ config: path.join(folder(), 'gone.yaml') })).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('gone.yaml') }),
   );
+});
+
+it('a consumer in a folder without a log names it, leaves nothing there, and reads the log once it is there', async () => {
+  const empty = path.join(folder(), 'elsewhere');
+  const logger = quietLogger();
+  const log = connect({ dataDir: empty, logger });
+  ends.push(() => log.close());
+  const { seen, stop, ended } = consuming(log);
+  await until(() => logger.warnings.length === 2);
+  const missing = `There is no log in ${path.join(empty, 'highwater.db')} yet (LOG_MISSING).`;
+  expect(logger.warnings[0]).toBe(missing);
+  expect(() => log.read('ipos')).toThrow(expect.objectContaining({ code: 'LOG_MISSING' }));
+  const table = await log.table('ipos');
+  expect([table.size, logger.warnings[2]]).toEqual([0, missing]);
+  expect(existsSync(empty)).toBe(false);
+
+  const { commitLog, registry } = openLocalLog({ dataDir: empty });
+  ends.push(() => commitLog.close());
+  const writer = await changeWriter({ commitLog, registry }, '');
+  ends.push(() => writer.close());
+  await writer.write({ id: 'a', status: 'Filed' });
+  await until(() => seen.length === 1 && table.size === 1);
+  stop();
+  await ended;
 });
 
 it('a consumer whose process is killed in the middle is followed by the one that waits, which repeats what was in hand', async () => {

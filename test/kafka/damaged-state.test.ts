@@ -139,7 +139,7 @@ describe('a publisher that starts', () => {
       expect(code).toBe(1);
       expect(said).toMatch(/ERROR ipos: .*code=STATE_DAMAGED/);
       expect(said).toMatch(text);
-      expect(said).toMatch(/analysts: first snapshot complete/);
+      expect(said).toMatch(/analysts: snapshot complete/);
       expect(await published()).toEqual(before);
       // Not even after the program itself has made the topic that was missing.
       expect((await runOnce()).said).toMatch(text);
@@ -215,7 +215,7 @@ describe('a publisher that runs', () => {
     ],
   ])('lets go of the feed and says why when %s', async (_name, which, then, lost, damaged) => {
     const running = run('--feeds', 'ipos', '--poll-interval', '100ms');
-    await running.sees(/first snapshot complete/, 'stderr');
+    await running.sees(/snapshot complete/, 'stderr');
     simulator.marketDay.start(20);
     const events = () => readAll(log, [topics().changes.name]);
     await until(async () => (await events()).length > records + 20);

@@ -47,7 +47,7 @@ const command = (...args: string[]) => start(path.join(dist, 'cli', 'main.js'), 
 
 async function publisher(): Promise<WatchedProcess> {
   const started = command('run');
-  const snapshots = () => started.stderr().split('first snapshot complete').length - 1;
+  const snapshots = () => started.stderr().split('snapshot complete').length - 1;
   await until(() => snapshots() === 3);
   return started;
 }

@@ -107,7 +107,7 @@ async function onKafka(scene: Scene): Promise<void> {
   const command = path.join(scene.dist, 'cli', 'main.js');
   try {
     const publisher = start(command, 'run');
-    const snapshots = () => publisher.stderr().split('first snapshot complete').length - 1;
+    const snapshots = () => publisher.stderr().split('snapshot complete').length - 1;
     await reach(publisher, () => snapshots() === 3);
     const readers = [
       start(command, 'tail', 'ipos', '--from-beginning', '--json'),

@@ -86,7 +86,7 @@ function running(publisher: CliProcess): true {
 }
 
 function snapshotsOf(publisher: CliProcess): number {
-  return publisher.output().split('first snapshot complete').length - 1;
+  return publisher.output().split('snapshot complete').length - 1;
 }
 
 /** Each feed has been polled a few times, counted by its requests, and many records have moved. */

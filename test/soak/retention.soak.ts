@@ -79,7 +79,7 @@ it(
     let publisher: CliProcess | null = null;
     try {
       publisher = cli.start(['run'], { env, cwd: folder });
-      await until(() => /first snapshot complete/.test(publisher!.output()), 120_000);
+      await until(() => /snapshot complete/.test(publisher!.output()), 120_000);
       const always = new Set<string>();
       const away = new Set<string>();
       const reading = member('always', always);

@@ -348,6 +348,20 @@ it('the general token is not sent to another host', () => {
   ]);
 });
 
+it('a missing address or token names the feeds that have none of their own', () => {
+  const found = mistakes({ ...orders, ...since }, { general: { enabledFeeds: undefined } });
+  expect(found).toEqual([
+    expect.stringMatching(
+      /^apiUrl: is not set, .*; without an address of their own: insights, analysts, ipos \(enabledFeeds can leave them out\)$/,
+    ),
+    expect.stringMatching(
+      /^apiToken: is not set, .*; without a token of their own: insights, analysts, ipos \(enabledFeeds can leave them out\)$/,
+    ),
+  ]);
+  const all = { general: { enabledFeeds: 'ipos' } };
+  expect(mistakes({ ...orders, ...since }, all)[0]).toMatch(/; without an address of their own: ipos$/);
+});
+
 it('a command that reads no API does without the token', () => {
   for (const needs of ['feeds', 'nothing'] as const)
     expect(load(orders, { given: {}, needs }).feeds).toHaveLength(1);

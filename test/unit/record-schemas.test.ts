@@ -1,3 +1,4 @@
+import { envelopeOf, fullName, type RecordSchema } from '../../src/avro/schemas';
 import { checkFeed } from '../../src/config/feeds/check-feed';
 import { createDrift } from '../../src/pipeline/records/drift';
 import { orderFeed, orderSchema } from '../support/orders';
@@ -42,6 +43,13 @@ it('key fields are there, of the type that their values have', () => {
   expect(problems([], overrides)).toEqual([
     expect.stringContaining('lacks number (string, long, int), modified_at (long)'),
   ]);
+});
+
+it('change events have the namespace of the record, and that of the program if it has none', () => {
+  const named = ({ namespace, ...schema }: RecordSchema, own?: string) =>
+    fullName(envelopeOf('orders', own === undefined ? schema : { ...schema, namespace: own }));
+  expect(named(orderSchema, 'com.shop.orders')).toBe('com.shop.orders.Envelope');
+  expect(named(orderSchema)).toBe('marketdata.orders.Envelope');
 });
 
 it('drift within a list is named once, without the places of its items', () => {

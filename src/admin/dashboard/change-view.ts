@@ -1,7 +1,6 @@
 import type { DecodedRecord } from '../../avro/codec/record-decoder';
-import { valueAt } from '../../avro/path';
 import type { Feed } from '../../feeds/feed';
-import { inTellingOrder, shownRecord, shownTransition } from '../../format/display';
+import { changedValue, inTellingOrder, shownRecord, shownTransition } from '../../format/display';
 import { vendorText, vendorTexts } from '../../format/vendor-text';
 import type { Op, Origin } from '../../types';
 import type { ChangeView, FieldView, TransitionView } from './view';
@@ -81,13 +80,6 @@ export function readTransition(feed: Feed, record: DecodedRecord): ReadTransitio
 }
 
 function fieldView(field: string, before: Fields | null, after: Fields | null): FieldView {
-  const [from, to] = vendorTexts(fieldOf(before, field), fieldOf(after, field));
+  const [from, to] = vendorTexts(changedValue(before, field), changedValue(after, field));
   return { field: vendorText(field)!, before: from, after: to };
-}
-
-/** The keys of `extra` are dotted paths themselves. */
-function fieldOf(record: Fields | null, field: string): unknown {
-  if (!field.startsWith('extra.')) return valueAt(record, field);
-  const extra = (record?.extra ?? {}) as Fields;
-  return extra[field.slice('extra.'.length)] ?? null;
 }

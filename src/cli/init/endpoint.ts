@@ -11,6 +11,8 @@ import { type ApiAccess, authHeaders, secretsOf, tokenParameter } from '../../so
 import { inUtf8 } from '../../source/charset';
 import { httpGet } from '../../source/http-get';
 import { interpretResponse, type RawResponse } from '../../source/response-policy';
+import { PageDeadline, withRetry } from '../../source/retry';
+import { mostRequestsPerSecond, type RateLimit, rateLimitIn } from './rate-limit';
 
 /** One answer of an endpoint of which nothing is known yet. */
 export interface EndpointAnswer {
@@ -24,6 +26,8 @@ export interface Endpoint {
   first(): Promise<EndpointAnswer>;
   /** With more query parameters. A refusal is an answer: it says that the endpoint does not take them. */
   ask(query: Readonly<Record<string, string>>): Promise<EndpointAnswer>;
+  /** What the answers say of a limit of requests; null when they say nothing. */
+  rateLimit(): RateLimit | null;
   close(): void;
 }
 
@@ -33,27 +37,64 @@ export interface EndpointOptions {
   readonly access: ApiAccess;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** The API refuses requests because there were too many, and is asked again after this time. */
+  readonly onPause: (ms: number) => void;
 }
 
-/** Many APIs allow ten requests a second. */
-const PAUSE_MS = 100;
+const PAUSE_MS = 1000 / mostRequestsPerSecond;
+/** How long a limit of the API is waited for. */
+const waiting = { attempts: 6, totalMs: 120_000, baseMs: 1_000, maxMs: 10_000 };
 const bodyLimitBytes = 64 * 1024 * 1024;
 const limits = { timeoutMs: 30_000, idleTimeoutMs: 15_000, bodyLimitBytes };
 
-export function openEndpoint({ url, access, headers, signal }: EndpointOptions): Endpoint {
+export function openEndpoint({ url, access, headers, signal, onPause }: EndpointOptions): Endpoint {
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   const parameter = tokenParameter(access.auth);
   const redact = createRedactor([...secretsOf(access), ...proxyPasswords(process.env)], parameter);
   const address = `${url.origin}${url.pathname}`;
   const request = `GET ${redact(address)}`;
 
-  async function get(query: Readonly<Record<string, string>>): Promise<RawResponse> {
+  let rateLimit: RateLimit | null = null;
+
+  async function send(query: Readonly<Record<string, string>>): Promise<RawResponse> {
     const asked = new URL(url);
     for (const [name, value] of Object.entries(query)) asked.searchParams.set(name, value);
     if (parameter !== null) asked.searchParams.set(parameter, access.token);
     const all = { ...headers, ...authHeaders(access) };
     const result = await httpGet({ url: asked.href, headers: all, request, agents, limits, redact, signal });
-    if (result.kind === 'response') return result.response;
+    if (result.kind !== 'response') throw new HighwaterError(result.code, `${result.what}.`);
+    rateLimit ??= rateLimitIn(result.response.headers, Date.now());
+    return result.response;
+  }
+
+  const meaningOf = (response: RawResponse) =>
+    interpretResponse(response, {
+      responseKey: '',
+      idField: 'id',
+      updatedField: 'updated',
+      paging: { style: 'none' },
+      auth: access.auth,
+      url: address,
+      request,
+      redact,
+      echoedToken: echoedToken([access.token]),
+      limits: answerLimits(bodyLimitBytes),
+      signal,
+      nowMs: Date.now(),
+    });
+
+  /** An answer to "too many requests" would say nothing about the endpoint. */
+  async function get(query: Readonly<Record<string, string>>): Promise<RawResponse> {
+    const attempt = async () => {
+      const response = await send(query);
+      const meaning = response.status === 200 ? null : await meaningOf(response);
+      const isRefused = meaning?.kind === 'failure' && meaning.code === 'SOURCE_RATE_LIMITED';
+      return isRefused ? meaning : { kind: 'answer' as const, response };
+    };
+    const onRetry = (_: unknown, __: number, ms: number) => onPause(ms);
+    const options = { limits: waiting, random: Math.random, signal, onRetry };
+    const result = await withRetry(attempt, new PageDeadline(waiting.totalMs), options);
+    if (result.kind === 'answer') return result.response;
     throw new HighwaterError(result.code, `${result.what}.`);
   }
 
@@ -62,20 +103,7 @@ export function openEndpoint({ url, access, headers, signal }: EndpointOptions):
       const response = await get({});
       const answer = answerOf(response);
       if (answer.body !== undefined) return answer;
-      const meaning = await interpretResponse(response, {
-        responseKey: '',
-        idField: 'id',
-        updatedField: 'updated',
-        paging: { style: 'none' },
-        auth: access.auth,
-        url: address,
-        request,
-        redact,
-        echoedToken: echoedToken([access.token]),
-        limits: answerLimits(bodyLimitBytes),
-        signal,
-        nowMs: Date.now(),
-      });
+      const meaning = await meaningOf(response);
       if (meaning.kind === 'page') return { body: meaning.rows, linkHeader: undefined };
       throw new HighwaterError(meaning.code, `${meaning.what}.`);
     },
@@ -84,6 +112,7 @@ export function openEndpoint({ url, access, headers, signal }: EndpointOptions):
       signal.throwIfAborted();
       return answerOf(await get(query));
     },
+    rateLimit: () => rateLimit,
     close() {
       agents.http.destroy();
       agents.https.destroy();

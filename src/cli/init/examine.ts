@@ -16,11 +16,13 @@ import {
   moreIn,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
+import type { RateLimit } from './rate-limit';
 import {
   type Candidate,
   idCandidates,
   isClear,
   type JsonObject,
+  keyOf,
   rowsIn,
   secondsOf,
   timeCandidates,
@@ -42,6 +44,9 @@ export interface Examined extends FeedKeys, InferredSchema {
   readonly pageSize: number | null;
   /** How many rows the schema was made of. */
   readonly rows: number;
+  /** Members that have the same value in all of them. */
+  readonly constant: readonly string[];
+  readonly rateLimit: RateLimit | null;
   /** The rows of a page come oldest first. */
   readonly isAscending: boolean;
   /** What is to be known about the filter. */
@@ -68,11 +73,15 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
   const { rows } = found.find(({ path }) => path === responseKey)!;
   const idField = await oneOf(
     known.id,
-    idCandidates(rows),
-    { question: 'Which member names a record?', flag: '--id MEMBER', what: 'a member that names every row' },
+    idCandidates(rows, known.id),
+    {
+      question: 'Which member names a record?',
+      flag: '--id MEMBER',
+      what: 'a text or a whole number that is another one in every row',
+    },
     context,
   );
-  const times = timeCandidates(rows);
+  const times = timeCandidates(rows, known.updated);
   const updatedField = await oneOf(
     known.updated,
     times,
@@ -87,11 +96,11 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
   const keys = { idField, updatedField, updatedFormat };
 
   const fields = { ...keys, responseKey };
-  const seen = new Map(rows.map((row) => [row[idField], row]));
+  const seen = new Map(rows.map((row) => [keyOf(row, idField), row]));
   const ask: AskEndpoint = async (query) => {
     const answer = await endpoint.ask(query);
     const page = pageOf(answer.body, answer.linkHeader, responseKey);
-    for (const row of page.rows) seen.set(row[idField], row);
+    for (const row of page.rows) seen.set(keyOf(row, idField), row);
     return page;
   };
   const first = pageOf(body, linkHeader, responseKey);
@@ -116,9 +125,19 @@ export async function examine(endpoint: Endpoint, known: Known, context: Command
     paging,
     pageSize: longest?.size ?? null,
     rows: seen.size,
+    constant: constantIn([...seen.values()]),
+    rateLimit: endpoint.rateLimit(),
     filterNotes: filter.notes,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
+}
+
+function constantIn(rows: readonly JsonObject[]): string[] {
+  const [first = {}] = rows;
+  const text = (value: unknown) => JSON.stringify(value);
+  return rows.length < 2
+    ? []
+    : Object.keys(first).filter((name) => rows.every((row) => text(row[name]) === text(first[name])));
 }
 
 /** The filter, unless it leaves out for good what a poll needs; and what people are to know about it. */
@@ -130,7 +149,7 @@ async function tryFilter(
 ): Promise<{ readonly parameter: string | null; readonly notes: readonly string[] }> {
   const { idField, updatedField, updatedFormat } = fields;
   const seen = ({ rows }: Answer): SeenRows => ({
-    ids: rows.map((row) => row[idField]),
+    ids: rows.map((row) => keyOf(row, idField)),
     times: rows.map((row) => secondsOf(row[updatedField], updatedFormat)),
   });
   const askSince = async (since: number) =>

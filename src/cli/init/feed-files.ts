@@ -3,6 +3,7 @@ import type { RecordSchema } from '../../avro/schemas';
 import type { Auth, Display, PagingStyle } from '../../feeds/definition';
 import { titleAmong } from '../../format/display';
 import type { FeedKeys } from './infer-schema';
+import type { RateLimit } from './rate-limit';
 
 /** The findings about an endpoint, in the words of `highwater.yaml`. */
 export interface FeedSection extends FeedKeys {
@@ -18,12 +19,31 @@ export interface FeedSection extends FeedKeys {
   readonly pageSize: number | null;
   readonly schema: string;
   readonly display: Display | null;
+  readonly rateLimit: RateLimit | null;
 }
 
-/** The text of `highwater.yaml` with the feed's section in it; everything else stays as it was. */
+/**
+ * The text of `highwater.yaml` with the feed's section in it. A file that names the feeds to run also names this one, and a new file does
+ * so, because the feeds that come with highwater would ask for an API of their own. Everything else stays as it was.
+ */
 export function withFeed(text: string, section: FeedSection): string {
   const document = parseDocument(text === '' ? '{}' : text);
-  if (text === '') document.contents = document.createNode({}) as typeof document.contents;
+  if (text === '') {
+    document.contents = document.createNode({}) as typeof document.contents;
+    document.set('enabledFeeds', section.name);
+    if (section.rateLimit !== null) {
+      const rate = document.createNode(section.rateLimit.requestsPerSecond);
+      rate.comment = ` the API says: ${section.rateLimit.said}`;
+      document.set('requestsPerSecond', rate);
+    }
+  } else {
+    const enabled: unknown = document.toJS()?.enabledFeeds ?? null;
+    const names = typeof enabled === 'string' ? enabled.split(',').map((name) => name.trim()) : enabled;
+    if (Array.isArray(names) && !names.includes(section.name)) {
+      const all = [...names, section.name];
+      document.set('enabledFeeds', typeof enabled === 'string' ? all.join(',') : all);
+    }
+  }
   document.setIn(['feeds', section.name], parseDocument(sectionText(section)).contents);
   return document.toString({ lineWidth: 120, flowCollectionPadding: true });
 }
@@ -81,12 +101,17 @@ const usualFacts = [
   'currency',
 ];
 
-/** A guess, from the names of the fields, of how a record is shown; null if the names tell nothing. */
-export function guessedDisplay({ fields }: RecordSchema): Display | null {
+/**
+ * A guess, from the names of the fields, of how a record is shown; null if the names tell nothing.
+ * @param constant members that have one value in all rows that were seen: they tell nothing about a record
+ */
+export function guessedDisplay({ fields }: RecordSchema, constant: readonly string[]): Display | null {
   const named = fields.filter(({ type }) => ![type].flat().some((one) => typeof one === 'object'));
   const texts = named.filter(({ type }) => [type].flat().includes('string')).map(({ name }) => name);
   const title = titleAmong(texts) ?? texts.find((name) => name === 'email' || name === 'login');
-  const facts = usualFacts.filter((fact) => named.some(({ name }) => name === fact));
+  const facts = usualFacts.filter(
+    (fact) => !constant.includes(fact) && named.some(({ name }) => name === fact),
+  );
   if (title === undefined && facts.length === 0) return null;
   return { ...(title === undefined ? {} : { title }), ...(facts.length === 0 ? {} : { facts }) };
 }

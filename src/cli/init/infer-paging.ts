@@ -2,7 +2,7 @@ import type { PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
 import { ExactNumber } from '../../json/exact-number';
 import { nextLink } from '../../source/next-page';
-import { isObject, type JsonObject, secondsOf } from './row-members';
+import { isObject, type JsonObject, keyOf, secondsOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
 export interface Answer {
@@ -95,7 +95,7 @@ export async function findPaging(
   ask: AskEndpoint,
 ): Promise<{ readonly paging: PagingStyle; readonly parameter: string | null }> {
   const first = await ask(query);
-  const ids = first.rows.map((row) => row[idField]);
+  const ids = first.rows.map((row) => keyOf(row, idField));
   if (nextLink(first.linkHeader) !== null) return { paging: { style: 'link', from: null }, parameter: null };
   const pointers = nextIn(first.body, responseKey);
   const link = pointers.find(({ value }) => /^(https?:\/)?\//.test(value) || value.startsWith('?'));
@@ -107,26 +107,27 @@ export async function findPaging(
         return { paging: { style: 'cursor', parameter, from: path }, parameter: null };
     }
   }
-  const lastId = ids.at(-1);
-  for (const parameter of typeof lastId === 'string' || typeof lastId === 'number' ? lastRowNames : []) {
-    if (!isBehind(await ask({ ...query, [parameter]: String(lastId) }), ids, idField)) continue;
+  const lastId = ids.at(-1) ?? null;
+  for (const parameter of lastId === null ? [] : lastRowNames) {
+    if (!isBehind(await ask({ ...query, [parameter]: lastId! }), ids, idField)) continue;
     const more = moreIn(first.body, responseKey);
     const hasMore = more === null ? {} : { hasMore: more };
     return { paging: { style: 'cursor', parameter, lastRow: idField, ...hasMore }, parameter: null };
   }
   for (const parameter of offsetNames) {
     const { rows } = await ask({ ...query, [parameter]: '1' });
-    if (ids.length > 1 && rows[0]?.[idField] === ids[1]) return { paging: { style: 'offset' }, parameter };
+    if (ids.length > 1 && keyOf(rows[0], idField) === ids[1])
+      return { paging: { style: 'offset' }, parameter };
   }
   for (const parameter of pageNames) {
     // The first page is 0 or 1, and there may be two.
     for (const page of ['2', '1']) {
       if (!isBehind(await ask({ ...query, [parameter]: page }), ids, idField)) continue;
       const begins = async (number: string) =>
-        (await ask({ ...query, [parameter]: number })).rows[0]?.[idField];
+        keyOf((await ask({ ...query, [parameter]: number })).rows[0], idField);
       const zero = await begins('0');
       // Some APIs refuse page 0, or have nothing on it, and some show page 1 there.
-      const isOne = (zero === undefined || zero === ids[0]) && (await begins('1')) === ids[0];
+      const isOne = (zero === null || zero === ids[0]) && (await begins('1')) === ids[0];
       return { paging: { style: 'page', ...(isOne && { first: 1 as const }) }, parameter };
     }
   }
@@ -169,7 +170,7 @@ function membersBeside(body: unknown, rowsPath: string, path = '', depth = 0): M
 
 /** Whether a page begins behind the rows with these ids. */
 function isBehind({ rows }: Answer, ids: readonly unknown[], idField: string): boolean {
-  return rows.length > 0 && rows.every((row) => !ids.includes(row[idField]));
+  return rows.length > 0 && rows.every((row) => !ids.includes(keyOf(row, idField)));
 }
 
 /** The name of the parameter that leaves out rows that were not updated since; null when none of the usual ones does. */

@@ -26,7 +26,8 @@ type Kind =
 /** A schema that every one of these rows fits. All members may be missing in other rows, except for id and time. */
 export function inferSchema(feed: string, rows: readonly JsonObject[], keys: FeedKeys): InferredSchema {
   const leftOut: string[] = [];
-  const typeNames = new Set<string>();
+  // A change event has types with these names in the same namespace.
+  const typeNames = new Set(['Envelope', 'Source']);
   const { members } = rows.map(kindOf).reduce(joined) as Extract<Kind, { is: 'record' }>;
   const schema = recordOf(pascalCase(feed), members, '');
   const { idField, updatedField, updatedFormat } = keys;
@@ -52,7 +53,7 @@ export function inferSchema(feed: string, rows: readonly JsonObject[], keys: Fee
     doc: 'Members that this schema does not have, and values that do not fit it, as JSON text under their path.',
   } as unknown as FieldSchema;
   return {
-    schema: { ...schema, namespace: `marketdata.${feed.replaceAll('-', '_')}`, fields: [...fields, extra] },
+    schema: { ...schema, namespace: feed, fields: [...fields, extra] },
     leftOut,
   };
 

@@ -52,37 +52,47 @@ const timeNames = [
   /created|time|date|_at$|At$/,
 ];
 
-/** Members by which every row differs from the others, best first. */
-export function idCandidates(rows: readonly JsonObject[]): Candidate[] {
+/**
+ * Members by which every row differs from the others, best first. Numbers from 1e8 on may be ids or times, and their name decides.
+ * @param named member that the user says is the id: it may look like a time
+ */
+export function idCandidates(rows: readonly JsonObject[], named?: string): Candidate[] {
   return everyName(rows)
-    .filter((name) => {
-      const values = rows.map((row) => row[name]).map(wholeAsText);
-      const isKey = (value: unknown) =>
-        (typeof value === 'string' && value !== '' && value.length <= 200) || Number.isSafeInteger(value);
-      return values.every(isKey) && new Set(values).size === values.length && timeFormatOf(values) === null;
-    })
     .map((name) => ({ name, score: scoreBy(idNames, name) }))
+    .filter(({ name, score }) => {
+      const keys = rows.map((row) => keyOf(row, name));
+      if (keys.includes(null) || new Set(keys).size < keys.length) return false;
+      return name === named || score > 0 || timeFormatOf(rows.map((row) => row[name])) === null;
+    })
     .sort(bestFirst);
 }
 
-/** Members that hold a time in every row, best first. */
-export function timeCandidates(rows: readonly JsonObject[]): TimeCandidate[] {
+/**
+ * Members that hold a time in every row, best first.
+ * @param named member that the user says is the time: its name may be that of an id
+ */
+export function timeCandidates(rows: readonly JsonObject[], named?: string): TimeCandidate[] {
   return everyName(rows)
     .flatMap((name) => {
       const format = timeFormatOf(rows.map((row) => row[name]));
-      return format === null ? [] : [{ name, format, score: scoreBy(timeNames, name) }];
+      const score = scoreBy(timeNames, name);
+      const isId = format !== 'iso8601' && score === 0 && scoreBy(idNames, name) > 0;
+      return format === null || (isId && name !== named) ? [] : [{ name, format, score }];
     })
     .sort(bestFirst);
+}
+
+/** The value that names a row, as text, so that numbers of any length can be compared; null if it cannot be a key. */
+export function keyOf(row: JsonObject | undefined, idField: string): string | null {
+  const value = row?.[idField];
+  if (value instanceof ExactNumber) return value.toInteger();
+  if (Number.isSafeInteger(value)) return String(value);
+  return typeof value === 'string' && value !== '' && value.length <= 200 ? value : null;
 }
 
 /** The first is clearly meant: its name says so, and no other name says so as clearly. */
 export function isClear([first, second]: readonly Candidate[]): boolean {
   return first !== undefined && first.score > 0 && first.score > (second?.score ?? 0);
-}
-
-/** An integer of any length. */
-function wholeAsText(value: unknown): unknown {
-  return value instanceof ExactNumber ? (value.toInteger() ?? value) : value;
 }
 
 function everyName(rows: readonly JsonObject[]): string[] {

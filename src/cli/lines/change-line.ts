@@ -1,6 +1,6 @@
 import type { DecodedRecord } from '../../avro/codec/record-decoder';
 import { valueAt } from '../../avro/path';
-import { inTellingOrder, type ShownFeed, shownRecord } from '../../format/display';
+import { changedValue, inTellingOrder, type ShownFeed, shownRecord } from '../../format/display';
 import { column, harmless } from '../terminal/cells';
 import { cellsIn, type LineText, type Span, type Style, span } from '../terminal/spans';
 import { fieldText, valueText } from '../terminal/value-text';
@@ -56,11 +56,11 @@ function changes(fields: readonly string[], before: Fields, after: Fields, room:
   let left = room;
   let shown = 0;
   for (const field of fields.slice(0, MOST_CHANGES)) {
-    const from = valueText(valueAt(before, field), valueCells);
-    const to = valueText(valueAt(after, field), valueCells);
+    const from = valueText(changedValue(before, field), valueCells);
+    const to = valueText(changedValue(after, field), valueCells);
     const next = [
       ...(shown === 0 ? [] : [span(', ', 'dim')]),
-      span(`${fieldText(field)} `, 'dim'),
+      span(`${nameOf(field, fields, after)} `, 'dim'),
       span(`${from} → `),
       span(to, 'bold'),
     ];
@@ -74,6 +74,15 @@ function changes(fields: readonly string[], before: Fields, after: Fields, room:
   const hidden = fields.length - shown;
   const more = moreText(hidden);
   return hidden === 0 || more.length > left ? spans : [...spans, span(more, 'dim')];
+}
+
+/** Only the last part of a path, unless it is the name of another field as well. */
+function nameOf(field: string, changed: readonly string[], record: Fields): string {
+  const last = fieldText(field);
+  const isShared = changed.some((other) => other !== field && fieldText(other) === last);
+  const isOther = field.includes('.') && Object.hasOwn(record, last);
+  if (!isShared && !isOther && !field.startsWith('extra.')) return last;
+  return harmless(field.replace(/^extra\./, ''));
 }
 
 function moreText(count: number): string {

@@ -50,11 +50,11 @@ export function publisherProgress(
         show(
           key,
           (nowMs) => snapshotText(feed, count, nowMs),
-          () => logger.info('first snapshot runs', { feed, rows, ...rate }),
+          () => logger.info('snapshot runs', { feed, rows, ...rate }),
         );
       if (isSnapshot && isDone) {
         const facts = { feed, records, ...rate, seconds: secondsIn(atMs - sinceMs) };
-        logger.info('first snapshot complete', facts);
+        logger.info('snapshot complete', facts);
       }
       warnOfLetters(report, logger);
     },

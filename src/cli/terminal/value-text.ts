@@ -10,8 +10,13 @@ export function valueText(value: unknown, width = 28): string {
   if (typeof value === 'number') return Math.abs(value) >= 100_000 ? rounded.format(value) : String(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string') return value === '' ? '–' : clip(harmless(shorterDecimal(value)), width);
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : clip(harmless(value.join(', ')), width);
+  if (Array.isArray(value))
+    return value.length === 0 ? 'none' : clip(harmless(value.map(itemText).join(', ')), width);
   return clip(harmless(recordJson(value)), width);
+}
+
+function itemText(item: unknown): string {
+  return typeof item === 'object' && item !== null ? recordJson(item) : String(item ?? '–');
 }
 
 /** The last part of a dotted name, as the vendor spells it: `ratings_accuracy._1m_stdev` → `1m_stdev`. */

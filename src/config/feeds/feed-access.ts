@@ -23,8 +23,10 @@ export interface ReadAccess {
   readonly missing: readonly Mistake[];
   /** Wrong settings. */
   readonly mistakes: readonly Mistake[];
-  readonly needsUrl: boolean;
-  readonly needsToken: boolean;
+  /** Feeds without an address of their own. */
+  readonly needUrl: readonly string[];
+  /** Feeds without a token of their own. */
+  readonly needToken: readonly string[];
 }
 
 interface AccessInput {
@@ -48,13 +50,13 @@ export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAcce
   const access = new Map<string, ApiAccess>();
   const lacking = new Map<string, string>();
   const [missing, mistakes]: [Mistake[], Mistake[]] = [[], []];
-  let [needsUrl, needsToken] = [false, false];
+  const [needUrl, needToken]: [string[], string[]] = [[], []];
   for (const feed of feeds) {
     const auth = feed.auth ?? usualAuth;
     const baseUrl = feed.apiUrl ?? general.url;
     const isGeneral = auth.scheme !== 'none' && !ownToken(feed);
-    needsUrl ||= feed.apiUrl === null;
-    needsToken ||= isGeneral;
+    if (feed.apiUrl === null) needUrl.push(feed.name);
+    if (isGeneral) needToken.push(feed.name);
     const found = isGeneral ? generalToken(feed, input) : tokenOf(feed, input);
     if ('wrong' in found) mistakes.push(found.wrong);
     else if ('lacks' in found) {
@@ -63,7 +65,7 @@ export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAcce
     } else if (baseUrl !== null && (!isGeneral || found.token !== ''))
       access.set(feed.name, { ...found, baseUrl, auth: schemeOf(auth) });
   }
-  return { access, lacking, missing, mistakes, needsUrl, needsToken };
+  return { access, lacking, missing, mistakes, needUrl, needToken };
 }
 
 const places = ['tokenEnv', 'tokenFile', 'tokenCommand'] as const;

@@ -30,6 +30,10 @@ export interface LoadFeedsInput {
   readonly pollIntervalMs: number;
 }
 
+/** The name becomes part of topics and of the Avro namespace, which knows no dash. */
+export const feedName = /^[a-z][a-z0-9_]{0,60}$/;
+export const feedNameText = 'small letters, digits and underscores, a letter first';
+
 /** The feeds that are to run, with the file's settings laid over their definitions. */
 export function loadFeeds(input: LoadFeedsInput): {
   readonly feeds: readonly Feed[];
@@ -104,9 +108,8 @@ function readSection(
       where: file.where(['feeds', name, ...path]),
       problem,
     });
-  // The name becomes part of topics and of the Avro namespace, which knows no dash.
-  if (definition === undefined && !/^[a-z][a-z0-9_]{0,60}$/.test(name)) {
-    add([], 'is not a name for a feed, expected small letters, digits and underscores, a letter first');
+  if (definition === undefined && !feedName.test(name)) {
+    add([], `is not a name for a feed, expected ${feedNameText}`);
   }
   const missing = definition === undefined ? missingForNewFeed(section) : [];
   const near = missing.length > 0 ? didYouMean(name, known) : null;

@@ -45,6 +45,7 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaCons
   }
 
   return {
+    missing: () => null,
     ends: (topic, at, signal) => ask(signal, (either) => topicEnds(topic, at, either, deps)),
     endsWithId: (topic, signal) => ask(signal, (either) => endsWithId(topic, either, deps)),
     load: (topic, signal) => read(signal, (either) => load(topic, either, deps)),

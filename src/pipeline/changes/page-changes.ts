@@ -46,6 +46,8 @@ export interface PublishedChanges {
   readonly transitions: readonly number[];
   /** `updated` of the changes that a poll found, Unix seconds. Tells how long it took to see them. */
   readonly polledUpdated: readonly number[];
+  /** Creates and updates of a reconcile that the next poll would have found too. */
+  readonly ordinary: { readonly c: number; readonly u: number };
   /** The `extra` of the changed records, if it is not empty. */
   readonly extras: readonly RecordValues['extra'][];
 }
@@ -121,7 +123,7 @@ export class PageChanges {
     pending.moveOffset({ seq: this.seq + events.length });
     const { maxRecordBytes } = session;
     const letters = decoded === null ? [] : newDeadLetters(decoded, tooLarge, unfit, maxRecordBytes, pending);
-    return { events, changes: publishedChanges(feed, events), letters };
+    return { events, changes: publishedChanges(feed, events, pending.offset.high_water_mark), letters };
   }
 
   private changeOf(record: VendorRecord, isConfirmed: boolean): Change | null {
@@ -262,19 +264,35 @@ function symbolOf(record: VendorRecord, { symbolField }: Feed): string | null {
   return symbol === undefined ? (valueAt(record.values, symbolField) as string | null) : symbol;
 }
 
-export function publishedChanges(feed: Feed, events: readonly ChangeEvents[]): PublishedChanges {
+/** @param highWaterMark up to which polls have read */
+export function publishedChanges(
+  feed: Feed,
+  events: readonly ChangeEvents[],
+  highWaterMark: number,
+): PublishedChanges {
   const ops: Record<Op, number> = { c: 0, u: 0, d: 0, r: 0 };
   const transitions = feed.transitions.map(() => 0);
   const polledUpdated: number[] = [];
+  const ordinary = { c: 0, u: 0 };
+  const nextPollFrom = feed.parameters.updatedSince === null ? 0 : highWaterMark - feed.overlapSeconds;
   const extras: RecordValues['extra'][] = [];
   for (const { change, tail, transitions: moved } of events) {
     ops[change.op]++;
     for (const { index } of moved) transitions[index]!++;
     if (tail.source.origin === 'poll') polledUpdated.push(tail.source.updated);
+    const { op, beforeRecord, afterRecord } = change;
+    const hasMoved = afterRecord !== null && afterRecord.updated !== beforeRecord?.updated;
+    if (
+      tail.source.origin === 'reconcile' &&
+      (op === 'c' || op === 'u') &&
+      hasMoved &&
+      afterRecord.updated >= nextPollFrom
+    )
+      ordinary[op]++;
     if (change.afterRecord !== null && hasMembers(change.afterRecord.values.extra))
       extras.push(change.afterRecord.values.extra);
   }
-  return { count: events.length, ops, transitions, polledUpdated, extras };
+  return { count: events.length, ops, transitions, polledUpdated, ordinary, extras };
 }
 
 function hasMembers(extra: RecordValues['extra']): boolean {

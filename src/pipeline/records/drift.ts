@@ -92,13 +92,19 @@ export function createDrift(
         const whole = full.replace(PLACES, '[]');
         const path = whole.length > LONGEST_PATH ? `${whole.slice(0, LONGEST_PATH).toWellFormed()}…` : whole;
         const met = known.get(path);
-        if (met === undefined) meet(path, extra[full]!, recordShape(schema));
-        else met.count++;
+        if (met !== undefined) met.count++;
+        else if (!isEmpty(extra[full]!) || expectedAt(recordShape(schema), path) !== null)
+          meet(path, extra[full]!, recordShape(schema));
       }
     },
     first: () => (known.size === 0 ? [] : [...known.values()].slice(0, STORED_PATHS)),
     found: () => ({ paths: [...known.values()].map((path) => ({ ...path })), others }),
   };
+}
+
+/** An unknown member without a value is nothing that a reader of the schema misses, and its type is not known yet. */
+function isEmpty(text: string): boolean {
+  return text === 'null' || text === '[]' || text === '{}';
 }
 
 /** Looks only at the first character of the JSON text, because a value may be long. */

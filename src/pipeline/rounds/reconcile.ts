@@ -48,9 +48,11 @@ export interface ReconcileProgress {
 export interface ReconcileResult {
   readonly pages: number;
   readonly rows: number;
-  /** Records that polls have missed (late rows), and changes that moved no `updated`. */
+  /** Records that polls have missed (late rows), and changes that moved no `updated`, or moved it to a time that polls had read. */
   readonly created: number;
   readonly updated: number;
+  /** Changes that the next poll would have found too. */
+  readonly ordinary: number;
   readonly deleted: number;
   /** Records that no answer showed and that were not deleted; `why` has the reason. */
   readonly missing: number;
@@ -91,7 +93,7 @@ export async function reconcile(
       else shown.add(id);
     }
   };
-  const found: Found = { pages: 0, rows: 0, created: 0, updated: 0 };
+  const found: Found = { pages: 0, rows: 0, created: 0, updated: 0, ordinary: 0 };
   const tell = teller(found, options);
   const missing = async (): Promise<string[]> => {
     const ids: string[] = [];
@@ -171,7 +173,7 @@ async function inScope({ state }: PollDeps): Promise<number> {
   return count;
 }
 
-type Found = { pages: number; rows: number; created: number; updated: number };
+type Found = { -readonly [key in 'pages' | 'rows' | 'created' | 'updated' | 'ordinary']: number };
 
 type Tell = (scan: number, now?: Partial<ReconcileProgress>) => void;
 
@@ -214,8 +216,10 @@ async function readAll(
     found.rows += page.rows;
     // The second scan of a dry run finds the same differences as the first one.
     if (!options.dryRun || number === 1) {
-      found.created += page.changes.ops.c;
-      found.updated += page.changes.ops.u;
+      const { ops, ordinary } = page.changes;
+      found.created += ops.c - ordinary.c;
+      found.updated += ops.u - ordinary.u;
+      found.ordinary += ordinary.c + ordinary.u;
     }
     tell(number);
   };

@@ -45,7 +45,7 @@ describe('highwater healthcheck', () => {
     const [one, port] = await publisher();
     const env = { HIGHWATER_HTTP_PORT: port };
     expect(await check(['--live'], env)).toEqual({ code: 0, said: 'live\n' });
-    await one.sees(/ipos.*first snapshot complete|first snapshot complete.*ipos/, 'stderr');
+    await one.sees(/ipos.*snapshot complete|snapshot complete.*ipos/, 'stderr');
     await until(async () => (await check([], env)).code === 0);
     expect(await check(['--http-port', port])).toEqual({ code: 0, said: 'ready\n' });
     one.signal('SIGTERM');

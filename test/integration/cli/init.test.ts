@@ -224,6 +224,98 @@ describe('an endpoint of tasks', () => {
   });
 });
 
+describe('a shop with numbers as ids, a limit of requests, and members without a value', () => {
+  const begin = Date.now() - 90_000_000;
+  const orders = Array.from({ length: 60 }, (_, i) => ({
+    id: 5_400_000_000_000 + i * 7,
+    title: `Order ${i}`,
+    status: 'open',
+    total: 10 + i,
+    note: null,
+    tags: [],
+    updated_at: new Date(begin + i * 60_000).toISOString(),
+  }));
+
+  async function initOrders({ refusesAt = -1 } = {}) {
+    const times: number[] = [];
+    const { url, stop } = await startHttpServer((request, response) => {
+      times.push(performance.now());
+      response.setHeader('x-ratelimit-limit', '500');
+      response.setHeader('x-ratelimit-reset', '60');
+      if (times.length === refusesAt) {
+        response.setHeader('retry-after', '0');
+        sendJson(response, { message: 'slow down' }, 429);
+        return;
+      }
+      const query = new URL(request.url!, 'http://host').searchParams;
+      const since = Date.parse(query.get('updated_since') ?? '1970-01-01');
+      const found = orders.filter((row) => Date.parse(row.updated_at) >= since);
+      const [size, page] = [Number(query.get('limit') ?? 20), Number(query.get('page') ?? 1)];
+      sendJson(response, { orders: found.slice((page - 1) * size, page * size) });
+    });
+    try {
+      const ran = async (line: readonly string[]) => {
+        const started = cli(line, { cwd: folder() });
+        const { code } = await started.ended();
+        return { code, out: started.stdout(), err: started.stderr() };
+      };
+      const first = await ran(['init', `${url}/v1/order-lines.json`]);
+      const asked = [...times];
+      return { ...first, asked, run: await ran(['run', '--once']) };
+    } finally {
+      await stop();
+    }
+  }
+
+  it('writes a file that `highwater run` takes as it is', async () => {
+    const { code, out, run } = await initOrders();
+    expect(code).toBe(0);
+    expect(out).toContain('limit    x-ratelimit-limit: 500, x-ratelimit-reset: 60 (requestsPerSecond: 8)');
+    expect(out).toMatch(/^Publish it: {2}npx highwater run$/m);
+    const { feeds: written, ...settings } = parse(
+      readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8'),
+    );
+    expect(settings).toEqual({ enabledFeeds: 'order_lines', requestsPerSecond: 8 });
+    // The status is the same in all rows.
+    expect(written.order_lines).toMatchObject({
+      idField: 'id',
+      display: { title: 'title', facts: ['total'] },
+    });
+    const schema = JSON.parse(readFileSync(path.join(folder(), 'order_lines.avsc'), 'utf8'));
+    expect(schema.namespace).toBe('order_lines');
+    expect(run.code).toBe(0);
+    // Members without a value were left out, and are no news.
+    expect(run.err).not.toContain('which the schema does not have');
+  });
+
+  it('gets at most ten requests a second, also from the trial poll', async () => {
+    const { asked } = await initOrders();
+    // Less one pause for what the way takes.
+    expect(asked.at(-1)! - asked[0]!).toBeGreaterThan((asked.length - 2) * 100);
+  });
+
+  it('is asked again when it refuses a request for the limit', async () => {
+    const { code, err } = await initOrders({ refusesAt: 4 });
+    expect(code).toBe(0);
+    expect(err).toContain('The API takes no more requests at present.');
+    expect(feeds().order_lines.parameters).toEqual({
+      page: 'page',
+      pageSize: 'limit',
+      updatedSince: 'updated_since',
+    });
+  });
+
+  it('joins the feeds that a file names', async () => {
+    const file = path.join(folder(), 'highwater.yaml');
+    writeFileSync(file, 'enabledFeeds: [ipos]\napiUrl: http://127.0.0.1:9\n');
+    const { code, out } = await initOrders();
+    expect(code).toBe(0);
+    expect(out).toContain('npx highwater run --feeds order_lines');
+    expect(parse(readFileSync(file, 'utf8'))).toMatchObject({ enabledFeeds: ['ipos', 'order_lines'] });
+    expect(readFileSync(file, 'utf8')).not.toContain('requestsPerSecond');
+  });
+});
+
 it('keeps what stands in the file, and replaces a feed only when that is said', async () => {
   const file = path.join(folder(), 'highwater.yaml');
   const args = ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN', '--no-events'];

@@ -83,7 +83,7 @@ const onKafka = [
   ...['backfill ipos --from 2020-01-01 --to 2020-01-02', 'schemas check', 'schemas register', 'doctor'],
 ];
 const cases: readonly Case[] = [
-  { line: 'run', env: withApi, atWork: seen(/first snapshot complete/, 'stderr'), end: 'inOrder' },
+  { line: 'run', env: withApi, atWork: seen(/snapshot complete/, 'stderr'), end: 'inOrder' },
   { line: 'run', env: silentApi, atWork: isAsked, end: 'inOrder' },
   { line: 'run', env: silentKafka, atWork: isAsked, end: 'inOrder' },
   { line: 'demo', env: () => ({}), atWork: seen(/~ ipos/), end: 'inOrder' },

@@ -37,7 +37,7 @@ it('status names the members that drifted with their counts, and why the latest 
     simulator!.stores.ipos.upsert(record as never);
   }
   const publisher = cli(['run', '--feeds', 'ipos'], { cwd: folder(), env });
-  await publisher.sees(/first snapshot complete/, 'stderr');
+  await publisher.sees(/snapshot complete/, 'stderr');
   // Members that drifted are committed with the position after them.
   await until(async () => (await said(['status', '--feeds', 'ipos'], env)).text.includes('cusip'));
   const { text } = await said(['status', '--feeds', 'ipos'], env);

@@ -53,7 +53,7 @@ it('run shows how its first snapshot goes, in one place, under the log, and give
   await session.sees(/^ipos +snapshot +\S +\d+ records +[\d,]+\/s +updated/m);
   expect(session.isCursorShown()).toBe(false);
   keepsWithin(session, 70);
-  await session.sees(/first snapshot complete +records=900/);
+  await session.sees(/snapshot complete +records=900/);
   await session.sees(/^(?![\s\S]*^ipos +snapshot )/m);
   expect(session.isCursorShown()).toBe(true);
   // Nothing of the frames is left among the lines of the log.
@@ -76,7 +76,7 @@ it('Ctrl-C in the middle of a snapshot leaves the log and a cursor', async () =>
 
 it('a publisher ends in order when its terminal closes', async () => {
   const session = terminal(['run'], { cwd: folder(), env: environment(1_000) });
-  await session.sees(/first snapshot complete/);
+  await session.sees(/snapshot complete/);
   const owner = () => examineLocalLog(path.join(folder(), 'data')).owner;
   expect(owner()).not.toBeNull();
   session.hangUp();

@@ -63,6 +63,7 @@ const none: PublishedChanges = {
   ops: { c: 0, u: 0, d: 0, r: 0 },
   transitions: [0],
   polledUpdated: [],
+  ordinary: { c: 0, u: 0 },
   extras: [],
 };
 
@@ -105,6 +106,7 @@ it('counts what pages bring', async () => {
     transitions: [1],
     extras: [],
     polledUpdated: [1_790_000_000, 1_790_000_004, 1_790_000_099],
+    ordinary: { c: 0, u: 0 },
   };
   tell(page({ rows: 10, changes, letters: [{}] as never, observedAtMs: 1_790_000_008_500 }));
   tell(page({ rows: 3 }));
@@ -129,6 +131,7 @@ it('counts what is committed beside pages, as no answer of a poll', async () => 
     transitions: [1],
     extras: [],
     polledUpdated: [1_790_000_000],
+    ordinary: { c: 0, u: 0 },
   };
   tell({ kind: 'otherChanges', feed: 'ipos', changes, observedAtMs: 1_790_000_009_000 });
   expect(await value('highwater_changes_total', { feed: 'ipos', op: 'd' })).toBe(1);

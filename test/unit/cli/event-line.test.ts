@@ -89,6 +89,34 @@ it('tells what an update moved, the telling fields first and long texts last', (
   );
 });
 
+it('names a field within another one so that it is not taken for a field of the record, and shows items of lists', () => {
+  const line = (before: object, after: object, fields: readonly string[]) => {
+    const value = {
+      op: 'u',
+      before: { name: 'N', ...before },
+      after: { name: 'N', ...after },
+      changed_fields: fields,
+    };
+    return text({ ...base, type: 'marketdata.ipos.Envelope', value }).slice(48);
+  };
+  expect(line({ customer: { name: 'A' } }, { customer: { name: 'B' } }, ['customer.name'])).toBe(
+    'customer.name A → B',
+  );
+  expect(line({ a: { x: 1 }, b: { x: 1 } }, { a: { x: 2 }, b: { x: 3 } }, ['a.x', 'b.x'])).toBe(
+    'a.x 1 → 2, b.x 1 → 3',
+  );
+  expect(line({ a: { _1m_stdev: '1.0' } }, { a: { _1m_stdev: '2.0' } }, ['a._1m_stdev'])).toBe(
+    '1m_stdev 1.0 → 2.0',
+  );
+  const ofItem = 'items[0].qty';
+  expect(line({ extra: { [ofItem]: '"a"' } }, { extra: { [ofItem]: '"b"' } }, [`extra.${ofItem}`])).toBe(
+    'items[0].qty "a" → "b"',
+  );
+  expect(line({ items: [{ sku: 'a' }] }, { items: [{ sku: 'b' }, null] }, ['items'])).toBe(
+    'items {"sku":"a"} → {"sku":"b"}, –',
+  );
+});
+
 it.each([40, 60, 80, 100, 120])('keeps within %d cells, with and without colour', (width) => {
   const wide = updated({ name: '東京市場株式会社の長い名前です', date: '2026' }, { date: '2027-01-01' });
   for (const record of [withdrawn, lowered, repriced, wide]) {

@@ -108,8 +108,8 @@ describe('with a clock that the test sets', () => {
     }
     onPage(page(0, 800, complete));
     expect(lines).toEqual([
-      ['first snapshot runs', { feed: 'ipos', rows: 600, perSecond: 100 }],
-      ['first snapshot complete', { feed: 'ipos', records: 800, perSecond: 100, seconds: 8 }],
+      ['snapshot runs', { feed: 'ipos', rows: 600, perSecond: 100 }],
+      ['snapshot complete', { feed: 'ipos', records: 800, perSecond: 100, seconds: 8 }],
     ]);
   });
 
@@ -121,7 +121,7 @@ describe('with a clock that the test sets', () => {
     jest.advanceTimersByTime(2_000);
     onPage(page(400, 400, complete));
     expect(lines).toEqual([
-      ['first snapshot complete', { feed: 'ipos', records: 400, perSecond: 200, seconds: 2 }],
+      ['snapshot complete', { feed: 'ipos', records: 400, perSecond: 200, seconds: 2 }],
     ]);
   });
 

@@ -24,7 +24,7 @@ it('names each path once, with what was found and what becomes of it, and counts
     drift.note({ cusip: `"${'x'.repeat(1000)}"`, [accuracy]: '{"a":1}' }, schema);
     drift.note({ 'ratings_accuracy.rank': '7' }, schema);
   }
-  drift.note({ ratings_accuracy: '[]', updated: '1.5', 'a.b': 'null', flag: 'false' }, schema);
+  drift.note({ ratings_accuracy: '[]', updated: '1.5', 'a.b': '0', flag: 'false' }, schema);
   drift.note({}, schema);
   expect(drift.found()).toEqual({
     paths: [
@@ -33,7 +33,7 @@ it('names each path once, with what was found and what becomes of it, and counts
       { path: 'ratings_accuracy.rank', expected: null, type: 'number', count: 3 },
       { path: 'ratings_accuracy', expected: 'record', type: 'list', count: 1 },
       { path: 'updated', expected: 'long', type: 'number', count: 1 },
-      { path: 'a.b', expected: null, type: 'null', count: 1 },
+      { path: 'a.b', expected: null, type: 'number', count: 1 },
       { path: 'flag', expected: null, type: 'boolean', count: 1 },
     ],
     others: 0,
@@ -53,6 +53,18 @@ it('names each path once, with what was found and what becomes of it, and counts
     type: 'text',
     now: 'Its values are published as JSON text in extra.',
   });
+});
+
+it('does not count an unknown member before it has a value', () => {
+  const { said, logger } = listener();
+  const drift = createDrift({ name: 'analysts', updatedField: 'updated' }, logger);
+  drift.note({ note: 'null', tags: '[]', links: '{}' }, schema);
+  expect([drift.found().paths, said]).toEqual([[], []]);
+  drift.note({ note: '"late"', tags: '[]', name_first: '[]' }, schema);
+  expect(drift.found().paths).toEqual([
+    { path: 'note', expected: null, type: 'text', count: 1 },
+    { path: 'name_first', expected: 'string', type: 'list', count: 1 },
+  ]);
 });
 
 it('does not grow with the names that a vendor thinks of', () => {

@@ -16,23 +16,25 @@ it('says how many of each kind there are, and since when a poll could have seen 
     call('d', 4, 'Sell'),
     call('a', 5, 'Sell'),
   ]);
-  expect(publishedChanges(feed, events)).toEqual({
+  expect(publishedChanges(feed, events, 0)).toEqual({
     count: 4,
     ops: { c: 3, u: 1, d: 0, r: 0 },
     extras: [],
     transitions: [2],
     polledUpdated: [2, 3, 4, 5],
+    ordinary: { c: 0, u: 0 },
   });
 });
 
 it('counts no answer of a snapshot among those of polls', async () => {
   const insights = await testPipeline(feed);
   const events = insights.page([call('a', 1, 'Buy')], { snapshot: true });
-  expect(publishedChanges(feed, events)).toEqual({
+  expect(publishedChanges(feed, events, 0)).toEqual({
     count: 1,
     ops: { c: 0, u: 0, d: 0, r: 1 },
     transitions: [0],
     polledUpdated: [],
+    ordinary: { c: 0, u: 0 },
     extras: [],
   });
 });
@@ -45,5 +47,5 @@ it('keeps of the records what the schema does not say, and nothing of those that
     call('b', 3, 'Buy', { cusip: 8 }),
     call('b', 4, 'Hold'),
   ]);
-  expect(publishedChanges(feed, events).extras).toEqual([{ cusip: '7' }, { cusip: '8' }]);
+  expect(publishedChanges(feed, events, 0).extras).toEqual([{ cusip: '7' }, { cusip: '8' }]);
 });

@@ -37,6 +37,11 @@ export function joinLocalGroup(
   over.catch(() => undefined);
 
   async function live(): Promise<void> {
+    // A consumer in the wrong folder leaves nothing there.
+    while (reading.reader() === null) {
+      if (leaving.signal.aborted) return;
+      await committedSince(null, reading, leaving.signal);
+    }
     const file = path.join(folder, `${encodeURIComponent(groupId)}.db`);
     attempt(file, () => makeDataFolder(folder));
     const lock = await turn(`${file}.lock`);

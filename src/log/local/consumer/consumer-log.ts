@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { SchemaRegistry } from '../../../avro/registry/registry';
 import { HighwaterError } from '../../../errors';
@@ -54,6 +55,7 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
   }
 
   const consumerLog: ConsumerLog = {
+    missing: () => (existsSync(file) ? null : file),
     ends: (topic, _at, signal) => ends(topic, signal),
     endsWithId: async (topic, signal) => ({ topicId: null, ends: await ends(topic, signal) }),
     async *load(topic, signal): AsyncGenerator<LogRecord> {

@@ -1,6 +1,7 @@
 import { filterEdge } from '../../../../src/cli/init/filter-edge';
 import { type Answer, type AskEndpoint, findPaging } from '../../../../src/cli/init/infer-paging';
 import type { JsonObject } from '../../../../src/cli/init/row-members';
+import { parseJson } from '../../../../src/json/parse-json';
 
 const fields = { idField: 'id', updatedField: 'updated', updatedFormat: 'seconds', responseKey: '' } as const;
 const begin = 1_769_851_800;
@@ -29,6 +30,18 @@ describe('pages', () => {
       paging: { style: 'page', ...expected },
       parameter: 'page',
     });
+  });
+});
+
+it('compares ids of more than 53 bits by their digits, and pages by them', async () => {
+  const page = (from: number) =>
+    answer(
+      parseJson(`[${[0, 1, 2].map((i) => `{"id":90071992547409920${from + i}}`).join()}]`) as JsonObject[],
+    );
+  const ask: AskEndpoint = async ({ last_id: last }) => page(last === '900719925474099202' ? 3 : 0);
+  expect(await findPaging({}, fields, ask)).toEqual({
+    paging: { style: 'cursor', parameter: 'last_id', lastRow: 'id' },
+    parameter: null,
   });
 });
 

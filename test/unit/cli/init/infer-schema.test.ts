@@ -5,7 +5,7 @@ import { parseJson } from '../../../../src/json/parse-json';
 const keys = { idField: 'order_no', updatedField: 'at', updatedFormat: 'iso8601' } as const;
 
 function fieldsOf(rows: readonly Record<string, unknown>[]) {
-  const inferred = inferSchema('shop-orders', rows, keys);
+  const inferred = inferSchema('shop_orders', rows, keys);
   Type.forSchema(inferred.schema as unknown as Parameters<typeof Type.forSchema>[0]); // it is valid Avro
   const fields = Object.fromEntries(inferred.schema.fields.map((field) => [field.name, field]));
   return { ...inferred, fields };
@@ -18,7 +18,7 @@ it('makes id and time required fields of the kind that their values have', () =>
   expect(fields.order_no).toMatchObject({ type: 'long' });
   expect(fields.at).toMatchObject({ type: 'string' });
   expect(fields.at).not.toHaveProperty('default');
-  expect([schema.name, schema.namespace]).toEqual(['ShopOrders', 'marketdata.shop_orders']);
+  expect([schema.name, schema.namespace]).toEqual(['ShopOrders', 'shop_orders']);
 });
 
 it('takes the type that holds every digit of a number', () => {
@@ -55,6 +55,10 @@ it('names nested records apart, and keeps names that Avro cannot hold', () => {
       { type: 'array', items: { name: 'ShopOrdersLines', fields: [{ name: 'sku' }, { name: 'qty' }] } },
     ],
   });
+});
+
+it('names no record as a part of a change event is named', () => {
+  expect(inferSchema('source', [base], keys).schema.name).toBe('Source2');
 });
 
 it('leaves the name extra to what the schema does not hold', () => {

@@ -37,6 +37,33 @@ describe('candidates', () => {
     expect(isClear(ids)).toBe(true);
   });
 
+  it.each([
+    ['seconds', [450_789_469, 450_789_470]],
+    ['milliseconds', [5_400_000_000_001, 5_400_000_000_008]],
+    ['numbers in a text', ['1204567890123456', '1204567890123457']],
+  ])('take an id whose values look like times: %s', (_, [one, other]) => {
+    const found = [
+      { id: one, customer_id: other, updated_at: '2026-01-02T03:04:05Z' },
+      { id: other, customer_id: one, updated_at: '2026-01-02T03:04:06Z' },
+    ];
+    const ids = idCandidates(found);
+    expect(ids.map(({ name }) => name)).toEqual(['id', 'customer_id']);
+    expect(isClear(ids)).toBe(true);
+    expect(timeCandidates(found).map(({ name }) => name)).toEqual(['updated_at']);
+  });
+
+  it('take the member that the user names, although its name says nothing and its values look like times', () => {
+    const found = [
+      { ticket: 450_789_469, moment_id: 1_700_000_000 },
+      { ticket: 450_789_470, moment_id: 1_700_000_000 },
+    ];
+    expect(idCandidates(found)).toEqual([]);
+    expect(idCandidates(found, 'ticket')).toEqual([{ name: 'ticket', score: 0 }]);
+    expect(timeCandidates(found).map(({ name }) => name)).toEqual(['ticket']);
+    expect(timeCandidates(found, 'moment_id').map(({ name }) => name)).toEqual(['ticket', 'moment_id']);
+    expect(idCandidates(found, 'moment_id')).toEqual([]);
+  });
+
   it('take the time of the update before that of the creation', () => {
     expect(timeCandidates(rows).map(({ name, format }) => [name, format])).toEqual([
       ['updated_at', 'iso8601'],

@@ -1,0 +1,22 @@
+import { reconciled } from '../../../src/runtime/outcome-summaries';
+import { testFeed } from '../../support/feeds';
+
+it('names ordinary changes of a reconcile apart from its findings', () => {
+  const result = {
+    pages: 1,
+    rows: 9,
+    created: 0,
+    updated: 2,
+    deleted: 0,
+    missing: 0,
+    withheldIds: [],
+    why: null,
+  };
+  const said = (ordinary: number, dryRun: boolean) => {
+    const outcome = reconciled(testFeed('ipos'), { ...result, ordinary }, dryRun, 9);
+    return outcome.ok ? outcome.summary.split('deleted.')[1] : null;
+  };
+  expect(said(0, false)).toBe('');
+  expect(said(1, false)).toBe(' 1 more change was published that the next poll finds too.');
+  expect(said(3, true)).toBe(' 3 more changes would be published that the next poll finds too.');
+});
