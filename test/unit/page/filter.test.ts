@@ -1,12 +1,4 @@
-import {
-  allOps,
-  type Filter,
-  filtered,
-  fromHash,
-  noFilter,
-  toggled,
-  toHash,
-} from '../../../src/admin/page/model/filter';
+import { allOps, type Filter, filtered, noFilter, toggled } from '../../../src/admin/page/model/filter';
 import { aChange, aTransition } from '../../support/views';
 
 const withdrawal = aChange({
@@ -38,20 +30,6 @@ it('finds by feed, type and op, all of them together', () => {
   expect(found({ type: 'RatingChanged' })).toStrictEqual([]);
   expect(found({ ops: ['c', 'r'] })).toEqual([1, 2]);
   expect(found({ ops: ['c', 'r'], feed: 'analysts' })).toEqual([2]);
-});
-
-it('stands in the address, and comes back from it', () => {
-  const filter: Filter = { text: 'a & b=#ü', feed: 'ipos', type: 'DealStatusChanged', ops: ['c', 'u'] };
-  expect(toHash(filter)).toBe('q=a+%26+b%3D%23%C3%BC&feed=ipos&type=DealStatusChanged&op=c,u');
-  expect(fromHash(`#${toHash(filter)}`)).toEqual(filter);
-  expect(toHash(noFilter)).toBe('');
-  expect(fromHash('')).toEqual(noFilter);
-});
-
-it('takes an address that is no filter for none', () => {
-  expect(fromHash('#changes')).toEqual(noFilter);
-  expect(fromHash('#op=x,__proto__')).toEqual(noFilter);
-  expect(fromHash('#%E0%A4%A')).toEqual(noFilter);
 });
 
 it('always shows some op', () => {

@@ -54,29 +54,6 @@ function searched(change: ChangeView): string {
   return text;
 }
 
-/** As it stands in the address, so that a view can be kept and passed on: `q=HUXIO&feed=ipos&op=c,u`. */
-export function toHash({ text, feed, type, ops }: Filter): string {
-  const parameters = new URLSearchParams();
-  if (text.trim() !== '') parameters.set('q', text.trim());
-  if (feed !== '') parameters.set('feed', feed);
-  if (type !== '') parameters.set('type', type);
-  if (ops.length < allOps.length) parameters.set('op', ops.join(','));
-  return parameters.toString().replaceAll('%2C', ',');
-}
-
-/** Accepts any text: parts that are not a filter are ignored. @param hash with or without its `#` */
-export function fromHash(hash: string): Filter {
-  const parameters = new URLSearchParams(hash.replace(/^#/, ''));
-  const named = parameters.get('op')?.split(',') ?? [];
-  const ops = allOps.filter((op) => named.includes(op));
-  return {
-    text: parameters.get('q') ?? '',
-    feed: parameters.get('feed') ?? '',
-    type: parameters.get('type') ?? '',
-    ops: ops.length === 0 ? allOps : ops,
-  };
-}
-
 /** With an op more or less; the last one is not taken away, but turned into all others. */
 export function toggled(ops: readonly Op[], op: Op): readonly Op[] {
   const next = allOps.filter((one) => (one === op ? !ops.includes(op) : ops.includes(one)));

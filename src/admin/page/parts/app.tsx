@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { headline, worstFirst } from '../model/headline';
 import { lostSince } from '../model/model';
 import { type Store, useModel, useNow } from '../store';
@@ -19,7 +19,6 @@ interface AppProps {
 export function App({ store, stream }: AppProps) {
   const model = useModel(store);
   const nowMs = useNow();
-  const [hasShortcuts, setShortcuts] = useState(true);
   const lostMs = lostSince(model, nowMs);
   const { tone, text, also, key } = headline(model, nowMs);
   const { connection, publisher, feeds, heardAtMs, aheadMs } = model;
@@ -41,7 +40,11 @@ export function App({ store, stream }: AppProps) {
   const serverNowMs = (lostMs === null ? nowMs : (heardAtMs ?? nowMs)) + aheadMs;
   return (
     <div class={`page${lostMs === null ? '' : ' lost'}`}>
-      {heardAtMs !== null && !isAsking && <SkipLink />}
+      {heardAtMs !== null && !isAsking && (
+        <a class="skip" href="#changes">
+          Skip to what just changed
+        </a>
+      )}
       <header class="top">
         <span class="brand">
           <Mark />
@@ -94,7 +97,6 @@ export function App({ store, stream }: AppProps) {
                   model={model}
                   nowMs={serverNowMs}
                   isLost={lostMs !== null}
-                  hasShortcuts={hasShortcuts}
                   onClear={() => store.tell({ kind: 'cleared' })}
                 />
               )}
@@ -105,8 +107,6 @@ export function App({ store, stream }: AppProps) {
       <Footer
         publisher={isAsking ? null : publisher}
         nowMs={serverNowMs}
-        hasShortcuts={isAsking ? null : hasShortcuts}
-        onShortcuts={setShortcuts}
         onForget={!isAsking && keptToken() !== null ? () => enter(null) : null}
       />
     </div>
@@ -118,23 +118,6 @@ function useTold(key: string, text: string): string {
   const last = useRef({ key: '', text: '' });
   if (last.current.key !== key) last.current = { key, text };
   return last.current.text;
-}
-
-/** The address's fragment is the filter's. */
-function SkipLink() {
-  return (
-    // biome-ignore lint/a11y/useValidAnchor: it goes to a part of the page
-    <a
-      class="skip"
-      href="#changes"
-      onClick={(event) => {
-        event.preventDefault();
-        document.getElementById('changes')?.focus();
-      }}
-    >
-      Skip to what just changed
-    </a>
-  );
 }
 
 function Mark() {

@@ -9,8 +9,6 @@ import { dateAndTime, number, timeOfDay, typeText } from '../model/text';
 interface ChangeRowProps {
   readonly row: Row;
   readonly isOpen: boolean;
-  /** The row at which Tab stops. */
-  readonly isStop: boolean;
   readonly onToggle: (id: number) => void;
   readonly onOnly: (text: string) => void;
 }
@@ -20,11 +18,10 @@ const FIELDS_IN_LINE = 4;
 
 export class ChangeRow extends Component<ChangeRowProps> {
   override shouldComponentUpdate(next: ChangeRowProps): boolean {
-    const { row, isOpen, isStop } = this.props;
-    return row !== next.row || isOpen !== next.isOpen || isStop !== next.isStop;
+    return this.props.row !== next.row || this.props.isOpen !== next.isOpen;
   }
 
-  override render({ row, isOpen, isStop, onToggle, onOnly }: ChangeRowProps) {
+  override render({ row, isOpen, onToggle, onOnly }: ChangeRowProps) {
     const { id, change } = row;
     const { op, feed, symbol, title, observedAtMs } = change;
     const isAlarming = change.transitions.some(({ tone }) => tone === 'alarm');
@@ -33,9 +30,7 @@ export class ChangeRow extends Component<ChangeRowProps> {
         <button
           type="button"
           class="line"
-          data-row={id}
           data-change={`${feed} ${change.seq}`}
-          tabIndex={isStop ? 0 : -1}
           aria-expanded={isOpen}
           onClick={() => onToggle(id)}
         >

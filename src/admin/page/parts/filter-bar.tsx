@@ -1,4 +1,3 @@
-import type { Ref } from 'preact';
 import type { FeedView } from '../../dashboard/view';
 import { opWords } from '../model/badge';
 import { allOps, type Filter, toggled } from '../model/filter';
@@ -8,34 +7,20 @@ interface FilterBarProps {
   readonly filter: Filter;
   readonly feeds: readonly FeedView[];
   readonly types: readonly string[];
-  readonly search: Ref<HTMLInputElement>;
   readonly onFilter: (filter: Filter) => void;
 }
 
-export function FilterBar({ filter, feeds, types, search, onFilter }: FilterBarProps) {
-  // Values in the address of the page can be chosen even before they were seen.
-  const names = withOne(
-    feeds.map(({ feed }) => feed),
-    filter.feed,
-  );
-  const known = withOne(types, filter.type === '*' ? '' : filter.type);
+export function FilterBar({ filter, feeds, types, onFilter }: FilterBarProps) {
   return (
     <search class="filter">
       <input
-        ref={search}
         type="search"
         aria-label="Filter by symbol or text"
-        aria-keyshortcuts="/"
         placeholder="Symbol or text"
         spellcheck={false}
         autocomplete="off"
         value={filter.text}
         onInput={(event) => onFilter({ ...filter, text: event.currentTarget.value })}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape') return;
-          if (filter.text === '') event.currentTarget.blur();
-          else onFilter({ ...filter, text: '' });
-        }}
       />
       <select
         aria-label="Feed"
@@ -43,7 +28,7 @@ export function FilterBar({ filter, feeds, types, search, onFilter }: FilterBarP
         onChange={(event) => onFilter({ ...filter, feed: event.currentTarget.value })}
       >
         <option value="">All feeds</option>
-        {names.map((name) => (
+        {feeds.map(({ feed: name }) => (
           <option key={name} value={name}>
             {name}
           </option>
@@ -56,7 +41,7 @@ export function FilterBar({ filter, feeds, types, search, onFilter }: FilterBarP
       >
         <option value="">All changes</option>
         <option value="*">Any transition</option>
-        {known.map((type) => (
+        {types.map((type) => (
           <option key={type} value={type}>
             {typeText(type)}
           </option>
@@ -78,8 +63,4 @@ export function FilterBar({ filter, feeds, types, search, onFilter }: FilterBarP
       </fieldset>
     </search>
   );
-}
-
-function withOne(values: readonly string[], one: string): readonly string[] {
-  return one === '' || values.includes(one) ? values : [...values, one];
 }

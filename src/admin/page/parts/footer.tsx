@@ -5,13 +5,10 @@ import { dateAndTime } from '../model/text';
 interface FooterProps {
   readonly publisher: PublisherView | null;
   readonly nowMs: number;
-  /** Null: there is nothing to press keys for. */
-  readonly hasShortcuts: boolean | null;
-  readonly onShortcuts: (on: boolean) => void;
   readonly onForget: (() => void) | null;
 }
 
-export function Footer({ publisher, nowMs, hasShortcuts, onShortcuts, onForget }: FooterProps) {
+export function Footer({ publisher, nowMs, onForget }: FooterProps) {
   return (
     <footer>
       {publisher !== null && (
@@ -26,23 +23,11 @@ export function Footer({ publisher, nowMs, hasShortcuts, onShortcuts, onForget }
           <Fact name="Version" value={publisher.version} />
         </dl>
       )}
-      <p class="keys">
-        {hasShortcuts !== null && (
-          <label>
-            <input
-              type="checkbox"
-              checked={hasShortcuts}
-              onChange={(event) => onShortcuts(event.currentTarget.checked)}
-            />
-            Keys: <kbd>/</kbd> filter, <kbd>p</kbd> pause, <kbd>↑</kbd> <kbd>↓</kbd> <kbd>Enter</kbd> rows
-          </label>
-        )}
-        {onForget !== null && (
-          <button type="button" class="plain" onClick={onForget}>
-            Forget the token
-          </button>
-        )}
-      </p>
+      {onForget !== null && (
+        <button type="button" class="plain" onClick={onForget}>
+          Forget the token
+        </button>
+      )}
     </footer>
   );
 }
