@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -118,7 +119,7 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
   };
 
   await context.print(welcome(facts));
-  if (flags.open === true && dashboard !== null) await openInBrowser(dashboard);
+  if (flags.open === true && dashboard !== null) openInBrowser(dashboard);
   const bars = snapshotBars(records, context, color);
   let shown: Promise<void> = Promise.resolve();
   function onPage(report: PageReport): void {
@@ -173,10 +174,13 @@ async function demoDashboard(
 }
 
 /** If there is no browser, the address is on the screen. */
-async function openInBrowser(address: string): Promise<void> {
-  const { default: open } = await import('open');
-  const browser = await open(address).catch(() => null);
-  browser?.once('error', () => undefined);
+function openInBrowser(address: string): void {
+  const openers: Readonly<Record<string, string>> = { darwin: 'open', win32: 'explorer' };
+  const browser = spawn(openers[process.platform] ?? 'xdg-open', [address], {
+    stdio: 'ignore',
+    detached: true,
+  });
+  browser.once('error', () => undefined).unref();
 }
 
 /** Reads the events that are committed after this call back from the log, like any consumer. The returned function shows them. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { constants } from 'node:zlib';
-import compress from '@fastify/compress';
+import { promisify } from 'node:util';
+import { constants, gzip } from 'node:zlib';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { endpoints, type FeedName, feedNames } from '../endpoints';
 import type { Market } from '../market';
@@ -9,6 +9,10 @@ import { answerWithoutRecords, retryAfterHeader, spoil, toXml } from './fault-an
 import type { Fault } from './faults';
 import type { QueryText } from './query';
 import type { SeenRequest } from './request-log';
+
+const gzipped = promisify(gzip);
+/** In bytes. */
+const LEAST_COMPRESSED = 1_024;
 
 /** The vendor's three endpoints, and its gateway's word on any other path. */
 export async function createVendorHttp(market: Market, options: { compress: boolean; keepAliveMs: number }) {
@@ -20,11 +24,12 @@ export async function createVendorHttp(market: Market, options: { compress: bool
   const stopping = new AbortController();
   app.addHook('preClose', async () => stopping.abort());
   if (options.compress) {
-    await app.register(compress, {
-      encodings: ['gzip', 'identity'],
+    app.addHook('onSend', async (request, reply, body) => {
+      const isAccepted = /\bgzip\b/.test(String(request.headers['accept-encoding']));
+      if (!isAccepted || !Buffer.isBuffer(body) || body.length < LEAST_COMPRESSED) return body;
+      reply.removeHeader('content-length').headers({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
       // The fastest level: large pages must not make the simulator the slowest part.
-      zlibOptions: { level: constants.Z_BEST_SPEED },
-      removeContentLengthHeader: true,
+      return gzipped(body, { level: constants.Z_BEST_SPEED });
     });
   }
   for (const feed of feedNames) {

@@ -20,7 +20,7 @@ def check_readable(log):
 
 
 def check_subjects(log, registry, prefix):
-    """TopicNameStrategy, by which ksqlDB, Flink and Connect find the schema of a topic."""
+    """TopicNameStrategy, by which Flink and Connect find the schema of a topic."""
     ids = defaultdict(set)
     for record in log.records:
         if record.schema_id is not None:
