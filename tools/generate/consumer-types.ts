@@ -4,7 +4,7 @@ import { Interfaces } from '../../src/avro/typescript/interfaces';
 import { publishedTopics } from './catalogue';
 import { closedTexts } from './closed-texts';
 
-/** `src/consumer/schemas.ts`, not formatted yet. */
+/** `src/consumer/schemas.ts`. */
 export function consumerTypes(topics: readonly PublishedTopic[] = publishedTopics()): string {
   const interfaces = new Interfaces({ closedTexts });
   for (const { feed, record } of topics) {
@@ -16,7 +16,7 @@ export function consumerTypes(topics: readonly PublishedTopic[] = publishedTopic
   const members = shared.map((field) => interfaces.member(field, envelope)).join('');
   const changes = topics.filter(({ kind }) => kind === 'changes');
 
-  return `// Made by \`npm run generate\` from schemas/ and src/feeds: change those, not this.
+  return `// Made by \`npm run build\` from schemas/ and src/feeds: change those, not this.
 
 import type { LogEvent } from './event';
 

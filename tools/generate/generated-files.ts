@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { asyncapi } from './asyncapi';
-import { consumerTypes } from './consumer-types';
 import type { EventExample } from './event-examples';
 import { exampleFile } from './event-examples';
 import { eventPages } from './event-pages';
@@ -11,11 +10,7 @@ export const root = path.join(__dirname, '..', '..');
 
 /** What `npm run generate` writes: paths in the repository → texts. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  return new Map([
-    ['src/consumer/schemas.ts', formatted('src/consumer/schemas.ts', consumerTypes())],
-    ['docs/asyncapi.yaml', formatted('docs/asyncapi.yaml', asyncapi())],
-    ...eventPages(),
-  ]);
+  return new Map([['docs/asyncapi.yaml', formatted('docs/asyncapi.yaml', asyncapi())], ...eventPages()]);
 }
 
 /** What `npm run generate -- --record` writes before that. */

@@ -12,7 +12,7 @@ interface Flags {
 
 /** `npm run generate`: writes what derives from the feeds and their schemas. */
 new Command('npm run generate --')
-  .description('Writes the types of the consumer package, docs/asyncapi.yaml and docs/events.')
+  .description('Writes docs/asyncapi.yaml and docs/events.')
   .option(
     '--new-schema-version <what>',
     'First keeps every schema that has changed as a version; say what changed',
