@@ -2,7 +2,6 @@ import type { AddressInfo } from 'node:net';
 import type { Behaviour, BehaviourChange } from './behaviour';
 import { type FeedName, feedNames, type JsonRecord } from './endpoints';
 import { type SeedOptions, seedMarket } from './generator/seed';
-import { addControlRoutes } from './http/control';
 import type { FaultRule } from './http/faults';
 import { createVendorHttp } from './http/http';
 import type { RateLimit } from './http/rate-limit';
@@ -96,7 +95,6 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     compress: options.compress ?? true,
     keepAliveMs: options.keepAliveMs ?? 72_000,
   });
-  addControlRoutes(app, market, marketDay);
   await app.listen({ port: options.port ?? 0, host: options.host ?? '127.0.0.1' });
   const { port, address, family } = app.server.address() as AddressInfo;
   if (options.marketDayMs !== undefined) marketDay.start(options.marketDayMs);
