@@ -5,7 +5,7 @@ import { fullName, readSchema } from '../avro/schemas';
 import { addSettings } from '../config/command-options';
 import { HighwaterError } from '../errors';
 import { durationText } from '../format/durations';
-import type { CommitLog, LogRecord } from '../log/commit-log';
+import { latestRecords } from '../log/latest-records';
 import { feedTopics } from '../log/topics';
 import { readLog } from './log/open-log';
 import { tolerantDecoder } from './log/tolerant-decoder';
@@ -53,7 +53,8 @@ function list(name: string | undefined, flags: ListFlags, context: CommandContex
     for (const feed of feeds) {
       const topic = feedTopics(feed, config.topicPrefix).deadLetters.name;
       if (!inLog.includes(topic)) continue;
-      for (const record of await keptIn(topic, commitLog, signal)) {
+      const kept = (await latestRecords(commitLog, [topic], signal))!.get(topic)!;
+      for (const record of [...kept.values()].sort((a, b) => a.timestamp - b.timestamp)) {
         if (signal.aborted) return 0;
         found += 1;
         const decoded = await decode(record);
@@ -66,16 +67,6 @@ function list(name: string | undefined, flags: ListFlags, context: CommandContex
       await context.print(`No dead letters of ${feeds.map((feed) => feed.name).join(', ')}.\n`);
     return exitCode();
   });
-}
-
-/** The letters that were not removed, the oldest first. */
-async function keptIn(topic: string, log: CommitLog, signal: AbortSignal): Promise<readonly LogRecord[]> {
-  const latest = new Map<string, LogRecord>();
-  for await (const record of log.read([topic], { fromBeginning: true, follow: false, signal })) {
-    if (record.value === null) latest.delete(record.key);
-    else latest.set(record.key, record);
-  }
-  return [...latest.values()].sort((a, b) => a.timestamp - b.timestamp);
 }
 
 /** The contract of `--json`: these members in this order. `bytes` is the length of the whole text; `raw` may be its beginning. */

@@ -3,6 +3,7 @@ import { recordDecoder } from '../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
 import type { CommitLog, LogRecord } from '../log/commit-log';
+import { latestRecords } from '../log/latest-records';
 import { feedTopics } from '../log/topics';
 import type { SourceOffset } from '../state/source-offset';
 
@@ -28,17 +29,13 @@ export async function storedOffsets(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, SourceOffset>> {
   const topicOf = (feed: Feed): string => feedTopics(feed, topicPrefix).sourceOffset.name;
-  const keys = new Map(feeds.map((feed) => [topicOf(feed), feed.name]));
-  const topics = [...keys.keys()].filter((topic) => names.has(topic));
-  const offsets = new Map<string, SourceOffset>();
-  if (topics.length === 0) return offsets;
+  const topics = feeds.map(topicOf).filter((topic) => names.has(topic));
+  const latest = (await latestRecords(commitLog, topics, signal))!;
   const decode = recordDecoder(registry);
-  const latest = new Map<string, LogRecord>();
-  // Another program's record under another key says nothing of the feed.
-  for await (const record of commitLog.read(topics, { fromBeginning: true, follow: false, signal }))
-    if (record.value !== null && record.key === keys.get(record.topic)) latest.set(record.topic, record);
+  const offsets = new Map<string, SourceOffset>();
   for (const feed of feeds) {
-    const record = latest.get(topicOf(feed));
+    // Another program's record under another key says nothing of the feed.
+    const record = latest.get(topicOf(feed))?.get(feed.name);
     if (record !== undefined) offsets.set(feed.name, (await decode(record)).value as SourceOffset);
   }
   return offsets;
@@ -57,21 +54,13 @@ export async function storedDeadLetters(
   most = Number.POSITIVE_INFINITY,
 ): Promise<ReadonlyMap<string, KeptLetters> | null> {
   const topicOf = (feed: Feed): string => feedTopics(feed, topicPrefix).deadLetters.name;
-  const kept = new Map(feeds.map((feed) => [topicOf(feed), new Map<string, LogRecord>()]));
-  const topics = [...kept.keys()].filter((topic) => names.has(topic));
-  let read = 0;
-  if (topics.length > 0) {
-    for await (const record of commitLog.read(topics, { fromBeginning: true, follow: false, signal })) {
-      const letters = kept.get(record.topic)!;
-      letters.delete(record.key);
-      if (record.value !== null) letters.set(record.key, record);
-      if (++read > most) return null;
-    }
-  }
+  const topics = feeds.map(topicOf).filter((topic) => names.has(topic));
+  const kept = await latestRecords(commitLog, topics, signal, most);
+  if (kept === null) return null;
   return new Map(
     feeds.map((feed) => {
-      const letters = kept.get(topicOf(feed))!;
-      return [feed.name, { count: letters.size, latest: [...letters.values()].at(-1) ?? null }];
+      const letters = [...(kept.get(topicOf(feed))?.values() ?? [])];
+      return [feed.name, { count: letters.length, latest: letters.at(-1) ?? null }];
     }),
   );
 }

@@ -9,6 +9,7 @@ import {
   type ProducerRecord,
   positionHeaders,
 } from '../log/commit-log';
+import { latestRecords } from '../log/latest-records';
 import { feedTopics } from '../log/topics';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from '../state/source-offset';
 
@@ -34,12 +35,12 @@ export async function beginAllAnew(
 ): Promise<readonly BegunFeed[]> {
   const sourceOffsets = ((await log.topicNames()) ?? []).filter((topic) => topic.endsWith(SOURCE_OFFSET));
   // Read before the first commit, because a reader of a compacted topic also gets records that are committed while it reads.
-  const stored = new Map<string, LogRecord>();
-  for await (const record of log.read(sourceOffsets, { fromBeginning: true, follow: false, signal }))
-    if (record.topic.endsWith(`${record.key}${SOURCE_OFFSET}`)) stored.set(record.topic, record);
+  const stored = (await latestRecords(log, sourceOffsets, signal))!;
   const begun: BegunFeed[] = [];
   for (const topic of sourceOffsets) {
-    const record = stored.get(topic);
+    const record = [...stored.get(topic)!.values()].find(({ key }) =>
+      topic.endsWith(`${key}${SOURCE_OFFSET}`),
+    );
     if (record !== undefined) begun.push(await beginAnew(log, registry, record, signal));
   }
   return begun;

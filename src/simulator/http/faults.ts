@@ -84,8 +84,6 @@ export interface FaultBook {
   /** @throws ZodError that names the mistakes of the rule */
   add(rule: FaultRule): void;
   clear(): void;
-  /** Rules that can still strike. */
-  list(): z.output<typeof faultRuleSchema>[];
   /** The faults of this request: any delays, and at most one other fault. */
   draw(feed: FeedName, pageSize: number): Fault[];
 }
@@ -99,7 +97,6 @@ export function createFaultBook(random: Random): FaultBook {
     clear() {
       rules = [];
     },
-    list: () => rules.map((rule) => ({ ...rule })),
     draw(feed, pageSize) {
       const met: Fault[] = [];
       let struck = false;
