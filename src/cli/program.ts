@@ -121,6 +121,12 @@ const groups: Readonly<Record<string, readonly Listed[]>> = {
       'Put a backup in the place of the embedded log. Every feed gets a new incarnation, so no event id comes twice.',
       (run) => (require('./backup') as typeof import('./backup')).restoreCommand(run),
     ],
+    [
+      'copy',
+      '[options]',
+      'Copy the embedded log onto Kafka. A publisher there goes on without a new snapshot.',
+      (run) => (require('./copy') as typeof import('./copy')).copyCommand(run),
+    ],
   ],
   'Develop against it:': [
     [

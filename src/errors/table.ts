@@ -323,6 +323,7 @@ const feedState = {
 } satisfies Kinds;
 
 const backupPage = 'runbook/backup-and-restore.md';
+const movingPage = 'moving-to-kafka.md';
 
 const embeddedLog = {
   LOG_MISSING: {
@@ -423,6 +424,13 @@ const embeddedLog = {
     remedy:
       'Leave out KAFKA_BROKERS to back up an embedded log. After topics were restored by other means, reset each feed.',
     see: backupPage,
+  },
+  COPY_REFUSED: {
+    ...lasts,
+    what: 'A topic has records already, or does not take one of the records. `highwater copy` writes only to topics that are empty, because a second copy of an event would be a second event.',
+    now: 'Nothing of the feed was copied.',
+    remedy: 'Delete the topics of the feed, or use another topic prefix (HIGHWATER_TOPIC_PREFIX).',
+    see: movingPage,
   },
   LOG_FAILED: {
     ...passes,

@@ -5,6 +5,7 @@ import { metricTable } from '../../src/admin/metrics/metric-table';
 import { backupCommand, restoreCommand } from '../../src/cli/backup';
 import { completionCommand } from '../../src/cli/completion';
 import { configCommand } from '../../src/cli/config';
+import { copyCommand } from '../../src/cli/copy';
 import { deadLettersCommand } from '../../src/cli/dead-letters';
 import { demoCommand } from '../../src/cli/demo';
 import { doctorCommand } from '../../src/cli/doctor';
@@ -37,6 +38,7 @@ const run = async () => {};
 const commands = [
   backupCommand(run),
   restoreCommand(run),
+  copyCommand(run),
   demoCommand(run),
   runWorkerCommand(run),
   tailCommand(run),

@@ -39,6 +39,7 @@ const overTheLog: readonly [string, number, RegExp][] = [
   ['reset ipos --yes', 0, /Feed ipos begins again/],
   ['backup copy.db', 0, /copy\.db: \d+ records and the positions of 0 groups, .*, checked, in/],
   ['restore copy.db', 0, /Feed ipos begins again/],
+  ['copy --from data', 2, /no brokers are set to copy to/],
 ];
 const alone: readonly [string, number, RegExp][] = [
   ['demo --for 100ms', 0, /events published/],
