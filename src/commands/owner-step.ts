@@ -13,9 +13,9 @@ export interface OwnerView {
 
 /**
  * `accept`: to be answered by `accepted`. `carry out`: that answer was read back, and counts. `too late`: it counts, but
- * the time for it is over. `lost`: somebody was faster. `expired`: the time for a request was over when it was read.
+ * the time for it is over. `lost`: somebody was faster.
  */
-export type OwnerStep = 'accept' | 'carry out' | 'too late' | 'lost' | 'expired' | null;
+export type OwnerStep = 'accept' | 'carry out' | 'too late' | 'lost' | null;
 
 /** The owner's side of the protocol, without its input and output. Records come in log order. */
 export function ownerStep(record: CommandRecord, ledger: Ledger, view: OwnerView): OwnerStep {
@@ -23,8 +23,8 @@ export function ownerStep(record: CommandRecord, ledger: Ledger, view: OwnerView
   const isFirst = ledger.take(record);
   const isExpired = expires_ms <= view.now;
   if (kind === 'request') {
-    if (!isFirst || !view.owns(feed)) return null;
-    return isExpired ? 'expired' : 'accept';
+    // The time for an old request is over.
+    return isFirst && view.owns(feed) && !isExpired ? 'accept' : null;
   }
   if (kind !== 'accepted' && kind !== 'withdrawn') return null;
   if (!view.isAccepting(request_id)) return null;

@@ -6,7 +6,6 @@ import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { Redact } from '../secrets/redaction';
 import { answerQueue } from './answer-queue';
-import { clocksApart } from './clocks-apart';
 import type { Outcome } from './command';
 import { commandOf } from './command-arguments';
 import { type CommandRecord, commandCodec } from './command-record';
@@ -56,7 +55,6 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
   const codec = commandCodec(topic, registry, { passesOver });
   const ownerId = randomUUID();
   const ledger = createLedger();
-  const clocks = clocksApart();
   /** Read, answered by `accepted`, and not read back yet. */
   const accepting = new Map<string, CommandRecord>();
   const stop = new AbortController();
@@ -105,7 +103,7 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
   }
 
   async function take(record: CommandRecord): Promise<void> {
-    const [now, readAt] = [clock(), performance.now()];
+    const now = clock();
     ledger.forget(now - forgetAfterMs);
     for (const [id, { expires_ms }] of accepting) if (expires_ms < now - forgetAfterMs) accepting.delete(id);
     const { request_id } = record;
@@ -117,9 +115,6 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
       await answers.say(record, { kind: 'accepted', summary: null, facts: {}, error: null });
       return;
     }
-    if (step === 'expired') return clocks.passedOver(record, readAt);
-    const aheadMs = clocks.settled(record, readAt, now);
-    if (aheadMs !== null) warnOfClock(record, aheadMs);
     if (step === null) return;
     const asked = accepting.get(request_id)!;
     accepting.delete(request_id);
@@ -134,14 +129,6 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
       logger.info(`${asked.command} is asked for`, { feed, by });
       inboxOf(asked.feed).put(request.for(command));
     }
-  }
-
-  function warnOfClock({ command, feed, asked_by: by }: CommandRecord, aheadMs: number): void {
-    const ahead = Math.round(aheadMs / 1_000);
-    logger.warn(
-      `${command} of feed ${feed} was not accepted: it had expired, for this clock is ${ahead} s ahead of that of ${by}. Set both by NTP.`,
-      { feed, command, by, ahead },
-    );
   }
 
   return {

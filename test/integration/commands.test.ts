@@ -246,16 +246,10 @@ it('a command that was not begun when the feed is lost, or the owner ends, is an
   });
 });
 
-it('an owner whose clock is far ahead accepts nothing, and says why, once for each request', async () => {
+it('an owner whose clock is far ahead accepts nothing that has expired by it', async () => {
   const aheadMs = 600_000;
   const ahead = owner({ aheadMs });
   expect(await ask('ipos', { acceptWithinMs: 800 })).toEqual({ kind: 'not accepted' });
-  await until(() => logger.warnings.length > 0);
-  expect(logger.warnings).toEqual([
-    expect.stringMatching(
-      /^pause of feed ipos was not accepted: .* this clock is 60[01] s ahead of that of asker:2/,
-    ),
-  ]);
 
   await ahead.close();
 
@@ -265,7 +259,6 @@ it('an owner whose clock is far ahead accepts nothing, and says why, once for ea
   const { answer } = await taken(later);
   answer({ ok: true, summary: 'done', facts: {} });
   expect(await asking).toMatchObject({ kind: 'answered' });
-  expect(logger.warnings).toHaveLength(1);
 });
 
 it.each([
