@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { addSettings } from '../config/command-options';
+import type { Config } from '../config/load-config';
 import { statusTable } from './lines/status-table';
-import { readLog } from './log/open-log';
+import { type OpenLog, readLog } from './log/open-log';
 import { type PublisherView, publisherLines, publisherView } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/option-values';
@@ -61,15 +62,26 @@ function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<numb
   return readLog(flags, 'feeds', context, async (open, config) => {
     if (flags.watch !== undefined) {
       const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
-      return await watchStatus(config, open, { everyMs, json: isJson }, context);
+      const read = async () => (await explainedStatus(config, open, flags, context)).all;
+      return await watchStatus(read, { everyMs, json: isJson }, context);
     }
-    const stored = await readStatus(config, open, context.signal);
-    const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
-    const all = stored.map((one) => explained(one, view));
+    const { all, view } = await explainedStatus(config, open, flags, context);
     if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
     else await showTable(all, view, context);
     return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
   });
+}
+
+/** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
+async function explainedStatus(
+  config: Config,
+  open: OpenLog,
+  flags: StatusFlags,
+  context: CommandContext,
+): Promise<{ readonly all: readonly FeedStatus[]; readonly view: PublisherView | null }> {
+  const stored = await readStatus(config, open, context.signal);
+  const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
+  return { all: stored.map((one) => explained(one, view)), view };
 }
 
 async function showTable(
