@@ -63,16 +63,27 @@ function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<numb
   const show = async (open: OpenLog, config: Config): Promise<number> => {
     if (flags.watch !== undefined) {
       const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
-      return await watchStatus(config, open, { everyMs, json: isJson }, context);
+      const read = async () => (await explainedStatus(config, open, flags, context)).all;
+      return await watchStatus(read, { everyMs, json: isJson }, context);
     }
-    const stored = await readStatus(config, open, context.signal);
-    const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
-    const all = stored.map((one) => explained(one, view));
+    const { all, view } = await explainedStatus(config, open, flags, context);
     if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
     else await showTable(all, view, context);
     return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
   };
   return readLog(flags, 'feeds', context, show, warn);
+}
+
+/** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
+async function explainedStatus(
+  config: Config,
+  open: OpenLog,
+  flags: StatusFlags,
+  context: CommandContext,
+): Promise<{ readonly all: readonly FeedStatus[]; readonly view: PublisherView | null }> {
+  const stored = await readStatus(config, open, context.signal);
+  const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
+  return { all: stored.map((one) => explained(one, view)), view };
 }
 
 async function showTable(

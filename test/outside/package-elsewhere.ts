@@ -25,8 +25,8 @@ export const packageElsewhere: Step = {
         succeed(program, args, { cwd: folder, env: { ...process.env, ...env } });
       await succeed('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root });
       const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))!;
-      writeFileSync(path.join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-      await command('npm', [
+      await command('npm', ['init', '--yes']);
+      const installed = await command('npm', [
         'install',
         '--no-audit',
         '--no-fund',
@@ -34,9 +34,11 @@ export const packageElsewhere: Step = {
         '@types/node@20',
         'typescript@6',
       ]);
+      // npm leaves the overrides of a packed file aside.
+      if (installed.includes('EBADENGINE')) throw new Error(`not for this Node:\n${installed}`);
 
       const blocks = codeBlocks('../consumer.md', 'ts');
-      for (const [i, block] of blocks.entries()) writeFileSync(path.join(folder, `block${i}.ts`), block);
+      for (const [i, block] of blocks.entries()) writeFileSync(path.join(folder, `block${i}.mts`), block);
       writeFileSync(path.join(folder, 'your-database.ts'), database);
       const options = [
         '--module',
@@ -48,7 +50,7 @@ export const packageElsewhere: Step = {
         '--types',
         'node',
       ];
-      await command('npx', ['tsc', ...options, ...blocks.map((_, i) => `block${i}.ts`)]);
+      await command('npx', ['tsc', ...options, ...blocks.map((_, i) => `block${i}.mts`)]);
 
       const env = {
         HIGHWATER_API_URL: simulator.url,
@@ -57,7 +59,7 @@ export const packageElsewhere: Step = {
       };
       const poll = () => command('npx', ['highwater', 'run', '--once', '--feeds', 'ipos'], env);
       await poll();
-      const desk = spawn(process.execPath, ['block0.js'], { cwd: folder, env: { ...process.env, ...env } });
+      const desk = spawn(process.execPath, ['block0.mjs'], { cwd: folder, env: { ...process.env, ...env } });
       started.push(desk);
       const said = lines(desk);
       // It begins at the end: no event may come until its group has a position in every partition.
@@ -107,9 +109,10 @@ async function succeed(
   program: string,
   args: readonly string[],
   options: { readonly cwd: string; readonly env?: NodeJS.ProcessEnv },
-): Promise<void> {
+): Promise<string> {
   const { code, stdout, stderr } = await run(program, args, { ...options, withinMs: INSTALL_MS });
   if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`);
+  return stderr;
 }
 
 function lines(child: ChildProcess): () => string {

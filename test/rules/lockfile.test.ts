@@ -4,9 +4,17 @@ import path from 'node:path';
 interface Entry {
   readonly resolved?: string;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly dev?: boolean;
+  readonly engines?: { readonly node?: string };
 }
 
-const file = path.join(__dirname, '..', '..', 'package-lock.json');
+const root = path.join(__dirname, '..', '..');
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+  readonly engines: { readonly node: string };
+  readonly overrides?: object;
+};
+
+const file = path.join(root, 'package-lock.json');
 const packages = Object.entries(
   (JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, Entry> }).packages,
 );
@@ -24,5 +32,18 @@ describe('package-lock.json', () => {
 
   it('names no registry', () => {
     expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toStrictEqual([]);
+  });
+
+  // light-my-request, which comes with fastify, is a dependency only for this: its next version needs Node 22.
+  it('has no package that needs a newer Node than the program', () => {
+    const oldest = (range: string) =>
+      Math.min(...range.split('||').map((part) => Number(/\d+/.exec(part)?.[0] ?? 0)));
+    const ours = oldest(manifest.engines.node);
+    const newer = packages.filter(([, { dev, engines }]) => !dev && oldest(engines?.node ?? '') > ours);
+    expect(newer.map(([at]) => at)).toStrictEqual([]);
+  });
+
+  it('needs no overrides, which do not hold where the packed file is installed', () => {
+    expect(manifest.overrides).toBeUndefined();
   });
 });

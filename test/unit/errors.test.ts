@@ -21,6 +21,16 @@ describe('the table of errors', () => {
     expect(summaryOf(code)).toMatch(/^[A-Z].{10,98}[.]$/);
   });
 
+  it('names no command of operators without feeds: it would be refused', () => {
+    const texts = codes.flatMap((code) => [
+      errorKinds[code].what,
+      errorKinds[code].now,
+      errorKinds[code].remedy,
+    ]);
+    const bare = /`highwater (pause|resume|reset|snapshot|reconcile|backfill)`/;
+    expect(texts.filter((text) => bare.test(text))).toStrictEqual([]);
+  });
+
   it('has each code in one group', () => {
     expect(Object.values(errorGroups).flatMap((kinds) => Object.keys(kinds))).toEqual(codes);
   });

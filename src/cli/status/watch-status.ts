@@ -1,13 +1,11 @@
 import { pause } from '../../async/wait';
-import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import { problemLines, statusLines } from '../lines/status-table';
-import type { OpenLog } from '../log/open-log';
 import type { CommandContext } from '../process/command-context';
 import { liveRegion } from '../terminal/live-region';
 import { painted, type Span, span } from '../terminal/spans';
 import { canRedraw } from '../terminal/terminal';
-import { type FeedStatus, readStatus } from './feed-status';
+import type { FeedStatus } from './feed-status';
 
 interface WatchOptions {
   readonly everyMs: number;
@@ -20,8 +18,7 @@ interface WatchOptions {
  * @returns exit code
  */
 export async function watchStatus(
-  config: Config,
-  open: OpenLog,
+  read: () => Promise<readonly FeedStatus[]>,
   { everyMs, json }: WatchOptions,
   context: CommandContext,
 ): Promise<number> {
@@ -57,7 +54,7 @@ export async function watchStatus(
 
   async function statusOrProblem(): Promise<readonly FeedStatus[] | HighwaterError> {
     try {
-      return await readStatus(config, open, signal);
+      return await read();
     } catch (error) {
       if (error instanceof HighwaterError) return error;
       if (signal.aborted) return [];

@@ -280,19 +280,18 @@ export function publishedChanges(
     ops[change.op]++;
     for (const { index } of moved) transitions[index]!++;
     if (tail.source.origin === 'poll') polledUpdated.push(tail.source.updated);
-    const { op, beforeRecord, afterRecord } = change;
-    const hasMoved = afterRecord !== null && afterRecord.updated !== beforeRecord?.updated;
-    if (
-      tail.source.origin === 'reconcile' &&
-      (op === 'c' || op === 'u') &&
-      hasMoved &&
-      afterRecord.updated >= nextPollFrom
-    )
-      ordinary[op]++;
+    if (tail.source.origin === 'reconcile' && isOrdinary(change, nextPollFrom)) ordinary[change.op]++;
     if (change.afterRecord !== null && hasMembers(change.afterRecord.values.extra))
       extras.push(change.afterRecord.values.extra);
   }
   return { count: events.length, ops, transitions, polledUpdated, ordinary, extras };
+}
+
+/** A poll would have found it: `updated` has moved, and not to a time that polls have passed. */
+function isOrdinary(change: Change, nextPollFrom: number): change is Change & { readonly op: 'c' | 'u' } {
+  const { op, beforeRecord, afterRecord } = change;
+  if ((op !== 'c' && op !== 'u') || afterRecord === null) return false;
+  return afterRecord.updated !== beforeRecord?.updated && afterRecord.updated >= nextPollFrom;
 }
 
 function hasMembers(extra: RecordValues['extra']): boolean {

@@ -133,7 +133,7 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
   expect(await metric(url, 'highwater_seconds_since_complete_scan')).toBeLessThan(10);
 });
 
-it('metrics and `status --json` say how much of the file the log takes, and how much of it retention has freed', async () => {
+it('metrics and `status` say how much of the file the log takes, and how much of it retention has freed', async () => {
   const once = here(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env: apiOf() });
   expect(await once.ended()).toMatchObject({ code: 0 });
   const file = path.join(folder(), 'data', 'highwater.db');
@@ -162,6 +162,12 @@ it('metrics and `status --json` say how much of the file the log takes, and how 
   const status = here(['status', '--json', '--feeds', 'ipos'], { cwd: folder() });
   await status.ended();
   expect(JSON.parse(status.stdout())).toMatchObject({ log_bytes: whole(), log_free_bytes: free });
+  const table = here(['status', '--feeds', 'ipos'], { cwd: folder() });
+  await table.ended();
+  // Not as a full disk would be spoken of.
+  expect(table.stdout()).toMatch(
+    /^The log takes \d\S* MB on the disk(; \S+ MB of it are empty and filled first)?\.$/m,
+  );
 });
 
 it('a parked feed is said to be so, and nothing is said against the others', async () => {
