@@ -173,7 +173,7 @@ void connect().consume({ group: 'desk', topics: ['orders.state'] }, ({ value }) 
     const program = `import './feeds';
 import { connect } from 'highwater/consumer';
 void connect().consume({ group: 'desk', topics: ['orders'] }, (event) =>
-  event.type === 'shop.orders.Envelope' ? event.value.after?.items : event.value.state,
+  event.type === 'marketdata.orders.Envelope' ? event.value.after?.items : event.value.state,
 );
 `;
     expect(compiled(out, program)).toStrictEqual([]);

@@ -1,9 +1,8 @@
 import { canonical, type Image, idOf, updatedMs, updatedSeconds } from './expected-image';
 import type { JudgedLog, LogRow } from './log';
-import { namespaceOf } from './vendor-record';
 import type { Findings } from './verdict';
 
-/** `<namespace of the record>.Envelope`, as decoded. */
+/** `marketdata.<feed>.Envelope`, as decoded. */
 export interface Envelope {
   readonly before: Image | null;
   readonly after: Image | null;
@@ -43,7 +42,7 @@ export function readChanges(log: JudgedLog, feed: string, found: Findings): Chan
       continue;
     }
     const decoded = log.decode(row.value);
-    if (decoded.type !== `${namespaceOf(feed)}.Envelope`)
+    if (decoded.type !== `marketdata.${feed}.Envelope`)
       found.add('I3', 'wrong', `${where(row)} is a ${decoded.type}`);
     if (!log.subjectsOf(decoded.schemaId).includes(`${feed}-value`))
       found.add(
@@ -77,7 +76,7 @@ function checkItself(event: ChangeEvent, feed: string, found: Findings): void {
     source_ts_ms: record === null ? undefined : updatedMs(feed, record),
     timestamp: ts_ms,
     snapshot: source.origin === 'snapshot' ? 'true' : 'false',
-    ...ceHeaders(feed, event_id, `${namespaceOf(feed)}.${opNames[op]}`, row.key, ts_ms, op),
+    ...ceHeaders(feed, event_id, `marketdata.${feed}.${opNames[op]}`, row.key, ts_ms, op),
     'changed-fields': op === 'u' ? changed_fields.join(',') : undefined,
     symbol: symbolOf(feed, record),
   };

@@ -29,11 +29,6 @@ export function namedMembers(feed: string): NamedMembers {
   return recordRules[feed]?.named ?? { id: 'id', updated: 'updated', format: 'seconds' };
 }
 
-/** Of the types of a feed's events. The examples of other APIs have namespaces of their own. */
-export function namespaceOf(feed: string): string {
-  return Object.hasOwn(apiRecordRules, feed) ? feed : `marketdata.${feed}`;
-}
-
 function all(kind: Kind, names: string): Record<string, Kind> {
   return Object.fromEntries(names.split(' ').map((name) => [name, kind]));
 }
