@@ -43,7 +43,7 @@ export function readSchema(file: string): RecordSchema {
 export function feedSchemas(feed: FeedDefinition, record = readSchema(feed.schema)): FeedSchemas {
   return {
     record,
-    envelope: envelopeOf(feed.name, record),
+    envelope: envelopeOf(feed, record),
     transitions: new Map(feed.transitions.map((t) => [t.type, readSchema(t.schema)])),
   };
 }
@@ -60,13 +60,16 @@ export function typeName(schema: AvroSchema): string {
   return named.name === undefined ? String(named.type) : fullName(named as RecordSchema);
 }
 
-/** The namespace of a feed's change events and their headers is that of its record. */
-export function feedNamespace(feed: string, { namespace }: Pick<RecordSchema, 'namespace'>): string {
-  return namespace ?? `marketdata.${feed}`;
+/** The namespace of a feed's change events, and what their `ce_type` begins with. */
+export function eventNamespace({ name, namespace }: Pick<FeedDefinition, 'name' | 'namespace'>): string {
+  return namespace ?? `marketdata.${name}`;
 }
 
 /** The envelope template with the feed's namespace, and its record in place of `Record`. */
-export function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
+export function envelopeOf(
+  feed: Pick<FeedDefinition, 'name' | 'namespace'>,
+  record: RecordSchema,
+): RecordSchema {
   const template = readSchema('envelope.avsc');
   // Avro defines a named type once, where it is first used, and refers to it by name afterwards.
   const uses: readonly AvroSchema[] = [record, fullName(record)];
@@ -75,5 +78,5 @@ export function envelopeOf(feed: string, record: RecordSchema): RecordSchema {
     if (!Array.isArray(field.type) || field.type[1] !== 'Record') return field;
     return { ...field, type: ['null', uses[used++]] as AvroSchema };
   });
-  return { ...template, namespace: feedNamespace(feed, record), fields };
+  return { ...template, namespace: eventNamespace(feed), fields };
 }

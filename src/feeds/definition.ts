@@ -31,6 +31,8 @@ export interface FeedDefinition {
   readonly windowSeconds?: number | undefined;
   /** File below `schemas/` with the Avro schema of one record. */
   readonly schema: string;
+  /** Avro namespace of the change events. Default: `marketdata.` and the feed's name. */
+  readonly namespace?: string | undefined;
   /** Topic of the change events, without prefix; `<topic>.current` and the others derive from the feed's name. */
   readonly topic: string;
   /** How the endpoint spells its query parameters. */

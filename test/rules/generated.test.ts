@@ -26,7 +26,7 @@ it('the headers that are documented are those that events have', () => {
   const documented = (topic: string) =>
     documentedHeaders(publishedTopics().find(({ spec }) => spec.name === topic)!).map(({ name }) => name);
   for (const feed of feedDefinitions) {
-    const headers = new EventHeaders(feed, `marketdata.${feed.name}`);
+    const headers = new EventHeaders(feed);
     const symbol = feed.symbolField === null ? null : 'CWUO';
     const change = { ...event, symbol } as unknown as ChangeEvents;
     expect(documented(feed.topic)).toEqual(Object.keys(headers.ofChange(change)));

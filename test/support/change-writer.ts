@@ -39,7 +39,7 @@ export async function changeWriter(
   const topics = feedTopics(feed, prefix);
   const session = await commitLog.acquire(topics, AbortSignal.timeout(DEADLINE_MS));
   const codec = await createFeedCodec(feed, topics, registry);
-  const headers = new EventHeaders(feed, 'marketdata.ipos');
+  const headers = new EventHeaders(feed);
   const rows = new Map<string, string>();
   let incarnation = newIncarnation();
   let [seq, commits] = [0, 0];

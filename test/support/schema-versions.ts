@@ -67,7 +67,7 @@ export function without(schema: RecordSchema, paths: readonly string[], prefix =
 /** The change events of a feed as a consumer reads them by a record schema of its own, in the order of their numbers. */
 export async function readBy(schema: RecordSchema, feed: Feed, publisher: TestPublisher): Promise<Values[]> {
   const type = (of: unknown) => forSchema(of as never);
-  const reader = type(envelopeOf(feed.name, schema));
+  const reader = type(envelopeOf(feed, schema));
   const events: Values[] = [];
   for (const { key, value } of await publisher.topic(feed.topic)) {
     const writer = type(await publisher.log.registry.schemaById(value!.readUInt32BE(1)));

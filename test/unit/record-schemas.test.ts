@@ -1,4 +1,4 @@
-import { envelopeOf, fullName, type RecordSchema } from '../../src/avro/schemas';
+import { envelopeOf, fullName } from '../../src/avro/schemas';
 import { checkFeed } from '../../src/config/feeds/check-feed';
 import { createDrift } from '../../src/pipeline/records/drift';
 import { orderFeed, orderSchema } from '../support/orders';
@@ -45,11 +45,11 @@ it('key fields are there, of the type that their values have', () => {
   ]);
 });
 
-it('change events have the namespace of the record, and that of the program if it has none', () => {
-  const named = ({ namespace, ...schema }: RecordSchema, own?: string) =>
-    fullName(envelopeOf('orders', own === undefined ? schema : { ...schema, namespace: own }));
-  expect(named(orderSchema, 'com.shop.orders')).toBe('com.shop.orders.Envelope');
-  expect(named(orderSchema)).toBe('marketdata.orders.Envelope');
+it('change events have the namespace of the settings, whatever that of the record is', () => {
+  const schema = { ...orderSchema, namespace: 'com.example' };
+  const named = (namespace?: string) => fullName(envelopeOf({ name: 'orders', namespace }, schema));
+  expect(named()).toBe('marketdata.orders.Envelope');
+  expect(named('shop.orders')).toBe('shop.orders.Envelope');
 });
 
 it('drift within a list is named once, without the places of its items', () => {

@@ -76,6 +76,7 @@ function sectionText(section: FeedSection): string {
     ['paging', paging, null],
     ...(pageSize === null ? [] : [['pageSize', pageSize, null] as [string, unknown, null]]),
     ['schema', schema, null],
+    ['namespace', section.name, 'of the change events'],
     ...(section.display === null
       ? []
       : [['display', section.display, 'what people see of a record'] as [string, unknown, string]]),

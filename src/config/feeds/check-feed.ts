@@ -106,7 +106,7 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
   const needed = neverNull(type).filter((path) => path !== 'extra' && !keyNames.includes(path));
   if (needed.length > 0)
     return `${which} has no null among the types of ${needed.join(', ')}, and any value can be missing`;
-  const envelope = avroType(envelopeOf(feed.name, schema));
+  const envelope = avroType(envelopeOf(feed, schema));
   return typeof envelope === 'string' ? `${which} does not fit into a change event: ${envelope}` : null;
 }
 

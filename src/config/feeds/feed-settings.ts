@@ -147,6 +147,11 @@ export const feedSettings = z
       schema: text('a file of an Avro schema').describe(
         'File of the Avro schema of one record: beside this file, or one that comes with highwater.',
       ),
+      namespace: text('a namespace of Avro')
+        .regex(/^[a-z_]\w*(\.[a-z_]\w*)*$/i, 'expected a namespace of Avro, such as shop.orders')
+        .describe(
+          'Avro namespace of the change events, and the beginning of their `ce_type`. Default: `marketdata.` and the name of the feed. To be chosen before the first run.',
+        ),
       topic: topicName().describe(
         'Topic of the change events, without prefix. Default: the name of the feed.',
       ),

@@ -1,5 +1,5 @@
 import type { FeedCodec } from '../../avro/codec/feed-codec';
-import { feedNamespace } from '../../avro/schemas';
+import { eventNamespace } from '../../avro/schemas';
 import type { FeedDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import type { FeedTopics, ProducerRecord } from '../../log/commit-log';
@@ -15,7 +15,7 @@ export class Encoder {
     private readonly topics: FeedTopics,
     private readonly codec: FeedCodec,
   ) {
-    this.headers = new EventHeaders(feed, feedNamespace(feed.name, codec.schemas.record));
+    this.headers = new EventHeaders(feed);
   }
 
   /**
@@ -98,11 +98,8 @@ export class EventHeaders {
   /** The changes of a page have one time, and writing it takes as long as the other headers together. */
   private time = { ms: Number.NaN, text: '' };
 
-  constructor(
-    private readonly feed: FeedDefinition,
-    namespace: string,
-  ) {
-    const typeOf = (what: string) => `${namespace}.${what}`;
+  constructor(private readonly feed: FeedDefinition) {
+    const typeOf = (what: string) => `${eventNamespace(feed)}.${what}`;
     this.types = { c: typeOf('created'), u: typeOf('updated'), d: typeOf('deleted'), r: typeOf('read') };
     this.source = `/highwater/${feed.name}`;
   }

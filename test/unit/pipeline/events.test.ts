@@ -400,7 +400,7 @@ describe('RatingChanged', () => {
 
 it('headers are CloudEvents, and enough to filter by without decoding', async () => {
   const feed = testFeed('ipos');
-  const headers = new EventHeaders(feed, 'marketdata.ipos');
+  const headers = new EventHeaders(feed);
   const ipos = await testPipeline(feed);
   ipos.page([ipo({ id: 'a', deal_status: 'Priced' })]);
   const [event] = ipos.page([ipo({ id: 'a', name: 'Other' })]);
@@ -428,7 +428,7 @@ it('headers are CloudEvents, and enough to filter by without decoding', async ()
 
 it('headers name what happened, and hold nothing that is not known', async () => {
   const feed = testFeed('ipos');
-  const headers = new EventHeaders(feed, 'marketdata.ipos');
+  const headers = new EventHeaders(feed);
   const ipos = await testPipeline(feed);
   const [read] = ipos.page([ipo({ id: 'a' })], { snapshot: true });
   const [created] = ipos.page([ipo({ id: 'b' })]);
