@@ -1,5 +1,6 @@
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog } from '../../src/log/commit-log';
+import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
 import { kafkaTools } from '../support/kafka-tools';
@@ -7,6 +8,7 @@ import { batch, deadline, readAll, record } from '../support/log-records';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
 
 const folder = tempFolder();
 let brokers: string;
@@ -82,5 +84,38 @@ it('a reader is shown everything although a fetch quota holds back most of it', 
   const logger = quietLogger();
   const read = await readAll(open(reader, logger), [topics.changes.name], AbortSignal.timeout(150_000));
   expect(read).toHaveLength(60);
+  expectToldOnce(logger);
+});
+
+it('a group under a fetch quota below a batch does not wait in silence', async () => {
+  const appId = prefix.slice(0, -1);
+  const topics = feedTopics(ipos, prefix);
+  const session = await open(appId).acquire(topics, deadline());
+  const rows = Array.from({ length: 60 }, (_, i) => record(topics.changes.name, 'one key', `${i} ${value}`));
+  await session.commit(batch(session, topics, rows));
+  const reader = `${appId}-reader`;
+  await limit(reader, 'consumer_byte_rate', 2_000);
+  const logger = quietLogger();
+  const log = openKafkaConsumerLog({
+    kafka: { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' },
+    appId: reader,
+    topicPrefix: prefix,
+    logger,
+  });
+  const member = log.joinGroup({
+    groupId: `${prefix}desk`,
+    topics: [topics.changes.name],
+    sessionTimeoutMs: 10_000,
+    async work({ range, records, revoked }) {
+      for await (const _ of records(range.first)) if (revoked.aborted) return;
+    },
+  });
+  member.over.catch(() => undefined);
+  try {
+    await until(() => logger.warnings.length > 0);
+  } finally {
+    await member.leave();
+    await log.close();
+  }
   expectToldOnce(logger);
 });
