@@ -71,7 +71,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
     }
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
     // Checked before the await, because nearly all writers are known and each await would cost a promise.
-    if (!codec.image.knowsWriter(readSchemaId(value))) await learnWriter(codec.image, record, deps);
+    if (!codec.image.knowsWriter(writerOf(record))) await learnWriter(codec.image, record, deps);
     images.set(key, value, Number(record.headers.seq));
     if (breather.isDue()) await breather.breathe();
   }
@@ -103,7 +103,7 @@ async function restoreOffset(
   let offset: SourceOffset | null = null;
   for await (const record of session.restore(topics.sourceOffset.name, signal)) {
     if (record.key !== feed.name || record.value === null) continue;
-    if (!codec.sourceOffset.knowsWriter(readSchemaId(record.value)))
+    if (!codec.sourceOffset.knowsWriter(writerOf(record)))
       await learnWriter(codec.sourceOffset, record, deps);
     offset = codec.sourceOffset.decode(record.value);
   }
@@ -134,9 +134,19 @@ function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset 
   return { ...anew, snapshot, snapshot_completed_ms, high_water_mark, begins_at };
 }
 
+/** Id of the schema that the record's value was written with. */
+function writerOf({ topic, key, value }: LogRecord): number {
+  try {
+    return readSchemaId(value!);
+  } catch (cause) {
+    const what = `Topic ${topic} holds a value, of key ${key}, that highwater did not write: it is ${(cause as Error).message}.`;
+    throw new HighwaterError('STATE_DAMAGED', what, { cause });
+  }
+}
+
 /** Another version of the project may have written the record by another schema. */
 async function learnWriter<T>(type: WireType<T>, record: LogRecord, deps: RestoreDeps): Promise<void> {
-  const id = readSchemaId(record.value!);
+  const id = writerOf(record);
   type.addWriter(id, await deps.registry.schemaById(id));
 }
 

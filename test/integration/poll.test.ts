@@ -292,6 +292,16 @@ describe('a damaged log', () => {
       `UPDATE records SET headers = '{"incarnation":"other"}' WHERE topic = 'ipos.current' AND offset = 0`,
       'incarnation other',
     ],
+    [
+      'an image is not in the wire format',
+      "UPDATE records SET value = x'00' WHERE topic = 'ipos.current' AND offset = 0",
+      'that highwater did not write: it is not in the Confluent wire format: 1 bytes',
+    ],
+    [
+      'the source offset is not in the wire format',
+      "UPDATE records SET value = x'0102030405' WHERE topic = 'ipos.source-offset'",
+      'first byte 1',
+    ],
   ])('is refused: %s', async (_name, sql, message) => {
     await start('ipos', { records: { ipos: 10 } });
     await publisher.poll();

@@ -103,7 +103,7 @@ function Field({
   const shown = difference(before ?? '–', after ?? '–');
   return (
     <span class="field">
-      <span class="name">{lastPart(field)} </span>
+      <span class="name">{field} </span>
       {isUpdate && before === after ? (
         <span class="more">differs further on</span>
       ) : isUpdate ? (
@@ -131,8 +131,6 @@ function Arrow() {
     </span>
   );
 }
-
-const lastPart = (field: string) => field.slice(field.lastIndexOf('.') + 1);
 
 function Detail({
   change,
