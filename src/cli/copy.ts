@@ -68,7 +68,11 @@ async function copy(flags: Flags, context: CommandContext): Promise<number> {
     // From here on no publisher can write there.
     hold();
     const from = { log: commitLog, registry };
-    await copyFeeds(present, from, { ...target, log: target.commitLog }, { instance, report, signal });
+    await copyFeeds(present, from, { ...target, log: target.commitLog }, { instance, report, signal }).catch(
+      (error: unknown) => {
+        throw endOfCopy(error);
+      },
+    );
     const done = present.filter(({ feed }) => copied.has(feed)).flatMap(allTopics);
     const left = inLog.filter((topic) => !done.some(({ name }) => name === topic));
     if (left.length > 0) context.note(`Not copied, because no enabled feed has them: ${left.join(', ')}.\n`);
@@ -77,4 +81,19 @@ async function copy(flags: Flags, context: CommandContext): Promise<number> {
   } finally {
     await Promise.all([commitLog.close(), target.commitLog.close()]);
   }
+}
+
+/** Errors of the log and the registry say what a publisher does. */
+function endOfCopy(error: unknown): unknown {
+  if (!(error instanceof HighwaterError) || error.code === 'COPY_REFUSED') return error;
+  const { code, message } = error;
+  const remedy =
+    code === 'SCHEMA_UNREGISTERED'
+      ? 'Run the copy with HIGHWATER_SCHEMA_REGISTRATION=register: the log may have records of earlier schema versions, which `highwater schemas register` does not know.'
+      : error.remedy;
+  return new HighwaterError(code, message, {
+    cause: error,
+    now: 'The copy ends. Only the feeds that it has named are whole.',
+    remedy,
+  });
 }

@@ -79,6 +79,9 @@ export async function copyFeeds(
   }
 }
 
+/** End of the full name of a change event's type. */
+const ENVELOPE = '.Envelope';
+
 const WHOLE = { fromBeginning: true, follow: false } as const;
 
 async function assertEmpty(topics: FeedTopics, log: CommitLog, signal: AbortSignal): Promise<void> {
@@ -109,8 +112,10 @@ async function copyFeed(
     const known = `${id} ${topic}`;
     if (!ids.has(known)) {
       const schema = await from.registry.schemaById(id);
-      const type = isShared && topic === changes.name ? typeName(schema) : 'value';
-      ids.set(known, await to.registry.register(`${topic}-${type}`, schema));
+      const type = typeName(schema);
+      // Its transitions may have shared the topic of the changes then and not now; the publisher needs the plain subject for the changes.
+      const isOfMany = topic === changes.name && (isShared || !type.endsWith(ENVELOPE));
+      ids.set(known, await to.registry.register(`${topic}-${isOfMany ? type : 'value'}`, schema));
     }
     writeWireHeader(value, 0, ids.get(known)!);
     return value;

@@ -154,7 +154,11 @@ function otherImages(topic: string, counts: readonly number[], offset: SourceOff
   const { feed, record_count, partition_counts } = offset;
   const found = counts.reduce((sum, count) => sum + count, 0);
   let what = `but the source offset of feed ${feed} counts ${record_count} (${partition_counts.join(' + ')})`;
-  if (counts.length !== partition_counts.length) {
+  // `copyFeeds` counts only at its end.
+  const isHalfCopy = partition_counts.length === 0;
+  if (isHalfCopy) {
+    what += ': `highwater copy` was cut short';
+  } else if (counts.length !== partition_counts.length) {
     what += `: it had ${partition_counts.length} partitions and has ${counts.length}, so that keys belong into other ones`;
   } else if (found === 0) {
     what += ': it was deleted, or created again';
@@ -162,6 +166,9 @@ function otherImages(topic: string, counts: readonly number[], offset: SourceOff
   return new HighwaterError(
     'STATE_DAMAGED',
     `Topic ${topic} holds ${found} images (${counts.join(' + ')} in its partitions), ${what}.`,
+    isHalfCopy
+      ? { remedy: 'Stop the publishers, delete all topics of the feed, and run `highwater copy` again.' }
+      : {},
   );
 }
 

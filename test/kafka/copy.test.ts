@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
@@ -141,6 +141,35 @@ it('a record that is larger than a topic on Kafka takes is named', async () => {
   ]);
 });
 
+it('transitions that were once on the topic of the changes are copied with it, and the publisher goes on', async () => {
+  const yaml = path.join(folder(), 'highwater.yaml');
+  writeFileSync(yaml, 'feeds: { ipos: { transitions: same-topic } }');
+  await done(['run', '--once']);
+  change({ deal_status: 'Withdrawn' });
+  await done(['run', '--once']);
+  rmSync(yaml);
+  change({ name: 'After the move' });
+  await done(['run', '--once']);
+  const before = await contents('ipos');
+
+  where = onKafka;
+  expect(await copy()).toMatchObject({ code: 0 });
+  expect(await contents('ipos')).toEqual(before);
+  change({ name: 'On Kafka' });
+  expect((await done(['run', '--once'])).code).toBe(0);
+  expect((await records('ipos')).at(-1)!.value!.after.name).toBe('On Kafka');
+});
+
+it('a schema that the copy must not register: the error says what the copy does, and what to do', async () => {
+  await done(['run', '--once']);
+  where = onKafka;
+  const { code, err } = await copy({ ...publishing(), HIGHWATER_SCHEMA_REGISTRATION: 'lookup' });
+  const words = [/SCHEMA_UNREGISTERED/, /The copy ends/, /copy with HIGHWATER_SCHEMA_REGISTRATION=register/];
+  expect(code).toBe(1);
+  for (const word of words) expect(err).toMatch(word);
+  expect((await copy()).code).toBe(0);
+});
+
 it('topics with records, a publisher at work, a wrong folder and missing brokers are refused, and nothing is copied', async () => {
   const refused = async () => {
     const { code, out, err } = await copy();
@@ -208,7 +237,8 @@ it('no publisher goes on from half a copy; once its topics are deleted, the copy
   expect((await records('ipos')).length).toBeGreaterThan(0);
 
   const onlyIpos = { ...publishing(), HIGHWATER_FEEDS: 'ipos' };
-  expect((await done(['run', '--once'], onlyIpos)).err).toContain('STATE_DAMAGED');
+  const damaged = (await done(['run', '--once'], onlyIpos)).err;
+  expect(damaged).toMatch(/`highwater copy` was cut short.*STATE_DAMAGED.*delete all topics of the feed/s);
   const { err } = await copy(onlyIpos);
   expect(err).toContain('COPY_REFUSED');
   const names = allTopics(feed).map(({ name }) => name);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { SchemaRegistry as OtherClient } from '@kafkajs/confluent-schema-registry';
 import { createFeedCodec } from '../../src/avro/codec/feed-codec';
+import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { type ConfluentRegistryOptions, confluentRegistry } from '../../src/avro/registry/confluent-registry';
 import { loadConfig } from '../../src/config/load-config';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
@@ -14,6 +15,7 @@ import { freePort } from '../../tools/servers/ports';
 import { type Registry, startRegistry } from '../../tools/servers/registry';
 import { schemaRegistryContract } from '../contract/schema-registry';
 import { testFeed } from '../support/feeds';
+import { readAll } from '../support/log-records';
 import { startRegistryFront } from '../support/registry-front';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
@@ -158,6 +160,9 @@ describe('a publisher', () => {
         expect(seen).toBe(60);
 
         front.schemaOfId = null;
+        const decode = recordDecoder(open(registry.url));
+        const offsets = await readAll(log.commitLog, [`${prefix}ipos.source-offset`]);
+        expect((await decode(offsets.at(-1)!)).value).toMatchObject({ parked: 'SCHEMA_LOST' });
         stop = new AbortController();
         publish(front.url, { confirmEveryMs: 0 });
         await until(() => seen === 61);

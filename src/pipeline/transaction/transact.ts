@@ -47,8 +47,17 @@ export async function transactGathered(
   records: Gathered,
   observedAtMs: number,
 ): Promise<void> {
+  await deps.codec.confirmIds();
+  await commitWithOffset(deps, pending, records, observedAtMs);
+}
+
+async function commitWithOffset(
+  deps: TransactionDeps,
+  pending: PendingState,
+  records: Gathered,
+  observedAtMs: number,
+): Promise<void> {
   const { feed, session, topics, codec } = deps;
-  await codec.confirmIds();
   const position = moveOffset(deps, pending, observedAtMs);
   const { offset } = pending;
   const offsetRecord = {
@@ -64,14 +73,18 @@ export async function transactGathered(
   pending.settle();
 }
 
-/** Commits another position and nothing else. @throws HighwaterError as `transact` */
+/**
+ * Commits another position and nothing else. Ids are not confirmed: the position before has the same one, and a feed that is parked for
+ * lost ids must be able to say so.
+ * @throws HighwaterError as `FeedSession.commit`
+ */
 export async function movePosition(
   deps: TransactionDeps & { readonly state: FeedState },
   fields: Partial<SourceOffset>,
 ): Promise<void> {
   const pending = deps.state.begin();
   pending.moveOffset(fields);
-  await transact(deps, pending, []);
+  await commitWithOffset(deps, pending, deps.session.gather(), Date.now());
 }
 
 /** Moves the pending offset to the state that the transaction commits. */
