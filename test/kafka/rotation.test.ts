@@ -127,7 +127,7 @@ it("the registry's authority is read again by a publisher and a group that refus
     const publisher = cli(['run', '--feeds', 'ipos'], { cwd: folder(), env });
     await publisher.sees(/code=REGISTRY_CERTIFICATE/, 'stderr');
     write('ca', ours.cert);
-    await publisher.sees(/ipos: first snapshot complete/, 'stderr');
+    await publisher.sees(/ipos: snapshot complete/, 'stderr');
     const reader = program([write('consumer.cjs', consumer)], { cwd: folder(), env });
     const known = [...api.truth('ipos').values()][0]!;
     await reader.sees(new RegExp(`ipos ${known.id}`));
