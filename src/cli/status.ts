@@ -103,7 +103,7 @@ const UNEXPLAINED = ['NO_OWNER', 'OWNER_UNKNOWN'];
 function spaceLine(all: readonly FeedStatus[]): string {
   const { log_bytes: total = null, log_free_bytes: free = null } = all[0] ?? {};
   if (total === null) return '';
-  // After retention. The room on the disk is another matter, and of no concern here.
+  // Retention leaves empty pages in the file. The free room on the disk is not meant.
   const reused =
     free === null || free < total / 100 ? '' : `; ${megabytes(free)} of it are empty and filled first`;
   return `The log takes ${megabytes(total)} on the disk${reused}.\n`;

@@ -11,6 +11,7 @@ import {
   type ProducerRecord,
   positionHeaders,
 } from '../log/commit-log';
+import { latestRecords } from '../log/latest-records';
 import { partitionOf } from '../log/partitioner';
 import { recordBytes } from '../log/record-bytes';
 import { allTopics } from '../log/topics';
@@ -55,10 +56,13 @@ export async function copyFeeds(
   to: CopySide,
   { instance, report, signal }: CopyOptions,
 ): Promise<void> {
+  const names = feeds.map(({ sourceOffset }) => sourceOffset.name);
+  const latest = (await latestRecords(from.log, names, signal))!;
   const sources = new Map<FeedTopics, LogRecord>();
-  for (const topics of feeds)
-    for await (const record of from.log.read([topics.sourceOffset.name], { ...WHOLE, signal }))
-      if (record.key === topics.feed && record.value !== null) sources.set(topics, record);
+  for (const topics of feeds) {
+    const record = latest.get(topics.sourceOffset.name)!.get(topics.feed);
+    if (record !== undefined) sources.set(topics, record);
+  }
   signal.throwIfAborted();
   for (const topics of sources.keys()) await assertEmpty(topics, to.log, signal);
   const membership = to.log.join([...sources.keys()], { instance, isGuest: true });

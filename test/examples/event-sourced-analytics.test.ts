@@ -25,7 +25,7 @@ async function publish(): Promise<CliProcess> {
     HIGHWATER_POLL_INTERVAL: '50ms',
   });
   for (const feed of ['insights', 'analysts', 'ipos'])
-    await publisher.sees(new RegExp(`${feed}: snapshot complete`), 'stderr');
+    await publisher.sees(new RegExp(`${feed}: (first )?snapshot complete`), 'stderr');
   return publisher;
 }
 

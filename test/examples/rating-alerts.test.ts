@@ -44,7 +44,7 @@ it('tells of calls on the symbols that are watched: changes of rating, targets t
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_POLL_INTERVAL: '50ms',
   });
-  await publisher.sees(/insights: snapshot complete/, 'stderr');
+  await publisher.sees(/insights: (first )?snapshot complete/, 'stderr');
 
   writeFileSync(path.join(folder(), 'list.txt'), '# ours\nAAA, WARM\n');
   const first = start('--file', 'list.txt');

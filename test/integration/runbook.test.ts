@@ -56,7 +56,7 @@ const session = (more: Readonly<Record<string, string>> = {}) => ({
 /** A publisher whose first snapshot is complete. */
 async function publisher(): Promise<CommandRun> {
   const running = here(['run'], session());
-  await running.sees(/ipos: snapshot complete/, 'stderr');
+  await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
   return running;
 }
 

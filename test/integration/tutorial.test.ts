@@ -43,7 +43,10 @@ it('the tutorial shows what its steps print', async () => {
   const feeds = ['analysts', 'ipos', 'insights'];
   const snapshots: string[] = [];
   for (const feed of feeds) {
-    const [line] = await publisher.sees(new RegExp(`^.*${feed}: snapshot complete.*$`, 'm'), 'stderr');
+    const [line] = await publisher.sees(
+      new RegExp(`^.*${feed}: (first )?snapshot complete.*$`, 'm'),
+      'stderr',
+    );
     snapshots.push(line);
   }
   const [first] = await publisher.sees(/^.*Writing to.*$/m, 'stderr');

@@ -51,7 +51,7 @@ it.each([2, -2, 0])(
     const examine = { kafka, cluster, appId: 'test', topicPrefix, topics: [`${topicPrefix}ipos`], now };
     const aheadMs = await examineTransactions(examine);
     // The way there and back is not counted.
-    expect(Math.round(aheadMs! / 60_000)).toBe(hours * 60);
+    expect(Math.abs(aheadMs! / 60_000 - hours * 60)).toBeLessThan(1);
   },
   90_000,
 );

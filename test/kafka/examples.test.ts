@@ -40,7 +40,7 @@ async function publish() {
     HIGHWATER_POLL_INTERVAL: '100ms',
   });
   for (const feed of ['insights', 'analysts', 'ipos'])
-    await publisher.sees(new RegExp(`${feed}: snapshot complete`), 'stderr');
+    await publisher.sees(new RegExp(`${feed}: (first )?snapshot complete`), 'stderr');
   return publisher;
 }
 

@@ -141,7 +141,7 @@ async function comesIn(name: string, settings: () => Settings) {
     secrets: Object.values(secrets).filter((secret) => said.includes(secret)),
   }).toEqual({
     name,
-    run: expect.stringMatching(/ipos: snapshot complete.*records=20/),
+    run: expect.stringMatching(/ipos: (first )?snapshot complete.*records=20/),
     runCode: 0,
     trouble: null,
     doctor: [],
@@ -393,7 +393,7 @@ it('a password and certificates that are replaced are used by the next connectio
     HIGHWATER_POLL_INTERVAL: '500ms',
   });
   const publisher = cli(['run', '--feeds', 'ipos', '--log-level', 'debug'], { cwd: folder(), env });
-  await publisher.sees(/ipos: snapshot complete/, 'stderr');
+  await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
   const reader = program([at('consumer.cjs')], { cwd: folder(), env });
   const known = [...simulator.truth('ipos').values()][0]!;
   await reader.sees(new RegExp(String(known.id)));

@@ -102,7 +102,7 @@ export function cliPublisher(log: () => Env): CliPublisher {
     },
     async running(...args) {
       const running = publisher.start(['run', ...args]);
-      await running.sees(/ipos: snapshot complete/, 'stderr');
+      await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
       return running;
     },
     async stillPolled(feed, times = 3) {

@@ -43,18 +43,19 @@ export function publisherProgress(
       const feed = report.feed.name;
       const key = `snapshot ${feed}`;
       const count = snapshots.page(report);
-      const { rows, records, sinceMs, atMs, isSnapshot, isDone } = count;
+      const { rows, records, sinceMs, atMs, isFirst, isSnapshot, isDone } = count;
+      const snapshot = isFirst ? 'first snapshot' : 'snapshot';
       const rate = { perSecond: perSecond(count, atMs) };
       if (!isSnapshot || isDone) screen.remove(key);
       else
         show(
           key,
           (nowMs) => snapshotText(feed, count, nowMs),
-          () => logger.info('snapshot runs', { feed, rows, ...rate }),
+          () => logger.info(`${snapshot} runs`, { feed, rows, ...rate }),
         );
       if (isSnapshot && isDone) {
         const facts = { feed, records, ...rate, seconds: secondsIn(atMs - sinceMs) };
-        logger.info('snapshot complete', facts);
+        logger.info(`${snapshot} complete`, facts);
       }
       warnOfLetters(report, logger);
     },

@@ -24,7 +24,7 @@ async function run(line: string): Promise<[code: number | null, said: string]> {
 }
 
 const overTheLog: readonly [string, number, RegExp][] = [
-  ['run --once', 0, /ipos: snapshot complete/],
+  ['run --once', 0, /ipos: (first )?snapshot complete/],
   ['tail ipos --no-follow', 0, /^(.* read .*\n){5}$/],
   ['status --poll-interval 1h', 0, /^✗ No publisher runs on this log/m],
   ['topics', 0, /^ipos\.deal-status +ipos$/m],

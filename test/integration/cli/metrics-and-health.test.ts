@@ -264,7 +264,7 @@ it('ends at a signal though somebody does not end a request', async () => {
 
 it('has no page with --once, nor without a port', async () => {
   const without = run([], { HIGHWATER_HTTP_PORT: '' });
-  await without.sees(/ipos: snapshot complete/, 'stderr');
+  await without.sees(/ipos: (first )?snapshot complete/, 'stderr');
   expect(without.stderr()).not.toContain('/metrics');
   without.signal('SIGTERM');
   await without.ended();

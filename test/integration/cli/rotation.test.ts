@@ -85,7 +85,7 @@ describe('with a simulated API', () => {
       await running.sees(/code=SOURCE_CERTIFICATE/, 'stderr');
       write('ca', ours.cert);
       await running.sees(/apiCaFile has a new value/, 'stderr');
-      await running.sees(/ipos: snapshot complete/, 'stderr');
+      await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
 
       await front.showCertificateOf(next);
       await until(() => printed(running).split('code=SOURCE_CERTIFICATE').length > 2);

@@ -24,7 +24,7 @@ it('serves an API that the printed commands can use, until Ctrl-C', async () => 
   );
   const once = here([...args.split(' '), '--once'], { env, cwd: folder() });
   expect(await once.ended()).toEqual({ code: 0, signal: null });
-  expect(once.stderr()).toMatch(/ipos: snapshot complete +records=30/);
+  expect(once.stderr()).toMatch(/ipos: (first )?snapshot complete +records=30/);
 
   simulator.signal('SIGINT');
   expect(await simulator.ended()).toEqual({ code: 0, signal: null });

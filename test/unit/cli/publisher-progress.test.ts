@@ -64,11 +64,16 @@ it('says of work that stands still for how long, and in the end leaves it to the
 });
 
 /** A page of the feed ipos, as the pipeline reports it. */
-function page(rows: number, records: number, progress: { duringSnapshot: boolean; complete: boolean }) {
+function page(
+  rows: number,
+  records: number,
+  progress: { duringSnapshot: boolean; complete: boolean },
+  snapshotSeq = 0,
+) {
   const report = {
     ...{ feed: { name: 'ipos' }, rows, letters: [] },
     progress: { ...progress, highWaterMark: 1_700_000_000 },
-    state: { offset: { record_count: records, snapshot_seq: 0 } },
+    state: { offset: { record_count: records, snapshot_seq: snapshotSeq } },
   };
   return report as unknown as PageReport;
 }
@@ -108,18 +113,18 @@ describe('with a clock that the test sets', () => {
     }
     onPage(page(0, 800, complete));
     expect(lines).toEqual([
-      ['snapshot runs', { feed: 'ipos', rows: 600, perSecond: 100 }],
-      ['snapshot complete', { feed: 'ipos', records: 800, perSecond: 100, seconds: 8 }],
+      ['first snapshot runs', { feed: 'ipos', rows: 600, perSecond: 100 }],
+      ['first snapshot complete', { feed: 'ipos', records: 800, perSecond: 100, seconds: 8 }],
     ]);
   });
 
-  it('a later snapshot does not count the time before it', () => {
+  it('a later snapshot is not called the first, and does not count the time before it', () => {
     const { lines, logger } = keptLog();
     const { onPage } = publisherProgress(noTerminal(), logger);
     jest.advanceTimersByTime(3_600_000);
     onPage(page(0, 0, polled));
     jest.advanceTimersByTime(2_000);
-    onPage(page(400, 400, complete));
+    onPage(page(400, 400, complete, 400));
     expect(lines).toEqual([
       ['snapshot complete', { feed: 'ipos', records: 400, perSecond: 200, seconds: 2 }],
     ]);

@@ -61,8 +61,8 @@ function Owner({ feed: { owner, isOwn } }: { readonly feed: FeedView }) {
 function Works({ feed: { snapshot, backfill, paused, records, condition } }: { readonly feed: FeedView }) {
   const works: string[] = [];
   if (paused) works.push('Paused by an operator: highwater resume goes on');
-  if (snapshot === 'running') works.push(`First snapshot runs: ${number(records)} records so far`);
-  if (snapshot === 'pending' && condition === 'behind') works.push('First snapshot has not begun');
+  if (snapshot === 'running') works.push(`Snapshot runs: ${number(records)} records so far`);
+  if (snapshot === 'pending' && condition === 'behind') works.push('The snapshot has not begun');
   if (backfill !== null) works.push(`Backfill of ${backfill.from} to ${backfill.to}`);
   if (works.length === 0) return null;
   return (
