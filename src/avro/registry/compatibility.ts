@@ -75,7 +75,13 @@ function broken(version: number, what: string, { field, reason }: Misread): Inco
 }
 
 export function incompatible(subject: string, { field, problem }: Incompatibility): HighwaterError {
-  const details = field === '' ? { remedy: 'Correct the schema.' } : {};
+  const details =
+    field === ''
+      ? {
+          remedy:
+            'Correct the schema. If its name or namespace was changed (also by `namespace` of the feed), change it back.',
+        }
+      : {};
   return new HighwaterError('SCHEMA_INCOMPATIBLE', `new schema for ${subject}: ${problem}`, details);
 }
 
