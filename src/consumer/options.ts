@@ -29,7 +29,7 @@ export interface GroupConsumeOptions<Topic extends string = string> {
    * the position (`event.offset + 1`, or `next` of a batch) in the same transaction as its results.
    */
   readonly positions?: PositionStore;
-  /** A crash repeats at most so much work, in ms. Default 1,000. 0: the position is committed after each event. */
+  /** How often the position is committed, ms: a crash repeats the work of this time at most. Default 1,000; 0: after each event. */
   readonly commitEveryMs?: number;
   /** The group goes on without a consumer that gives no sign of life for this long, ms. Default 10,000. */
   readonly sessionTimeoutMs?: number;
