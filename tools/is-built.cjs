@@ -1,4 +1,4 @@
-const { readdirSync, statSync } = require('node:fs');
+const { existsSync, readdirSync, statSync } = require('node:fs');
 const path = require('node:path');
 
 const root = path.join(__dirname, '..');
@@ -18,8 +18,12 @@ function outputsOf(file) {
   return file.endsWith('.ts') && !file.endsWith('.d.ts') ? [file.replace(/ts$/, 'js')] : [];
 }
 
-/** Whether nothing in `src` is newer than what it becomes in `dist`. */
+/** Of what is made before compiling, one of each kind. An image is built without `docs`. */
+const made = ['src/consumer/schemas.ts', ...(existsSync(path.join(root, 'docs')) ? ['docs/errors.md'] : [])];
+
+/** Whether nothing in `src` is newer than what it becomes in `dist`, and the generated files are there. */
 module.exports = function isBuilt() {
+  if (!made.every((file) => existsSync(path.join(root, file)))) return false;
   const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
   return sources.every((source) =>
     outputsOf(source).every(

@@ -1,17 +1,10 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { feedDefinitions } from '../../src/feeds';
 import { EventHeaders } from '../../src/pipeline/transaction/encode';
 import { COMPILED } from '../../src/transcoder/compiled';
 import type { ChangeEvents } from '../../src/types';
 import { publishedTopics } from '../../tools/generate/catalogue';
 import { eventHeaders as documentedHeaders } from '../../tools/generate/event-headers';
-import { root, staleFiles } from '../../tools/generate/generated-files';
 import { sourcesDigest } from '../../tools/transcoder/compile';
-
-it('generated files are checked in as they would be generated now: `npm run generate`', () => {
-  expect(staleFiles().map((file) => `${file} is stale: run \`npm run generate\``)).toStrictEqual([]);
-});
 
 it('the transcoder is compiled from its sources as they are: `npm run generate:transcoder`', () => {
   expect(COMPILED.sources).toBe(sourcesDigest());
@@ -35,8 +28,4 @@ it('the headers that are documented are those that events have', () => {
       expect(documented(topic)).toEqual(Object.keys(written));
     }
   }
-});
-
-it('the map of the documents links to the pages', () => {
-  expect(readFileSync(path.join(root, 'docs/README.md'), 'utf8')).toContain('](events/README.md)');
 });

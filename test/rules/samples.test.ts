@@ -10,7 +10,6 @@ const written = ['sh', 'ts', 'js', 'json', 'yaml', 'yml', 'sql', 'xml', 'propert
 /** Output that no suite makes, by page, with the reason. */
 const others: Readonly<Record<string, string>> = {
   'bench/README.md': 'figures of one machine: `npm run bench` writes them into its results',
-  'docs/guides/README.md': 'lines of `npm run test:outside` and `npm run test:flink`, which run other tools',
   'examples/ipo-alerts/README.md': 'lines of an example: test/examples/ipo-alerts.test.ts',
   'examples/rating-alerts/README.md': 'lines of an example: test/examples/rating-alerts.test.ts',
   'examples/event-sourced-analytics/README.md':

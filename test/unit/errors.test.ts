@@ -1,8 +1,6 @@
 import { renderError } from '../../src/cli/process/render-error';
 import { type ErrorCode, errorKinds, HighwaterError, summaryOf } from '../../src/errors';
 import { errorGroups } from '../../src/errors/table';
-import { errorsPage } from '../support/errors-page';
-import { keptPage } from '../support/kept-page';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];
 
@@ -33,10 +31,6 @@ describe('the table of errors', () => {
 
   it('has each code in one group', () => {
     expect(Object.values(errorGroups).flatMap((kinds) => Object.keys(kinds))).toEqual(codes);
-  });
-
-  it('docs/errors.md is generated from it: UPDATE_DOCS=1 writes it', () => {
-    expect(keptPage('errors.md', errorsPage())).toBe(errorsPage());
   });
 });
 

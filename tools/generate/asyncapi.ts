@@ -41,7 +41,7 @@ export function asyncapi(topics: readonly PublishedTopic[] = publishedTopics()):
     },
   };
   const heading =
-    '# Made by `npm run generate` from schemas/, src/feeds and tools/generate: change those, not this.\n';
+    '# Made by `npm run build` from schemas/, src/feeds and tools/generate: change those, not this.\n';
   return (
     heading + stringify(document, { aliasDuplicateObjects: false, blockQuote: 'literal', lineWidth: 110 })
   );

@@ -10,7 +10,7 @@ import { eventTexts } from './event-texts';
 import { wrappedMarkdown } from './wrapped-markdown';
 
 const made =
-  '<!-- Made by `npm run generate` from schemas/, src/feeds and tools/generate: change those, not this. -->';
+  '<!-- Made by `npm run build` from schemas/, src/feeds and tools/generate: change those, not this. -->';
 
 /** `docs/events`: a page for each type of event, and an index of topics. */
 export function eventPages(

@@ -1,16 +1,29 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { asyncapi } from './asyncapi';
+import { configReference } from './config-reference';
+import { consumerTypes } from './consumer-types';
+import { errorsPage } from './errors-page';
 import type { EventExample } from './event-examples';
 import { exampleFile } from './event-examples';
 import { eventPages } from './event-pages';
+import { metricsPage } from './metrics-page';
 
 export const root = path.join(__dirname, '..', '..');
 
-/** What `npm run generate` writes: paths in the repository → texts. */
+/** What `npm run build` makes before it compiles: paths in the repository → texts. An image is built without `docs`. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  return new Map([['docs/asyncapi.yaml', formatted('docs/asyncapi.yaml', asyncapi())], ...eventPages()]);
+  const types = ['src/consumer/schemas.ts', consumerTypes()] as const;
+  if (!existsSync(path.join(root, 'docs'))) return new Map([types]);
+  return new Map([
+    types,
+    ['docs/configuration.md', configReference()],
+    ['docs/errors.md', errorsPage()],
+    ['docs/metrics.md', metricsPage()],
+    ['docs/asyncapi.yaml', asyncapi()],
+    ...eventPages(),
+  ]);
 }
 
 /** What `npm run generate -- --record` writes before that. */
@@ -21,16 +34,6 @@ export function exampleFiles(examples: readonly EventExample[]): ReadonlyMap<str
       return [file, formatted(file, JSON.stringify(example, null, 2))];
     }),
   );
-}
-
-/** Those of them that are not as they would be written. */
-export function staleFiles(files = generatedFiles()): string[] {
-  return [...files].filter(([file, text]) => checkedIn(file) !== text).map(([file]) => file);
-}
-
-function checkedIn(file: string): string | null {
-  const full = path.resolve(root, file);
-  return existsSync(full) ? readFileSync(full, 'utf8') : null;
 }
 
 /** As `npm run format` would leave it. */

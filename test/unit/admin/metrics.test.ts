@@ -1,10 +1,5 @@
 import { feedBoard } from '../../../src/admin/feed-board';
-import {
-  type MetricName,
-  type MetricSpec,
-  metricsPage,
-  metricTable,
-} from '../../../src/admin/metrics/metric-table';
+import { type MetricName, type MetricSpec, metricTable } from '../../../src/admin/metrics/metric-table';
 import { createMetrics, type Metrics } from '../../../src/admin/metrics/metrics';
 import type { PublishedChanges } from '../../../src/pipeline/changes/page-changes';
 import type { PageReport } from '../../../src/pipeline/poll';
@@ -12,7 +7,6 @@ import type { PublisherEvent } from '../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../src/state/feed-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 import { testFeed } from '../../support/feeds';
-import { keptPage } from '../../support/kept-page';
 import { samplesOf } from '../../support/metrics-text';
 
 const feeds = [testFeed('ipos', { pollIntervalMs: 30_000 }), testFeed('insights', {})];
@@ -66,10 +60,6 @@ const none: PublishedChanges = {
   ordinary: { c: 0, u: 0 },
   extras: [],
 };
-
-it('docs/metrics.md is what the code has (UPDATE_DOCS=1 writes it)', () => {
-  expect(keptPage('metrics.md', metricsPage())).toBe(metricsPage());
-});
 
 it('keep to the conventions of Prometheus', () => {
   for (const [name, { type, labels }] of Object.entries<MetricSpec>(metricTable)) {

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { type ErrorKind, errorGroups } from '../../src/errors/table';
-import { wrappedMarkdown } from '../../tools/generate/wrapped-markdown';
-import { readPage } from './kept-page';
+import { configReference } from './config-reference';
+import { wrappedMarkdown } from './wrapped-markdown';
 
-/** `docs/errors.md` as the table of errors wants it. */
+/** `docs/errors.md`. */
 export function errorsPage(): string {
   const groups = Object.entries(errorGroups).map(([title, kinds]) =>
     [`## ${title}`, ...Object.entries<ErrorKind>(kinds).map(([code, kind]) => entry(code, kind))].join(
@@ -19,7 +21,7 @@ It is tried every five minutes or every five intervals, whichever is longer, and
 [when told to](runbook/feed-parked.md). A feed that is not parked is polled at its next interval in any case.
 **Exit**: exit code of a command that the error ends.
 
-This page is generated from \`src/errors/table.ts\`: \`UPDATE_DOCS=1 npx jest test/unit/errors.test.ts\`.
+\`npm run build\` makes this page from \`src/errors/table.ts\`.
 
 ${groups.join('\n\n')}
 `);
@@ -39,6 +41,12 @@ ${what}
 /** The heading that a link to a page of `docs`, or to a part of one, leads to. */
 function headingOf(link: string): string {
   const [page = '', anchor] = link.split('#');
-  const headings = [...readPage(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  const headings = [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
   return headings.find((one) => anchor === undefined || one.toLowerCase().replaceAll(' ', '-') === anchor)!;
+}
+
+function textOf(page: string): string {
+  // It may not be written yet.
+  if (page === 'configuration.md') return configReference();
+  return readFileSync(path.join(__dirname, '..', '..', 'docs', page), 'utf8');
 }

@@ -1,5 +1,5 @@
-import { feedSettings } from './feeds/feed-settings';
-import { type Setting, settings } from './settings';
+import { feedSettings } from '../../src/config/feeds/feed-settings';
+import { type Setting, settings } from '../../src/config/settings';
 
 /** An example that a test loads. */
 export const exampleFile = `apiUrl: https://api.example.com
@@ -35,7 +35,7 @@ feeds:
     schema: order.avsc
 `;
 
-/** The page `docs/configuration.md`. */
+/** `docs/configuration.md`. */
 export function configReference(): string {
   return `# Configuration
 
