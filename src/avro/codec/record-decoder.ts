@@ -1,6 +1,6 @@
 import { type ErrorCode, HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
-import type { SchemaRegistry } from '../registry/registry';
+import type { SchemaLookup } from '../registry/registry';
 import { typeName } from '../schemas';
 import { readSchemaId } from './wire';
 import { type WireType, wireType } from './wire-type';
@@ -16,7 +16,7 @@ export interface DecodedRecord extends Omit<LogRecord, 'value'> {
  * Decodes values of any topic by the schema id that they carry; each schema is looked up once.
  * @throws HighwaterError SCHEMA_UNKNOWN, REGISTRY_*; VALUE_FOREIGN for a value that is not in the wire format, or does not fit its schema
  */
-export function recordDecoder(registry: SchemaRegistry): (record: LogRecord) => Promise<DecodedRecord> {
+export function recordDecoder(registry: SchemaLookup): (record: LogRecord) => Promise<DecodedRecord> {
   const known = new Map<number, { readonly name: string; readonly wire: WireType<unknown> }>();
   return async (record) => {
     const { value } = record;
