@@ -1,6 +1,8 @@
+import { valueDecoder } from '../avro/codec/record-decoder';
+import { feedSchemas, type RecordSchema, readSchema } from '../avro/schemas';
+import type { FeedDefinition } from '../feeds/definition';
 import { feedTopics } from '../log/topics';
 import { checkBatches, checkConsume, checkRead } from './checked-options';
-import { createDecoder } from './decoder';
 import type { LogEvent } from './event';
 import { takePart } from './handling/consume';
 import { batchJob, eventJob } from './handling/handlers';
@@ -17,7 +19,7 @@ import { openTable } from './table';
  */
 export function connect(options?: ConnectOptions): HighwaterLog {
   const { log, registry, feeds, topicPrefix, logger, refusals } = openLog(options);
-  const decoder = createDecoder(registry, feeds);
+  const decoder = valueDecoder(registry, knownSchemas(feeds));
   const closing = new AbortController();
   const deps = { log, decoder, logger, topicPrefix, refusals, closing: closing.signal };
   const under = new Set<Promise<unknown>>();
@@ -71,4 +73,13 @@ export function connect(options?: ConnectOptions): HighwaterLog {
   };
   // The overloads give each topic the type of its events. They exist only for the compiler.
   return highwaterLog as unknown as HighwaterLog;
+}
+
+/** Of the types that a program sees, so that values have them whichever version wrote them. */
+export function knownSchemas(feeds: readonly FeedDefinition[]): RecordSchema[] {
+  const own = feeds.flatMap((feed) => {
+    const { record, envelope, transitions } = feedSchemas(feed);
+    return [record, envelope, ...transitions.values()];
+  });
+  return [...own, readSchema('source-offset.avsc'), readSchema('dead-letter.avsc')];
 }
