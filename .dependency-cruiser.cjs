@@ -8,7 +8,7 @@ const pipeline = ['records/', 'changes/', 'transaction/', '(poll|round|position)
 
 /** The layers of the Kafka adapter, from the top down; each may import the layers below it. */
 const kafkaLayers = [
-  '(kafka-log|consumer-log|shared-topics)\\.ts',
+  '(kafka-log|kafka-reader|consumer-log|shared-topics)\\.ts',
   'consumer/',
   'ownership/',
   'group/',

@@ -3,8 +3,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SchemaRegistry as KafkaJsRegistry } from '@kafkajs/confluent-schema-registry';
+import type * as DecoderModule from '../../src/avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../src/avro/registry/registry';
-import type * as DecoderModule from '../../src/consumer/decoder';
+import type * as ConnectModule from '../../src/consumer/connect';
 import type * as EventsModule from '../../src/consumer/event';
 import type * as FeedsModule from '../../src/feeds';
 import type { LogRecord } from '../../src/log/commit-log';
@@ -14,9 +15,11 @@ import { median } from '../measure/figures';
 import { publishedFolder } from './published-folder';
 import { quiet } from './quiet';
 
-const { createDecoder } = fromDist<typeof DecoderModule>('consumer/decoder');
+const { valueDecoder } = fromDist<typeof DecoderModule>('avro/codec/record-decoder');
 const { toEvent } = fromDist<typeof EventsModule>('consumer/event');
+const { knownSchemas } = fromDist<typeof ConnectModule>('consumer/connect');
 const { feedDefinitions } = fromDist<typeof FeedsModule>('feeds/index');
+const ownSchemas = knownSchemas(feedDefinitions);
 const { openLocalConsumerLog } = fromDist<typeof ConsumerLogModule>('log/local/consumer/consumer-log');
 
 interface Input {
@@ -75,7 +78,7 @@ async function main({ records, runs }: Input): Promise<void> {
         if (record.value !== null) found.push(record);
       }
       const bytes = found.reduce((sum, { value }) => sum + value!.length, 0);
-      const decoder = createDecoder(registry, feedDefinitions);
+      const decoder = valueDecoder(registry, ownSchemas);
       const ours = async (slice: readonly LogRecord[]) => {
         for (const record of slice) {
           const event = toEvent(record, decoder);

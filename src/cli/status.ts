@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
 import { statusTable } from './lines/status-table';
-import { type OpenLog, readLog } from './log/open-log';
+import { type OpenReader, readLog } from './log/open-log';
 import { type PublisherView, publisherLines, publisherView } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/option-values';
@@ -60,7 +60,7 @@ async function showStatus(flags: StatusFlags, context: CommandContext): Promise<
 function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<number> {
   const isJson = flags.json === true;
   const warn = (warning: string): void => context.note(`highwater: ${warning}\n`);
-  const show = async (open: OpenLog, config: Config): Promise<number> => {
+  const show = async (open: OpenReader, config: Config): Promise<number> => {
     if (flags.watch !== undefined) {
       const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
       const read = async () => (await explainedStatus(config, open, flags, context)).all;
@@ -77,7 +77,7 @@ function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<numb
 /** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
 async function explainedStatus(
   config: Config,
-  open: OpenLog,
+  open: OpenReader,
   flags: StatusFlags,
   context: CommandContext,
 ): Promise<{ readonly all: readonly FeedStatus[]; readonly view: PublisherView | null }> {

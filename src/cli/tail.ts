@@ -6,9 +6,9 @@ import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { recordJson } from '../json/json-text';
-import type { CommitLog, LogRecord } from '../log/commit-log';
+import type { LogReader, LogRecord } from '../log/commit-log';
 import { eventLine } from './lines/event-line';
-import { type OpenLog, readLog } from './log/open-log';
+import { type OpenReader, readLog } from './log/open-log';
 import { recentRecords } from './log/recent-records';
 import { feedsByTopic, meantTopic, missingTopicNote } from './log/tail-topics';
 import { tolerantDecoder } from './log/tolerant-decoder';
@@ -68,7 +68,7 @@ function tail(names: readonly string[], flags: TailFlags, context: CommandContex
   const { follow, limit = Infinity } = flags;
   assertOneBeginning(flags);
   const note = (message: string): void => context.note(`highwater: ${message}\n`);
-  const show = async ({ commitLog, registry, place }: OpenLog, config: Config): Promise<number> => {
+  const show = async ({ commitLog, registry, place }: OpenReader, config: Config): Promise<number> => {
     const reached = <T>(work: () => Promise<T>) => (follow ? patiently(work, context.signal, note) : work());
     const inLog = await reached(() => unlessAborted(commitLog.topicNames(), context.signal));
     const topics = [...new Set(names.map((name) => meantTopic(name, config, inLog)))];
@@ -143,7 +143,7 @@ function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {
 }
 
 async function* wantedRecords(
-  log: CommitLog,
+  log: LogReader,
   topics: readonly string[],
   { follow, op, key, last, since, fromBeginning }: TailFlags,
   signal: AbortSignal,

@@ -3,11 +3,9 @@ import { pause } from '../async/wait';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
-import { outcomeOf } from './answers';
-import type { Command, Facts, Outcome } from './command';
-import { factsOf, namedCommand } from './command-arguments';
+import { type Command, type Facts, factsOf, namedCommand, type Outcome, outcomeOf } from './command';
 import { type CommandRecord, commandCodec, writeCommandRecord } from './command-record';
-import { createLedger } from './ledger';
+import { createLedger } from './protocol';
 
 export interface AskOwnerDeps {
   readonly log: Pick<CommitLog, 'append' | 'read'>;

@@ -1,17 +1,30 @@
-import type { HighwaterError } from '../errors';
+import { z } from 'zod';
+import { type ErrorCode, errorKinds, HighwaterError } from '../errors';
+import type { CommandRecord } from './command-record';
+
+const command = z.discriminatedUnion('name', [
+  z.object({
+    name: z.enum([
+      'pause',
+      'resume',
+      /** A new incarnation: the images are removed, and a first snapshot begins. */
+      'reset',
+      /** All records are read and published again: as `r`, or as `u` if they differ. */
+      'snapshot',
+      'retry-dead-letters',
+    ]),
+  }),
+  z.object({
+    name: z.literal('reconcile'),
+    dryRun: z.boolean(),
+    allowDeletes: z.int().nonnegative().nullable(),
+  }),
+  /** Calendar dates, both included. */
+  z.object({ name: z.literal('backfill'), from: z.iso.date(), to: z.iso.date() }),
+]);
 
 /** A request of an operator to the owner of a feed. */
-export type Command =
-  | { readonly name: 'pause' }
-  | { readonly name: 'resume' }
-  /** A new incarnation: the images are removed, and a first snapshot begins. */
-  | { readonly name: 'reset' }
-  /** All records are read and published again: as `r`, or as `u` if they differ. */
-  | { readonly name: 'snapshot' }
-  | { readonly name: 'reconcile'; readonly dryRun: boolean; readonly allowDeletes: number | null }
-  /** Calendar dates, both included. */
-  | { readonly name: 'backfill'; readonly from: string; readonly to: string }
-  | { readonly name: 'retry-dead-letters' };
+export type Command = Readonly<z.output<typeof command>>;
 
 /** The outcome: a line for people, and figures for programs. */
 export type Outcome =
@@ -19,3 +32,78 @@ export type Outcome =
   | { readonly ok: false; readonly error: HighwaterError };
 
 export type Facts = Readonly<Record<string, string | number | boolean>>;
+
+type NamedCommand = Pick<CommandRecord, 'command' | 'arguments'>;
+
+/** A command as the topic carries it: `{ command: 'reconcile', arguments: { dry_run: 'true', … } }`. */
+export function namedCommand({ name, ...values }: Command): NamedCommand {
+  const named = Object.entries(values).map(([member, value]) => [snakeCase(member), value]);
+  return { command: name, arguments: jsonTexts(Object.fromEntries(named)) };
+}
+
+/** Null when this version does not know the command, or cannot tell what its arguments mean. */
+export function commandOf({ command: name, arguments: texts }: NamedCommand): Command | null {
+  const values = Object.entries(parsedTexts(texts)).map(([member, value]) => [camelCase(member), value]);
+  return command.safeParse({ ...Object.fromEntries(values), name }).data ?? null;
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const camelCase = (name: string): string =>
+  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** An owner's answer, without the fields that both sides know. */
+export type Said = Pick<CommandRecord, 'kind' | 'summary' | 'facts' | 'error'>;
+
+export const saidAccepted: Said = { kind: 'accepted', summary: null, facts: {}, error: null };
+
+export function saidProgress(summary: string, facts: Facts): Said {
+  return { kind: 'progress', summary, facts: jsonTexts(facts), error: null };
+}
+
+export function saidOutcome(outcome: Outcome): Said {
+  if (outcome.ok)
+    return { kind: 'done', summary: outcome.summary, facts: jsonTexts(outcome.facts), error: null };
+  const { code, message, now, remedy } = outcome.error;
+  return { kind: 'failed', summary: null, facts: {}, error: { code, message, now, remedy } };
+}
+
+/** Null for a record that is not an answer. */
+export function outcomeOf({ kind, summary, facts, error }: Said): Outcome | null {
+  if (kind === 'done') return { ok: true, summary: summary ?? '', facts: factsOf(facts) };
+  if (kind !== 'failed') return null;
+  const { code, message, now, remedy } = error ?? unnamed;
+  // The owner may be of a version that has more codes.
+  return {
+    ok: false,
+    error: isKnown(code)
+      ? new HighwaterError(code, message, { now, remedy })
+      : new HighwaterError('UNEXPECTED', `${code}: ${message}`, { now, remedy }),
+  };
+}
+
+const unnamed = { code: 'UNEXPECTED', message: 'the publisher gave no reason', now: '', remedy: '' };
+
+function isKnown(code: string): code is ErrorCode {
+  return Object.hasOwn(errorKinds, code);
+}
+
+export function factsOf(texts: Readonly<Record<string, string>>): Facts {
+  return parsedTexts(texts) as Facts;
+}
+
+function jsonTexts(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)]));
+}
+
+/** Without the texts that are not JSON. */
+function parsedTexts(texts: Readonly<Record<string, string>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => {
+      try {
+        return [[name, JSON.parse(text)]];
+      } catch {
+        return [];
+      }
+    }),
+  );
+}

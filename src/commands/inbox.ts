@@ -16,6 +16,8 @@ export interface Inbox {
   take(): Request | null;
   /** The first request, which stays in the inbox. */
   first(): Request | null;
+  /** All, taken out. */
+  takeAll(): readonly Request[];
   /** Resolves at once while something waits, else with the next `put` or the signal. */
   filled(signal: AbortSignal): Promise<void>;
 }
@@ -30,6 +32,7 @@ export function createInbox(): Inbox {
     },
     take: () => waiting.shift() ?? null,
     first: () => waiting[0] ?? null,
+    takeAll: () => waiting.splice(0),
     filled(signal) {
       if (waiting.length > 0 || signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {

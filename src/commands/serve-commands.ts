@@ -5,14 +5,11 @@ import { HighwaterError } from '../errors';
 import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { Redact } from '../secrets/redaction';
-import { answerQueue } from './answer-queue';
-import type { Outcome } from './command';
-import { commandOf } from './command-arguments';
+import { answerQueue } from './answers';
+import { type Command, commandOf, saidAccepted, saidOutcome, saidProgress } from './command';
 import { type CommandRecord, commandCodec } from './command-record';
-import type { Inbox } from './inbox';
-import { createLedger } from './ledger';
-import { openRequests } from './open-requests';
-import { ownerStep } from './owner-step';
+import { createInbox, type Inbox, type Request } from './inbox';
+import { createLedger, ownerStep } from './protocol';
 
 export interface ServeCommandsDeps {
   readonly log: Pick<CommitLog, 'append' | 'read'>;
@@ -43,6 +40,8 @@ export interface CommandServer {
 /** After a failure the topic is followed again, with growing pauses. */
 const [firstRetryMs, lastRetryMs] = [500, 30_000];
 const closeWithinMs = 3_000;
+/** Progress is written at most so often. */
+const progressEveryMs = 1_000;
 /** How long a settled request is remembered behind its expiry: clocks may step. */
 const forgetAfterMs = 600_000;
 
@@ -61,8 +60,9 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
   let isClosing = false;
   const writing = { log, topic, codec, logger, redact, instance, ownerId, now: clock };
   const answers = answerQueue({ ...writing, isClosing: () => isClosing }, stop.signal);
-  const requests = openRequests(answers, heartbeatMs);
-  const { inboxOf } = requests;
+  /** Accepted, and not answered yet. */
+  const open = new Map<Request, CommandRecord>();
+  const inboxes = new Map<string, Inbox>();
   const { notStarted, notFinished, tooLate, unknownCommand } = refusalsBy(instance);
 
   const following = follow();
@@ -112,35 +112,76 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
     const step = ownerStep(record, ledger, { ownerId, now, owns, isAccepting });
     if (step === 'accept') {
       accepting.set(request_id, record);
-      await answers.say(record, { kind: 'accepted', summary: null, facts: {}, error: null });
+      await answers.say(record, saidAccepted);
       return;
     }
     if (step === null) return;
     const asked = accepting.get(request_id)!;
     accepting.delete(request_id);
     if (step === 'lost') return;
-    const request = requests.open(asked);
     const command = commandOf(asked);
-    if (step === 'too late') request.answer(failure(tooLate(asked)));
-    else if (command === null) request.answer(failure(unknownCommand(asked)));
-    else if (isClosing || !deps.owns(asked.feed)) request.answer(failure(notStarted(asked)));
-    else {
-      const { feed, asked_by: by } = asked;
-      logger.info(`${asked.command} is asked for`, { feed, by });
-      inboxOf(asked.feed).put(request.for(command));
+    const why =
+      step === 'too late'
+        ? tooLate(asked)
+        : command === null
+          ? unknownCommand(asked)
+          : isClosing || !deps.owns(asked.feed)
+            ? notStarted(asked)
+            : null;
+    if (why !== null) {
+      void answers.say(asked, saidOutcome({ ok: false, error: why }));
+      return;
     }
+    logger.info(`${asked.command} is asked for`, { feed: asked.feed, by: asked.asked_by });
+    inboxOf(asked.feed).put(openRequest(asked, command!));
+  }
+
+  /** Its progress is repeated until it is answered. Only the first answer counts. */
+  function openRequest(asked: CommandRecord, command: Command): Request {
+    let latest = saidProgress('', {});
+    let toldAt = 0;
+    const tell = (): void => {
+      toldAt = Date.now();
+      void answers.say(asked, latest);
+    };
+    const heartbeat = setInterval(tell, heartbeatMs).unref();
+    const request: Request = {
+      command,
+      progress(summary, facts) {
+        if (!open.has(request)) return;
+        latest = saidProgress(summary, facts);
+        // The clock may step back.
+        if (Math.abs(Date.now() - toldAt) >= progressEveryMs) tell();
+      },
+      answer(outcome) {
+        if (!open.delete(request)) return;
+        clearInterval(heartbeat);
+        void answers.say(asked, saidOutcome(outcome));
+      },
+    };
+    open.set(request, asked);
+    return request;
+  }
+
+  function inboxOf(feed: string): Inbox {
+    const inbox = inboxes.get(feed) ?? createInbox();
+    inboxes.set(feed, inbox);
+    return inbox;
+  }
+
+  /** Answers requests that nobody has begun to carry out. */
+  function refuseWaiting(feed: string): void {
+    for (const request of inboxOf(feed).takeAll())
+      request.answer({ ok: false, error: notStarted(open.get(request)!) });
   }
 
   return {
     inboxOf,
-    lost(feed) {
-      for (const { asked, isTaken, answer } of requests.all())
-        if (asked.feed === feed && !isTaken) answer(failure(notStarted(asked)));
-    },
+    lost: refuseWaiting,
     async close() {
       isClosing = true;
-      for (const { asked, isTaken, answer } of requests.all())
-        answer(failure(isTaken ? notFinished(asked) : notStarted(asked)));
+      for (const feed of inboxes.keys()) refuseWaiting(feed);
+      for (const [request, asked] of open) request.answer({ ok: false, error: notFinished(asked) });
       const inTime = new AbortController();
       await Promise.race([answers.drained(), pause(closeWithinMs, inTime.signal)]);
       inTime.abort();
@@ -148,10 +189,6 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
       await following;
     },
   };
-}
-
-function failure(error: HighwaterError): Outcome {
-  return { ok: false, error };
 }
 
 const now = 'Nothing of it was done.';

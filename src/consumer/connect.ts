@@ -1,11 +1,15 @@
+import { valueDecoder } from '../avro/codec/record-decoder';
+import { feedSchemas, type RecordSchema, readSchema } from '../avro/schemas';
+import { errorKinds, HighwaterError } from '../errors';
+import type { FeedDefinition } from '../feeds/definition';
+import type { ConsumerLog } from '../log/consumer-log';
 import { feedTopics } from '../log/topics';
+import type { Logger } from '../logging/logger';
 import { checkBatches, checkConsume, checkRead } from './checked-options';
-import { createDecoder } from './decoder';
 import type { LogEvent } from './event';
 import { takePart } from './handling/consume';
 import { batchJob, eventJob } from './handling/handlers';
 import type { HighwaterLog } from './highwater-log';
-import { assertLog, warnIfMissing } from './missing-log';
 import { type ConnectOptions, openLog } from './open-log';
 import { readEvents } from './read';
 import { openTable } from './table';
@@ -17,7 +21,7 @@ import { openTable } from './table';
  */
 export function connect(options?: ConnectOptions): HighwaterLog {
   const { log, registry, feeds, topicPrefix, logger, refusals } = openLog(options);
-  const decoder = createDecoder(registry, feeds);
+  const decoder = valueDecoder(registry, knownSchemas(feeds));
   const closing = new AbortController();
   const deps = { log, decoder, logger, topicPrefix, refusals, closing: closing.signal };
   const under = new Set<Promise<unknown>>();
@@ -71,4 +75,31 @@ export function connect(options?: ConnectOptions): HighwaterLog {
   };
   // The overloads give each topic the type of its events. They exist only for the compiler.
   return highwaterLog as unknown as HighwaterLog;
+}
+
+/** Of the types that a program sees, so that values have them whichever version wrote them. */
+export function knownSchemas(feeds: readonly FeedDefinition[]): RecordSchema[] {
+  const own = feeds.flatMap((feed) => {
+    const { record, envelope, transitions } = feedSchemas(feed);
+    return [record, envelope, ...transitions.values()];
+  });
+  return [...own, readSchema('source-offset.avsc'), readSchema('dead-letter.avsc')];
+}
+
+/**
+ * Names a log that is not there, for a reader that waits for it: the publisher may start later, or the folder may be a wrong one.
+ */
+function warnIfMissing(log: Pick<ConsumerLog, 'missing'>, logger: Logger): void {
+  const file = log.missing();
+  if (file === null) return;
+  logger.warn(`There is no log in ${file} yet (LOG_MISSING).`, {
+    now: 'It is read once it exists.',
+    remedy: errorKinds.LOG_MISSING.remedy,
+  });
+}
+
+/** @throws HighwaterError LOG_MISSING for a reader that would not wait */
+function assertLog(log: Pick<ConsumerLog, 'missing'>): void {
+  const file = log.missing();
+  if (file !== null) throw new HighwaterError('LOG_MISSING', `there is no log in ${file} yet`);
 }

@@ -1,5 +1,5 @@
+import type { Decoder } from '../avro/codec/record-decoder';
 import type { LogRecord } from '../log/commit-log';
-import type { Decoder } from './decoder';
 
 /** A decoded record of the log. `type` tells the members of a union of events apart. */
 export interface LogEvent<Type extends string | null = string | null, Value = unknown> {

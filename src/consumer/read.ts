@@ -1,5 +1,5 @@
+import type { Decoder } from '../avro/codec/record-decoder';
 import type { ConsumerLog, TopicEnds } from '../log/consumer-log';
-import type { Decoder } from './decoder';
 import { type EventFilter, eventFilter, type LogEvent, toEvent } from './event';
 
 export interface ReadOptions {

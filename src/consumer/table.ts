@@ -1,7 +1,7 @@
 import { joinSignals } from '../async/wait';
+import type { Decoder } from '../avro/codec/record-decoder';
 import type { FeedTopics, LogRecord } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
-import type { Decoder } from './decoder';
 import { type LogEvent, toEvent } from './event';
 import { changePlace, incarnationOf, startTable, type TableStart } from './table-start';
 

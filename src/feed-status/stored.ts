@@ -1,15 +1,15 @@
 import type { DeadLetterValue } from '../avro/codec/feed-codec';
 import { recordDecoder } from '../avro/codec/record-decoder';
-import type { SchemaRegistry } from '../avro/registry/registry';
+import type { SchemaLookup } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
-import type { CommitLog, LogRecord } from '../log/commit-log';
+import type { LogReader, LogRecord } from '../log/commit-log';
 import { latestRecords } from '../log/latest-records';
 import { feedTopics } from '../log/topics';
 import type { SourceOffset } from '../state/source-offset';
 
 export interface StoredDeps {
-  readonly commitLog: CommitLog;
-  readonly registry: SchemaRegistry;
+  readonly commitLog: LogReader;
+  readonly registry: SchemaLookup;
 }
 
 export interface StoredFeeds {
@@ -74,7 +74,7 @@ export interface KeptLetters {
 /** Why the latest dead letter of each feed could not be published. A letter that cannot be decoded has no reason here. */
 export async function latestReasons(
   letters: ReadonlyMap<string, KeptLetters> | null,
-  registry: SchemaRegistry,
+  registry: SchemaLookup,
 ): Promise<ReadonlyMap<string, string>> {
   const decode = recordDecoder(registry);
   const reasons = new Map<string, string>();

@@ -1,10 +1,27 @@
 import type { Grant, JoinOptions, Membership } from './membership';
 
+/** The log for programs that only read it. */
+export interface LogReader {
+  /**
+   * Committed records, in log order per partition. The iteration ends at the end of the log, or with `follow` only at the signal,
+   * without an error. The call fixes where it begins. A topic that does not exist yet is empty.
+   */
+  read(topics: readonly string[], options: ReadOptions): AsyncIterable<LogRecord>;
+  /**
+   * Name of a feed → the live instance that owns it. Feeds without an owner are left out.
+   * @throws HighwaterError KAFKA_*, LOG_* if the owners cannot be asked; the signal's reason
+   */
+  owners(feeds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  /** Names of the topics in the log, sorted; null while there is no log. */
+  topicNames(): Promise<readonly string[] | null>;
+  close(): Promise<void>;
+}
+
 /**
  * The log to which batches are committed. Two adapters implement this port: the embedded log (SQLite) and Kafka. The contract
  * suite `test/contract/commit-log.ts` tests both.
  */
-export interface CommitLog {
+export interface CommitLog extends LogReader {
   /**
    * Joins the instances that share these feeds. On the embedded log there is only this one. Returns at once.
    */
@@ -26,19 +43,6 @@ export interface CommitLog {
    * @throws HighwaterError LOG_TOPIC_MISMATCH if the topic exists and is compacted; LOG_CLOSED; another LOG_* or KAFKA_*
    */
   append(topic: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal): Promise<void>;
-  /**
-   * Committed records, in log order per partition. The iteration ends at the end of the log, or with `follow` only at the signal,
-   * without an error. The call fixes where it begins. A topic that does not exist yet is empty.
-   */
-  read(topics: readonly string[], options: ReadOptions): AsyncIterable<LogRecord>;
-  /**
-   * Name of a feed → the live instance that owns it. Feeds without an owner are left out.
-   * @throws HighwaterError KAFKA_*, LOG_* if the owners cannot be asked; the signal's reason
-   */
-  owners(feeds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
-  /** Names of the topics in the log, sorted; null while there is no log. */
-  topicNames(): Promise<readonly string[] | null>;
-  close(): Promise<void>;
 }
 
 /** The ownership of one feed, from acquire to release. */

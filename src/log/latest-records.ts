@@ -1,13 +1,13 @@
-import type { CommitLog, LogRecord } from './commit-log';
+import type { LogReader, LogRecord } from './commit-log';
 
 /**
  * The latest record of each key, by topic; keys that were written last come last. A key whose latest record is a tombstone has none.
  * @param topics that exist
  * @param most records that are read; null: there are more
- * @throws HighwaterError as `CommitLog.read`
+ * @throws HighwaterError as `LogReader.read`
  */
 export async function latestRecords(
-  log: Pick<CommitLog, 'read'>,
+  log: Pick<LogReader, 'read'>,
   topics: readonly string[],
   signal: AbortSignal,
   most = Number.POSITIVE_INFINITY,

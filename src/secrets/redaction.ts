@@ -7,44 +7,18 @@ const mask = '[redacted]';
 function parameterPattern(name: string): RegExp {
   const start = /^\w/.test(name) ? '\\b|' : '(?<!\\w)|';
   // Letters stay plain, because the pattern is tried at every position of every line.
-  const spelled = name.replace(/\W/gu, unitSpelling);
+  const spelled = name.replace(/\W/gu, spelling);
   const value = `(?!\\[redacted\\])[^&\\s"'<>\\\\]+`;
   return new RegExp(`(${start}%(?:25)*(?:3F|26))(${spelled}(?:=|%(?:25)*3D))${value}`, 'gi');
 }
 
-/** HTML's names of ASCII characters. They match in any case, because writers differ. */
+/** The characters that writers of HTML escape by name. */
 const htmlNames: Readonly<Record<string, string>> = {
-  '!': 'excl',
   '"': 'quot',
-  '#': 'num',
-  $: 'dollar',
-  '%': 'percnt',
   '&': 'amp',
   "'": 'apos',
-  '(': 'lpar',
-  ')': 'rpar',
-  '*': 'ast|midast',
-  '+': 'plus',
-  ',': 'comma',
-  '.': 'period',
-  '/': 'sol',
-  ':': 'colon',
-  ';': 'semi',
   '<': 'lt',
-  '=': 'equals',
   '>': 'gt',
-  '?': 'quest',
-  '@': 'commat',
-  '[': 'lsqb|lbrack',
-  '\\': 'bsol',
-  ']': 'rsqb|rbrack',
-  '^': 'hat',
-  _: 'lowbar|underbar',
-  '`': 'grave|diacriticalgrave',
-  '{': 'lcub|lbrace',
-  '|': 'vert|verbar|verticalline',
-  '}': 'rcub|rbrace',
-  ' ': 'nbsp',
 };
 
 /** JSON inside JSON has several. The number is limited, because a long run would be searched to its end from each position. */
@@ -56,16 +30,9 @@ const ampersand = `(?:&|${backslashes}u0026)(?:amp;)*`;
 /** Line ends, plain, escaped for JSON or percent-encoded, with the blanks of a folded line after them. */
 const lineEnds = /(?:[\r\n]|\\{1,16}(?:[rn]|u000[ad])|%(?:25)*0[ad])+[ \t]*/gi;
 
-/** Second byte of a UTF-16 character: a zero, or the space that replaces it when control characters are removed. */
-const secondByte = `(?:\\0| |${backslashes}u0000|%(?:25)*00)?`;
-
-/** The digits of fewer bytes may occur in a text by chance. */
-const leastBytes = 6;
-
 /**
- * Finds the secrets plain, percent-encoded (any mix, once or several times), escaped for JSON, JavaScript or HTML, with slashes
- * reversed, in hexadecimal, in base64 and base64url at any alignment (so also inside `user:password`), each of them also broken
- * into lines, and the value of any `token=` query parameter.
+ * Finds the secrets plain, percent-encoded (any mix, once or several times), escaped for JSON or HTML, in base64 and base64url at any
+ * alignment (so also inside `user:password`), each of them also broken into lines, and the value of any `token=` query parameter.
  * @param secrets the list is followed if it changes
  * @param parameter another query parameter that carries a token
  */
@@ -106,7 +73,7 @@ function patternsFor(secrets: readonly string[]): RegExp[] {
 
 function patternsOf(secret: string): string[] {
   const inBase64 = [...new Set([secret, encodeURIComponent(secret.toWellFormed())])].flatMap(base64Cores);
-  return [anySpelling(secret), ...inBase64.map(anyBase64), ...asBytes(secret)];
+  return [Array.from(secret, spelling).join(''), ...inBase64.map(anyBase64)];
 }
 
 /** Replaces secrets that appear once the lines are joined, together with the line ends within them. */
@@ -127,59 +94,33 @@ function replaceBroken(text: string, known: RegExp): string {
   return clean + text.slice(copied);
 }
 
-/** A pattern that matches each character as itself or in any of its escapes, also in UTF-16 that was taken for UTF-8. */
-function anySpelling(secret: string): string {
-  // Several slashes in a row are one unit, because backslashes can be divided among them in too many ways.
-  return (secret.match(/\/+|\\+|./gsu) ?? []).map(unitSpelling).join(secondByte);
-}
-
-function unitSpelling(unit: string): string {
-  const characters = Array.from(unit, (character) => `(?:${spellings(character).join('|')})`).join(
-    secondByte,
-  );
-  if (!/[\\/]/.test(unit)) return characters;
-  // Plain, escaped, or with slashes reversed.
-  return `(?:\\\\{${unit.length},${unit.length * 16}}|${characters})`;
-}
-
-function spellings(character: string): string[] {
+/** A pattern that matches a character as itself or in any of its escapes. */
+function spelling(character: string): string {
   const bytes = Array.from(Buffer.from(character), (byte) => caseless(hex(byte, 2)));
   const percent = bytes.map((byte) => `%(?:25)*${byte}`).join('');
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
     .map((unit) => `u${caseless(hex(unit, 4))}`)
     .join(backslashes);
   const codePoint = character.codePointAt(0)!;
-  const digits = `0*${caseless(codePoint.toString(16))}`;
-  const escaped = [units, bytes.map((byte) => `x${byte}`).join(backslashes), `u\\{${digits}\\}`];
+  const plain = escapePattern(character);
   // Quotes are also escaped when a text is printed as JavaScript.
-  if (character === '"' || character === "'" || character === '/') escaped.push(escapePattern(character));
+  const escaped = /["'/]/.test(character) ? `(?:${units}|${plain})` : units;
   const name = htmlNames[character];
   const named = name === undefined ? '' : `|${caseless(name)}`;
-  const html = `${ampersand}(?:#(?:0*${codePoint}|[xX]${digits})${named});`;
-  // A spelling that begins like another must come before it.
-  const found = [`${backslashes}(?:${escaped.join('|')})`, percent, html, escapePattern(character)];
-  if (character === ' ') found.push('\\+', '%(?:25)*2[bB]');
-  return found;
+  const html = `${ampersand}(?:#(?:0*${codePoint}|[xX]0*${caseless(codePoint.toString(16))})${named});`;
+  const blank = character === ' ' ? '|\\+|%(?:25)*2[bB]' : '';
+  // A backslash may be escaped any number of times. A spelling that begins like another must come before it.
+  return `(?:${backslashes}${escaped}|${percent}|${html}|${character === '\\' ? backslashes : plain}${blank})`;
 }
 
 const base64Spellings: Readonly<Record<string, string>> = {
-  '+': `(?:[-+]|%(?:25)*2[bB]|${backslashes}(?:u00|x)2[bB]|${ampersand}(?:#43|#[xX]2[bB]|plus);)`,
-  '/': `(?:[/_]|${backslashes}(?:/|(?:u00|x)2[fF])|%(?:25)*2[fF]|${ampersand}(?:#47|#[xX]2[fF]|sol);)`,
+  '+': `(?:[-+]|%(?:25)*2[bB]|${backslashes}u002[bB]|${ampersand}#(?:43|[xX]2[bB]);)`,
+  '/': `(?:[/_]|${backslashes}(?:/|u002[fF])|%(?:25)*2[fF]|${ampersand}#(?:47|[xX]2[fF]);)`,
 };
 
 /** Matches both alphabets. Only `+` and `/` are ever escaped in practice. */
 function anyBase64(text: string): string {
   return Array.from(text, (character) => base64Spellings[character] ?? character).join('');
-}
-
-/** As `toString('hex')` has it, with something between the bytes (`74 6f`, `74:6f`, `\x74\x6f`), and as a buffer in JSON: `116,111`. */
-function asBytes(secret: string): string[] {
-  const bytes = Array.from(Buffer.from(secret));
-  if (bytes.length < leastBytes) return [];
-  return [
-    bytes.map((byte) => caseless(hex(byte, 2))).join(`(?:[ :,]|${backslashes}x)?`),
-    bytes.join(',\\s*'),
-  ];
 }
 
 /**

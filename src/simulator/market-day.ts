@@ -1,10 +1,9 @@
-import type { FeedName } from './endpoints';
+import { type FeedName, feedNames } from './endpoints';
 import type { Universe } from './generator/universe';
 import { analystEvents } from './market-events/analysts';
 import { insightEvents } from './market-events/insights';
 import { ipoEvents } from './market-events/ipos';
-import type { MarketEvent, MarketScene } from './market-events/market-event';
-import { pureTouch } from './market-events/touch';
+import { type MarketEvent, type MarketScene, pickKey } from './market-events/market-event';
 import { createRandom, hashText } from './random';
 import type { FeedStore } from './store/store';
 
@@ -15,6 +14,17 @@ export interface MarketDay {
   start(intervalMs: number, listener?: (happened: string) => void): void;
   stop(): void;
 }
+
+/** Nothing but `updated` moves, or a decimal is written differently. No reader should hear of it. */
+const pureTouch: MarketEvent = ({ stores, random }) => {
+  const filled = feedNames.filter((feed) => stores[feed].size > 0);
+  if (filled.length === 0) return null;
+  const feed = random.pick(filled);
+  const key = pickKey(stores[feed], random)!;
+  if (random.chance(0.5)) stores[feed].touch(key);
+  else stores[feed].rescale(key);
+  return `Touched without a change: ${feed} ${key}`;
+};
 
 const events = { ...insightEvents, ...ipoEvents, ...analystEvents, pureTouch } satisfies Record<
   string,

@@ -15,11 +15,10 @@ import { aroundByte } from './around-byte';
 import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
 import { brokenUtf8, inUtf8 } from './charset';
-import { reportsError, saysFailure } from './error-report';
+import { reportsError, saysFailure, vendorMessage } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import type { RowReader } from './source';
 import { failure, type SourceFailure } from './source';
-import { vendorMessage } from './vendor-message';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
 export interface RawResponse {

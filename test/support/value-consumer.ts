@@ -1,4 +1,4 @@
-import type { Decoder } from '../../src/consumer/decoder';
+import type { Decoder } from '../../src/avro/codec/record-decoder';
 import { takePart } from '../../src/consumer/handling/consume';
 import type { GroupConsumeOptions } from '../../src/consumer/options';
 import { refusalsOf } from '../../src/consumer/refusals';

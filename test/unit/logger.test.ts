@@ -31,13 +31,6 @@ describe('redaction', () => {
     ['in HTML', secret.replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
     ['percent-encoded twice', encodeURIComponent(encodeURIComponent(secret))],
     ['in JSON inside JSON', JSON.stringify(JSON.stringify(secret)).slice(3, -3)],
-    ['with slashes reversed', secret.replaceAll('/', '\\')],
-    ['in hexadecimal', Buffer.from(secret).toString('hex')],
-    [
-      'in a buffer that was printed',
-      Buffer.from(secret).toString('hex').toUpperCase().match(/../g)!.join(' '),
-    ],
-    ['in a buffer in JSON', Buffer.from(secret).join(',')],
     ['percent-encoded, then base64', Buffer.from(`a=${encodeURIComponent(secret)}&b`).toString('base64')],
     ['base64 in an address', encodeURIComponent(Buffer.from(secret).toString('base64'))],
     ['base64', Buffer.from(secret).toString('base64')],
@@ -50,13 +43,6 @@ describe('redaction', () => {
     expect(clean).toMatch(/^before .*\[redacted\].* after$/);
     expect(clean).not.toContain(written);
     for (const part of ['p?ss', 'ss/w', 'ss%2', 'w+rd', 'w%2Brd', 'P3NzL']) expect(clean).not.toContain(part);
-  });
-
-  it.each(['plain-key', 'p?ss/w+rd'])('finds %s in UTF-16 that was taken for UTF-8', (ascii) => {
-    const find = createRedactor([ascii]);
-    const read = Buffer.from(`me ${ascii} you`, 'utf16le').toString();
-    for (const seen of [read, read.replaceAll('\0', ' '), JSON.stringify(read), encodeURI(read)])
-      expect(find(seen).replace(/[^[\]a-z]/g, '')).toMatch(/^mu*e.*\[redacted\].*yu*ou*u/);
   });
 
   it('takes away the value of any token parameter, cut or not', () => {

@@ -1,29 +1,50 @@
 import { type Type, types } from 'avsc';
 import { readWideLong } from './long-type';
-import { MOST_DEPTH, mayBeEmpty } from './value-check';
 import { WIRE_HEADER_BYTES } from './wire';
 
-/** Reads a value in the wire format. Undefined if avsc has to read the value, or to report its fault. */
+/**
+ * Reads one value in the wire format, to its end.
+ * @throws RangeError that names the place where the bytes are not a value of the type
+ */
 export type CompiledReader = (value: Buffer) => unknown;
 
+/** Levels of records within records, which a schema that holds itself allows. avsc calls itself for each level. */
+const MOST_DEPTH = 500;
+/** Most items and records of a value that take no byte, such as nulls. A few bytes can claim any number of them. */
+const MOST_EMPTY = 65_536;
+/** An Avro long has 64 bits, and each byte holds seven of them. */
+const MOST_VARINT_BYTES = 10;
+const MOST_INT = 2 ** 31 - 1;
+/** JavaScript counts no further. */
+const MOST_COUNT = Number.MAX_SAFE_INTEGER - 1;
+
 /**
- * Generates one function that reads values written by the same schema. It makes the same objects as `type.fromBuffer`, in less than half
- * the time. Null for a type that it does not cover, such as a type with enums or logical types.
+ * Generates one function that reads values written by the schema. It makes the same objects as `type.fromBuffer`, in less than half the
+ * time, and refuses a value at its first false claim: avsc makes as many items as a value claims before it looks for their bytes, and
+ * a few bytes can claim billions. Its time and memory depend only on the number of bytes.
  */
-export function compileReader(type: Type): CompiledReader | null {
+export function compileReader(type: Type): CompiledReader {
   const code = createCode();
   const root = code.expression(type);
-  if (root === null) return null;
   const source = `${STATE}\n${code.functions.join('\n')}\n${reading(root)}`;
-  return new Function('records', 'giveUp', 'readWideLong', source)(
-    code.records,
-    giveUp,
-    readWideLong,
-  ) as CompiledReader;
+  return new Function('constants', 'wideLong', source)(code.constants, wideLong) as CompiledReader;
 }
 
-function giveUp(): never {
-  throw new RangeError('not read this way');
+/** A long of several bytes that is beyond JavaScript's numbers, or none. @returns it, and the place behind it */
+function wideLong(bytes: Buffer, from: number, what: string): { value: number | bigint; end: number } {
+  let end = from;
+  do {
+    if (end >= bytes.length) refuse(bytes, from, `${what} is cut off`);
+    if (end - from === MOST_VARINT_BYTES) refuse(bytes, from, `${what} has no end`);
+  } while (bytes[end++]! >= 0x80);
+  // The tenth byte has one bit of 64.
+  if (end - from === MOST_VARINT_BYTES && bytes[end - 1]! > 1)
+    refuse(bytes, from, `${what} has more than 64 bits`);
+  return { value: readWideLong(bytes, from), end };
+}
+
+function refuse(bytes: Buffer, at: number, what: string): never {
+  throw new RangeError(`at byte ${at} of ${bytes.length}, ${what}`);
 }
 
 /**
@@ -38,10 +59,13 @@ const [utf8, latin1] =
     ? ['utf8Slice(', 'latin1Slice(']
     : ["toString('utf8', ", "toString('latin1', "];
 
-/** A byte past the end is undefined, which counts as 0 here. The position is checked when everything is read. */
+/** A byte past the end is undefined, which is not less than any number. */
 const STATE = `'use strict';
-let bytes, characters, at, depth;
-function long() {
+let bytes, characters, at, depth, empty;
+function refuse(what, from = at) {
+  throw new RangeError('at byte ' + from + ' of ' + bytes.length + ', ' + what);
+}
+function long(what) {
   const from = at;
   let byte = bytes[at++];
   if (byte < 0x80) return (byte >>> 1) ^ -(byte & 1);
@@ -52,20 +76,31 @@ function long() {
     sum += (byte & 0x7f) * factor;
     factor *= 0x80;
   } while (byte >= 0x80);
-  // The sum of a number that breaks off is NaN.
-  if (!(sum <= ${Number.MAX_SAFE_INTEGER})) return sum < ${2 ** 64} ? readWideLong(bytes, from) : giveUp();
-  return sum % 2 === 0 ? sum / 2 : -(sum + 1) / 2;
-}
-function int() {
-  const value = long();
-  if (value !== (value | 0)) giveUp();
+  // Past the end, the last byte counted as 0.
+  if (at <= bytes.length && sum <= ${Number.MAX_SAFE_INTEGER} && factor <= 2 ** 70)
+    return sum % 2 === 0 ? sum / 2 : -(sum + 1) / 2;
+  const { value, end } = wideLong(bytes, from, what);
+  at = end;
   return value;
 }
-function string() {
-  const length = long();
-  if (length < 0) giveUp();
+function bounded(what, least, most) {
   const from = at;
+  const value = long(what);
+  // A bigint compares with numbers, too.
+  if (value >= least && value <= most) return value;
+  refuse(what + ' is ' + Number(value) + ', not ' + least + ' to ' + most, from);
+}
+function int() {
+  return bounded('an int', ${-MOST_INT - 1}, ${MOST_INT});
+}
+function pass(length, what) {
+  if (length > bytes.length - at) refuse(what + ' of ' + length + ' bytes goes beyond the end');
   at += length;
+}
+function string() {
+  const length = bounded('the length of a string', 0, ${MOST_COUNT});
+  const from = at;
+  pass(length, 'a string');
   if (length <= ${LONGEST_COPY}) {
     let bits = 0;
     for (let i = from; i < at; i++) bits |= bytes[i];
@@ -73,27 +108,32 @@ function string() {
   }
   return bytes.${utf8}from, at);
 }
+function copied(length, what) {
+  pass(length, what);
+  return Buffer.from(bytes.subarray(at - length, at));
+}
 // Assigning to __proto__ would make no member.
 function put(map, key, value) {
   if (key === '__proto__') Object.defineProperty(map, key, { value, writable: true, enumerable: true, configurable: true });
   else map[key] = value;
 }
+function boolean() {
+  pass(1, 'a boolean');
+  return bytes[at - 1] !== 0;
+}
 function double() {
-  at += 8;
+  pass(8, 'a double');
   return bytes.readDoubleLE(at - 8);
 }
 function float() {
-  at += 4;
+  pass(4, 'a float');
   return bytes.readFloatLE(at - 4);
 }
-// A negative count announces the size of the block. Few writers do that, and avsc reads it.
-function blockCount() {
-  const count = long();
-  if (count < 0) giveUp();
-  return count;
+function countEmpty() {
+  if (++empty > ${MOST_EMPTY}) refuse('more than ${MOST_EMPTY} items and records take no byte');
 }
-function inBounds() {
-  if (at > bytes.length) giveUp();
+function deeper() {
+  if (++depth > ${MOST_DEPTH}) refuse('records lie within each other more than ${MOST_DEPTH} deep');
 }`;
 
 function reading(root: string): string {
@@ -102,37 +142,43 @@ function reading(root: string): string {
   characters = value.${latin1}0, value.length);
   at = ${WIRE_HEADER_BYTES};
   depth = 0;
-  try {
-    const read = ${root};
-    return at === bytes.length ? read : undefined;
-  } catch {
-    return undefined;
-  }
+  empty = 0;
+  const read = ${root};
+  if (at < bytes.length) refuse('the value has ended already');
+  return read;
 };`;
 }
 
 const PRIMITIVES: Readonly<Record<string, string>> = {
   null: 'null',
-  boolean: '(bytes[at++] !== 0)',
+  boolean: 'boolean()',
   int: 'int()',
-  long: 'long()',
+  long: "long('a long')",
   float: 'float()',
   double: 'double()',
   string: 'string()',
+  bytes: `copied(bounded('the length of bytes', 0, ${MOST_COUNT}), 'bytes')`,
 };
 
-function counted(made: string): string {
-  return `if (++depth > ${MOST_DEPTH}) giveUp();
-  const made = ${made};
-  depth--;
-  return made;`;
+/** Whether a value of the type can take no byte at all. */
+function mayBeEmpty(type: Type, known: Map<Type, boolean>): boolean {
+  if (type instanceof types.FixedType) return type.size === 0;
+  if (!(type instanceof types.RecordType)) return type.typeName === 'null';
+  const found = known.get(type);
+  if (found !== undefined) return found;
+  // A record adds no byte to itself by holding itself.
+  known.set(type, true);
+  const isEmpty = type.fields.every((field) => mayBeEmpty(field.type, known));
+  known.set(type, isEmpty);
+  return isEmpty;
 }
 
-/** Only the structure and the field names of a schema go into the code. Constructors are passed to it. */
+/** Only the structure and the field names of a schema go into the code. Constructors and symbols are passed to it. */
 function createCode() {
   const functions: string[] = [];
-  const records: unknown[] = [];
+  const constants: unknown[] = [];
   const named = new Map<Type, string>();
+  const empty = new Map<Type, boolean>();
   /** Records that are being compiled. A record that comes up while it is here holds itself. */
   const open = new Set<Type>();
   let isRecursive = false;
@@ -145,64 +191,105 @@ function createCode() {
     return `${name}()`;
   }
 
-  /** Reads a value of the type; null when it is not covered. */
-  function expression(type: Type): string | null {
+  function constant(value: unknown): string {
+    return `constants[${constants.push(value) - 1}]`;
+  }
+
+  /** Reads a value of the type. */
+  function expression(type: Type): string {
     if (type instanceof types.RecordType) {
       isRecursive ||= open.has(type);
       return named.get(type) ?? ofRecord(type);
     }
-    if (type instanceof types.UnwrappedUnionType) return ofUnion(type.types);
-    if (type instanceof types.ArrayType) return ofBlocks(type.itemsType, 'const all = [];', 'all.push(', ')');
-    if (type instanceof types.MapType)
-      return ofBlocks(type.valuesType, 'const all = {};', 'put(all, string(), ', ')');
-    return PRIMITIVES[type.typeName] ?? null;
+    if (type instanceof types.UnwrappedUnionType) return ofUnion(type.types.map(expression));
+    if (type instanceof types.WrappedUnionType) return ofUnion(type.types.map(wrapped));
+    if (type instanceof types.ArrayType) return ofArray(type.itemsType);
+    if (type instanceof types.MapType) return ofMap(type.valuesType);
+    if (type instanceof types.EnumType) {
+      const last = type.symbols.length - 1;
+      return `${constant(type.symbols)}[bounded('the index of an enum', 0, ${last})]`;
+    }
+    if (type instanceof types.FixedType) return `copied(${type.size}, 'a fixed')`;
+    return PRIMITIVES[type.typeName]!;
   }
 
-  /** Covers records of at least one byte. Each checks the bounds first, so a claim without bytes is noticed soon. */
-  function ofRecord(type: types.RecordType): string | null {
-    if (mayBeEmpty(type)) return null;
-    const index = records.push(type.recordConstructor.prototype) - 1;
+  function ofRecord(type: types.RecordType): string {
+    const index = constants.push(type.recordConstructor.prototype) - 1;
     named.set(type, `record${index}()`);
     open.add(type);
     const fields = type.fields.map((field) => expression(field.type));
     open.delete(type);
-    if (fields.includes(null)) return null;
     const parameters = type.fields.map((_, i) => `v${i}`).join(', ');
     const members = type.fields.map(({ name }, i) => `this.${name} = v${i};`).join(' ');
     const made = `new Record${index}(${fields.join(', ')})`;
+    const isEmpty = mayBeEmpty(type, empty);
     functions.push(`function Record${index}(${parameters}) { ${members} }
-Record${index}.prototype = records[${index}];
+Record${index}.prototype = constants[${index}];
 function record${index}() {
-  inBounds();
-  ${isRecursive ? counted(made) : `return ${made};`}
+  ${isRecursive ? 'deeper();' : ''}
+  const made = ${made};
+  ${isRecursive ? 'depth--;' : ''}
+  ${isEmpty ? 'countEmpty();' : ''}
+  return made;
 }`);
     return `record${index}()`;
   }
 
-  function ofUnion(branches: readonly Type[]): string | null {
-    const all = branches.map(expression);
-    // An index that takes one byte: zigzag.
-    if (all.includes(null) || all.length > 64) return null;
-    const cases = all.map((one, i) => `case ${i * 2}: return ${one};`).join('\n');
-    const name =
-      unions.get(cases) ?? declare(`switch (bytes[at++]) {\n${cases}\ndefault: return giveUp();\n}`);
-    unions.set(cases, name);
+  /** avsc wraps the values of a union in which JavaScript cannot tell the branches apart. */
+  function wrapped(branch: Type): string {
+    const { _branchConstructor: Branch } = branch as unknown as { readonly _branchConstructor: unknown };
+    const value = expression(branch);
+    return Branch === null ? value : `new (${constant(Branch)})(${value})`;
+  }
+
+  /** The index of a branch is nearly always one byte, doubled by the zigzag code. */
+  function ofUnion(branches: readonly string[]): string {
+    const cases = branches.map((one, i) => `case ${i * 2}: return ${one};`).join('\n');
+    const index = `2 * bounded('the index of a union', 0, ${branches.length - 1})`;
+    const ofOneByte = Math.min(branches.length * 2 - 1, 0x80);
+    const body = `switch (bytes[at] < ${ofOneByte} && (bytes[at] & 1) === 0 ? bytes[at++] : ${index}) {\n${cases}\n}`;
+    const name = unions.get(body) ?? declare(body);
+    unions.set(body, name);
     return name;
   }
 
-  /** Does not cover nulls. They take no bytes, so a wrong count of them would go unnoticed. */
-  function ofBlocks(items: Type, first: string, before: string, after: string): string | null {
+  function ofArray(items: Type): string {
     const item = expression(items);
-    if (item === null || item === 'null') return null;
-    return declare(`${first}
-for (let count = blockCount(); count !== 0; count = blockCount()) {
-  for (; count > 0; count--) {
-    ${before}${item}${after};
-    inBounds();
-  }
-}
-return all;`);
+    return mayBeEmpty(items, empty)
+      ? ofBlocks(
+          'array',
+          '[]',
+          `const before = at;\nall.push(${item});\nif (at === before) countEmpty();`,
+          true,
+        )
+      : ofBlocks('array', '[]', `all.push(${item});`, false);
   }
 
-  return { expression, functions, records };
+  function ofMap(values: Type): string {
+    return ofBlocks('map', '{}', `put(all, string(), ${expression(values)});`, false);
+  }
+
+  /** A negative count announces the size of the block. */
+  function ofBlocks(what: 'array' | 'map', all: string, entry: string, entryMayBeEmpty: boolean): string {
+    return declare(`const all = ${all};
+for (;;) {
+  const from = at;
+  const claimed = bounded('the number of items', ${-MOST_COUNT}, ${MOST_COUNT});
+  if (claimed === 0) return all;
+  const size = claimed < 0 ? bounded('the size of a block', 0, ${MOST_COUNT}) : -1;
+  const begin = at;
+  const count = Math.abs(claimed);
+  ${
+    entryMayBeEmpty
+      ? ''
+      : `if (count > bytes.length - at) refuse('the ${what} claims ' + count + ' items in ' + (bytes.length - at) + ' bytes', from);`
+  }
+  for (let i = 0; i < count; i++) {
+    ${entry}
+  }
+  if (size >= 0 && at - begin !== size) refuse('a block of ' + (at - begin) + ' bytes claims ' + size, from);
+}`);
+  }
+
+  return { expression, functions, constants };
 }

@@ -1,33 +1,87 @@
 import { type ErrorCode, HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
-import type { SchemaRegistry } from '../registry/registry';
-import { typeName } from '../schemas';
+import type { SchemaLookup } from '../registry/registry';
+import { fullName, type RecordSchema, typeName } from '../schemas';
 import { readSchemaId } from './wire';
 import { type WireType, wireType } from './wire-type';
 
-/** A record of the log with its value decoded by the schema that it was written with. */
+/** A record of the log with its value decoded. */
 export interface DecodedRecord extends Omit<LogRecord, 'value'> {
   /** Avro full name; null for a tombstone. */
   readonly type: string | null;
   readonly value: unknown;
 }
 
+/** Decodes values of any topic by the schema id that they carry. Each schema is looked up and compiled once. */
+export interface Decoder {
+  /** Makes `decode` know who wrote a value. Undefined when it does already. @throws HighwaterError SCHEMA_UNKNOWN, VALUE_FOREIGN, REGISTRY_* */
+  prepare(record: LogRecord): Promise<void> | undefined;
+  /** Decodes a record that `prepare` has been called for. @throws HighwaterError VALUE_FOREIGN when its bytes do not fit its schema */
+  decode(record: LogRecord): Pick<DecodedRecord, 'type' | 'value'>;
+}
+
+interface Reader {
+  readonly type: string;
+  readonly wire: WireType<unknown>;
+}
+
+/** Not an id that any registry gives. */
+const OWN = -1;
+
 /**
- * Decodes values of any topic by the schema id that they carry; each schema is looked up once.
+ * @param own schemas to which values of their type are converted, whichever version wrote them. Values of other types stay as they were
+ * written
+ */
+export function valueDecoder(registry: SchemaLookup, own: readonly RecordSchema[] = []): Decoder {
+  const known = new Map(own.map((schema) => [fullName(schema), schema]));
+  /** By type name: one reader for all who write it. */
+  const readers = new Map<string, Reader>();
+  /** By the writer's schema id. */
+  const byWriter = new Map<number, Reader>();
+  const preparing = new Map<number, Promise<void>>();
+
+  async function addWriter(id: number): Promise<void> {
+    const schema = await registry.schemaById(id);
+    const type = typeName(schema);
+    const ownSchema = known.get(type);
+    if (ownSchema === undefined) {
+      byWriter.set(id, { type, wire: wireType(schema, id) });
+      return;
+    }
+    const reader = readers.get(type) ?? { type, wire: wireType(ownSchema, OWN) };
+    readers.set(type, reader);
+    reader.wire.addWriter(id, schema);
+    byWriter.set(id, reader);
+  }
+
+  return {
+    prepare(record) {
+      if (record.value === null) return undefined;
+      const id = writerIdOf(record);
+      if (byWriter.has(id)) return undefined;
+      // A schema that could not be fetched is asked for again.
+      const adding = preparing.get(id) ?? addWriter(id).finally(() => preparing.delete(id));
+      preparing.set(id, adding);
+      return adding;
+    },
+    decode(record) {
+      const { value } = record;
+      if (value === null) return { type: null, value: null };
+      const { type, wire } = byWriter.get(value.readUInt32BE(1))!;
+      return { type, value: decodingOf(record, () => wire.decode(value)) };
+    },
+  };
+}
+
+/**
+ * Decodes values by the schemas that they were written with.
  * @throws HighwaterError SCHEMA_UNKNOWN, REGISTRY_*; VALUE_FOREIGN for a value that is not in the wire format, or does not fit its schema
  */
-export function recordDecoder(registry: SchemaRegistry): (record: LogRecord) => Promise<DecodedRecord> {
-  const known = new Map<number, { readonly name: string; readonly wire: WireType<unknown> }>();
+export function recordDecoder(registry: SchemaLookup): (record: LogRecord) => Promise<DecodedRecord> {
+  const decoder = valueDecoder(registry);
   return async (record) => {
-    const { value } = record;
-    if (value === null) return { ...record, type: null };
-    const id = writerIdOf(record);
-    const schema = known.has(id) ? null : await registry.schemaById(id);
-    return decodingOf(record, () => {
-      if (schema !== null) known.set(id, { name: typeName(schema), wire: wireType(schema, id) });
-      const { name, wire } = known.get(id)!;
-      return { ...record, type: name, value: wire.decode(value) };
-    });
+    await decoder.prepare(record);
+    return { ...record, ...decoder.decode(record) };
   };
 }
 
@@ -55,7 +109,7 @@ const replacedRegistry =
   'If highwater wrote the topic, the registry was probably emptied or replaced, and its ids now mean other schemas: point to the registry that the value was written with (SCHEMA_REGISTRY_URL), or restore it from its backup. Otherwise find out which program wrote the value: only highwater should write to this topic.';
 
 /** Runs a step of decoding a record. @throws HighwaterError VALUE_FOREIGN with the place of the record; other errors as they are */
-export function decodingOf<T>(record: LogRecord, step: () => T): T {
+function decodingOf<T>(record: LogRecord, step: () => T): T {
   try {
     return step();
   } catch (error) {

@@ -5,7 +5,6 @@ import type { AvroSchema } from '../registry/registry';
 import { typeName } from '../schemas';
 import { type CompiledReader, compileReader } from './compiled-reader';
 import { takeWideLongs, WholeLongType } from './long-type';
-import { compileCheck, type ValueCheck } from './value-check';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 
 /** Encodes and decodes values of one Avro type, with its registered id, in the wire format. */
@@ -59,8 +58,9 @@ export function wireType<T>(schema: AvroSchema, schemaId: number): WireType<T> {
     encode: (value) => arena.keep(encodeShared(value)),
     decode(value) {
       const writer = writerOfValue(value);
-      if (writer.resolver === undefined) return readAsWritten(value, writer) as T;
-      check(value, writer);
+      // Every value is read in this way first: avsc relies on what a value claims.
+      const written = readAsWritten(value, writer);
+      if (writer.resolver === undefined) return written as T;
       return type.fromBuffer(value.subarray(WIRE_HEADER_BYTES), writer.resolver) as T;
     },
     decodeAsWritten: (value) =>
@@ -86,13 +86,12 @@ interface Writer {
   readonly type: Type;
   /** Undefined for the own schema and an equal one. */
   readonly resolver: ReturnType<Type['createResolver']> | undefined;
-  /** Compiled when it is first needed, like the check. */
+  /** Compiled when it is first needed. */
   reader: CompiledReader | undefined;
-  check: ValueCheck | undefined;
 }
 
 function writerWith(schema: AvroSchema, type: Type, resolver?: Writer['resolver']): Writer {
-  return { schema, type, resolver, reader: undefined, check: undefined };
+  return { schema, type, resolver, reader: undefined };
 }
 
 /** Compiles the schema of a writer. @throws HighwaterError VALUE_FOREIGN */
@@ -105,22 +104,11 @@ function usable<T>(schema: AvroSchema, id: number, use: () => T): T {
   }
 }
 
+/** @throws HighwaterError VALUE_FOREIGN */
 function readAsWritten(value: Buffer, writer: Writer): unknown {
-  writer.reader ??= compileReader(writer.type) ?? avscAlone;
-  const read = writer.reader(value);
-  if (read !== undefined) return read;
-  check(value, writer);
-  return writer.type.fromBuffer(value.subarray(WIRE_HEADER_BYTES));
-}
-
-/** Reads types that have no compiled reader. */
-const avscAlone: CompiledReader = () => undefined;
-
-/** Every value passes this check before avsc gets it. @throws HighwaterError VALUE_FOREIGN */
-function check(value: Buffer, writer: Writer): void {
-  writer.check ??= compileCheck(writer.type);
+  writer.reader ??= compileReader(writer.type);
   try {
-    writer.check(value, WIRE_HEADER_BYTES);
+    return writer.reader(value);
   } catch (cause) {
     const name = `${typeName(writer.schema)}, id ${readSchemaId(value)}`;
     const what = `the value does not fit the schema that it names (${name}): ${(cause as Error).message}`;

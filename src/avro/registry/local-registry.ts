@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../errors';
 import { incompatible, isSameSchema, schemaStanding } from './compatibility';
-import { type AvroSchema, FULL_TRANSITIVE, type SchemaRegistry } from './registry';
+import { type AvroSchema, FULL_TRANSITIVE, type SchemaLookup, type SchemaRegistry } from './registry';
 
 /** One version of a subject, as it is stored. The same id may stand under several subjects. */
 export interface SchemaRow {
@@ -13,21 +13,34 @@ export interface SchemaRow {
 
 /** The table of the registry, in the file that it shares with the embedded log. */
 export interface SchemaTable {
-  schemaById(id: number): AvroSchema | null;
   /** The committed rows, without waiting for a writer; none while there is no file. */
   rows(): SchemaRow[];
   /** No other code, in this or another process, registers anything while `work` runs. */
   transact<T>(work: (rows: { all(): SchemaRow[]; add(row: SchemaRow): void }) => T): Promise<T>;
 }
 
-/** The registry of the embedded log. */
-export function localRegistry(table: SchemaTable): SchemaRegistry {
+/** @param find the committed schema with an id; null if there is none */
+export function localSchemas(find: (id: number) => AvroSchema | null): SchemaLookup {
   /** Ids never change their meaning. */
   const known = new Map<number, AvroSchema>();
   return {
+    async schemaById(id) {
+      const schema = known.get(id) ?? find(id);
+      if (schema === null)
+        throw new HighwaterError('SCHEMA_UNKNOWN', `the local registry has no schema with id ${id}`);
+      known.set(id, schema);
+      return schema;
+    },
+  };
+}
+
+/** The registry of the embedded log. */
+export function localRegistry(schemas: SchemaLookup, table: SchemaTable): SchemaRegistry {
+  return {
+    ...schemas,
     isPartOfLog: true,
     async register(subject, schema) {
-      const id = await table.transact((rows) => {
+      return table.transact((rows) => {
         const all = rows.all();
         const versions = ofSubject(all, subject);
         const standing = schemaStanding(schema, versions);
@@ -40,19 +53,10 @@ export function localRegistry(table: SchemaTable): SchemaRegistry {
         rows.add({ id: newId, subject, version, schema });
         return newId;
       });
-      known.set(id, schema);
-      return id;
     },
     async inspect(subject, schema) {
       const versions = ofSubject(table.rows(), subject);
       return { ...schemaStanding(schema, versions), level: versions.length === 0 ? null : FULL_TRANSITIVE };
-    },
-    async schemaById(id) {
-      const schema = known.get(id) ?? table.schemaById(id);
-      if (schema === null)
-        throw new HighwaterError('SCHEMA_UNKNOWN', `the local registry has no schema with id ${id}`);
-      known.set(id, schema);
-      return schema;
     },
   };
 }

@@ -1,5 +1,11 @@
+/** Gives the schemas by which values were written. */
+export interface SchemaLookup {
+  /** @throws HighwaterError SCHEMA_UNKNOWN, REGISTRY_* */
+  schemaById(id: number): Promise<AvroSchema>;
+}
+
 /** Gives schemas their ids. Adapters: the embedded log's own table, and a Confluent-compatible server. */
-export interface SchemaRegistry {
+export interface SchemaRegistry extends SchemaLookup {
   /** Whether it is part of the log. Then only the log's owner may register. Otherwise any instance may call it at any time. */
   readonly isPartOfLog: boolean;
   /**
@@ -13,8 +19,6 @@ export interface SchemaRegistry {
    * @throws HighwaterError REGISTRY_*
    */
   inspect(subject: string, schema: AvroSchema): Promise<SchemaStatus>;
-  /** @throws HighwaterError SCHEMA_UNKNOWN, REGISTRY_* */
-  schemaById(id: number): Promise<AvroSchema>;
   /**
    * Looks, once in a while, whether ids that `register` gave still stand for their schemas. Left out where the registry is part of the
    * log. It passes if the registry gives no answer.

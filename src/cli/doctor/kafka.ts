@@ -15,7 +15,8 @@ import { commandLines, configCommand } from '../../log/kafka/connection/admin-co
 import { type KafkaConfig, kafkaClient } from '../../log/kafka/connection/client';
 import { type CodecName, compressionType } from '../../log/kafka/connection/compression';
 import { examineGroup } from '../../log/kafka/group/examine-group';
-import { ownersGroup, SESSION_TIMEOUT_MS } from '../../log/kafka/group/membership';
+import { SESSION_TIMEOUT_MS } from '../../log/kafka/group/membership';
+import { ownersGroup } from '../../log/kafka/group/owners-protocol';
 import { commandsTopic, feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import {

@@ -4,7 +4,7 @@ import type { Config } from '../../config/load-config';
 import { errorKinds, type HighwaterError } from '../../errors';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
-import { type OpenLog, openLog } from '../log/open-log';
+import { type OpenReader, openReader } from '../log/open-log';
 import { type PublisherView, problemAtPublisher } from '../process/ask-publisher';
 import type { FeedStatus } from '../status/feed-status';
 import { explained, isUnexplained, readStatus } from '../status/feed-status';
@@ -17,7 +17,7 @@ export async function* checkStatus(
   view: () => Promise<PublisherView | null>,
   signal: AbortSignal,
 ): Checks {
-  const open = openLog(config, { logger, signal });
+  const open = openReader(config, { logger, signal });
   try {
     // If no publisher has run yet, asking for the owners would create Kafka's topic of groups.
     if (!(await isAnyStored(config, open, signal)))
@@ -36,7 +36,7 @@ export async function* checkStatus(
 
 async function isAnyStored(
   { feeds, topicPrefix }: Config,
-  { commitLog }: OpenLog,
+  { commitLog }: OpenReader,
   signal: AbortSignal,
 ): Promise<boolean> {
   const names = new Set(await unlessAborted(commitLog.topicNames(), signal));
@@ -47,7 +47,7 @@ async function isAnyStored(
 async function checkImages(
   name: string,
   { feeds, kafka, topicPrefix }: Config,
-  { commitLog, registry }: OpenLog,
+  { commitLog, registry }: OpenReader,
   signal: AbortSignal,
 ): Promise<Check | null> {
   if (kafka !== null) return null;

@@ -1,19 +1,18 @@
-import path from 'node:path';
-import type { SchemaRegistry } from '../../avro/registry/registry';
+import type { SchemaLookup, SchemaRegistry } from '../../avro/registry/registry';
 import { type Config, loadConfig } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
-import type { CommitLog } from '../../log/commit-log';
+import type { CommitLog, LogReader } from '../../log/commit-log';
 import type { LogSpace } from '../../log/local/file/reader-connection';
 import { openLocalLog } from '../../log/local/local-log';
+import { logFile, openLocalReader } from '../../log/local/local-reader';
 import { createLogger, type Logger } from '../../logging/logger';
 import type { CommandContext } from '../process/command-context';
 import { logProcessWarnings } from '../process/process-warnings';
 
-export interface OpenLog {
-  readonly commitLog: CommitLog;
-  readonly registry: SchemaRegistry;
-  /** Takes the folder of the embedded log before the first feed is acquired. @throws HighwaterError LOG_* */
-  readonly hold?: () => void;
+/** A log to read, with everything that its records need. */
+export interface OpenReader {
+  readonly commitLog: LogReader;
+  readonly registry: SchemaLookup;
   /** Disk space that the embedded log takes. @throws HighwaterError LOG_* */
   readonly space?: () => LogSpace | null;
   /** How long, in ms since the start, quotas of the brokers have held this process back. */
@@ -22,35 +21,71 @@ export interface OpenLog {
   readonly place: string;
 }
 
+export interface OpenLog extends OpenReader {
+  readonly commitLog: CommitLog;
+  readonly registry: SchemaRegistry;
+  /** Takes the folder of the embedded log before the first feed is acquired. @throws HighwaterError LOG_* */
+  readonly hold?: () => void;
+}
+
 export interface OpenLogOptions {
   readonly logger: Logger;
   /** Ends waiting for servers. */
   readonly signal: AbortSignal;
-  /** The embedded log names this instance when it refuses a second publisher. */
-  readonly instance?: string;
 }
 
-/** The log and the registry that the settings name: Kafka if brokers are set, otherwise the embedded log. */
-export function openLog(config: Config, { logger, signal, instance = 'highwater' }: OpenLogOptions): OpenLog {
+/**
+ * The log and the registry that the settings name: Kafka if brokers are set, otherwise the embedded log.
+ * @param instance the embedded log names it when it refuses a second publisher
+ */
+export function openLog(
+  config: Config,
+  { logger, signal, instance = 'highwater' }: OpenLogOptions & { readonly instance?: string },
+): OpenLog {
   logProcessWarnings(logger);
-  const { dataDir, retention, kafka, schemaRegistry, appId, topicPrefix } = config;
-  // If one of them is set, the other is set, too.
-  if (kafka === null || schemaRegistry === null) {
+  const { dataDir, retention } = config;
+  const onKafka = kafkaSettings(config, { logger, signal });
+  if (onKafka === null)
+    return { ...openLocalLog({ dataDir, logger, instance, retention }), place: logFile(dataDir) };
+  const { openKafkaLog }: typeof import('../../log/kafka/kafka-log') = require('../../log/kafka/kafka-log');
+  return { ...onKafka.open, commitLog: openKafkaLog(onKafka.options) };
+}
+
+/** The same, only to read it. */
+export function openReader(config: Config, { logger, signal }: OpenLogOptions): OpenReader {
+  logProcessWarnings(logger);
+  const onKafka = kafkaSettings(config, { logger, signal });
+  if (onKafka === null) {
+    const reader = openLocalReader(config.dataDir);
     return {
-      ...openLocalLog({ dataDir, logger, instance, retention }),
-      place: path.join(dataDir, 'highwater.db'),
+      commitLog: reader,
+      registry: reader.registry,
+      space: reader.space,
+      place: logFile(config.dataDir),
     };
   }
-  const { openKafkaLog, confluentRegistry } = onKafka();
+  const {
+    openKafkaReader,
+  }: typeof import('../../log/kafka/kafka-reader') = require('../../log/kafka/kafka-reader');
+  return { ...onKafka.open, commitLog: openKafkaReader(onKafka.options) };
+}
+
+/** Null for the embedded log. */
+function kafkaSettings(config: Config, { logger, signal }: OpenLogOptions) {
+  const { kafka, schemaRegistry, appId, topicPrefix } = config;
+  // If one of them is set, the other is set, too.
+  if (kafka === null || schemaRegistry === null) return null;
   let throttledMs = 0;
   const onThrottled = (ms: number): void => {
     throttledMs += ms;
   };
   return {
-    commitLog: openKafkaLog({ kafka, appId, topicPrefix, logger, onThrottled }),
-    throttledMs: () => throttledMs,
-    registry: confluentRegistry(schemaRegistry, { logger, signal }),
-    place: `Kafka at ${kafka.brokers.join(', ')}`,
+    options: { kafka, appId, topicPrefix, logger, onThrottled },
+    open: {
+      throttledMs: () => throttledMs,
+      registry: confluentRegistry()(schemaRegistry, { logger, signal }),
+      place: `Kafka at ${kafka.brokers.join(', ')}`,
+    },
   };
 }
 
@@ -63,7 +98,7 @@ export async function readLog(
   flags: Readonly<Record<string, unknown>>,
   needs: 'feeds' | 'nothing',
   context: CommandContext,
-  work: (open: OpenLog, config: Config) => Promise<number>,
+  work: (open: OpenReader, config: Config) => Promise<number>,
   onWarning?: (message: string) => void,
 ): Promise<number> {
   const { env, cwd, signal, logging } = context;
@@ -71,7 +106,7 @@ export async function readLog(
   context.hide(config.secrets);
   const errors = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
   const logger = onWarning === undefined ? errors : { ...errors, warn: onWarning };
-  const open = openLog(config, { signal, logger });
+  const open = openReader(config, { signal, logger });
   try {
     return await work(open, config);
   } catch (error) {
@@ -97,22 +132,18 @@ export interface OpenRegistry {
  */
 export function openRegistry(
   { schemaRegistry, dataDir }: Config,
-  { logger, signal }: Pick<OpenLogOptions, 'logger' | 'signal'>,
+  { logger, signal }: OpenLogOptions,
 ): OpenRegistry {
   if (schemaRegistry !== null) {
     const config = { ...schemaRegistry, registration: 'register' } as const;
-    const registry = onKafka().confluentRegistry(config, { logger, signal, weakerLevel: 'raise' });
+    const registry = confluentRegistry()(config, { logger, signal, weakerLevel: 'raise' });
     return { registry, place: schemaRegistry.url, close: async () => {} };
   }
   const { registry, commitLog } = openLocalLog({ dataDir, logger });
-  return { registry, place: path.join(dataDir, 'highwater.db'), close: () => commitLog.close() };
+  return { registry, place: logFile(dataDir), close: () => commitLog.close() };
 }
 
 /** Loaded only if needed: the clients of Kafka and the registry are a third of the code that a command loads. */
-function onKafka() {
-  const {
-    confluentRegistry,
-  }: typeof import('../../avro/registry/confluent-registry') = require('../../avro/registry/confluent-registry');
-  const { openKafkaLog }: typeof import('../../log/kafka/kafka-log') = require('../../log/kafka/kafka-log');
-  return { confluentRegistry, openKafkaLog };
+function confluentRegistry(): typeof import('../../avro/registry/confluent-registry').confluentRegistry {
+  return require('../../avro/registry/confluent-registry').confluentRegistry;
 }

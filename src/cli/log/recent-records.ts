@@ -1,4 +1,4 @@
-import type { CommitLog, LogRecord, ReadStart } from '../../log/commit-log';
+import type { LogReader, LogRecord, ReadStart } from '../../log/commit-log';
 
 /** Positions before the end that are looked through at first, and how much further each time, before all is. */
 const [FIRST_LOOK, FURTHER, LOOKS] = [2_048, 16, 3];
@@ -9,7 +9,7 @@ const [FIRST_LOOK, FURTHER, LOOKS] = [2_048, 16, 3];
  * @param isWanted decides by data that needs no decoding
  */
 export async function* recentRecords(
-  log: Pick<CommitLog, 'read'>,
+  log: Pick<LogReader, 'read'>,
   topics: readonly string[],
   {
     count,

@@ -1,6 +1,6 @@
 import { type DecodedRecord, isUnreadable, recordDecoder } from '../../avro/codec/record-decoder';
 import { WIRE_HEADER_BYTES } from '../../avro/codec/wire';
-import type { SchemaRegistry } from '../../avro/registry/registry';
+import type { SchemaLookup } from '../../avro/registry/registry';
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
 import type { CommandContext } from '../process/command-context';
@@ -14,7 +14,7 @@ export interface TolerantDecoder {
 }
 
 export function tolerantDecoder(
-  registry: SchemaRegistry,
+  registry: SchemaLookup,
   { report }: Pick<CommandContext, 'report'>,
 ): TolerantDecoder {
   const decode = recordDecoder(registry);

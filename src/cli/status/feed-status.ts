@@ -8,7 +8,7 @@ import type { Feed } from '../../feeds/feed';
 import type { LogSpace } from '../../log/local/file/reader-connection';
 import { describeProgress } from '../../pipeline/rounds/backfill';
 import type { SourceOffset } from '../../state/source-offset';
-import type { OpenLog } from '../log/open-log';
+import type { OpenReader } from '../log/open-log';
 import { type PublisherView, problemAtPublisher } from '../process/ask-publisher';
 
 /** The status of a feed: the contract of `status --json`, with these members in this order. New members go to the end. */
@@ -129,7 +129,7 @@ export function explained(status: FeedStatus, view: PublisherView | null): FeedS
  */
 export async function readStatus(
   config: Config,
-  open: OpenLog,
+  open: OpenReader,
   signal: AbortSignal,
 ): Promise<readonly FeedStatus[]> {
   const names = await unlessAborted(open.commitLog.topicNames(), signal);

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { joinSignals } from '../../async/wait';
+import type { Decoder } from '../../avro/codec/record-decoder';
 import { HighwaterError } from '../../errors';
 import type { ProducerRecord } from '../../log/commit-log';
 import type { AssignedPartition, ConsumerLog, TopicEnds } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
-import type { Decoder } from '../decoder';
 import { eventFilter } from '../event';
 import type { GroupConsumeOptions } from '../options';
 import { outliving, type Refusals } from '../refusals';

@@ -1,9 +1,9 @@
+import type { Decoder } from '../../avro/codec/record-decoder';
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
 import type { AssignedPartition } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 import { Outage } from '../../logging/outage';
-import type { Decoder } from '../decoder';
 import { type LogEvent, toEvent } from '../event';
 import type { BatchContext, ConsumeBatchesOptions, ConsumeOptions, HandlerContext } from '../options';
 import { isRefusal } from '../refusals';

@@ -2,32 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { sharedController, unlessAborted } from '../../async/wait';
 import { HighwaterError } from '../../errors';
-import type { Logger } from '../../logging/logger';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
 import { assertReadable } from './admin/read-access';
 import { prepareTopics, type TopicLayout } from './admin/topic-settings';
-import { type KafkaConfig, kafkaClient } from './connection/client';
+import { kafkaClient } from './connection/client';
 import { readingCluster } from './connection/cluster';
 import { compressionType } from './connection/compression';
 import { isRefusedProducer, kafkaFailure } from './connection/kafka-failure';
-import { groupOwners } from './group/examine-group';
-import { groupMembership, ownersGroup, SESSION_TIMEOUT_MS } from './group/membership';
+import { groupMembership, SESSION_TIMEOUT_MS } from './group/membership';
+import { ownersGroup } from './group/owners-protocol';
+import { type KafkaReaderOptions, kafkaReader } from './kafka-reader';
 import { openSession, type SessionLimits } from './ownership/session';
-import { LeaderlessNotes } from './reader/leaderless';
-import { read, topicNames } from './reader/read';
 import { appender } from './shared-topics';
 
-export interface KafkaLogOptions {
-  readonly kafka: KafkaConfig;
-  /** Name of the installation. Transactional ids begin with it and the prefix, so two installations have different ids. */
-  readonly appId: string;
-  readonly topicPrefix: string;
-  readonly logger: Logger;
+export interface KafkaLogOptions extends KafkaReaderOptions {
   readonly limits?: Partial<LogLimits>;
-  /** Is told for how long, in ms, a quota of the brokers holds the log's client back. */
-  readonly onThrottled?: (ms: number) => void;
 }
 
 interface LogLimits extends SessionLimits {
@@ -44,7 +35,6 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const kafka = kafkaClient(options.kafka, appId, logger, options.onThrottled);
   const closing = sharedController();
   const shared = appender({ kafka, cluster: options.kafka, closing: closing.signal });
-  const notes = new LeaderlessNotes(logger);
   const sessions = new Set<FeedSession>();
   const memberships = new Set<Membership>();
   /** By feed: the acquisition that began last. Never rejects. */
@@ -141,17 +131,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       }
     },
     append: shared.append,
-    read: (topics, readOptions) =>
-      read(kafka, topics, readOptions, { closing: closing.signal, logger, notes }),
-    async owners(feeds, signal) {
-      closing.signal.throwIfAborted();
-      const found = await groupOwners({ kafka, cluster: options.kafka, groupId, signal });
-      return new Map([...found].filter(([feed]) => feeds.includes(feed)));
-    },
-    async topicNames() {
-      closing.signal.throwIfAborted();
-      return topicNames(kafka);
-    },
+    ...kafkaReader({ kafka, cluster: options.kafka, groupId, closing: closing.signal, logger }),
     async close() {
       if (closing.signal.aborted) return;
       closing.abort(new HighwaterError('LOG_CLOSED', 'the log was closed'));

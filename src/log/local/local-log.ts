@@ -2,22 +2,18 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { localRegistry } from '../../avro/registry/local-registry';
 import type { SchemaRegistry } from '../../avro/registry/registry';
-import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import { soleMembership } from '../membership';
 import { isCompacted } from '../topics';
-import { examineLocalLog } from './examine';
 import { makeDataFolder } from './file/data-folder';
 import { type FolderLock, lockFolder } from './file/folder-lock';
-import { type LogSpace, openReaderConnection, type ReaderConnection } from './file/reader-connection';
-import { sameFileGuard } from './file/same-file';
+import { type LogSpace, schemaInsert, schemaQuery } from './file/reader-connection';
 import { attempt } from './file/sqlite';
+import { BUSY_TIMEOUT_MS, logFile, openLocalReader } from './local-reader';
 import { refuse } from './ownership';
 import { finishRestore } from './put-back';
-import { type ReadDeps, read } from './read';
 import { type RetentionLimits, repeatedly, type TopicPartitions } from './retention';
-import { schemaTable } from './schema-table';
 import { openSession } from './session';
 import { openWriter, type Writer } from './writer';
 
@@ -27,7 +23,7 @@ export interface LocalLogOptions {
   readonly logger?: Logger;
   /** Name of this publisher in the error of a second publisher. */
   readonly instance?: string;
-  /** A write waits this long for another process's transaction on the file; it blocks this process. */
+  /** As `BUSY_TIMEOUT_MS`, which is the default. */
   readonly busyTimeoutMs?: number;
   readonly retention?: RetentionLimits;
   /** Time from one search for expired records to the next. */
@@ -48,41 +44,23 @@ export interface LocalLog {
 
 /** Opens and creates files only at the first call that needs them. */
 export function openLocalLog(options: LocalLogOptions): LocalLog {
-  const { dataDir, logger, instance = 'highwater', busyTimeoutMs = 5000 } = options;
-  const file = path.resolve(dataDir, 'highwater.db');
+  const { dataDir, logger, instance = 'highwater', busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  const file = logFile(dataDir);
   const sessions = new Map<FeedSession, FeedTopics>();
   /** Feeds that are being acquired. */
   const acquiring = new Set<Promise<unknown>>();
   let writer: Writer | null = null;
-  let reader: ReaderConnection | null = null;
-  let assertSame = (): void => undefined;
   let lock: FolderLock | null = null;
-  let isClosed = false;
   let closing: Promise<void> | null = null;
   let stopRetention = (): void => undefined;
-
-  function assertOpen(): void {
-    if (isClosed) throw new HighwaterError('LOG_CLOSED', `${file} was closed`);
-  }
+  const reader = openLocalReader(dataDir, busyTimeoutMs, () => lock !== null);
+  const { reading } = reader;
 
   function openedWriter(): Writer {
-    assertOpen();
+    reader.assertOpen();
     writer ??= openWriter({ file, busyTimeoutMs, logger, limits: options.retention });
     return writer;
   }
-
-  const reading: ReadDeps = {
-    isClosed: () => isClosed,
-    reader() {
-      assertOpen();
-      if (reader === null) {
-        assertSame = sameFileGuard(file);
-        reader = openReaderConnection(file, busyTimeoutMs);
-        // The writer of a publisher looks more often, and has an error of its own.
-      } else if (lock === null) assertSame();
-      return reader;
-    },
-  };
 
   function holdFolder(): void {
     if (lock !== null) return;
@@ -157,7 +135,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     join: soleMembership,
     async acquire(topics, signal) {
       signal.throwIfAborted();
-      assertOpen();
+      reader.assertOpen();
       // The folder first: opening the file for writing may wait for another writer.
       holdFolder();
       try {
@@ -171,15 +149,9 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       signal.throwIfAborted();
       await openedWriter().append(topic, records);
     },
-    read: (topics, readOptions) => read(topics, readOptions, reading),
-    async owners(feeds, signal) {
-      signal.throwIfAborted();
-      const { owner, ownerRuns } = examineLocalLog(dataDir);
-      if (owner === null || ownerRuns === false) return new Map();
-      const held = feeds.filter((feed) => owner.feeds.includes(feed));
-      return new Map(held.map((feed) => [feed, owner.instance]));
-    },
-    topicNames: async () => reading.reader()?.topicNames() ?? null,
+    read: reader.read,
+    owners: reader.owners,
+    topicNames: reader.topicNames,
     close: () => (closing ??= close()),
   };
 
@@ -192,17 +164,19 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
       });
     }
     quietly(letGo);
-    isClosed = true;
-    reader?.close();
+    await reader.close();
     await writer?.close();
   }
 
   function hold(): void {
-    assertOpen();
+    reader.assertOpen();
     holdFolder();
   }
 
-  const space = (): LogSpace | null => reading.reader()?.space() ?? null;
-
-  return { commitLog, hold, space, registry: localRegistry(schemaTable({ reading, openedWriter })) };
+  const registry = localRegistry(reader.registry, {
+    rows: () => reading.reader()?.schemas() ?? [],
+    transact: (work) =>
+      openedWriter().transact((db) => work({ all: schemaQuery(db), add: schemaInsert(db) })),
+  });
+  return { commitLog, hold, space: reader.space, registry };
 }

@@ -2,7 +2,6 @@ import { DEEP_MEMBER, rescale } from '../drift';
 import type { FeedName, JsonRecord } from '../endpoints';
 import { createVersionWriter, knownRecord, parseVersion, type VersionDeps } from './versions';
 import { compareByUpdated, createView, lowerBound, type Version, type View } from './view';
-import { createWaitingVersions } from './waiting-versions';
 
 interface WriteOptions {
   /** The record's identity when the record itself has no usable `id`. */
@@ -227,4 +226,39 @@ export function createStore(deps: StoreDeps): FeedStore {
     },
   };
   return store;
+}
+
+/** Versions that are written but not shown yet. */
+interface WaitingVersions {
+  add(version: Version): void;
+  /** Removes and returns versions that are visible by now, in the order of writing. */
+  takeDue(nowMs: number): Version[];
+  newest(key: string): Version | undefined;
+  drop(key: string): void;
+}
+
+function createWaitingVersions(): WaitingVersions {
+  let waiting: Version[] = [];
+  // Asked at every request: without it each would pass over the whole list.
+  let earliest = Number.POSITIVE_INFINITY;
+  return {
+    add(version) {
+      waiting.push(version);
+      earliest = Math.min(earliest, version.visibleFromMs);
+    },
+    takeDue(nowMs) {
+      if (earliest > nowMs) return [];
+      const due = waiting.filter((version) => version.visibleFromMs <= nowMs);
+      waiting = waiting.filter((version) => version.visibleFromMs > nowMs);
+      earliest = waiting.reduce(
+        (least, version) => Math.min(least, version.visibleFromMs),
+        Number.POSITIVE_INFINITY,
+      );
+      return due;
+    },
+    newest: (key) => waiting.findLast((version) => version.key === key),
+    drop(key) {
+      waiting = waiting.filter((version) => version.key !== key);
+    },
+  };
 }

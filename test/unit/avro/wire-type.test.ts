@@ -36,8 +36,6 @@ describe('longs of 64 bits', () => {
       { name: 'e', type: ['null', { type: 'enum', name: 'E', symbols: ['X'] }] },
     ],
   };
-  /** Without the enum, which has no compiled reader. */
-  const compiled = { ...wide, fields: wide.fields.slice(0, 4) };
   type Wide = Readonly<Record<string, unknown>>;
   const asNumber = (long: bigint) => (Number.isSafeInteger(Number(long)) ? Number(long) : long);
   const long = fc.oneof(
@@ -48,17 +46,14 @@ describe('longs of 64 bits', () => {
     fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n),
   );
 
-  it.each([
-    ['avsc', wide],
-    ['a compiled reader', compiled],
-  ])('are read by %s as they were written (property)', (_, schema) => {
-    const type = wireType<Wide>(schema as never, 1);
-    const more = { ...schema, fields: [...schema.fields, { name: 'z', type: orLong, default: null }] };
+  it('are read as they were written, also by a later schema (property)', () => {
+    const type = wireType<Wide>(wide as never, 1);
+    const more = { ...wide, fields: [...wide.fields, { name: 'z', type: orLong, default: null }] };
     const later = wireType<Wide>(more as never, 2);
-    later.addWriter(1, schema as never);
+    later.addWriter(1, wide as never);
     fc.assert(
       fc.property(long.map(asNumber), long.map(asNumber), (a, b) => {
-        const value = { a, b, c: [a, b], d: { a, b: null }, ...(schema === wide ? { e: 'X' } : {}) };
+        const value = { a, b, c: [a, b], d: { a, b: null }, e: 'X' };
         const bytes = type.encode(value);
         expect({ ...type.decode(bytes) }).toEqual(value);
         expect({ ...later.decode(bytes) }).toEqual({ ...value, z: null });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { CommandRecord } from '../../../src/commands/command-record';
-import { createLedger } from '../../../src/commands/ledger';
-import { type OwnerStep, ownerStep } from '../../../src/commands/owner-step';
+import { createLedger, type OwnerStep, ownerStep } from '../../../src/commands/protocol';
 import { runs } from '../../support/runs';
 
 const expiresMs = 1_000;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Decoder } from '../../../src/consumer/decoder';
+import type { Decoder } from '../../../src/avro/codec/record-decoder';
 import { takePart } from '../../../src/consumer/handling/consume';
 import { eventJob } from '../../../src/consumer/handling/handlers';
 import type { ConsumeOptions } from '../../../src/consumer/options';

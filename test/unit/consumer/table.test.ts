@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Decoder } from '../../../src/consumer/decoder';
+import type { Decoder } from '../../../src/avro/codec/record-decoder';
 import { openTable, type TableChange } from '../../../src/consumer/table';
 import type { ConsumerLog } from '../../../src/log/consumer-log';
 import { feedTopics } from '../../../src/log/topics';

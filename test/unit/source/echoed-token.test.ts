@@ -11,7 +11,7 @@ it.each([
   ['as it is', JSON.stringify({ token })],
   ['in base64', JSON.stringify({ login: Buffer.from(`me:${token}`).toString('base64') })],
   ['in base64 for addresses', JSON.stringify({ login: Buffer.from(`you:${token}`).toString('base64url') })],
-  ['in HTML', JSON.stringify({ link: token.replace('/', '&sol;').replace('"', '&quot;') })],
+  ['in HTML', JSON.stringify({ link: token.replace('/', '&#47;').replace('"', '&quot;') })],
   ['that is broken into lines', JSON.stringify({ token: token.replace('me', 'm\r\n e') })],
   ['in base64 broken into lines', JSON.stringify({ login: mime(`me:${token}`, 16) })],
   ['in base64 broken elsewhere', JSON.stringify({ login: mime(`you:${token}`, 23) })],

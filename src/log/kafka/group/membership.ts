@@ -12,11 +12,6 @@ import { type OwnersAssignment, ownersProtocol, type TopicOf } from './owners-pr
 import { ownIdentity } from './process-identity';
 import { refusalOf } from './refusals';
 
-/** The group in which the instances of an installation find each other. Feeds and prefixes have no colon. */
-export function ownersGroup(appId: string, topicPrefix: string): string {
-  return `${appId}:${topicPrefix}owners`;
-}
-
 /** By default the others go on without a member after this long without a sign of life, in ms. */
 export const SESSION_TIMEOUT_MS = 10_000;
 

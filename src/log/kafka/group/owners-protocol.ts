@@ -14,6 +14,11 @@ import {
 /** Members that speak no protocol in common cannot be in one group. */
 export const OWNERS_PROTOCOL = 'highwater';
 
+/** The group in which the instances of an installation find each other. Feeds and prefixes have no colon. */
+export function ownersGroup(appId: string, topicPrefix: string): string {
+  return `${appId}:${topicPrefix}owners`;
+}
+
 /** A feed's topic in the eyes of tools: its source offsets. */
 export type TopicOf = (feed: string) => string;
 

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { SchemaRegistry } from '../../../avro/registry/registry';
-import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { LogRecord } from '../../commit-log';
 import type { ConsumerLog, GroupMember } from '../../consumer-log';
-import { openReaderConnection, type ReaderConnection } from '../file/reader-connection';
-import { sameFileGuard } from '../file/same-file';
 import { openLocalLog } from '../local-log';
+import { logFile, openLocalReader } from '../local-reader';
 import { assertKept } from '../position';
-import { type ReadDeps, read } from '../read';
+import { read } from '../read';
 import { joinLocalGroup } from './consumer-group';
 
 export interface LocalConsumerLogOptions {
@@ -24,27 +22,11 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
   readonly consumerLog: ConsumerLog;
   readonly registry: SchemaRegistry;
 } {
-  const { dataDir, logger, busyTimeoutMs = 5_000 } = options;
-  const file = path.resolve(dataDir, 'highwater.db');
+  const { dataDir, logger, busyTimeoutMs } = options;
+  const file = logFile(dataDir);
   const { commitLog, registry } = openLocalLog(options);
+  const { reading, assertOpen, close } = openLocalReader(dataDir, busyTimeoutMs);
   const members = new Set<GroupMember>();
-  let connection: ReaderConnection | null = null;
-  let assertSame = (): void => undefined;
-  let isClosed = false;
-  const reading: ReadDeps = {
-    isClosed: () => isClosed,
-    reader() {
-      if (connection === null) {
-        assertSame = sameFileGuard(file);
-        connection = openReaderConnection(file, busyTimeoutMs);
-      } else assertSame();
-      return connection;
-    },
-  };
-
-  function assertOpen(): void {
-    if (isClosed) throw new HighwaterError('LOG_CLOSED', `${file} was closed`);
-  }
 
   async function ends(topic: string, signal: AbortSignal): Promise<ReadonlyMap<number, number>> {
     signal.throwIfAborted();
@@ -91,9 +73,7 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
     append: (topic, records, signal) => commitLog.append(topic, records, signal),
     async close() {
       await Promise.all([...members].map((member) => member.leave()));
-      if (isClosed) return;
-      isClosed = true;
-      connection?.close();
+      await close();
       await commitLog.close();
     },
   };

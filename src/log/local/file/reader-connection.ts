@@ -189,6 +189,13 @@ export function schemaQuery(db: Connection): () => SchemaRow[] {
     }));
 }
 
+/** @returns writes a version of a subject */
+export function schemaInsert(db: Connection): (row: SchemaRow) => void {
+  const insert = prepare(db, 'INSERT INTO schemas VALUES (?, ?, ?, ?)');
+  return ({ id, subject, version, schema }) =>
+    void insert.run([id, subject, version, JSON.stringify(schema)]);
+}
+
 type Row = [number, number, number | null, Buffer, Buffer, Buffer | null];
 
 function stored([arrival, logOffset, timestamp, key, headers, value]: Row): StoredRecord {

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
+import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isNativeError } from 'node:util/types';
 import Database from 'libsql';
 import BackgroundDatabase from 'libsql/promise';
 import { unlessAborted } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
-import { obstacleTo } from './obstacle';
 
 /** One connection to an SQLite file. Statements are synchronous: nothing of this process runs in between. */
 export type Connection = Database.Database;
@@ -171,4 +171,29 @@ function codeOf(error: unknown): ErrorCode | null {
   if (open) return codes[Number(open[1])] ?? 'LOG_FAILED';
   const { syscall, code } = error as NodeJS.ErrnoException;
   return syscall === undefined ? null : (fileSystemCodes[code ?? ''] ?? 'LOG_UNWRITABLE');
+}
+
+/**
+ * The obstacle that keeps this process from writing a file of the log: the folder, the file or one beside it, its
+ * owner, and the user of this process.
+ * @returns null when nothing of it can be seen
+ */
+function obstacleTo(file: string): string | null {
+  for (const name of [path.dirname(file), file, `${file}-wal`, `${file}-shm`]) {
+    try {
+      if (statSync(name, { throwIfNoEntry: false }) !== undefined) accessSync(name, constants.W_OK);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      return `${name} cannot be written (${code})${owners(name)}`;
+    }
+  }
+  return null;
+}
+
+function owners(name: string): string {
+  try {
+    return `: it belongs to user ${statSync(name).uid}, and this process runs as user ${process.geteuid?.()}`;
+  } catch {
+    return '';
+  }
 }

@@ -1,0 +1,87 @@
+import type { CommandRecord } from './command-record';
+
+/**
+ * The state that follows from the records of the command topic, in log order. Only the log decides about a request: the first of
+ * its `accepted` and `withdrawn` records counts. So at most one owner carries a request out, and none that its asker has withdrawn,
+ * however late anybody reads or writes.
+ */
+export interface Ledger {
+  /** @returns whether the record is the first of its request to settle it, or the first that asks it */
+  take(record: Pick<CommandRecord, 'request_id' | 'kind' | 'expires_ms'>): boolean;
+  /** Requests that expired before the moment (ms) are forgotten: nobody accepts them any more. */
+  forget(before: number): void;
+  readonly size: number;
+}
+
+interface Entry {
+  readonly expiresMs: number;
+  isAsked: boolean;
+  isSettled: boolean;
+}
+
+export function createLedger(): Ledger {
+  const entries = new Map<string, Entry>();
+
+  function entryOf(requestId: string, expiresMs: number): Entry {
+    const known = entries.get(requestId);
+    if (known !== undefined) return known;
+    const entry: Entry = { expiresMs, isAsked: false, isSettled: false };
+    entries.set(requestId, entry);
+    return entry;
+  }
+
+  return {
+    take({ request_id, kind, expires_ms }) {
+      if (kind === 'request') {
+        const entry = entryOf(request_id, expires_ms);
+        // A request that is settled before it is asked was asked before: the log may show a record twice.
+        if (entry.isAsked || entry.isSettled) return false;
+        entry.isAsked = true;
+        return true;
+      }
+      if (kind !== 'accepted' && kind !== 'withdrawn') return false;
+      const entry = entryOf(request_id, expires_ms);
+      if (entry.isSettled) return false;
+      entry.isSettled = true;
+      return true;
+    },
+    forget(before) {
+      for (const [id, { expiresMs }] of entries) if (expiresMs < before) entries.delete(id);
+    },
+    get size() {
+      return entries.size;
+    },
+  };
+}
+
+/** An owner's knowledge when it reads a record of the command topic. */
+export interface OwnerView {
+  readonly ownerId: string;
+  /** ms */
+  readonly now: number;
+  owns(feed: string): boolean;
+  /** It has written `accepted` for the request, and has not read it back yet. */
+  isAccepting(requestId: string): boolean;
+}
+
+/**
+ * `accept`: to be answered by `accepted`. `carry out`: that answer was read back, and counts. `too late`: it counts, but
+ * the time for it is over. `lost`: somebody was faster.
+ */
+export type OwnerStep = 'accept' | 'carry out' | 'too late' | 'lost' | null;
+
+/** The owner's side of the protocol, without its input and output. Records come in log order. */
+export function ownerStep(record: CommandRecord, ledger: Ledger, view: OwnerView): OwnerStep {
+  const { kind, request_id, owner_id, expires_ms, feed } = record;
+  const isFirst = ledger.take(record);
+  const isExpired = expires_ms <= view.now;
+  if (kind === 'request') {
+    // The time for an old request is over.
+    return isFirst && view.owns(feed) && !isExpired ? 'accept' : null;
+  }
+  if (kind !== 'accepted' && kind !== 'withdrawn') return null;
+  if (!view.isAccepting(request_id)) return null;
+  if (!isFirst || kind === 'withdrawn' || owner_id !== view.ownerId) return 'lost';
+  // The process may have stood still since it wrote this.
+  return isExpired ? 'too late' : 'carry out';
+}

@@ -1,0 +1,77 @@
+import path from 'node:path';
+import { localSchemas } from '../../avro/registry/local-registry';
+import type { SchemaLookup } from '../../avro/registry/registry';
+import { HighwaterError } from '../../errors';
+import type { LogReader } from '../commit-log';
+import { examineLocalLog } from './examine';
+import { type LogSpace, openReaderConnection, type ReaderConnection } from './file/reader-connection';
+import { sameFileGuard } from './file/same-file';
+import { type ReadDeps, read } from './read';
+
+/** The file of the embedded log in a data folder. */
+export const logFile = (dataDir: string): string => path.resolve(dataDir, 'highwater.db');
+
+/** A write waits this long for another process's transaction on the file; it blocks this process. */
+export const BUSY_TIMEOUT_MS = 5_000;
+
+export interface LocalReader extends LogReader {
+  readonly registry: SchemaLookup;
+  /** Null while there is no file. @throws HighwaterError LOG_* */
+  space(): LogSpace | null;
+  /** For the questions that the port does not ask. */
+  readonly reading: ReadDeps;
+  /** @throws HighwaterError LOG_CLOSED */
+  assertOpen(): void;
+}
+
+/**
+ * The embedded log for programs that read it. It never creates the file, and opens it at the first call that needs it.
+ * @param isWriter whether this process writes the file now: its writer notices sooner that the file is gone, and says more
+ */
+export function openLocalReader(
+  dataDir: string,
+  busyTimeoutMs = BUSY_TIMEOUT_MS,
+  isWriter = () => false,
+): LocalReader {
+  const file = logFile(dataDir);
+  let connection: ReaderConnection | null = null;
+  let assertSame = (): void => undefined;
+  let isClosed = false;
+
+  function assertOpen(): void {
+    if (isClosed) throw new HighwaterError('LOG_CLOSED', `${file} was closed`);
+  }
+
+  const reading: ReadDeps = {
+    isClosed: () => isClosed,
+    reader() {
+      assertOpen();
+      if (connection === null) {
+        assertSame = sameFileGuard(file);
+        connection = openReaderConnection(file, busyTimeoutMs);
+      } else if (!isWriter()) assertSame();
+      return connection;
+    },
+  };
+
+  return {
+    registry: localSchemas((id) => reading.reader()?.schemaById(id) ?? null),
+    reading,
+    assertOpen,
+    read: (topics, options) => read(topics, options, reading),
+    async owners(feeds, signal) {
+      signal.throwIfAborted();
+      const { owner, ownerRuns } = examineLocalLog(dataDir);
+      if (owner === null || ownerRuns === false) return new Map();
+      const held = feeds.filter((feed) => owner.feeds.includes(feed));
+      return new Map(held.map((feed) => [feed, owner.instance]));
+    },
+    topicNames: async () => reading.reader()?.topicNames() ?? null,
+    space: () => reading.reader()?.space() ?? null,
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      connection?.close();
+    },
+  };
+}
