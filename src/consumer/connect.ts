@@ -77,7 +77,7 @@ export function connect(options?: ConnectOptions): HighwaterLog {
   return highwaterLog as unknown as HighwaterLog;
 }
 
-/** Of the types that a program sees, so that values have them whichever version wrote them. */
+/** The schemas whose types a program sees: values are converted to them, whichever version wrote them. */
 export function knownSchemas(feeds: readonly FeedDefinition[]): RecordSchema[] {
   const own = feeds.flatMap((feed) => {
     const { record, envelope, transitions } = feedSchemas(feed);
