@@ -5,7 +5,7 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { ConsumerLog } from '../log/consumer-log';
 import { feedTopics } from '../log/topics';
 import type { Logger } from '../logging/logger';
-import { checkBatches, checkConsume, checkRead } from './checked-options';
+import { checkConsume } from './checked-options';
 import type { LogEvent } from './event';
 import { takePart } from './handling/consume';
 import { batchJob, eventJob } from './handling/handlers';
@@ -22,6 +22,7 @@ import { openTable } from './table';
 export function connect(options?: ConnectOptions): HighwaterLog {
   const { log, registry, feeds, topicPrefix, logger, refusals } = openLog(options);
   const decoder = valueDecoder(registry, knownSchemas(feeds));
+  const names = feeds.map(({ name }) => name);
   const closing = new AbortController();
   const deps = { log, decoder, logger, topicPrefix, refusals, closing: closing.signal };
   const under = new Set<Promise<unknown>>();
@@ -38,11 +39,7 @@ export function connect(options?: ConnectOptions): HighwaterLog {
 
   const highwaterLog = {
     async consume(given: Parameters<typeof eventJob>[0], handler: (event: LogEvent) => unknown) {
-      checkConsume(
-        given,
-        handler,
-        feeds.map((feed) => feed.name),
-      );
+      checkConsume(given, names);
       warnIfMissing(log, logger);
       await tracked(takePart(given, (jobDeps) => eventJob(given, handler, jobDeps), deps));
     },
@@ -50,12 +47,11 @@ export function connect(options?: ConnectOptions): HighwaterLog {
       given: Parameters<typeof batchJob>[0],
       handler: (events: readonly LogEvent[]) => unknown,
     ) {
-      checkBatches(given, handler);
+      checkConsume(given, names);
       warnIfMissing(log, logger);
       await tracked(takePart(given, (jobDeps) => batchJob(given, handler, jobDeps), deps));
     },
     read(topic: string, given: Parameters<typeof readEvents>[1] = {}) {
-      checkRead(topic, given);
       if (given.follow) warnIfMissing(log, logger);
       else assertLog(log);
       return readEvents(`${topicPrefix}${topic}`, given, deps);

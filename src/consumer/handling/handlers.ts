@@ -1,3 +1,4 @@
+import { pause } from '../../async/wait';
 import type { Decoder } from '../../avro/codec/record-decoder';
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
@@ -5,9 +6,14 @@ import type { AssignedPartition } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 import { Outage } from '../../logging/outage';
 import { type LogEvent, toEvent } from '../event';
-import type { BatchContext, ConsumeBatchesOptions, ConsumeOptions, HandlerContext } from '../options';
+import type {
+  BatchContext,
+  ConsumeBatchesOptions,
+  ConsumeOptions,
+  HandlerContext,
+  RetryOptions,
+} from '../options';
 import { isRefusal } from '../refusals';
-import { tryOften } from './attempts';
 import { messageOf } from './dead-letters';
 import type { PartitionJob } from './partition-work';
 
@@ -23,88 +29,29 @@ type Handler = (event: LogEvent, context: HandlerContext) => unknown;
 type BatchHandler = (events: readonly LogEvent[], context: BatchContext) => unknown;
 
 /** One event after the other. */
-export function eventJob(
-  { retry, onFailure = 'stop' }: ConsumeOptions,
-  handler: Handler,
+export function eventJob(options: ConsumeOptions, handler: Handler, deps: JobDeps): PartitionJob {
+  const call: BatchHandler = ([event], { topicId, signal, attempt }) =>
+    handler(attempt === 1 ? event! : { ...event!, attempt }, { topicId, signal });
+  return jobOf({ ...options, maxBatch: 1 }, call, deps);
+}
+
+/** As many at once as there are, in order. */
+export function batchJob(options: ConsumeBatchesOptions, handler: BatchHandler, deps: JobDeps): PartitionJob {
+  return jobOf(options, handler, deps);
+}
+
+function jobOf(
+  { retry, maxBatch = 500, onFailure = 'stop' }: ConsumeBatchesOptions & ConsumeOptions,
+  call: BatchHandler,
   { decoder, wanted, keep, logger }: JobDeps,
 ): PartitionJob {
   return {
     async work(records, place, advance) {
-      const outage = fetchingSchemas(place, logger);
-      for (const record of records) {
-        if (place.revoked.aborted) return;
-        if (wanted(record) && !(await handled(record, place, outage))) return;
-        await advance(record.logOffset + 1);
-      }
-    },
-  };
-
-  /** @returns false if the partition was taken away in the middle; its next owner does the work */
-  async function handled(
-    record: LogRecord,
-    { topicId, revoked }: AssignedPartition,
-    outage: Outage,
-  ): Promise<boolean> {
-    let tries = 0;
-    let event: LogEvent | null = null;
-    const outcome = await tryOften(
-      async (attempt) => {
-        event ??= await waited(toEvent(record, decoder), outage);
-        tries = attempt;
-        const tried = tries === 1 ? event : { ...event, attempt: tries };
-        await watched(handler(tried, { topicId, signal: revoked }), record, logger);
-      },
-      retry,
-      revoked,
-      isPassing,
-      outage,
-    );
-    if (outcome.ok) return true;
-    if (revoked.aborted) return false;
-    refuseToSkip(outcome.error, tries);
-    if (onFailure === 'stop') throw failed(record, outcome.error, tries);
-    const { topic, partition, logOffset } = record;
-    const what = `Writing the dead letter of offset ${logOffset} of ${topic}, partition ${partition},`;
-    const keeping = new Outage(what, logger);
-    keeping.began();
-    const kept = await tryOften(
-      () => keep(record, outcome.error, tries),
-      // The number of tries is meant for the handler: a letter that is refused for good is not written by any of them.
-      { ...retry, attempts: 1 },
-      revoked,
-      isRetriable,
-      keeping,
-    );
-    if (!kept.ok && !revoked.aborted) throw kept.error;
-    return kept.ok;
-  }
-}
-
-function fetchingSchemas({ topic, partition }: AssignedPartition, logger: Logger): Outage {
-  return new Outage(`Fetching schemas for ${topic}, partition ${partition}, from the registry`, logger);
-}
-
-/** An event is there at once, unless its schema has to be fetched. */
-function waited(event: Promise<LogEvent> | LogEvent, outage: Outage): Promise<LogEvent> | LogEvent {
-  if (!(event instanceof Promise)) return event;
-  outage.began();
-  return event.then((made) => {
-    outage.over();
-    return made;
-  });
-}
-
-/** As many at once as there are, in order. */
-export function batchJob(
-  { retry, maxBatch = 500 }: ConsumeBatchesOptions,
-  handler: BatchHandler,
-  { decoder, wanted, logger }: JobDeps,
-): PartitionJob {
-  return {
-    async work(records, place, advance) {
-      const outage = fetchingSchemas(place, logger);
+      const { topic, partition, revoked } = place;
+      const what = `Fetching schemas for ${topic}, partition ${partition}, from the registry`;
+      const outage = new Outage(what, logger);
       for (let from = 0; from < records.length; from += maxBatch) {
-        if (place.revoked.aborted) return;
+        if (revoked.aborted) return;
         const batch = records.slice(from, from + maxBatch);
         const next = batch.at(-1)!.logOffset + 1;
         const asked = batch.filter(wanted);
@@ -114,6 +61,7 @@ export function batchJob(
     },
   };
 
+  /** @returns false if the partition was taken away in the middle; its next owner does the work */
   async function handled(
     records: readonly LogRecord[],
     next: number,
@@ -121,16 +69,13 @@ export function batchJob(
     outage: Outage,
   ): Promise<boolean> {
     let tries = 0;
+    let events: readonly LogEvent[] | null = null;
     const outcome = await tryOften(
       async (attempt) => {
-        const events: LogEvent[] = [];
-        for (const record of records) {
-          const event = waited(toEvent(record, decoder), outage);
-          events.push(event instanceof Promise ? await event : event);
-        }
+        events ??= await eventsOf(records, outage);
         tries = attempt;
         const context = { topic, topicId, partition, next, attempt, signal: revoked };
-        await watched(handler(events, context), records[0]!, logger);
+        await watched(call(events, context), records[0]!, logger);
       },
       retry,
       revoked,
@@ -139,8 +84,81 @@ export function batchJob(
     );
     if (outcome.ok) return true;
     if (revoked.aborted) return false;
-    refuseToSkip(outcome.error, tries);
-    throw failed(records[0]!, outcome.error, tries);
+    const { error } = outcome;
+    // A registry that refuses the login says nothing about the event, which no handler saw.
+    if (tries === 0 && isRefusal(error)) throw error;
+    if (onFailure === 'stop') throw failed(records[0]!, error, tries);
+    return kept(records[0]!, error, tries, revoked);
+  }
+
+  async function eventsOf(records: readonly LogRecord[], outage: Outage): Promise<LogEvent[]> {
+    const events: LogEvent[] = [];
+    for (const record of records) {
+      const event = toEvent(record, decoder);
+      // An event is there at once, unless its schema has to be fetched.
+      if (event instanceof Promise) outage.began();
+      events.push(event instanceof Promise ? await event : event);
+      outage.over();
+    }
+    return events;
+  }
+
+  /** @returns false if the partition was taken away before the event was kept */
+  async function kept(
+    record: LogRecord,
+    error: unknown,
+    tries: number,
+    revoked: AbortSignal,
+  ): Promise<boolean> {
+    const { topic, partition, logOffset } = record;
+    const what = `Writing the dead letter of offset ${logOffset} of ${topic}, partition ${partition},`;
+    const outage = new Outage(what, logger);
+    outage.began();
+    const outcome = await tryOften(
+      () => keep(record, error, tries),
+      // The number of tries is meant for the handler: a letter that is refused for good is not written by any of them.
+      { ...retry, attempts: 1 },
+      revoked,
+      isRetriable,
+      outage,
+    );
+    if (!outcome.ok && !revoked.aborted) throw outcome.error;
+    return outcome.ok;
+  }
+}
+
+type Outcome = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
+
+/**
+ * Tries until it succeeds, as often as is allowed. An interrupted pause ends the tries.
+ * @param work gets the number of the try, from 1
+ * @param isPassing whether a failure passes by itself: then the number of tries does not count, and `outage` tells of it
+ */
+export async function tryOften(
+  work: (attempt: number) => Promise<void>,
+  retry: RetryOptions | undefined,
+  signal: AbortSignal,
+  isPassing: (error: unknown) => boolean = () => false,
+  outage?: Outage,
+): Promise<Outcome> {
+  // The default also counts for undefined.
+  const { attempts = 5, delayMs = 200, maxDelayMs = 10_000, isRetriable = () => true } = retry ?? {};
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await work(attempt);
+      outage?.over();
+      return { ok: true };
+    } catch (error) {
+      const passes = isPassing(error);
+      if (passes) outage?.failed(error);
+      const isLast = !passes && (attempt >= attempts || !isRetriable(error));
+      // Full jitter: consumers that failed over the same thing do not come back together.
+      const longestMs = Math.min(maxDelayMs, delayMs * 2 ** Math.min(attempt - 1, 30));
+      if (!isLast) await pause(Math.random() * longestMs, signal);
+      if (!isLast && !signal.aborted) continue;
+      outage?.end();
+      return { ok: false, error };
+    }
   }
 }
 
@@ -177,11 +195,6 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
  */
 function isPassing(error: unknown): boolean {
   return isRetriable(error) && error.code.startsWith('REGISTRY_');
-}
-
-/** A registry that refuses the login says nothing about the event. @throws its refusal, if no handler saw the event */
-function refuseToSkip(error: unknown, tries: number): void {
-  if (tries === 0 && isRefusal(error)) throw error;
 }
 
 function isRetriable(error: unknown): error is HighwaterError {

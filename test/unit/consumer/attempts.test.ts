@@ -1,5 +1,5 @@
-import { tryOften } from '../../../src/consumer/handling/attempts';
 import { messageOf } from '../../../src/consumer/handling/dead-letters';
+import { tryOften } from '../../../src/consumer/handling/handlers';
 
 it('tries as often as by default where the number is given as undefined', async () => {
   let tries = 0;
