@@ -1,8 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
-import type { Rotation } from '../secrets/rotation';
-import { readSecret } from './files/secrets';
-import type { Mistake } from './mistake';
-import type { ReadSettings } from './raw-settings';
+import { isSecretSet, readSecret } from './files/secrets';
+import type { Loading } from './raw-settings';
 
 /** Where metrics and health are served. */
 export interface HttpConfig {
@@ -13,32 +11,24 @@ export interface HttpConfig {
   readonly token: string | null;
 }
 
-export interface ReadHttp {
-  /** Null when no port is set. */
-  readonly http: HttpConfig | null;
-  readonly token: string | null;
-  readonly mistakes: readonly Mistake[];
-}
-
-/** An address that other machines can reach needs a token. */
-export function readHttp(read: ReadSettings, cwd: string, rotation: Rotation): ReadHttp {
-  const { httpPort: port, httpHost: host } = read.values;
-  const { token, live, mistakes } = readSecret(read, cwd, 'httpToken', rotation);
-  const isSet = read.origins.has('httpToken') || read.origins.has('httpTokenFile');
-  if (port === null || isSet || isLoopback(host)) {
-    if (port === null) return { http: null, token, mistakes };
-    const http = {
+/** An address that other machines can reach needs a token. @returns null when no port is set */
+export function readHttp(loading: Loading): HttpConfig | null {
+  const { httpPort: port, httpHost: host } = loading.values;
+  const token = readSecret(loading, 'httpToken');
+  if (port === null) return null;
+  if (isSecretSet(loading, 'httpToken') || isLoopback(host)) {
+    return {
       host,
       port,
       get token() {
-        return live?.value ?? token;
+        return token?.value ?? null;
       },
     };
-    return { http, token, mistakes };
   }
   const expected = 'a token in HIGHWATER_HTTP_TOKEN, or a file of it in HIGHWATER_HTTP_TOKEN_FILE';
   const problem = `is not set, expected ${expected}, since other machines can reach ${host}`;
-  return { http: null, token, mistakes: [{ key: 'httpToken', where: null, problem }] };
+  loading.mistakes.push({ key: 'httpToken', where: null, problem });
+  return null;
 }
 
 const loopback = new BlockList();

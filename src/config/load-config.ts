@@ -16,7 +16,7 @@ import { valueAt } from './feeds/feed-settings';
 import { loadFeeds } from './feeds/load-feeds';
 import { readApiCa } from './files/pem-file';
 import { DEFAULT_CONFIG_FILE, readConfigFile } from './files/read-config-file';
-import { readPasswordFiles, readSecret } from './files/secrets';
+import { readSecret } from './files/secrets';
 import { type HttpConfig, readHttp } from './http';
 import { logSettings, readKafka } from './kafka';
 import { configError, type Mistake } from './mistake';
@@ -116,53 +116,20 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   const readsApi = needs === 'api' || needs === 'whatever is set';
   const { file, filePath } = readConfigFile(input);
   const sources = { flags, env, file };
-  const passwordFiles = readPasswordFiles(readSettings(sources), cwd, rotation);
-  const { read: settings, live, mistakes: passwordMistakes } = passwordFiles;
+  const settings = readSettings(sources);
   const { values, origins } = settings;
-  const token = readSecret(settings, cwd, 'apiToken', rotation, readsApi);
-  const { ca, mistakes: caMistakes } = readApiCa(settings, cwd, rotation);
-  const http = readHttp(settings, cwd, rotation);
-  const kafka = readKafka(settings, live, cwd, rotation);
-  const passwords = [
-    ...[token.token, http.token, values.kafkaSslKeyPassword, values.kafkaSaslPassword],
-    ...[values.schemaRegistryPassword, values.schemaRegistryKeyPassword],
-  ];
-  const {
-    feeds,
-    broken,
-    named,
-    mistakes: feedMistakes,
-  } = loadFeeds({
-    definitions,
-    file,
-    filePath,
-    enabled: values.enabledFeeds,
-    enabledWhere: origins.get('enabledFeeds')?.where ?? null,
-    pollIntervalMs: values.pollInterval,
-  });
-  const api = readAccess(feeds, {
-    general: { url: values.apiUrl, token: token.token, secret: token.live },
-    env,
-    cwd,
-    rotation,
-    runs: readsApi,
-    where: (path) => file.where(path),
-  });
+  const loading = { values, origins, cwd, rotation, mistakes: [...settings.mistakes] };
+  const token = readSecret(loading, 'apiToken', readsApi);
+  const ca = readApiCa(loading);
+  const http = readHttp(loading);
+  const { kafka, schemaRegistry } = readKafka(loading);
+  const { feeds, broken, named } = loadFeeds({ definitions, file, filePath }, loading);
+  const where = (path: readonly PropertyKey[]) => file.where(path);
+  const api = readAccess(feeds, { loading, token, env, runs: readsApi, where });
   const tokens = [...api.access.values()].flatMap(secretsOf);
-  const hidden = named.flatMap((name) => hiddenToken(env[name]));
-  rotation.hide([...passwords.filter((one) => one !== null), ...tokens, ...hidden, ...proxyPasswords(env)]);
+  rotation.hide([...tokens, ...named.flatMap((name) => hiddenToken(env[name])), ...proxyPasswords(env)]);
   const secrets = rotation.known;
-  const all = [
-    ...file.mistakes,
-    ...findUnknown(sources, named),
-    ...settings.mistakes,
-    ...token.mistakes,
-    ...caMistakes,
-    ...http.mistakes,
-    ...passwordMistakes,
-    ...kafka.mistakes,
-    ...feedMistakes,
-  ];
+  const all = [...file.mistakes, ...findUnknown(sources, named), ...loading.mistakes];
   // Where a feed is read is of no matter to a command that does not read it.
   if (readsApi) all.push(...api.mistakes);
   const mistakes = all.filter((mistake) => {
@@ -188,14 +155,14 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     feeds,
     dataDir: resolve(cwd, values.dataDir),
     retention: { ageMs: values.retentionAge, bytes: values.retentionSize },
-    kafka: kafka.kafka,
-    schemaRegistry: kafka.schemaRegistry,
+    kafka,
+    schemaRegistry,
     topicPrefix: values.topicPrefix,
     appId: values.appId,
     log: { level: values.logLevel, format: values.logFormat },
     secrets,
     rotation,
-    http: http.http,
+    http,
     apiUrl: values.apiUrl,
     api: apiConfig(values, api, ca),
   };

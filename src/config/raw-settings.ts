@@ -1,3 +1,4 @@
+import type { Rotation } from '../secrets/rotation';
 import { didYouMean } from './did-you-mean';
 import type { ConfigFile } from './files/config-file';
 import { CONFIG_VARIABLE } from './files/read-config-file';
@@ -28,6 +29,18 @@ export interface ReadSettings {
   readonly values: SettingValues;
   readonly origins: ReadonlyMap<SettingKey, SettingOrigin>;
   readonly mistakes: readonly Mistake[];
+}
+
+/** The settings while they are loaded. Each part adds its mistakes, and hides its secrets. */
+export interface Loading extends Pick<ReadSettings, 'values' | 'origins'> {
+  readonly cwd: string;
+  readonly rotation: Rotation;
+  readonly mistakes: Mistake[];
+}
+
+/** Where a setting was set; null if it was not. */
+export function whereSet({ origins }: Pick<ReadSettings, 'origins'>, key: SettingKey): string | null {
+  return origins.get(key)?.where ?? null;
 }
 
 /** Flags over environment over file over defaults. */

@@ -1,18 +1,11 @@
 import type { Auth, AuthScheme } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
-import type { Rotation, Secret } from '../../secrets/rotation';
+import type { Secret } from '../../secrets/rotation';
 import { type ApiAccess, usualAuth } from '../../source/api-access';
-import { secretFrom } from '../files/secrets';
+import { type SetSecret, secretFrom } from '../files/secrets';
 import type { Mistake } from '../mistake';
+import type { Loading } from '../raw-settings';
 import { settings } from '../settings';
-
-/** The general API's settings, for feeds without their own API; null if they are not set. */
-export interface GeneralApi {
-  readonly url: string | null;
-  readonly token: string | null;
-  /** Left out: the token cannot change. */
-  readonly secret?: Secret | undefined;
-}
 
 export interface ReadAccess {
   /** By feed; feeds that lack something are left out. */
@@ -30,10 +23,10 @@ export interface ReadAccess {
 }
 
 interface AccessInput {
-  readonly general: GeneralApi;
+  readonly loading: Loading;
+  /** The general token, for feeds without their own API. */
+  readonly token: SetSecret | null;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  readonly rotation: Rotation;
   /** Whether commands are run; else the feeds whose tokens they print lack them. */
   readonly runs: boolean;
   readonly where: (path: readonly PropertyKey[]) => string;
@@ -46,14 +39,14 @@ type Found =
 
 /** Reads where each feed is asked, and its token. */
 export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAccess {
-  const { general } = input;
+  const { apiUrl } = input.loading.values;
   const access = new Map<string, ApiAccess>();
   const lacking = new Map<string, string>();
   const [missing, mistakes]: [Mistake[], Mistake[]] = [[], []];
   const [needUrl, needToken]: [string[], string[]] = [[], []];
   for (const feed of feeds) {
     const auth = feed.auth ?? usualAuth;
-    const baseUrl = feed.apiUrl ?? general.url;
+    const baseUrl = feed.apiUrl ?? apiUrl;
     const isGeneral = auth.scheme !== 'none' && !ownToken(feed);
     if (feed.apiUrl === null) needUrl.push(feed.name);
     if (isGeneral) needToken.push(feed.name);
@@ -77,19 +70,17 @@ function placesOf(auth: Auth) {
 }
 
 /** The general token goes to the host it was set for. `''`: it is not set. */
-function generalToken({ name, apiUrl }: Feed, { general, where }: AccessInput): Found {
+function generalToken({ name, apiUrl }: Feed, { loading, token, where }: AccessInput): Found {
+  const { apiUrl: general } = loading.values;
   const isElsewhere =
-    apiUrl !== null && general.url !== null && new URL(apiUrl).origin !== new URL(general.url).origin;
-  if (!isElsewhere) {
-    const { token, secret } = general;
-    return secret === undefined ? { token: token ?? '' } : { token: token ?? '', secret };
-  }
-  const problem = `names no token of its own, and the general token is for ${new URL(general.url).origin}, not for ${new URL(apiUrl).origin}; expected auth with tokenEnv, tokenFile or tokenCommand, or with scheme none`;
+    apiUrl !== null && general !== null && new URL(apiUrl).origin !== new URL(general).origin;
+  if (!isElsewhere) return { token: token?.value ?? '', ...(token?.secret && { secret: token.secret }) };
+  const problem = `names no token of its own, and the general token is for ${new URL(general).origin}, not for ${new URL(apiUrl).origin}; expected auth with tokenEnv, tokenFile or tokenCommand, or with scheme none`;
   return { wrong: { key: `feeds.${name}.auth`, where: where(['feeds', name, 'auth']), problem } };
 }
 
 /** As the general token is read: from a variable, from a file below the working directory, or from a command. */
-function tokenOf({ name, auth }: Feed, { env, cwd, rotation, runs, where }: AccessInput): Found {
+function tokenOf({ name, auth }: Feed, { env, loading, runs, where }: AccessInput): Found {
   if (auth === null || auth.scheme === 'none') return { token: '' };
   const [place = 'tokenEnv', other] = placesOf(auth);
   const mistake = (problem: string): Mistake => ({
@@ -111,7 +102,7 @@ function tokenOf({ name, auth }: Feed, { env, cwd, rotation, runs, where }: Acce
   if (tokenCommand !== undefined && !runs) return { lacks: mistake('is not run by this command') };
   const from = tokenCommand === undefined ? { file: tokenFile! } : { command: tokenCommand };
   const expected = (content: string) => expectedInstead(content, auth);
-  const found = secretFrom(`feeds.${name}.auth.${place}`, from, expected, { cwd, rotation });
+  const found = secretFrom(`feeds.${name}.auth.${place}`, from, expected, loading);
   return 'problem' in found ? { wrong: mistake(found.problem) } : { token: found.token, secret: found.live };
 }
 

@@ -6,6 +6,7 @@ import type { Feed } from '../../feeds/feed';
 import { didYouMean } from '../did-you-mean';
 import type { ConfigFile } from '../files/config-file';
 import { type Mistake, unexpected } from '../mistake';
+import { type Loading, whereSet } from '../raw-settings';
 import { checkFeed } from './check-feed';
 import {
   type FeedSettings,
@@ -18,16 +19,11 @@ import {
 } from './feed-settings';
 import { topicClashes } from './topic-clashes';
 
-export interface LoadFeedsInput {
+interface LoadFeedsInput {
   readonly definitions: readonly FeedDefinition[];
   readonly file: ConfigFile;
   /** Absolute. */
   readonly filePath: string;
-  /** Names of the feeds to run; null for all. */
-  readonly enabled: readonly string[] | null;
-  /** Where the names were set. */
-  readonly enabledWhere: string | null;
-  readonly pollIntervalMs: number;
 }
 
 /** The name becomes part of topics and of the Avro namespace, which knows no dash. */
@@ -35,16 +31,18 @@ export const feedName = /^[a-z][a-z0-9_]{0,60}$/;
 export const feedNameText = 'small letters, digits and underscores, a letter first';
 
 /** The feeds that are to run, with the file's settings laid over their definitions. */
-export function loadFeeds(input: LoadFeedsInput): {
+export function loadFeeds(
+  { definitions, file, filePath }: LoadFeedsInput,
+  loading: Loading,
+): {
   readonly feeds: readonly Feed[];
   /** Variables that feeds, enabled or not, name for their tokens. */
   readonly named: readonly string[];
   /** Names of feeds that are to run and cannot be read. */
   readonly broken: readonly string[];
-  readonly mistakes: readonly Mistake[];
 } {
-  const { definitions, file, enabled } = input;
-  const mistakes: Mistake[] = [];
+  const { mistakes } = loading;
+  const { enabledFeeds: enabled, pollInterval } = loading.values;
   const sections = feedSections(file, mistakes);
   const known = definitions.map(({ name }) => name);
   const names = [...new Set([...known, ...Object.keys(sections)])];
@@ -59,7 +57,7 @@ export function loadFeeds(input: LoadFeedsInput): {
       broken.push(name);
       continue;
     }
-    feeds.push(feedOf(name, definition, ownSchema(overrides, input.filePath), input.pollIntervalMs));
+    feeds.push(feedOf(name, definition, ownSchema(overrides, filePath), pollInterval));
   }
   const isWritten = (feed: string, path: readonly PropertyKey[]) =>
     valueAt(sections, [feed, ...path]) !== undefined;
@@ -75,15 +73,12 @@ export function loadFeeds(input: LoadFeedsInput): {
     if (names.includes(name)) continue;
     const near = didYouMean(name, names);
     const hint = near === null ? `known are ${names.join(', ')}` : `did you mean ${near}?`;
-    mistakes.push({
-      key: 'enabledFeeds',
-      where: input.enabledWhere,
-      problem: `"${name}" is not a feed; ${hint}`,
-    });
+    const problem = `"${name}" is not a feed; ${hint}`;
+    mistakes.push({ key: 'enabledFeeds', where: whereSet(loading, 'enabledFeeds'), problem });
   }
   const named = feeds.flatMap(({ auth }) => auth?.tokenEnv ?? []);
   const runs = (name: string) => enabled?.includes(name) ?? true;
-  return { feeds: feeds.filter(({ name }) => runs(name)), broken: broken.filter(runs), named, mistakes };
+  return { feeds: feeds.filter(({ name }) => runs(name)), broken: broken.filter(runs), named };
 }
 
 function feedSections(file: ConfigFile, mistakes: Mistake[]): Readonly<Record<string, unknown>> {

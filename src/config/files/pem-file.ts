@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { readText } from '../../bytes/read-text';
-import type { Live, Rotation } from '../../secrets/rotation';
+import type { Live } from '../../secrets/rotation';
 import { type Mistake, shown } from '../mistake';
-import type { ReadSettings } from '../raw-settings';
+import { type Loading, whereSet } from '../raw-settings';
 import { tlsProblem } from './tls-files';
 
 type PemSetting =
@@ -11,41 +11,30 @@ type PemSetting =
   | `schemaRegistry${'Ca' | 'Cert' | 'Key'}File`;
 
 /** The text of a file that a setting names; null, and perhaps a mistake, if there is none. */
-export function readPem(
-  { values, origins }: ReadSettings,
-  cwd: string,
-  key: PemSetting,
-  mistakes: Mistake[],
-): string | null {
-  const file = values[key];
+export function readPem(loading: Loading, key: PemSetting, mistakes: Mistake[]): string | null {
+  const file = loading.values[key];
   if (file === null) return null;
-  const content = readText(resolve(cwd, file));
+  const content = readText(resolve(loading.cwd, file));
   if ('text' in content) return content.text;
   const problem = `the file ${shown(file)} cannot be read (${content.failure})`;
-  mistakes.push({ key, where: origins.get(key)?.where ?? null, problem });
+  mistakes.push({ key, where: whereSet(loading, key), problem });
   return null;
 }
 
 /** The authorities to trust at the API. */
-export function readApiCa(
-  read: ReadSettings,
-  cwd: string,
-  rotation: Rotation,
-): { readonly ca: Live<string | null>; readonly mistakes: readonly Mistake[] } {
+export function readApiCa(loading: Loading): Live<string | null> {
   const key = 'apiCaFile';
+  const { values } = loading;
   const readNow = (mistakes: Mistake[]): string | null => {
-    const ca = readPem(read, cwd, key, mistakes);
+    const ca = readPem(loading, key, mistakes);
     const unusable = tlsProblem({ ca, cert: null, key: null, passphrase: null });
     if (unusable === null) return ca;
-    const problem = `the file ${shown(read.values[key])} ${unusable.problem}`;
-    mistakes.push({ key, where: read.origins.get(key)?.where ?? null, problem });
+    const problem = `the file ${shown(values[key])} ${unusable.problem}`;
+    mistakes.push({ key, where: whereSet(loading, key), problem });
     return null;
   };
-  const mistakes: Mistake[] = [];
-  const value = readNow(mistakes);
-  const ca =
-    value === null ? { value } : liveFiles(key, [read.values[key]], value, readNow, { cwd, rotation });
-  return { ca, mistakes };
+  const value = readNow(loading.mistakes);
+  return value === null ? { value } : liveFiles(key, [values[key]], value, readNow, loading);
 }
 
 /**
@@ -57,7 +46,7 @@ export function liveFiles<T>(
   files: readonly (string | null)[],
   first: T,
   readNow: (mistakes: Mistake[]) => T,
-  { cwd, rotation }: { readonly cwd: string; readonly rotation: Rotation },
+  { cwd, rotation }: Pick<Loading, 'cwd' | 'rotation'>,
 ): Live<T> {
   const paths = files.flatMap((file) => (file === null ? [] : [resolve(cwd, file)]));
   if (paths.length === 0) return { value: first };

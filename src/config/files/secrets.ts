@@ -1,40 +1,37 @@
 import { isAbsolute, resolve } from 'node:path';
 import { readText } from '../../bytes/read-text';
-import type { Rotation, Secret } from '../../secrets/rotation';
+import type { Live, Rotation, Secret } from '../../secrets/rotation';
 import { type Command, type Read, runCommandAtStart } from '../../secrets/secret-command';
-import { type Mistake, shown } from '../mistake';
-import type { ReadSettings } from '../raw-settings';
-import { type SettingKey, type SettingValues, settings } from '../settings';
+import { shown } from '../mistake';
+import type { Loading } from '../raw-settings';
+import { settings } from '../settings';
 
-export interface ReadSecret {
-  /** As it is at the start. */
-  readonly token: string | null;
-  /** Left out: it is a text that cannot change. */
-  readonly live?: Secret;
-  readonly mistakes: readonly Mistake[];
+type Name =
+  | 'apiToken'
+  | 'httpToken'
+  | 'kafkaSslKeyPassword'
+  | 'kafkaSaslPassword'
+  | 'schemaRegistryPassword'
+  | 'schemaRegistryKeyPassword';
+
+/** A secret that is set. `secret` is left out if it is a text that cannot change. */
+export interface SetSecret extends Live<string> {
+  readonly secret?: Secret;
 }
 
-const passwords = [
-  'kafkaSslKeyPassword',
-  'kafkaSaslPassword',
-  'schemaRegistryPassword',
-  'schemaRegistryKeyPassword',
-] as const;
-type Password = (typeof passwords)[number];
+export function isSecretSet({ origins }: Loading, name: Name): boolean {
+  return origins.has(name) || origins.has(`${name}File`);
+}
 
 /**
  * A secret, the content of its file, or what its command prints: whichever is set nearer to the command line. Blanks around a token
- * are ignored; a password file loses only the line break at its end.
+ * are ignored; a password file loses only the line break at its end. From then on nobody sees the secret.
  * @param name of the setting; the settings of the file and the command add `File` and `Command` to it
  * @param runs whether a command is run; else its secret counts as not set
+ * @returns null if it is not set, or cannot be read, which is a mistake
  */
-export function readSecret(
-  { values, origins }: ReadSettings,
-  cwd: string,
-  name: 'apiToken' | 'httpToken' | Password,
-  rotation: Rotation,
-  runs = true,
-): ReadSecret {
+export function readSecret(loading: Loading, name: Name, runs = true): SetSecret | null {
+  const { values, origins, cwd, rotation, mistakes } = loading;
   const isToken = name === 'apiToken' || name === 'httpToken';
   const keys = [name, `${name}File`, ...(name === 'apiToken' ? (['apiTokenCommand'] as const) : [])] as const;
   const set = keys
@@ -44,24 +41,34 @@ export function readSecret(
   if (first !== undefined && first.rank === second?.rank) {
     const what = isToken ? 'a token' : 'a password';
     const where = `${first.where} and ${second.where}`;
-    return {
-      token: null,
-      mistakes: [{ key: name, where, problem: `is set twice, expected ${what} or a file of one` }],
-    };
+    mistakes.push({ key: name, where, problem: `is set twice, expected ${what} or a file of one` });
+    return null;
   }
-  if (first === undefined || first.key === name) return { token: values[name], mistakes: [] };
+  const text = values[name];
+  if (first === undefined || first.key === name) {
+    rotation.hide(text === null ? [] : [text]);
+    return text === null ? null : { value: text };
+  }
   const given = values[first.key];
   const isCommand = first.key === 'apiTokenCommand';
-  if (given === null || (isCommand && !runs)) return { token: null, mistakes: [] };
+  if (given === null || (isCommand && !runs)) return null;
   const place = isCommand ? { command: given as Command } : { file: given as string };
   // The error shows the expected form, never the secret.
   const expected = (content: string) =>
     settings[name].schema.safeParse(content).error?.issues[0]?.message ?? null;
   const found = secretFrom(first.key, place, expected, { cwd, rotation, isToken });
   if ('problem' in found) {
-    return { token: null, mistakes: [{ key: first.key, where: first.where, problem: found.problem }] };
+    mistakes.push({ key: first.key, where: first.where, problem: found.problem });
+    return null;
   }
-  return { ...found, mistakes: [] };
+  const { live: secret } = found;
+  rotation.hide([found.token]);
+  return {
+    secret,
+    get value() {
+      return secret.value;
+    },
+  };
 }
 
 export type SecretPlace = { readonly file: string } | { readonly command: Command };
@@ -111,32 +118,4 @@ export function secretFrom(
 export function fileCalled(path: string): string {
   const isPath = isAbsolute(path) || path.startsWith('.') || path.length < 16;
   return isPath ? `the file ${shown(path)}` : 'the file of that name';
-}
-
-/** The settings, with the passwords from files as if they had been set directly. */
-export function readPasswordFiles(
-  read: ReadSettings,
-  cwd: string,
-  rotation: Rotation,
-): {
-  readonly read: ReadSettings;
-  /** Those from files. */
-  readonly live: ReadonlyMap<SettingKey, Secret>;
-  readonly mistakes: readonly Mistake[];
-} {
-  const values: { -readonly [Key in keyof SettingValues]: SettingValues[Key] } = { ...read.values };
-  const origins = new Map(read.origins);
-  const live = new Map<SettingKey, Secret>();
-  const mistakes: Mistake[] = [];
-  for (const name of passwords) {
-    const file = origins.get(`${name}File`);
-    if (file === undefined) continue;
-    const found = readSecret(read, cwd, name, rotation);
-    mistakes.push(...found.mistakes);
-    values[name] = found.token;
-    if (found.live !== undefined) live.set(name, found.live);
-    // A password file that cannot be read is the mistake; the password does not count as missing.
-    if (file.rank < (origins.get(name)?.rank ?? Number.POSITIVE_INFINITY)) origins.set(name, file);
-  }
-  return { read: { ...read, values, origins }, live, mistakes };
 }
