@@ -4,7 +4,7 @@ import { idPaths, rowKeys } from '../../feeds/row-keys';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
 import { inferPaging, showOrder } from '../../pipeline/scan/pages/paging';
 import type { Source, SourcePage } from '../../source/source';
-import { filterEdge, type SeenRows } from '../init/filter-edge';
+import { filterEdge, type SeenRows } from '../init/infer-paging';
 import { type Check, failed, failedBy, ok, warning } from './check';
 
 /** Enough rows to tell by, few enough to ask for several times. */
