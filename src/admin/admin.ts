@@ -7,10 +7,9 @@ import type { Logger } from '../logging/logger';
 import type { Tell } from '../runtime/publisher-events';
 import type { Redact } from '../secrets/redaction';
 import { createDashboard } from './dashboard/dashboard';
-import { feedBoard } from './feed-board';
+import { feedBoard, ownersOf } from './feed-board';
 import { startAdminServer } from './http/server';
 import { type BuildInfo, createMetrics, type LogMeasures } from './metrics/metrics';
-import { ownersOf } from './owners';
 
 export interface AdminOptions extends LogMeasures {
   readonly feeds: readonly Feed[];

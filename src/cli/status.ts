@@ -1,13 +1,23 @@
 import { Command } from 'commander';
+import { pause } from '../async/wait';
 import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
-import { statusTable } from './lines/status-table';
+import { HighwaterError } from '../errors';
+import { problemLines, statusLines } from './lines/status-table';
 import { type OpenLog, readLog } from './log/open-log';
-import { type PublisherView, publisherLines, publisherView } from './process/ask-publisher';
+import { readStatus, type StatusLine } from './log/read-status';
+import {
+  explained,
+  isUnexplained,
+  type PublisherView,
+  publisherLines,
+  publisherView,
+} from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/option-values';
-import { explained, type FeedStatus, isUnexplained, readStatus } from './status/feed-status';
-import { watchStatus } from './status/watch-status';
+import { liveRegion } from './terminal/live-region';
+import { painted, type Span, span } from './terminal/spans';
+import { canRedraw } from './terminal/terminal';
 
 /** A feed needs an operator, or is late. */
 const NOT_WELL = 3;
@@ -58,20 +68,25 @@ async function showStatus(flags: StatusFlags, context: CommandContext): Promise<
 }
 
 function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<number> {
-  const isJson = flags.json === true;
   const warn = (warning: string): void => context.note(`highwater: ${warning}\n`);
   const show = async (open: OpenLog, config: Config): Promise<number> => {
-    if (flags.watch !== undefined) {
-      const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
-      const read = async () => (await explainedStatus(config, open, flags, context)).all;
-      return await watchStatus(read, { everyMs, json: isJson }, context);
-    }
+    if (flags.watch !== undefined)
+      return watch(() => explainedStatus(config, open, flags, context), flags, context);
     const { all, view } = await explainedStatus(config, open, flags, context);
-    if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    else await showTable(all, view, context);
+    if (flags.json === true) await context.print(jsonLines(all));
+    else {
+      const lines = statusLines(all, { nowMs: Date.now(), width: context.width() });
+      await context.print(textOf(lines, context) + spaceLine(all) + publisherText(all, view));
+    }
     return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
   };
   return readLog(flags, 'feeds', context, show, warn);
+}
+
+interface Explained {
+  readonly all: readonly StatusLine[];
+  /** Null: it was not asked, or did not answer. */
+  readonly view: PublisherView | null;
 }
 
 /** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
@@ -80,27 +95,71 @@ async function explainedStatus(
   open: OpenLog,
   flags: StatusFlags,
   context: CommandContext,
-): Promise<{ readonly all: readonly FeedStatus[]; readonly view: PublisherView | null }> {
+): Promise<Explained> {
   const stored = await readStatus(config, open, context.signal);
   const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
   return { all: stored.map((one) => explained(one, view)), view };
 }
 
-async function showTable(
-  all: readonly FeedStatus[],
-  view: PublisherView | null,
+/**
+ * Shows the status repeatedly until the signal: on a terminal in one place, otherwise as a block or as JSON lines each time.
+ * If the log cannot be read, the error is shown and the log is asked again.
+ * @returns exit code
+ */
+async function watch(
+  read: () => Promise<Explained>,
+  { watch: given, json }: StatusFlags,
   context: CommandContext,
-): Promise<void> {
-  const { color, width } = context;
-  await context.print(statusTable(all, { nowMs: Date.now(), width: width(), color }) + spaceLine(all));
-  // A publisher of another log, perhaps.
-  if (view !== null && all.some(({ problems }) => problems.some(({ code }) => UNEXPLAINED.includes(code))))
-    await context.print(publisherLines(view));
+): Promise<number> {
+  const { stdout, env, signal, color } = context;
+  const everyMs = typeof given === 'number' ? given : USUAL_WATCH_MS;
+  const region = !json && canRedraw(stdout, env) ? liveRegion(stdout, color, context.beforeExit) : null;
+  const every = everyMs % 1_000 === 0 ? `${everyMs / 1_000} s` : `${everyMs} ms`;
+  try {
+    for (; !signal.aborted; await pause(everyMs, signal)) {
+      const found = await read().catch((error: unknown) => {
+        if (signal.aborted || error instanceof HighwaterError) return error as HighwaterError;
+        throw error;
+      });
+      if (signal.aborted) break;
+      // The last column of a terminal that is drawn over stays free.
+      const width = context.width() - (region === null ? 0 : 1);
+      const time = new Date();
+      if (!('all' in found)) {
+        const { code, message, remedy } = found;
+        const problem = { mark: '✗', style: 'red', texts: [`${code}: ${message}`], remedy } as const;
+        if (json) context.note(`highwater: ${code}: ${message}\n`);
+        else await show(problemLines(problem, width), time);
+      } else if (json) await context.print(jsonLines(found.all));
+      else await show(statusLines(found.all, { nowMs: Date.now(), width }), time);
+    }
+    return 0;
+  } finally {
+    region?.end('keep');
+  }
+
+  async function show(lines: readonly (readonly Span[])[], time: Date): Promise<void> {
+    const clock = time.toLocaleTimeString('en-GB', { hour12: false });
+    if (region !== null) region.show([...lines, [], [span(`${clock}, every ${every}. Ctrl-C ends.`, 'dim')]]);
+    else await context.print(`${time.toISOString()}\n${textOf(lines, context)}\n`);
+  }
+}
+
+const jsonLines = (all: readonly StatusLine[]) => all.map((one) => `${JSON.stringify(one)}\n`).join('');
+
+function textOf(lines: readonly (readonly Span[])[], { color, width }: CommandContext): string {
+  return lines.map((line) => `${painted(line, width(), color)}\n`).join('');
 }
 
 const UNEXPLAINED = ['NO_OWNER', 'OWNER_UNKNOWN'];
 
-function spaceLine(all: readonly FeedStatus[]): string {
+/** The publisher on this machine may be one of another log. */
+function publisherText(all: readonly StatusLine[], view: PublisherView | null): string {
+  const isOpen = all.some(({ problems }) => problems.some(({ code }) => UNEXPLAINED.includes(code)));
+  return view !== null && isOpen ? publisherLines(view) : '';
+}
+
+function spaceLine(all: readonly StatusLine[]): string {
   const { log_bytes: total = null, log_free_bytes: free = null } = all[0] ?? {};
   if (total === null) return '';
   // Retention leaves empty pages in the file. The free room on the disk is not meant.

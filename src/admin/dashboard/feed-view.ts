@@ -1,10 +1,14 @@
 import { type ErrorCode, errorKinds, summaryOf } from '../../errors';
-import { driftText, type FeedProblem, problemsOf, withoutFeedName } from '../../feed-status/problems';
-import { type FeedFailure, verdictOf } from '../../feed-status/verdict';
+import {
+  driftText,
+  type FeedFailure,
+  type FeedStatus,
+  feedStatus,
+  withoutFeedName,
+} from '../../feed-status/feed-status';
 import type { Redact } from '../../secrets/redaction';
 import type { SourceOffset } from '../../state/source-offset';
-import { type FeedStanding, knowledgeOf } from '../feed-board';
-import type { Owners } from '../owners';
+import { type FeedStanding, knowledgeOf, type Owners } from '../feed-board';
 import { errorText, type FeedCounts } from './feed-activity';
 import type { FeedView, ProblemView } from './view';
 
@@ -26,48 +30,45 @@ export interface FeedFacts {
 }
 
 export function feedView(facts: FeedFacts): FeedView {
-  const { standing, counts, owners, instance, allowedPerMinute, nowMs, redact } = facts;
-  const { feed, phase, state, drift, failure } = standing;
-  const { name } = feed;
-  const isOwn = phase !== 'waiting';
-  const offset = state?.offset ?? facts.stored;
-  const verdict = verdictOf(knowledgeOf(standing, owners, facts.stored), nowMs);
-  const { condition, reason, isBeingRead, pollIntervalMs } = verdict;
-  const lastCompleteScanMs = offset?.last_complete_scan_ms ?? null;
-  const { deadLetters, deadLetterReason } = facts;
-  const problems = problemsOf(verdict, { feed: name, offset, deadLetters, deadLetterReason }, nowMs);
+  const { standing, counts, owners, stored, deadLetters, instance, allowedPerMinute, redact } = facts;
+  const { phase, state, drift, failure } = standing;
+  const knowledge = { ...knowledgeOf(standing, owners, stored), deadLetters };
+  const status = feedStatus({ ...knowledge, deadLetterReason: facts.deadLetterReason }, facts.nowMs);
+  const { feed, condition, reason, high_water_mark: mark, snapshot, backfill, paused } = status;
   const { changesPerMinute, requestsLastMinute, retriesLastMinute } = counts;
+  const drifted = knowledge.offset?.drift ?? [];
+  const isOwn = phase !== 'waiting';
   return {
-    feed: name,
+    feed,
     condition,
     reason,
-    problem: problemView(problems, failure, redact),
-    isBeingRead,
-    owner: isOwn ? instance : (owners?.get(name) ?? null),
+    problem: problemView(status, failure, redact),
+    isBeingRead: status.being_read,
+    owner: isOwn ? instance : status.owner,
     isOwn,
-    mark: offset === null || offset.high_water_mark === 0 ? null : offset.high_water_mark,
-    lastCompleteScanMs,
-    pollIntervalMs,
-    snapshot: offset?.snapshot ?? 'pending',
-    backfill: offset?.backfill ? { from: offset.backfill.from, to: offset.backfill.to } : null,
-    paused: offset?.paused ?? false,
-    records: state?.recordCount ?? offset?.record_count ?? 0,
+    mark: mark || null,
+    lastCompleteScanMs: status.last_complete_scan_ms,
+    pollIntervalMs: status.poll_interval_ms,
+    snapshot,
+    backfill,
+    paused,
+    records: state?.recordCount ?? status.records,
     changesPerMinute,
     requests: { lastMinute: requestsLastMinute, allowedPerMinute, retriesLastMinute },
     errors: counts.errors.map((error) => ({
       ...error,
-      what: withoutFeedName(error.what, name),
+      what: withoutFeedName(error.what, feed),
       lasts: error.lasts && failure !== null,
     })),
     deadLetters,
-    drift: redact(driftText(offset?.drift ?? [])),
-    driftedPaths: drift?.found().paths.length ?? offset?.drift.length ?? 0,
+    drift: redact(driftText(drifted)),
+    driftedPaths: drift?.found().paths.length ?? drifted.length,
   };
 }
 
 /** The worst problem; the page shows notes elsewhere. Redacted, since an error that another owner stored may hold a secret of this instance. */
 function problemView(
-  problems: readonly FeedProblem[],
+  { problems }: FeedStatus,
   failure: FeedFailure | null,
   redact: Redact,
 ): ProblemView | null {

@@ -6,10 +6,8 @@ import type { HttpConfig } from '../../config/http';
 import type { Logger } from '../../logging/logger';
 import { portUnavailable } from '../../net/port-unavailable';
 import type { Dashboard } from '../dashboard/dashboard';
-import type { FeedBoard } from '../feed-board';
-import { live, ready } from '../health';
+import { boardStatus, type FeedBoard, liveHealth, type Owners, readyHealth } from '../feed-board';
 import type { Metrics } from '../metrics/metrics';
-import type { Owners } from '../owners';
 import { serveEvents } from './event-stream';
 import { isOwnHost } from './host-check';
 import { pageRoutes, servePage } from './page-files';
@@ -72,11 +70,11 @@ export async function startAdminServer(
   serveEvents(app, dashboard);
   app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   app.get('/livez', async (_, reply) => {
-    const health = live(board);
+    const health = liveHealth(board);
     return reply.code(health.ok ? 200 : 503).send(health);
   });
   app.get('/readyz', async (_, reply) => {
-    const health = await ready(board, owners);
+    const health = readyHealth(await boardStatus(board, owners));
     return reply.code(health.ok ? 200 : 503).send(health);
   });
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'not found' }));

@@ -1,4 +1,4 @@
-import type { FeedVerdict } from '../../feed-status/verdict';
+import type { FeedStatus } from '../../feed-status/feed-status';
 import type { FeedStanding } from '../feed-board';
 import type { MetricName } from './metric-table';
 
@@ -15,7 +15,7 @@ type FeedGauge = Exclude<
 /** The present values of the gauges. A feed without a value is not among them. */
 export function feedGauges(
   standings: readonly FeedStanding[],
-  verdicts: ReadonlyMap<string, FeedVerdict>,
+  statuses: readonly FeedStatus[],
   nowMs: number,
 ): Readonly<Partial<Record<FeedGauge, readonly FeedValue[]>>> {
   const of = (value: (standing: FeedStanding) => number | null | undefined): FeedValue[] =>
@@ -23,6 +23,7 @@ export function feedGauges(
       const found = value(standing);
       return found === null || found === undefined ? [] : [{ feed: standing.feed.name, value: found }];
     });
+  const parked = new Set(statuses.flatMap((one) => (one.condition === 'parked' ? [one.feed] : [])));
   const scanned = ({ state }: FeedStanding) => state?.offset.last_complete_scan_ms;
   const seconds = (ms: number | null | undefined) => (ms === null || ms === undefined ? null : ms / 1_000);
 
@@ -40,7 +41,7 @@ export function feedGauges(
     highwater_poll_interval_seconds: of(({ feed, state }) =>
       state === null ? null : feed.pollIntervalMs / 1_000,
     ),
-    highwater_feed_parked: of(({ feed }) => (verdicts.get(feed.name)?.condition === 'parked' ? 1 : 0)),
+    highwater_feed_parked: of(({ feed }) => (parked.has(feed.name) ? 1 : 0)),
     highwater_feed_paused: of(({ state }) => (state === null ? null : state.offset.paused ? 1 : 0)),
     highwater_tracked_records: of(({ state }) => state?.recordCount),
     highwater_state_bytes: of(({ state }) => state?.imageBytes),

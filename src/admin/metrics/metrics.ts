@@ -4,8 +4,7 @@ import type { PublishedChanges } from '../../pipeline/changes/page-changes';
 import type { PageReport } from '../../pipeline/poll';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Op } from '../../types';
-import { boardVerdicts, type FeedBoard } from '../feed-board';
-import type { Owners } from '../owners';
+import { boardStatus, type FeedBoard, type Owners } from '../feed-board';
 import { feedGauges } from './feed-gauges';
 import { type MetricName, type MetricSpec, metricTable } from './metric-table';
 
@@ -89,7 +88,7 @@ export function createMetrics(
   (metrics.get('highwater_build_info') as Gauge).set({ ...build }, 1);
 
   async function collect(): Promise<void> {
-    const gauges = feedGauges(board.feeds, await boardVerdicts(board, owners), Date.now());
+    const gauges = feedGauges(board.feeds, await boardStatus(board, owners), Date.now());
     for (const [name, values] of Object.entries(gauges)) {
       const gauge = metrics.get(name) as Gauge;
       // A feed that has gone to another instance leaves nothing behind.

@@ -1,16 +1,10 @@
+import { errorKinds } from '../../errors';
+import type { FeedProblem } from '../../feed-status/feed-status';
 import { agoText } from '../../format/durations';
-import type { FeedStatus } from '../status/feed-status';
+import type { StatusLine } from '../log/read-status';
 import { harmless, wrapped } from '../terminal/cells';
 import { type Column, fittedTable } from '../terminal/fitted-table';
-import { painted, type Span, type Style, span } from '../terminal/spans';
-import { type Problem, statusProblems } from './status-problems';
-
-export interface StatusTableOptions {
-  readonly nowMs: number;
-  /** Cells of the terminal. */
-  readonly width: number;
-  readonly color: boolean;
-}
+import { type Span, type Style, span } from '../terminal/spans';
 
 const [LETTERS, API] = [5, 6];
 const columns: readonly Column[] = [
@@ -25,16 +19,9 @@ const columns: readonly Column[] = [
 ];
 
 /** One line per feed, then the problems with their remedies, and last the number of healthy feeds. */
-export function statusTable(all: readonly FeedStatus[], options: StatusTableOptions): string {
-  const { width, color } = options;
-  return statusLines(all, options)
-    .map((line) => `${painted(line, width, color)}\n`)
-    .join('');
-}
-
 export function statusLines(
-  all: readonly FeedStatus[],
-  { nowMs, width }: Pick<StatusTableOptions, 'nowMs' | 'width'>,
+  all: readonly StatusLine[],
+  { nowMs, width }: { readonly nowMs: number; readonly width: number },
 ): Span[][] {
   const hasLetters = all.some((one) => one.dead_letters > 0);
   const hasSeveralApis = new Set(all.map(({ api }) => api)).size > 1;
@@ -50,7 +37,7 @@ export function statusLines(
   ];
 }
 
-function cells(status: FeedStatus, nowMs: number): Span[] {
+function cells(status: StatusLine, nowMs: number): Span[] {
   const { feed, owner, high_water_mark: mark, last_complete_scan_ms: scanned, records, behind } = status;
   const [state, style] = stateOf(status);
   return [
@@ -66,7 +53,7 @@ function cells(status: FeedStatus, nowMs: number): Span[] {
 }
 
 /** Without colour, the mark shows it. */
-function stateOf({ condition, being_read, backfill_done: backfill, problems }: FeedStatus): [string, Style] {
+function stateOf({ condition, being_read, backfill_done: backfill, problems }: StatusLine): [string, Style] {
   if (condition === 'parked') return ['✗ parked', 'red'];
   if (condition === 'paused') return ['‖ paused', 'yellow'];
   if (condition === 'no-owner') return ['✗ no publisher', 'red'];
@@ -93,7 +80,7 @@ export function problemLines({ mark, style, texts, remedy }: Problem, width: num
   return [...said, ...advice];
 }
 
-function summaryLines(all: readonly FeedStatus[], width: number): Span[][] {
+function summaryLines(all: readonly StatusLine[], width: number): Span[][] {
   const counts = { green: 0, cyan: 0 };
   for (const status of all) {
     const [, style] = stateOf(status);
@@ -113,3 +100,56 @@ function summaryLines(all: readonly FeedStatus[], width: number): Span[][] {
     fine + busy === all.length ? 'cyan' : 'yellow',
   );
 }
+
+interface Problem {
+  readonly mark: string;
+  readonly style: Style;
+  /** One for each feed that has it. */
+  readonly texts: readonly string[];
+  readonly remedy: string;
+}
+
+/** The problems of the feeds and what to do about them, the worst first. Feeds that need the same remedy share one problem. */
+function statusProblems(all: readonly StatusLine[]): readonly Problem[] {
+  const found = [...withoutPublisher(all), ...all.flatMap(ofFeed)];
+  const byRemedy = new Map<string, Problem>();
+  for (const problem of found) {
+    const known = byRemedy.get(problem.remedy);
+    byRemedy.set(
+      problem.remedy,
+      known === undefined ? problem : { ...known, texts: [...known.texts, ...problem.texts] },
+    );
+  }
+  const rank = ({ style }: Problem): number => (style === 'red' ? 0 : 1);
+  return [...byRemedy.values()].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Feeds that nobody publishes, in one text. */
+function withoutPublisher(all: readonly StatusLine[]): Problem[] {
+  const left = all.flatMap(({ feed, problems }) =>
+    problems.flatMap((problem) => (problem.code === 'NO_OWNER' ? [{ feed, problem }] : [])),
+  );
+  if (left.length === 0) return [];
+  const text = all.every(({ owner }) => owner === null)
+    ? 'No publisher runs on this log.'
+    : `No publisher has ${left.map(({ feed }) => feed).join(', ')}, though others run.`;
+  return [{ mark: '✗', style: 'red', texts: [text], remedy: left[0]!.problem.remedy }];
+}
+
+function ofFeed({ feed, problems }: StatusLine): Problem[] {
+  return problems
+    .filter(({ code }) => code !== 'NO_OWNER')
+    .map((problem) => {
+      const { code, severity, what, remedy } = problem;
+      const [mark, style] = code === 'PAUSED' ? (['‖', 'yellow'] as const) : marks[severity];
+      if (!Object.hasOwn(errorKinds, code)) return { mark, style, texts: [`${feed}: ${what}`], remedy };
+      const text = [feed, code, what].filter((part) => part !== '').join(': ');
+      return { mark, style, texts: [text], remedy: `${remedy} (\`highwater explain ${code}\`)` };
+    });
+}
+
+const marks: Readonly<Record<FeedProblem['severity'], readonly [string, Style]>> = {
+  bad: ['✗', 'red'],
+  warning: ['!', 'yellow'],
+  note: ['!', 'yellow'],
+};
