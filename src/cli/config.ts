@@ -6,8 +6,7 @@ import { readSettings } from '../config/raw-settings';
 import { settingKeys, settings } from '../config/settings';
 import { createRedactor } from '../secrets/redaction';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { fittedTable } from './terminal/fitted-table';
-import { painted, span } from './terminal/spans';
+import { fittedTable, painted, span } from './terminal/text';
 
 interface ShowFlags {
   readonly json?: true;

@@ -23,7 +23,7 @@ import { type FeedSection, guessedDisplay, withFeed } from './init/feed-files';
 import { eventLine } from './lines/event-line';
 import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { usageError } from './process/usage';
+import { usageError } from './process/command-line';
 
 const NOTHING = 'Nothing was asked or written.';
 

@@ -8,8 +8,7 @@ import { allTopics, feedTopics } from '../log/topics';
 import { readLog } from './log/open-log';
 import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { type Column, fittedTable } from './terminal/fitted-table';
-import { painted, span } from './terminal/spans';
+import { type Column, fittedTable, painted, span } from './terminal/text';
 
 interface ListFlags {
   readonly json?: true;

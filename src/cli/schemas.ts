@@ -1,8 +1,9 @@
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
-import type { SchemaRegistry, SchemaStatus } from '../avro/registry/registry';
-import { historyFolder } from '../avro/registry/schema-history';
+import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../avro/registry/registry';
+import { type HistoryStanding, historyFolder, historyStanding } from '../avro/registry/schema-history';
 import { feedSchemas, fullName } from '../avro/schemas';
 import { ownTypes } from '../avro/typescript/own-types';
 import { commandSchema, commandSubject } from '../commands/command-record';
@@ -10,13 +11,13 @@ import { addSettings } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
+import { harmless } from '../format/short-text';
 import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
-import { isHeld, schemaLine } from './lines/schema-line';
 import { type OpenRegistry, openRegistry } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { usageError } from './process/usage';
-import { checkHistory } from './schema-history';
+import { usageError } from './process/command-line';
+import { painted, type Span, span } from './terminal/text';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -238,4 +239,152 @@ function jsonLine({ subject, schema, status }: Inspected): string {
 function lineForPeople(all: readonly Inspected[], { color }: CommandContext): (one: Inspected) => string {
   const subjectCells = Math.max(0, ...all.map(({ subject }) => subject.length));
   return ({ subject, status }) => schemaLine(subject, status, { subjectCells, color });
+}
+
+type Judged = Subject & { readonly standing: HistoryStanding };
+
+/**
+ * `schemas check --history`: each schema against the versions that are kept of it.
+ * @throws HighwaterError SCHEMA_INCOMPATIBLE, SCHEMA_UNRECORDED, USAGE_INVALID
+ */
+async function checkHistory(
+  subjects: readonly Subject[],
+  folder: string,
+  isJson: boolean,
+  context: CommandContext,
+): Promise<number> {
+  assertFolder(folder);
+  const judged = subjects.map((subject) => ({ ...subject, standing: historyStanding(subject, folder) }));
+  const subjectCells = Math.max(0, ...judged.map(({ subject }) => subject.length));
+  for (const one of judged) {
+    const { subject, standing } = one;
+    await context.print(
+      isJson ? historyJson(one) : historyLine(subject, standing, { subjectCells, color: context.color }),
+    );
+  }
+  refuse(judged, folder);
+  return 0;
+}
+
+function refuse(judged: readonly Judged[], folder: string): void {
+  const now = 'Nothing was changed.';
+  const broken = judged.flatMap(({ subject, standing }) =>
+    standing.state === 'incompatible' ? [`\n  ${subject}: ${standing.reason.problem}`] : [],
+  );
+  if (broken.length > 0) {
+    const what = `not every version in ${folder} and these schemas can read each other:${broken.join('')}`;
+    throw new HighwaterError('SCHEMA_INCOMPATIBLE', what, { now });
+  }
+  const missing = judged.flatMap(({ subject, schema, standing }) => {
+    if (standing.state === 'changed') return [`\n  ${subject}: ${changed(standing.latest)}`];
+    if (standing.state !== 'unexplained') return [];
+    return [
+      `\n  ${subject}: ${standing.changelog} has no line for version ${standing.version} of ${fullName(schema)}`,
+    ];
+  });
+  if (missing.length === 0) return;
+  throw new HighwaterError('SCHEMA_UNRECORDED', `the history does not have all of it:${missing.join('')}`);
+}
+
+function changed(latest: number | null): string {
+  return latest === null
+    ? 'no version of it is kept'
+    : `it differs from version ${latest}, the latest that is kept`;
+}
+
+function assertFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw usageError(
+    `--history: ${folder} is not a folder`,
+    'Nothing was checked.',
+    `Name a folder with <subject>/<version>.avsc, or leave it out to compare with the schemas that come with highwater (${historyFolder}).`,
+  );
+}
+
+/** The contract of `--json` with `--history`: these members in this order. */
+function historyJson({ subject, schema, standing }: Judged): string {
+  const { state } = standing;
+  const version = 'version' in standing ? standing.version : state === 'changed' ? standing.latest : null;
+  const reason = state === 'incompatible' ? standing.reason : null;
+  return `${JSON.stringify({
+    subject,
+    type: fullName(schema),
+    state,
+    version,
+    breaks: reason && { version: reason.version, field: reason.field, problem: reason.problem },
+  })}\n`;
+}
+
+const labels: Readonly<Record<SchemaStatus['state'], Span>> = {
+  registered: span('= registered  ', 'dim'),
+  new: span('+ new         ', 'green'),
+  compatible: span('~ compatible  ', 'yellow'),
+  incompatible: span('x incompatible', 'red'),
+};
+
+/** How a schema stands in the registry, as one line. @param subjectCells width of the first column */
+function schemaLine(
+  subject: string,
+  status: SchemaStatus,
+  { subjectCells, color }: { readonly subjectCells: number; readonly color: boolean },
+): string {
+  const spans = [
+    span(`${harmless(subject).padEnd(subjectCells)}  `),
+    labels[status.state],
+    span(`  ${harmless(facts(status))}`),
+    ...(isHeld(status) ? [] : [span(`  held to ${harmless(status.level ?? '')} only`, 'yellow')]),
+  ];
+  return `${painted(spans, Infinity, color).trimEnd()}\n`;
+}
+
+const historyLabels: Readonly<Record<HistoryStanding['state'], Span>> = {
+  kept: span('= kept        ', 'dim'),
+  changed: span('~ changed     ', 'yellow'),
+  unexplained: span('~ unexplained ', 'yellow'),
+  incompatible: span('x incompatible', 'red'),
+};
+
+/** How a schema stands to the versions that are kept of it, as one line. @param subjectCells width of the first column */
+function historyLine(
+  subject: string,
+  standing: HistoryStanding,
+  { subjectCells, color }: { readonly subjectCells: number; readonly color: boolean },
+): string {
+  const spans = [
+    span(`${harmless(subject).padEnd(subjectCells)}  `),
+    historyLabels[standing.state],
+    span(`  ${harmless(historyFacts(standing))}`),
+  ];
+  return `${painted(spans, Infinity, color).trimEnd()}\n`;
+}
+
+function historyFacts(standing: HistoryStanding): string {
+  switch (standing.state) {
+    case 'kept':
+      return `version ${standing.version}`;
+    case 'changed':
+      return standing.latest === null ? 'no version is kept' : `since version ${standing.latest}`;
+    case 'unexplained':
+      return `version ${standing.version} has no line in the changelog`;
+    case 'incompatible':
+      return standing.reason.problem;
+  }
+}
+
+/** Whether the registry itself refuses incompatible versions; of a subject that is not there it will. */
+export function isHeld({ level }: SchemaStatus): boolean {
+  return level === null || level === FULL_TRANSITIVE;
+}
+
+function facts(status: SchemaStatus): string {
+  switch (status.state) {
+    case 'registered':
+      return `id ${status.id}, version ${status.version}`;
+    case 'new':
+      return '';
+    case 'compatible':
+      return `may follow version ${status.latest}`;
+    case 'incompatible':
+      return status.reason.problem;
+  }
 }

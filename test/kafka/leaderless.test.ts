@@ -1,4 +1,4 @@
-import { recentRecords } from '../../src/cli/log/recent-records';
+import { recentRecords } from '../../src/cli/tail';
 import type { Decoder } from '../../src/consumer/decoder';
 import { takePart } from '../../src/consumer/handling/consume';
 import { refusalsOf } from '../../src/consumer/refusals';

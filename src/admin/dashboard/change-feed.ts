@@ -2,14 +2,14 @@ import { pause } from '../../async/wait';
 import { type DecodedRecord, recordDecoder } from '../../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import type { Feed } from '../../feeds/feed';
+import type { CommitLog, LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
+import type { Logger } from '../../logging/logger';
 import { type ReadChange, readChange, readTransition } from './change-view';
-import { allowanceOf, type FollowerDeps, followTopic } from './log-follower';
-import { type RecentChanges, recentChanges } from './recent-changes';
-import type { ChangeView, TransitionView } from './view';
+import type { ChangesView, ChangeView, TransitionView } from './view';
 
 /** The changes of all feeds for the connected pages, read from the log only while a page is connected. */
-export interface ChangeFeed {
+interface ChangeFeed {
   /**
    * Begins to read, or goes on.
    * @returns once the last ones there are were read, or that took too long. Never fails
@@ -19,7 +19,7 @@ export interface ChangeFeed {
   end(): void;
 }
 
-export interface ChangeFeedDeps extends FollowerDeps {
+interface ChangeFeedDeps extends FollowerDeps {
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
 }
@@ -121,4 +121,157 @@ function joinedChanges(): JoinedChanges {
       });
     },
   };
+}
+
+interface FollowerDeps {
+  readonly log: Pick<CommitLog, 'read'>;
+  readonly logger: Logger;
+}
+
+interface Followed {
+  readonly topic: string;
+  readonly allowance: Allowance;
+  /** A record that this rejects for is not shown; the records after it are. */
+  record(record: LogRecord): Promise<void>;
+  /** This many positions of the log were skipped, because more came than the allowance lets through. */
+  passedOver?(count: number): void;
+}
+
+/** How many positions of each partition are read when somebody begins to look, and after a flood was passed over. */
+const BACKLOG = 40;
+const AFTER_FLOOD = 10;
+const AGAIN_MS = 1_000;
+
+/**
+ * Follows a topic from shortly before its end, until the signal. When records come faster than people read, the reader skips them, so that a
+ * flood costs next to nothing. Whatever fails is tried again.
+ * @returns once the records that were there have been read, or could not be. Never fails
+ */
+export async function followTopic(
+  { topic, allowance, record, passedOver }: Followed,
+  { log, logger }: FollowerDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  /** By partition the offset of the last record that was read. */
+  const latest = new Map<number, number>();
+
+  /** @returns whether it ended because the allowance was used up */
+  async function read(depth: number, follow: boolean): Promise<boolean> {
+    const before = new Map(latest);
+    const from = { fromBeginning: true, notBefore: { positionsToEnd: depth } };
+    for await (const one of log.read([topic], { ...from, follow, signal })) {
+      const { partition, logOffset } = one;
+      const place = before.get(partition);
+      if (place !== undefined) {
+        const isAgain = logOffset <= place && logOffset >= place - depth;
+        if (!isAgain || logOffset === place) before.delete(partition);
+        if (isAgain) continue;
+        if (logOffset > place) passedOver?.(logOffset - place - 1);
+      }
+      latest.set(partition, logOffset);
+      if (one.value !== null)
+        await record(one).catch((error: unknown) =>
+          logger.debug('the dashboard does not show a record', { topic, partition, logOffset, error }),
+        );
+      if (!allowance.take()) return true;
+    }
+    return false;
+  }
+
+  /** @returns how far before the end the next reader begins */
+  async function readFrom(depth: number, follow: boolean): Promise<number> {
+    try {
+      return (await read(depth, follow)) ? AFTER_FLOOD : BACKLOG;
+    } catch (error) {
+      if (!signal.aborted) logger.debug('the dashboard cannot read a topic now', { topic, error });
+      return BACKLOG;
+    }
+  }
+
+  async function keepReading(first: number): Promise<void> {
+    for (let depth = first; !signal.aborted; await pause(AGAIN_MS, signal))
+      depth = await readFrom(depth, true);
+  }
+
+  void keepReading(await readFrom(BACKLOG, false));
+}
+
+interface Allowance {
+  /** @returns false when there is none left for now */
+  take(): boolean;
+}
+
+/** A bucket of so many, filled up at the same rate. */
+export function allowanceOf(perSecond: number): Allowance {
+  let left = perSecond;
+  let at = performance.now();
+  return {
+    take() {
+      const now = performance.now();
+      left = Math.max(0, Math.min(perSecond, left + ((now - at) * perSecond) / 1_000) - 1);
+      at = now;
+      return left > 0;
+    },
+  };
+}
+
+/** How many changes are kept, and how many a page is shown when it connects for the first time. */
+const KEPT = 300;
+const FIRST = 100;
+/** In one event. */
+const MOST_AT_ONCE = 200;
+
+interface RecentChanges {
+  /** Adds a change. Its number also counts the changes that were left out before it. */
+  add(change: Omit<ChangeView, 'n'>): void;
+  /** This many changes were committed and are not shown. */
+  leaveOut(count: number): void;
+  /** Changes for a page that connects: those after the last change that it showed, or the latest changes if it showed none. */
+  first(n: number | null): ChangesView;
+  /** Changes for a connected page, without changes that came too fast for it. */
+  after(n: number): ChangesView;
+  /** Number of the last one. */
+  readonly last: number;
+  /** No page is connected any more. The next page starts afresh. */
+  forget(): void;
+}
+
+/** The last changes of all feeds, in the order in which they were read. Holds a bounded number of texts, and no records. */
+export function recentChanges(): RecentChanges {
+  let kept: ChangeView[] = [];
+  let seen = 0;
+  /** Number of the last change that is no longer kept. */
+  let gone = 0;
+  return {
+    add(change) {
+      kept.push({ ...change, n: ++seen });
+      if (kept.length > 2 * KEPT) drop(kept.length - KEPT);
+    },
+    leaveOut(count) {
+      seen += count;
+    },
+    first(n) {
+      const isKnown = n !== null && n >= gone && n <= seen;
+      return isKnown ? after(n) : { fresh: true, changes: kept.slice(-FIRST), left: 0 };
+    },
+    after,
+    get last() {
+      return seen;
+    },
+    forget() {
+      kept = [];
+      gone = ++seen;
+    },
+  };
+
+  function after(n: number): ChangesView {
+    const changes = kept.filter((change) => change.n > n).slice(-MOST_AT_ONCE);
+    const last = changes.at(-1);
+    return { fresh: false, changes, left: last === undefined ? 0 : last.n - n - changes.length };
+  }
+
+  function drop(count: number): void {
+    gone = kept[count - 1]!.n;
+    kept = kept.slice(count);
+  }
 }

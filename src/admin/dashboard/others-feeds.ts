@@ -1,15 +1,15 @@
 import { recordDecoder } from '../../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../avro/registry/registry';
-import { storedDeadLetters, storedOffsets } from '../../feed-status/stored';
+import { latestReasons, storedDeadLetters, storedOffsets } from '../../feed-status/stored';
 import type { Feed } from '../../feeds/feed';
 import type { CommitLog, LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import type { SourceOffset } from '../../state/source-offset';
-import { allowanceOf, followTopic } from './log-follower';
+import { allowanceOf, followTopic } from './change-feed';
 
 /** The state of other instances' feeds, read from the log. */
-export interface OthersFeeds {
+interface OthersFeeds {
   offset(feed: string): SourceOffset | null;
   /** Dead letters in the log; null: not known. */
   deadLetters(feed: string): number | null;
@@ -17,7 +17,7 @@ export interface OthersFeeds {
   watch(feeds: readonly Feed[]): Promise<void>;
 }
 
-export interface OthersFeedsDeps {
+interface OthersFeedsDeps {
   readonly log: CommitLog;
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
@@ -112,5 +112,41 @@ function watchFeed(feed: Feed, deps: OthersFeedsDeps): WatchedFeed {
       countLetters().catch(unread);
     },
     end: () => over.abort(),
+  };
+}
+
+interface LetterReasonsDeps {
+  readonly log: CommitLog;
+  readonly registry: SchemaRegistry;
+  readonly topicPrefix: string;
+  readonly logger: Logger;
+}
+
+/**
+ * Why the latest dead letter of a feed could not be published. The log is read again when the number of letters has changed.
+ * @returns a function whose promise never rejects; null: there is no letter, or its reason is not known
+ */
+export function letterReasons(
+  { log, registry, topicPrefix, logger }: LetterReasonsDeps,
+  signal: AbortSignal,
+) {
+  const known = new Map<string, { readonly count: number; readonly reason: Promise<string | null> }>();
+
+  async function readReason(feed: Feed): Promise<string | null> {
+    try {
+      const stored = { feeds: [feed], topicPrefix };
+      const names = new Set((await log.topicNames()) ?? []);
+      const letters = await storedDeadLetters(stored, names, { commitLog: log }, signal, MOST_LETTERS);
+      return (await latestReasons(letters, registry)).get(feed.name) ?? null;
+    } catch (error) {
+      logger.debug('the dashboard cannot read a dead letter', { feed: feed.name, error });
+      return null;
+    }
+  }
+
+  return (feed: Feed, count: number | null): Promise<string | null> | null => {
+    if (count === null || count === 0) return null;
+    if (known.get(feed.name)?.count !== count) known.set(feed.name, { count, reason: readReason(feed) });
+    return known.get(feed.name)!.reason;
   };
 }

@@ -6,8 +6,8 @@ import type { Config } from '../../config/load-config';
 import { errorKinds, HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { commandsTopic, feedTopics } from '../../log/topics';
-import { isHeld } from '../lines/schema-line';
 import type { OpenRegistry } from '../log/open-log';
+import { isHeld } from '../schemas';
 import {
   type Check,
   type Checks,

@@ -6,8 +6,8 @@ import type { FeedStatus } from '../../feed-status/feed-status';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import { type OpenLog, openLog } from '../log/open-log';
-import { readStatus } from '../log/read-status';
 import { explained, isUnexplained, type PublisherView, problemAtPublisher } from '../process/ask-publisher';
+import { readStatus } from '../status';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
 
 /** How each feed stands by what its publisher has committed. Only what stands still until somebody acts is a failure. */

@@ -7,7 +7,7 @@ import type { LogSpace } from '../../log/local/file/reader-connection';
 import { openLocalLog } from '../../log/local/local-log';
 import { createLogger, type Logger } from '../../logging/logger';
 import type { CommandContext } from '../process/command-context';
-import { logProcessWarnings } from '../process/process-warnings';
+import { logProcessWarnings } from '../process/this-process';
 
 export interface OpenLog {
   readonly commitLog: CommitLog;

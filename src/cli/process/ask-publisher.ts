@@ -2,7 +2,7 @@ import { get } from 'node:http';
 import { httpAddress } from '../../config/http-address';
 import { type ErrorCode, errorKinds } from '../../errors';
 import type { FeedProblem, FeedStatus, ReadyFeeds } from '../../feed-status/feed-status';
-import { harmless } from '../../format/harmless';
+import { harmless } from '../../format/short-text';
 import type { CommandContext } from './command-context';
 
 /** Shorter than the usual timeout of probes; `/readyz` asks the other instances for two seconds at most. */

@@ -1,5 +1,5 @@
-import { cellsOf, column, harmless } from '../terminal/cells';
-import { type Span, span } from '../terminal/spans';
+import { harmless } from '../../format/short-text';
+import { cellsOf, column, type Span, span } from '../terminal/text';
 import type { ProgressText } from './progress-text';
 
 const turning = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

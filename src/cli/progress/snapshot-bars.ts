@@ -1,8 +1,8 @@
 import type { PageReport } from '../../pipeline/poll';
 import type { CommandContext } from '../process/command-context';
 import { liveRegion } from '../terminal/live-region';
-import { painted, type Span, span } from '../terminal/spans';
 import { canRedraw, widthOf } from '../terminal/terminal';
+import { painted, type Span, span } from '../terminal/text';
 import { barSpans } from './progress-line';
 import { type SnapshotCount, snapshotCounter } from './snapshot-count';
 

@@ -1,6 +1,6 @@
-import type { Interruption } from '../process/interruption';
-import { cellsIn, painted, type Span } from './spans';
+import type { Interruption } from '../process/this-process';
 import { heightOf, type Output, widthOf } from './terminal';
+import { cellsIn, painted, type Span } from './text';
 
 /** Lines at the end of a terminal that are drawn over again: progress, or a table that keeps itself up to date. */
 export interface LiveRegion {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { cellsOf } from '../../../src/cli/terminal/cells';
+import { cellsOf } from '../../../src/cli/terminal/text';
 import { examineLocalLog } from '../../../src/log/local/examine';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type CliProcess, commandLine, until } from '../../support/cli';

@@ -1,4 +1,4 @@
-import { isOwnHost } from '../../../src/admin/http/host-check';
+import { isOwnHost } from '../../../src/admin/http/server';
 
 it.each(['127.0.0.1:9464', '127.0.0.1', '127.8.7.6:1', 'localhost:9464', 'LocalHost', '[::1]:9464', '[::1]'])(
   'answers for this machine by its own names: %s',

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { progressLines } from '../../../src/cli/progress/progress-line';
 import { operationText, type ProgressText } from '../../../src/cli/progress/progress-text';
-import { cellsOf } from '../../../src/cli/terminal/cells';
-import { painted } from '../../../src/cli/terminal/spans';
+import { cellsOf, painted } from '../../../src/cli/terminal/text';
 import { anyCharacter } from '../../support/any-character';
 import { runs } from '../../support/runs';
 

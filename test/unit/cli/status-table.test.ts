@@ -1,8 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
-import { statusLines } from '../../../src/cli/lines/status-table';
-import { cellsOf } from '../../../src/cli/terminal/cells';
-import { painted } from '../../../src/cli/terminal/spans';
+import { statusLines } from '../../../src/cli/status';
+import { cellsOf, painted } from '../../../src/cli/terminal/text';
 import { errorKinds } from '../../../src/errors';
 import { feedStatus } from '../../../src/feed-status/feed-status';
 import { describeProgress } from '../../../src/pipeline/rounds/backfill';

@@ -1,5 +1,5 @@
 import { firstModel, lostSince, type Message, type Model, reduce } from '../../../src/admin/page/model/model';
-import { nextPoll } from '../../../src/admin/page/model/next-poll';
+import { nextPoll } from '../../../src/admin/page/model/text';
 import { aChange, aFeed, aPublisher, aTransition } from '../../support/views';
 
 const told = (...messages: Message[]): Model => messages.reduce(reduce, firstModel);

@@ -1,7 +1,13 @@
-import { parted, untold } from '../../../src/admin/page/model/badge';
-import { difference } from '../../../src/admin/page/model/difference';
-import { series } from '../../../src/admin/page/model/series';
-import { asClause, dateAndTime, timeOfDay, typeText } from '../../../src/admin/page/model/text';
+import {
+  asClause,
+  dateAndTime,
+  difference,
+  parted,
+  series,
+  timeOfDay,
+  typeText,
+  untold,
+} from '../../../src/admin/page/model/text';
 import { aChange, aTransition } from '../../support/views';
 
 it('has words for times that no calendar has', () => {

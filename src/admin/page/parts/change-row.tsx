@@ -1,10 +1,8 @@
 import { Component } from 'preact';
 import { durationText } from '../../../format/durations';
 import type { ChangeView, FieldView } from '../../dashboard/view';
-import { opWords, parted, untold } from '../model/badge';
-import { difference } from '../model/difference';
 import type { Row } from '../model/model';
-import { dateAndTime, number, timeOfDay, typeText } from '../model/text';
+import { dateAndTime, difference, number, opWords, parted, timeOfDay, typeText, untold } from '../model/text';
 
 interface ChangeRowProps {
   readonly row: Row;

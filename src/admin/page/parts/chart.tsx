@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { counted } from '../../../format/counted';
-import { series } from '../model/series';
-import { timeOfDay } from '../model/text';
+import { series, timeOfDay } from '../model/text';
 
 interface ChartProps {
   readonly feed: string;

@@ -1,4 +1,4 @@
-import { recentChanges } from '../../../../src/admin/dashboard/recent-changes';
+import { recentChanges } from '../../../../src/admin/dashboard/change-feed';
 import type { ChangeView } from '../../../../src/admin/dashboard/view';
 
 const change = (key: string) => ({ key }) as Omit<ChangeView, 'n'>;

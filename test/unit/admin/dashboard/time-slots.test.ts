@@ -1,6 +1,6 @@
 import '../../../support/runs';
 import fc from 'fast-check';
-import { timeSlots } from '../../../../src/admin/dashboard/time-slots';
+import { timeSlots } from '../../../../src/admin/dashboard/feed-view';
 
 it('counts by spans of time, the one under way last, and forgets what is older', () => {
   let nowMs = 10_500;
