@@ -20,7 +20,6 @@ import { eventLine } from './lines/event-line';
 import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, wholeNumberValue } from './process/command-line';
-import { snapshotBars } from './progress/snapshot-bars';
 import { painter } from './terminal/text';
 
 interface DemoFlags {
@@ -120,12 +119,17 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
 
   await context.print(welcome(facts));
   if (flags.open === true && dashboard !== null) openInBrowser(dashboard);
-  const bars = snapshotBars(records, context, color);
+  const begunMs = Date.now();
+  const unread = new Set(config.feeds.map(({ name }) => name));
   let shown: Promise<void> = Promise.resolve();
   function onPage(report: PageReport): void {
     counts.changes[report.feed.name]! += report.changes.count;
     counts.transitions += report.changes.transitions.reduce((sum, of) => sum + of, 0);
-    if (!bars.page(report)) return;
+    if (!report.progress.complete || !unread.delete(report.feed.name)) return;
+    const count = report.state.offset.record_count.toLocaleString('en').padStart(6);
+    const seconds = ((Date.now() - begunMs) / 1_000).toFixed(1);
+    void context.print(`  ${report.feed.name.padEnd(9)} ${count} records in ${seconds} s\n`);
+    if (unread.size > 0) return;
     const show = showEvents({ config, log, context, signal: end.signal });
     shown = context.print(whatToTry(facts)).then(show);
     simulator.marketDay.step();
@@ -137,7 +141,6 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
     await runWorker(config, deps, false, end.signal);
   } finally {
     end.now();
-    bars.end();
     await shown;
     await admin?.close();
     await log.commitLog.close();

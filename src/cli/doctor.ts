@@ -13,7 +13,7 @@ import { checkStatus, statusByPublisher } from './doctor/status';
 import { openRegistry } from './log/open-log';
 import { type PublisherView, publisherView } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { progressScreen } from './progress/progress-screen';
+import { progressScreen } from './progress/screen';
 import { painter, type Style, wrapped } from './terminal/text';
 
 type Flags = Readonly<Record<string, unknown>>;

@@ -10,8 +10,8 @@ import { createRedactor } from '../secrets/redaction';
 import { version } from '../version';
 import { openLog } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { progressScreen } from './progress/progress-screen';
 import { publisherProgress } from './progress/publisher-progress';
+import { progressScreen } from './progress/screen';
 
 export function runWorkerCommand(run: RunCommand): Command {
   const command = new Command('run').option(

@@ -14,9 +14,8 @@ import { createRedactor } from '../../secrets/redaction';
 import { type OpenLog, openLog } from '../log/open-log';
 import type { CommandContext } from '../process/command-context';
 import { feedNamed } from '../process/command-line';
-import { type ProgressScreen, progressScreen } from '../progress/progress-screen';
-import { operationText } from '../progress/progress-text';
 import { publisherProgress } from '../progress/publisher-progress';
+import { type ProgressScreen, progressScreen } from '../progress/screen';
 import { wrapped } from '../terminal/text';
 
 export interface OperateFlags {
@@ -166,14 +165,7 @@ async function actHere(operation: Operation): Promise<Outcome> {
 }
 
 /** Shows the progress and the outcome of a command. */
-interface OperationReport {
-  readonly accepted: (owner: string) => void;
-  /** No publisher has the feed, so this process acquires it. */
-  readonly acting: () => void;
-  readonly progress: (summary: string, facts: Facts) => void;
-  /** @returns exit code @throws the error of a command that failed */
-  outcome(outcome: Outcome): Promise<number>;
-}
+type OperationReport = ReturnType<typeof operationReport>;
 
 /** The contract of `--json`: one object a line, with these members in this order. */
 interface ReportLine {
@@ -193,7 +185,7 @@ function operationReport(
   json: boolean,
   { print, width }: Pick<CommandContext, 'print' | 'width'>,
   screen: Pick<ProgressScreen, 'set' | 'write' | 'end'>,
-): OperationReport {
+) {
   const nothing = { owner: null, summary: null, facts: {}, error: null };
   let last = '';
 
@@ -207,22 +199,25 @@ function operationReport(
     if (json) void printed(line);
     else screen.write(`${text}\n`);
   }
+  /** The owner says in its own words how the command goes, and by its facts how far it is. */
   function progressed(summary: string, facts: Facts): void {
     const write = (): void => screen.write(`${summary}\n`);
-    const toldMs = Date.now();
+    const progress = { label: feed, work: name, share: shareOf(facts), facts: [summary] };
     // This is not progress but the end of an earlier backfill.
     if ('givenUpFrom' in facts) write();
-    else screen.set(name, (nowMs) => operationText(name, feed, { summary, facts }, nowMs - toldMs), write);
+    else screen.set(name, () => progress, write);
   }
 
   return {
-    accepted: (owner) => said({ kind: 'accepted', owner }, `${owner} has feed ${feed} and accepted ${name}.`),
+    accepted: (owner: string) =>
+      said({ kind: 'accepted', owner }, `${owner} has feed ${feed} and accepted ${name}.`),
+    /** No publisher has the feed, so this process acquires it. */
     acting: () =>
       said(
         { kind: 'acting' },
         `No publisher has accepted ${name} of ${feed}: this command acquires the feed.`,
       ),
-    progress(summary, facts) {
+    progress(summary: string, facts: Facts) {
       // The owner repeats its progress as a sign of life.
       const line = JSON.stringify([summary, facts]);
       if (line === last) return;
@@ -230,7 +225,8 @@ function operationReport(
       if (json) void printed({ kind: 'progress', summary, facts });
       else progressed(summary, facts);
     },
-    async outcome(outcome) {
+    /** @returns exit code @throws the error of a command that failed */
+    async outcome(outcome: Outcome): Promise<number> {
       screen.end();
       if (outcome.ok) {
         const { summary, facts } = outcome;
@@ -244,4 +240,12 @@ function operationReport(
       throw outcome.error;
     },
   };
+}
+
+/** How much of a backfill or of the phase of a reconcile is done; null: not known. */
+function shareOf({ done, phase, scanRows, tracked, probed, missing }: Facts): number | null {
+  const [part, whole] = phase === 'probe' ? [probed, missing] : [scanRows, tracked];
+  if (typeof done === 'number') return done;
+  if (typeof part !== 'number' || typeof whole !== 'number' || phase === 'pause') return null;
+  return whole === 0 ? null : Math.min(1, part / whole);
 }
