@@ -9,21 +9,29 @@ import { type ReadChange, readChange, readTransition } from './change-view';
 import type { ChangesView, ChangeView, TransitionView } from './view';
 
 /** The changes of all feeds for the connected pages, read from the log only while a page is connected. */
-interface ChangeFeed {
+export interface ChangeFeed {
   /**
    * Begins to read, or goes on.
    * @returns once the last ones there are were read, or that took too long. Never fails
    */
-  begin(): Promise<Pick<RecentChanges, 'first' | 'after' | 'last'>>;
-  /** Ends reading and drops the records read so far. */
+  begin(): Promise<void>;
+  /** Changes for a page that connects: those after the last change that it showed, or the latest changes if it showed none. */
+  first(n: number | null): ChangesView;
+  /** Changes for a connected page, without changes that came too fast for it. */
+  after(n: number): ChangesView;
+  /** Number of the last change. */
+  last(): number;
+  /** Ends reading and drops the changes read so far. The next page starts afresh. */
   end(): void;
 }
 
-interface ChangeFeedDeps extends FollowerDeps {
+export interface ChangeFeedDeps extends FollowerDeps {
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
 }
 
+/** How many changes are kept, how many a page is shown when it connects for the first time, and how many are in one event. */
+const [KEPT, FIRST, MOST_AT_ONCE] = [300, 100, 200];
 /** Limit for all feeds together; transitions are counted apart. */
 const MOST_PER_SECOND = 200;
 /** A transition of the same transaction may be read a moment after its change, from another topic. */
@@ -35,10 +43,23 @@ const MOST_TRANSITIONS = 1_000;
 
 /** @param moved called when there are changes to show */
 export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: () => void): ChangeFeed {
-  const recent = recentChanges();
   const decode = recordDecoder(deps.registry);
-  let reading: { readonly over: AbortController; readonly begun: ReturnType<ChangeFeed['begin']> } | null =
-    null;
+  /** The last changes of all feeds, in the order in which they were read. */
+  let kept: ChangeView[] = [];
+  /** Counts the changes that were left out, too. */
+  let seen = 0;
+  /** Number of the last change that is no longer kept. */
+  let gone = 0;
+  let reading: { readonly over: AbortController; readonly begun: Promise<void> } | null = null;
+
+  function show(changes: readonly NewChange[]): void {
+    for (const change of changes) kept.push({ ...change, n: ++seen });
+    if (kept.length > 2 * KEPT) {
+      gone = kept.at(-KEPT - 1)!.n;
+      kept = kept.slice(-KEPT);
+    }
+    if (changes.length > 0) moved();
+  }
 
   /** Other instances' changes are read like this one's, and changes of commands like changes of polls. */
   async function follow(joined: JoinedChanges, signal: AbortSignal): Promise<void> {
@@ -47,8 +68,11 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
       const { changes, transitions } = feedTopics(feed, deps.topicPrefix);
       const record = async (one: Parameters<typeof decode>[0]) => joined.add(feed, await decode(one));
       const others = new Set(transitions.map(({ name }) => name).filter((name) => name !== changes.name));
+      const passedOver = (count: number): void => {
+        seen += count;
+      };
       return [
-        { topic: changes.name, allowance: allowances.changes, record, passedOver: recent.leaveOut },
+        { topic: changes.name, allowance: allowances.changes, record, passedOver },
         ...[...others].map((topic) => ({ topic, allowance: allowances.transitions, record })),
       ];
     });
@@ -57,10 +81,6 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
 
   async function begin(signal: AbortSignal): Promise<void> {
     const joined = joinedChanges();
-    const show = (changes: readonly NewChange[]): void => {
-      for (const change of changes) recent.add(change);
-      if (changes.length > 0) moved();
-    };
     await Promise.race([follow(joined, signal), pause(LONGEST_BEGIN_MS, signal)]);
     if (signal.aborted) return;
     // Several topics were read side by side.
@@ -69,18 +89,31 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
+  function after(n: number): ChangesView {
+    const changes = kept.filter((change) => change.n > n).slice(-MOST_AT_ONCE);
+    const last = changes.at(-1);
+    return { fresh: false, changes, left: last === undefined ? 0 : last.n - n - changes.length };
+  }
+
   return {
     begin() {
       if (reading === null) {
         const over = new AbortController();
-        reading = { over, begun: begin(over.signal).then(() => recent) };
+        reading = { over, begun: begin(over.signal) };
       }
       return reading.begun;
     },
+    first(n) {
+      const isKnown = n !== null && n >= gone && n <= seen;
+      return isKnown ? after(n) : { fresh: true, changes: kept.slice(-FIRST), left: 0 };
+    },
+    after,
+    last: () => seen,
     end() {
       reading?.over.abort();
       reading = null;
-      recent.forget();
+      kept = [];
+      gone = ++seen;
     },
   };
 }
@@ -213,65 +246,4 @@ export function allowanceOf(perSecond: number): Allowance {
       return left > 0;
     },
   };
-}
-
-/** How many changes are kept, and how many a page is shown when it connects for the first time. */
-const KEPT = 300;
-const FIRST = 100;
-/** In one event. */
-const MOST_AT_ONCE = 200;
-
-interface RecentChanges {
-  /** Adds a change. Its number also counts the changes that were left out before it. */
-  add(change: Omit<ChangeView, 'n'>): void;
-  /** This many changes were committed and are not shown. */
-  leaveOut(count: number): void;
-  /** Changes for a page that connects: those after the last change that it showed, or the latest changes if it showed none. */
-  first(n: number | null): ChangesView;
-  /** Changes for a connected page, without changes that came too fast for it. */
-  after(n: number): ChangesView;
-  /** Number of the last one. */
-  readonly last: number;
-  /** No page is connected any more. The next page starts afresh. */
-  forget(): void;
-}
-
-/** The last changes of all feeds, in the order in which they were read. Holds a bounded number of texts, and no records. */
-export function recentChanges(): RecentChanges {
-  let kept: ChangeView[] = [];
-  let seen = 0;
-  /** Number of the last change that is no longer kept. */
-  let gone = 0;
-  return {
-    add(change) {
-      kept.push({ ...change, n: ++seen });
-      if (kept.length > 2 * KEPT) drop(kept.length - KEPT);
-    },
-    leaveOut(count) {
-      seen += count;
-    },
-    first(n) {
-      const isKnown = n !== null && n >= gone && n <= seen;
-      return isKnown ? after(n) : { fresh: true, changes: kept.slice(-FIRST), left: 0 };
-    },
-    after,
-    get last() {
-      return seen;
-    },
-    forget() {
-      kept = [];
-      gone = ++seen;
-    },
-  };
-
-  function after(n: number): ChangesView {
-    const changes = kept.filter((change) => change.n > n).slice(-MOST_AT_ONCE);
-    const last = changes.at(-1);
-    return { fresh: false, changes, left: last === undefined ? 0 : last.n - n - changes.length };
-  }
-
-  function drop(count: number): void {
-    gone = kept[count - 1]!.n;
-    kept = kept.slice(count);
-  }
 }

@@ -5,11 +5,12 @@ import type { CommandRecord } from '../../commands/command-record';
 import { type BadgeTone, usualShape } from '../../feeds/definition';
 import { counted } from '../../format/counted';
 import {
-  changedValue,
-  inTellingOrder,
+  type ShownEnvelope,
   type ShownFeed,
+  type ShownField,
   type ShownTransition,
-  shownRecord,
+  shownChange,
+  shownImage,
   shownTransition,
 } from '../../format/display';
 import { harmless } from '../../format/short-text';
@@ -94,30 +95,22 @@ function otherLine({ type, key, headers, value }: DecodedRecord, feed: ShownFeed
     };
   }
   const record = value as Readonly<Record<string, unknown>>;
-  const { title, symbol, facts } = shownRecord(feed, record, key);
-  return {
-    label,
-    spans: [
-      span(column(harmless(symbol), 6), 'bold'),
-      span(`${column(harmless(title), 28)} `),
-      span(facts.map((path) => valueText(valueAt(record, path))).join(' · '), 'dim'),
-    ],
-  };
+  const { title, symbol, facts } = shownImage(feed, record, key);
+  const texts = facts.map((path) => valueText(valueAt(record, path)));
+  return { label, spans: [...headOf(symbol, title, 28), span(texts.join(' · '), 'dim')] };
+}
+
+function headOf(symbol: string, title: string, titleCells: number): Span[] {
+  return [
+    span(column(harmless(symbol), SYMBOL_CELLS), 'bold'),
+    span(`${column(harmless(title), titleCells)} `),
+  ];
 }
 
 /** The clock of the last day, before it the date. */
 function timeText(ms: number, nowMs: number): string {
   const [date = '', time = ''] = new Date(ms).toLocaleString('sv-SE').split(' ');
   return Math.abs(nowMs - ms) < 86_400_000 ? time : `${date} ${time.slice(0, 5)}`;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-interface Envelope {
-  readonly before: Fields | null;
-  readonly after: Fields | null;
-  readonly op: string;
-  readonly changed_fields: readonly string[];
 }
 
 const ops: Readonly<Record<string, { readonly mark: string; readonly word: string; readonly style: Style }>> =
@@ -132,38 +125,32 @@ const NARROW_CELLS = 80;
 
 /** A change event: whose it is, and what moved from what to what. */
 function changeLine(record: DecodedRecord, feed: ShownFeed, width: number, feedAsLabel: boolean): LineText {
-  const { before, after, op, changed_fields } = record.value as Envelope;
-  const { mark, word, style } = ops[op] ?? { mark: '?', word: op, style: 'plain' as const };
+  const { before, after, op } = record.value as ShownEnvelope;
+  const { mark, word, style } = ops[op] ?? { mark: '?', word: op, style: 'plain' };
   const label = span(`${mark} ${feedAsLabel ? harmless(feed.name) : word}`, style);
-  const shown = after ?? before ?? {};
-  const { title, symbol, facts } = shownRecord(feed, shown, record.key);
-  const nameWidth = width < NARROW_CELLS ? 15 : 28;
-  const head = [
-    span(column(harmless(symbol || (record.headers.symbol ?? '')), 6), 'bold'),
-    span(`${column(harmless(title), nameWidth)} `),
-  ];
-  const room = width - 6 - nameWidth - 1;
+  const { title, symbol, fields } = shownChange(feed, record);
+  const titleCells = width < NARROW_CELLS ? 15 : 28;
+  const facts = fields.map((one) => valueText(after === null ? one.before : one.after));
   const rest =
     op === 'u' && before !== null && after !== null
-      ? changes(inTellingOrder(feed, changed_fields, before, after), before, after, room)
-      : [span(facts.map((path) => valueText(valueAt(shown, path))).join(' · '), 'dim')];
-  return { label, spans: [...head, ...rest] };
+      ? changes(fields, after, width - SYMBOL_CELLS - titleCells - 1)
+      : [span(facts.join(' · '), 'dim')];
+  return { label, spans: [...headOf(symbol, title, titleCells), ...rest] };
 }
 
 /** As many `field before → after` as there is room for, and how many more there are. */
-function changes(fields: readonly string[], before: Fields, after: Fields, room: number): Span[] {
+function changes(fields: readonly ShownField[], image: object, room: number): Span[] {
   const valueCells = room < 40 ? 10 : 28;
+  const names = fields.map(({ field }) => field);
   const spans: Span[] = [];
   let left = room;
   let shown = 0;
-  for (const field of fields.slice(0, MOST_CHANGES)) {
-    const from = valueText(changedValue(before, field), valueCells);
-    const to = valueText(changedValue(after, field), valueCells);
+  for (const { field, before, after } of fields.slice(0, MOST_CHANGES)) {
     const next = [
       ...(shown === 0 ? [] : [span(', ', 'dim')]),
-      span(`${nameOf(field, fields, after)} `, 'dim'),
-      span(`${from} → `),
-      span(to, 'bold'),
+      span(`${nameOf(field, names, image)} `, 'dim'),
+      span(`${valueText(before, valueCells)} → `),
+      span(valueText(after, valueCells), 'bold'),
     ];
     const cells = cellsIn(next);
     const more = fields.length - shown - 1;
@@ -178,10 +165,10 @@ function changes(fields: readonly string[], before: Fields, after: Fields, room:
 }
 
 /** Only the last part of a path, unless it is the name of another field as well. */
-function nameOf(field: string, changed: readonly string[], record: Fields): string {
+function nameOf(field: string, changed: readonly string[], image: object): string {
   const last = fieldText(field);
   const isShared = changed.some((other) => other !== field && fieldText(other) === last);
-  const isOther = field.includes('.') && Object.hasOwn(record, last);
+  const isOther = field.includes('.') && Object.hasOwn(image, last);
   if (!isShared && !isOther && !field.startsWith('extra.')) return last;
   return harmless(field.replace(/^extra\./, ''));
 }
