@@ -118,7 +118,7 @@ export function nextPoll(
 interface Series {
   /** Minutes before now, as negative numbers, 0 last. */
   readonly minutes: readonly number[];
-  readonly counts: readonly number[];
+  readonly most: number;
   /** Where the axis ends. A few minutes may be far above it, for example during a first snapshot. They would flatten all others. */
   readonly top: number;
   readonly total: number;
@@ -138,7 +138,7 @@ export function series(counts: readonly number[]): Series {
       : `${counted(total, 'change')} in the last ${counts.length} minutes, at most ${number(most)} a minute (${
           when === 0 ? 'this minute' : `${counted(-when, 'minute')} ago`
         }), ${number(last)} in this minute.`;
-  return { minutes, counts, top: topOf(counts), total, summary };
+  return { minutes, most, top: topOf(counts), total, summary };
 }
 
 const FEW_MINUTES = 3;
