@@ -8,23 +8,6 @@ import type { Logger } from '../../logging/logger';
 import { type ReadChange, readChange, readTransition } from './change-view';
 import type { ChangesView, ChangeView, TransitionView } from './view';
 
-/** The changes of all feeds for the connected pages, read from the log only while a page is connected. */
-export interface ChangeFeed {
-  /**
-   * Begins to read, or goes on.
-   * @returns once the last ones there are were read, or that took too long. Never fails
-   */
-  begin(): Promise<void>;
-  /** Changes for a page that connects: those after the last change that it showed, or the latest changes if it showed none. */
-  first(n: number | null): ChangesView;
-  /** Changes for a connected page, without changes that came too fast for it. */
-  after(n: number): ChangesView;
-  /** Number of the last change. */
-  last(): number;
-  /** Ends reading and drops the changes read so far. The next page starts afresh. */
-  end(): void;
-}
-
 export interface ChangeFeedDeps extends FollowerDeps {
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
@@ -41,8 +24,11 @@ const LONGEST_BEGIN_MS = 2_500;
 /** Transitions that wait for their change. */
 const MOST_TRANSITIONS = 1_000;
 
-/** @param moved called when there are changes to show */
-export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: () => void): ChangeFeed {
+/**
+ * The changes of all feeds for the connected pages, read from the log only while a page is connected.
+ * @param moved called when there are changes to show
+ */
+export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: () => void) {
   const decode = recordDecoder(deps.registry);
   /** The last changes of all feeds, in the order in which they were read. */
   let kept: ChangeView[] = [];
@@ -89,6 +75,7 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
+  /** Changes for a connected page, without changes that came too fast for it. */
   function after(n: number): ChangesView {
     const changes = kept.filter((change) => change.n > n).slice(-MOST_AT_ONCE);
     const last = changes.at(-1);
@@ -96,20 +83,24 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
   }
 
   return {
-    begin() {
+    /** Begins to read, or goes on. @returns once the last ones there are were read, or that took too long. Never fails */
+    begin(): Promise<void> {
       if (reading === null) {
         const over = new AbortController();
         reading = { over, begun: begin(over.signal) };
       }
       return reading.begun;
     },
-    first(n) {
+    /** Changes for a page that connects: those after the last change that it showed, or the latest changes if it showed none. */
+    first(n: number | null): ChangesView {
       const isKnown = n !== null && n >= gone && n <= seen;
       return isKnown ? after(n) : { fresh: true, changes: kept.slice(-FIRST), left: 0 };
     },
     after,
-    last: () => seen,
-    end() {
+    /** Number of the last change. */
+    last: (): number => seen,
+    /** Ends reading and drops the changes read so far. The next page starts afresh. */
+    end(): void {
       reading?.over.abort();
       reading = null;
       kept = [];
@@ -121,18 +112,14 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
 type NewChange = Omit<ChangeView, 'n'>;
 
 /** Changes that wait for their transitions. */
-interface JoinedChanges {
-  add(feed: Feed, record: DecodedRecord): void;
-  /** Takes out the changes that have waited at least this long. */
-  take(waitedMs: number): NewChange[];
-}
+type JoinedChanges = ReturnType<typeof joinedChanges>;
 
-function joinedChanges(): JoinedChanges {
+function joinedChanges() {
   let waiting: { readonly change: ReadChange; readonly sinceMs: number }[] = [];
   /** By the id of the change. */
   const transitions = new Map<string, TransitionView[]>();
   return {
-    add(feed, record) {
+    add(feed: Feed, record: DecodedRecord): void {
       if (record.type?.endsWith('.Envelope')) {
         waiting.push({ change: readChange(feed, record), sinceMs: performance.now() });
         return;
@@ -143,7 +130,8 @@ function joinedChanges(): JoinedChanges {
       transitions.set(transition.causedBy, [...of, transition.view]);
       if (transitions.size > MOST_TRANSITIONS) transitions.delete(transitions.keys().next().value!);
     },
-    take(waitedMs) {
+    /** Takes out the changes that have waited at least this long. */
+    take(waitedMs: number): NewChange[] {
       const until = performance.now() - waitedMs;
       const due = waiting.filter(({ sinceMs }) => sinceMs <= until);
       waiting = waiting.slice(due.length);
@@ -229,17 +217,15 @@ export async function followTopic(
   void keepReading(await readFrom(BACKLOG, false));
 }
 
-interface Allowance {
-  /** @returns false when there is none left for now */
-  take(): boolean;
-}
+type Allowance = ReturnType<typeof allowanceOf>;
 
 /** A bucket of so many, filled up at the same rate. */
-export function allowanceOf(perSecond: number): Allowance {
+export function allowanceOf(perSecond: number) {
   let left = perSecond;
   let at = performance.now();
   return {
-    take() {
+    /** @returns false when there is none left for now */
+    take(): boolean {
       const now = performance.now();
       left = Math.max(0, Math.min(perSecond, left + ((now - at) * perSecond) / 1_000) - 1);
       at = now;

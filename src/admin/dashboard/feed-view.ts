@@ -95,14 +95,6 @@ function problemView(
   };
 }
 
-/** Counters for each feed since the process began. */
-interface FeedActivity {
-  tell(event: PublisherEvent): void;
-  /** Takes note of how many changes a feed has, as its owner has committed it last. */
-  note(feed: string, offset: Committed): void;
-  of(feed: string): FeedCounts;
-}
-
 type Committed = Pick<SourceOffset, 'incarnation' | 'seq' | 'snapshot'>;
 
 interface FeedCounts {
@@ -119,50 +111,46 @@ const LONGEST_GAP_MS = 90_000;
 const MOST_ERRORS = 5;
 const MOST_ERROR_CHARACTERS = 400;
 
-interface Counting {
-  readonly changes: TimeSlots;
-  readonly requests: TimeSlots;
-  readonly retries: TimeSlots;
-  readonly errors: Map<ErrorCode, { -readonly [field in keyof ErrorView]: ErrorView[field] }>;
-  /** State of the feed, while this instance has it. */
-  state: FeedState | null;
-  noted: { readonly incarnation: string; readonly seq: number; readonly atMs: number } | null;
-}
-
-/** @param clock ms, never set back */
-export function feedActivity(feeds: readonly Feed[], clock = () => performance.now()): FeedActivity {
+/** Counters for each feed since the process began. @param clock ms, never set back */
+export function feedActivity(feeds: readonly Feed[], clock = () => performance.now()) {
   const all = new Map(
-    feeds.map(({ name }): [string, Counting] => [
+    feeds.map(({ name }) => [
       name,
       {
         changes: timeSlots(60, 60_000, clock),
         requests: timeSlots(60, 1_000, clock),
         retries: timeSlots(60, 1_000, clock),
-        errors: new Map(),
-        state: null,
-        noted: null,
+        errors: new Map<ErrorCode, ErrorView>(),
+        /** State of the feed, while this instance has it. */
+        state: null as FeedState | null,
+        noted: null as (Omit<Committed, 'snapshot'> & { readonly atMs: number }) | null,
       },
     ]),
   );
 
   /**
-   * Changes are numbered without gaps, including changes by commands and changes that another instance committed.
+   * Takes note of how many changes a feed has, as its owner has committed it last. Changes are numbered without gaps, including
+   * changes by commands and changes that another instance committed.
    * @param reads so many since the last note are records that were only read for the first time
    */
-  function note(one: Counting, { incarnation, seq, snapshot }: Committed, reads = 0): void {
-    const { noted } = one;
+  function note(feed: string, { incarnation, seq, snapshot }: Committed, reads = 0): void {
+    const one = all.get(feed);
+    if (one === undefined) return;
+    const { noted, state } = one;
     const atMs = clock();
     const isNext = noted?.incarnation === incarnation;
-    const isRecent = one.state !== null || (noted !== null && atMs - noted.atMs <= LONGEST_GAP_MS);
-    const isOthersSnapshot = one.state === null && snapshot === 'running';
+    const isRecent = state !== null || (noted !== null && atMs - noted.atMs <= LONGEST_GAP_MS);
+    const isOthersSnapshot = state === null && snapshot === 'running';
     if (isNext && isRecent && !isOthersSnapshot) one.changes.add(Math.max(0, seq - noted.seq - reads));
     one.noted = { incarnation, seq, atMs };
   }
 
-  function tell(one: Counting, event: PublisherEvent): void {
+  function tell(event: PublisherEvent): void {
+    const one = all.get(event.feed);
+    if (one === undefined) return;
     switch (event.kind) {
       case 'acquired':
-        note(one, event.state.offset);
+        note(event.feed, event.state.offset);
         one.state = event.state;
         break;
       case 'released':
@@ -176,43 +164,32 @@ export function feedActivity(feeds: readonly Feed[], clock = () => performance.n
         break;
       case 'polled':
       case 'rested':
-        for (const error of one.errors.values()) error.lasts = false;
+        for (const [code, error] of one.errors) one.errors.set(code, { ...error, lasts: false });
         break;
       case 'failed': {
-        const times = (one.errors.get(event.code)?.times ?? 0) + 1;
-        const what = errorText(event.what);
-        one.errors.delete(event.code);
-        one.errors.set(event.code, { code: event.code, what, times, lastAtMs: Date.now(), lasts: true });
+        const { code } = event;
+        const times = (one.errors.get(code)?.times ?? 0) + 1;
+        one.errors.delete(code);
+        one.errors.set(code, { code, what: errorText(event.what), times, lastAtMs: Date.now(), lasts: true });
         break;
       }
     }
-    if (one.state !== null)
-      note(one, one.state.offset, event.kind === 'page' ? event.report.changes.ops.r : 0);
+    const reads = event.kind === 'page' ? event.report.changes.ops.r : 0;
+    if (one.state !== null) note(event.feed, one.state.offset, reads);
   }
 
-  return {
-    tell(event) {
-      const one = all.get(event.feed);
-      if (one !== undefined) tell(one, event);
-    },
-    note(feed, offset) {
-      const one = all.get(feed);
-      if (one !== undefined) note(one, offset);
-    },
-    of(feed) {
-      const { changes, requests, retries, errors } = all.get(feed)!;
-      const sum = (slots: TimeSlots) => slots.counts().reduce((total, count) => total + count, 0);
-      return {
-        changesPerMinute: changes.counts(),
-        requestsLastMinute: sum(requests),
-        retriesLastMinute: sum(retries),
-        errors: [...errors.values()]
-          .reverse()
-          .slice(0, MOST_ERRORS)
-          .map((error) => ({ ...error })),
-      };
-    },
-  };
+  function of(feed: string): FeedCounts {
+    const { changes, requests, retries, errors } = all.get(feed)!;
+    const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+    return {
+      changesPerMinute: changes.counts(),
+      requestsLastMinute: sum(requests.counts()),
+      retriesLastMinute: sum(retries.counts()),
+      errors: [...errors.values()].reverse().slice(0, MOST_ERRORS),
+    };
+  }
+
+  return { note, tell, of };
 }
 
 /** The first line of an error's text, fit for the page. The log of the program has the rest, such as a stack. */
@@ -220,15 +197,8 @@ function errorText(text: string): string {
   return shortText(text.split('\n', 1)[0]!, MOST_ERROR_CHARACTERS);
 }
 
-/** Counts by spans of time of equal length, the last ones only. */
-interface TimeSlots {
-  add(count: number): void;
-  /** Oldest first, the span under way last. */
-  counts(): number[];
-}
-
-/** @param clock ms, never set back */
-export function timeSlots(slots: number, lengthMs: number, clock: () => number): TimeSlots {
+/** Counts by spans of time of equal length, the last ones only. @param clock ms, never set back */
+function timeSlots(slots: number, lengthMs: number, clock: () => number) {
   const counts: number[] = new Array(slots).fill(0);
   let at = Math.floor(clock() / lengthMs);
 
@@ -239,11 +209,12 @@ export function timeSlots(slots: number, lengthMs: number, clock: () => number):
   }
 
   return {
-    add(count) {
+    add(count: number): void {
       moveOn();
       counts[at % slots]! += count;
     },
-    counts() {
+    /** Oldest first, the span under way last. */
+    counts(): number[] {
       moveOn();
       return Array.from({ length: slots }, (_, i) => counts[(at + 1 + i) % slots]!);
     },

@@ -8,20 +8,6 @@ import type { Logger } from '../../logging/logger';
 import type { SourceOffset } from '../../state/source-offset';
 import { allowanceOf, followTopic } from './change-feed';
 
-/** What the log says of feeds: the state of other instances' feeds, and of all feeds why dead letters could not be published. */
-export interface OthersFeeds {
-  offset(feed: string): SourceOffset | null;
-  /** Dead letters in the log; null: not known. */
-  deadLetters(feed: string): number | null;
-  /**
-   * Why the latest dead letter of a feed could not be published. The log is read again when the number of letters has changed.
-   * @returns a promise that never rejects; null: there is no letter, or its reason is not known
-   */
-  latestReason(feed: Feed, letters: number | null): Promise<string | null> | null;
-  /** Reads where these feeds stand, and follows it; lets go of all others. @returns once they were read. Never fails */
-  watch(feeds: readonly Feed[]): Promise<unknown>;
-}
-
 export interface OthersFeedsDeps {
   readonly log: CommitLog;
   readonly registry: SchemaRegistry;
@@ -47,8 +33,11 @@ interface WatchedFeed {
   read: Promise<void>;
 }
 
-/** @param closing ends what reads dead letters */
-export function othersFeeds(deps: OthersFeedsDeps, closing: AbortSignal): OthersFeeds {
+/**
+ * What the log says of feeds: the state of other instances' feeds, and of all feeds why dead letters could not be published.
+ * @param closing ends what reads dead letters
+ */
+export function othersFeeds(deps: OthersFeedsDeps, closing: AbortSignal) {
   const { log, registry, topicPrefix, logger, noted } = deps;
   const decode = recordDecoder(registry);
   const watched = new Map<string, WatchedFeed>();
@@ -102,9 +91,11 @@ export function othersFeeds(deps: OthersFeedsDeps, closing: AbortSignal): Others
   }
 
   return {
-    offset: (feed) => watched.get(feed)?.offset ?? null,
-    deadLetters: (feed) => watched.get(feed)?.letters ?? null,
-    latestReason(feed, count) {
+    offset: (feed: string): SourceOffset | null => watched.get(feed)?.offset ?? null,
+    /** Dead letters in the log; null: not known. */
+    deadLetters: (feed: string): number | null => watched.get(feed)?.letters ?? null,
+    /** Why the latest one could not be published; null: not known. The log is read again when there are more, or fewer. Never rejects. */
+    latestReason(feed: Feed, count: number | null): Promise<string | null> | null {
       if (count === null || count === 0) return null;
       if (reasons.get(feed.name)?.count !== count) {
         const read = async () => latestReasons(await readLetters(feed, closing), registry);
@@ -113,7 +104,8 @@ export function othersFeeds(deps: OthersFeedsDeps, closing: AbortSignal): Others
       }
       return reasons.get(feed.name)!.reason;
     },
-    watch(feeds) {
+    /** Reads where these feeds stand, and follows it; lets go of all others. @returns once they were read. Never fails */
+    watch(feeds: readonly Feed[]): Promise<unknown> {
       for (const [name, one] of watched) {
         if (feeds.some((feed) => feed.name === name)) continue;
         one.over.abort();

@@ -192,19 +192,11 @@ export const securityHeaders: FastifyHelmetOptions = {
   strictTransportSecurity: false,
 };
 
-/** Requests with a wrong token: somebody guesses, or a program has the token of before. */
-interface WrongTokens {
-  /** @param address of the client */
-  count(address: string): void;
-  /** Warns of the requests that no warning has counted. */
-  close(): void;
-}
-
 const WARN_EVERY_MS = 60_000;
 const MOST_ADDRESSES = 5;
 
-/** The first request is warned of at once; later ones are counted and warned of together, so that nobody fills the log. */
-function wrongTokens(logger: Logger): WrongTokens {
+/** Requests with a wrong token: somebody guesses, or a program has the token of before. The first is warned of at once; later ones are counted and warned of together, so that nobody fills the log. */
+function wrongTokens(logger: Logger) {
   const addresses = new Set<string>();
   let requests = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -224,12 +216,14 @@ function wrongTokens(logger: Logger): WrongTokens {
   }
 
   return {
-    count(address) {
+    /** @param address of the client */
+    count(address: string): void {
       requests++;
       if (addresses.size < MOST_ADDRESSES) addresses.add(address);
       if (timer === undefined) warn();
     },
-    close() {
+    /** Warns of the requests that no warning has counted. */
+    close(): void {
       clearTimeout(timer);
       warn();
       clearTimeout(timer);
