@@ -121,44 +121,40 @@ export function fittedTable(
   return [line(columns.map(({ head }) => span(head, 'dim'))), ...rows.map(line)];
 }
 
-interface FittedColumn {
-  readonly at: number;
-  readonly cells: number;
-}
+type FittedColumn = Column & { readonly at: number; readonly cells: number };
 
 function fittingColumns(
   columns: readonly Column[],
   natural: readonly number[],
   width: number,
-): FittedColumn[] {
-  let places = columns.map((_, at): FittedColumn => ({ at, cells: natural[at]! }));
+): readonly FittedColumn[] {
+  let places = columns.map((column, at): FittedColumn => ({ ...column, at, cells: natural[at]! }));
+  const spareOf = ({ cells, least = cells }: FittedColumn) => Math.max(0, cells - least);
   for (;;) {
-    const over = places.reduce((sum, { cells }) => sum + cells + GAP, -GAP) - width;
+    let over = places.reduce((sum, { cells }) => sum + cells + GAP, -GAP) - width;
     if (over <= 0) return places;
-    const cut = cutBy(over, places, columns);
-    if (cut !== null) return cut;
-    const [leaving] = places
-      .filter(({ at }) => columns[at]!.leaves !== undefined)
-      .sort((a, b) => columns[b.at]!.leaves! - columns[a.at]!.leaves!);
-    if (leaving === undefined) return places;
-    places = places.filter((place) => place !== leaving);
+    const spare = places.reduce((sum, place) => sum + spareOf(place), 0);
+    if (spare >= over) {
+      // From the last column on.
+      const cut = places.toReversed().map((place) => {
+        const less = Math.min(over, spareOf(place));
+        over -= less;
+        return { ...place, cells: place.cells - less };
+      });
+      return cut.reverse();
+    }
+    const last = Math.max(0, ...places.map(({ leaves = 0 }) => leaves));
+    if (last === 0) return places;
+    places = places.filter(({ leaves }) => leaves !== last);
   }
 }
 
-/** From the last column on; null when that is not enough. */
-function cutBy(
-  over: number,
-  places: readonly FittedColumn[],
+/** The same as text of whole lines. */
+export function tableText(
   columns: readonly Column[],
-): FittedColumn[] | null {
-  let left = over;
-  const cut = places
-    .slice()
-    .reverse()
-    .map(({ at, cells }) => {
-      const spare = Math.min(left, Math.max(0, cells - (columns[at]!.least ?? cells)));
-      left -= spare;
-      return { at, cells: cells - spare };
-    });
-  return left > 0 ? null : cut.reverse();
+  rows: readonly (readonly Span[])[],
+  { width, color }: { width(): number; readonly color: boolean },
+): string {
+  const lines = fittedTable(columns, rows, width());
+  return lines.map((line) => `${painted(line, width(), color)}\n`).join('');
 }
