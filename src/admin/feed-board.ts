@@ -18,6 +18,8 @@ import type { SourceOffset } from '../state/source-offset';
 export interface FeedBoard {
   readonly feeds: readonly FeedStanding[];
   tell(event: PublisherEvent): void;
+  /** Never rejects. */
+  readonly owners: () => Promise<Owners>;
 }
 
 export interface FeedStanding extends LiveKnowledge {
@@ -35,7 +37,11 @@ export interface FeedStanding extends LiveKnowledge {
 type Moving = { -readonly [field in keyof FeedStanding]: FeedStanding[field] };
 
 /** @param clock ms, never set back */
-export function feedBoard(feeds: readonly Feed[], clock = () => performance.now()): FeedBoard {
+export function feedBoard(
+  feeds: readonly Feed[],
+  owners: () => Promise<Owners>,
+  clock = () => performance.now(),
+): FeedBoard {
   const standings = new Map<string, Moving>(
     feeds.map((feed) => [
       feed.name,
@@ -52,6 +58,7 @@ export function feedBoard(feeds: readonly Feed[], clock = () => performance.now(
   );
   return {
     feeds: [...standings.values()],
+    owners,
     tell(event) {
       const standing = standings.get(event.feed);
       if (standing === undefined) return;
@@ -140,12 +147,17 @@ export function knowledgeOf(
   return { feed, offset: stored, owner: owners === null ? undefined : (owners.get(feed.name) ?? null), live };
 }
 
-/** How each feed stands, without a look into the log. The other instances are asked when a feed may be theirs. */
+/** The other instances are asked when a feed may be theirs. */
+export async function ownersFor({ feeds, owners }: Pick<FeedBoard, 'feeds' | 'owners'>): Promise<Owners> {
+  return feeds.some(({ phase }) => phase === 'waiting') ? owners() : new Map();
+}
+
+/** How each feed stands, without a look into the log. */
 export async function boardStatus(
-  { feeds }: Pick<FeedBoard, 'feeds'>,
-  owners: () => Promise<Owners>,
+  board: Pick<FeedBoard, 'feeds' | 'owners'>,
 ): Promise<readonly FeedStatus[]> {
-  const known: Owners = feeds.some(({ phase }) => phase === 'waiting') ? await owners() : new Map();
+  const { feeds } = board;
+  const known = await ownersFor(board);
   return feeds.map((standing) => feedStatus(knowledgeOf(standing, known, null), Date.now()));
 }
 

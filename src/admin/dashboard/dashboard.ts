@@ -1,24 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { joinSignals, pause, unlessAborted } from '../../async/wait';
 import type { SchemaRegistry } from '../../avro/registry/registry';
+import { type ApiConfig, baseUrlsOf } from '../../config/load-config';
+import type { Feed } from '../../feeds/feed';
 import type { CommitLog } from '../../log/commit-log';
 import type { Logger } from '../../logging/logger';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Redact } from '../../secrets/redaction';
-import type { FeedBoard, Owners } from '../feed-board';
+import { type FeedBoard, ownersFor } from '../feed-board';
+import type { BuildInfo, LogMeasures } from '../metrics/metrics';
 import { changeFeed } from './change-feed';
 import { feedActivity, feedView } from './feed-view';
 import { othersFeeds } from './others-feeds';
 import type { FeedView, PublisherView } from './view';
 
-interface DashboardDeps {
-  readonly board: FeedBoard;
-  readonly publisher: Omit<PublisherView, 'startedAtMs' | 'nowMs'>;
-  readonly allowedPerMinute: number;
+export interface AdminOptions extends LogMeasures {
+  readonly feeds: readonly Feed[];
   readonly topicPrefix: string;
   readonly log: CommitLog;
   readonly registry: SchemaRegistry;
-  readonly owners: () => Promise<Owners>;
+  readonly instance: string;
+  /** Where the log is, for people. */
+  readonly place: string;
+  readonly api: Pick<ApiConfig, 'access' | 'budget'>;
+  readonly build: BuildInfo;
   readonly redact: Redact;
   readonly logger: Logger;
 }
@@ -40,20 +45,28 @@ const LINGER_MS = 30_000;
 const MOVED_MS = 1_000;
 const STILL_MS = 5_000;
 
-export function createDashboard(deps: DashboardDeps): Dashboard {
-  const { board, owners, logger } = deps;
-  const startedAtMs = Date.now();
+export function createDashboard(board: FeedBoard, options: AdminOptions): Dashboard {
+  const { instance, build, api, logger } = options;
+  const publisher: Omit<PublisherView, 'nowMs'> = {
+    instance,
+    version: build.version,
+    log: options.place,
+    logKind: build.log,
+    api: baseUrlsOf(api).join(', '),
+    startedAtMs: Date.now(),
+  };
+  const allowedPerMinute = Math.round(60 * api.budget.requestsPerSecond);
   const boot = randomBytes(6).toString('hex');
   const feeds = board.feeds.map(({ feed }) => feed);
   const activity = feedActivity(feeds);
   const closing = new AbortController();
-  const others = othersFeeds({ ...deps, noted: activity.note }, closing.signal);
+  const others = othersFeeds({ ...options, noted: activity.note }, closing.signal);
   /** Wakes each connected page. */
   const pages = new Set<() => void>();
   const wakeAll = (): void => {
     for (const wake of pages) wake();
   };
-  const changes = changeFeed(feeds, deps, wakeAll);
+  const changes = changeFeed(feeds, options, wakeAll);
 
   /** The event that was drawn last, for all pages; empty before the first one. */
   let drawn = { text: '', atMs: Number.NEGATIVE_INFINITY };
@@ -91,7 +104,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   }
 
   async function views(): Promise<readonly FeedView[]> {
-    const known = board.feeds.some(({ phase }) => phase === 'waiting') ? await owners() : new Map();
+    const owners = await ownersFor(board);
     closing.signal.throwIfAborted();
     // A log that does not answer does not delay a page, which then shows the last known state.
     const inTime = <T>(work: Promise<T>) =>
@@ -107,13 +120,13 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
         return feedView({
           standing,
           counts: activity.of(name),
-          owners: known,
+          owners,
           stored: standing.phase === 'owned' ? null : others.offset(name),
           deadLetters,
           deadLetterReason: reading && (await inTime(reading)),
-          instance: deps.publisher.instance,
-          allowedPerMinute: deps.allowedPerMinute,
-          redact: deps.redact,
+          instance,
+          allowedPerMinute,
+          redact: options.redact,
           nowMs: Date.now(),
         });
       }),
@@ -136,7 +149,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     clearTimeout(lingering);
     const begun = changes.begin();
     try {
-      yield eventText('publisher', { ...deps.publisher, startedAtMs, nowMs: Date.now() });
+      yield eventText('publisher', { ...publisher, nowMs: Date.now() });
       await drawUnlessYoungerThan(MOVED_MS);
       let shown = drawn.text;
       yield shown;

@@ -1,37 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import helmet, { type FastifyHelmetOptions } from '@fastify/helmet';
+import type { FastifyHelmetOptions } from '@fastify/helmet';
 import send from '@fastify/send';
-import fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify';
-import { type HttpConfig, isLoopback } from '../../config/http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isLoopback } from '../../config/http';
 import { counted } from '../../format/counted';
 import type { Logger } from '../../logging/logger';
-import { portUnavailable } from '../../net/port-unavailable';
 import type { Dashboard } from '../dashboard/dashboard';
-import { boardStatus, type FeedBoard, liveHealth, type Owners, readyHealth } from '../feed-board';
-import type { Metrics } from '../metrics/metrics';
-
-interface AdminServer {
-  /** `http://127.0.0.1:9464` */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-interface AdminDeps {
-  readonly board: FeedBoard;
-  readonly metrics: Metrics;
-  readonly dashboard: Pick<Dashboard, 'events' | 'close'>;
-  readonly owners: () => Promise<Owners>;
-  readonly logger: Logger;
-}
 
 /** Built by `npm run build`. A program that runs from its sources uses the files that were built beside them. */
 const folders = [
@@ -47,82 +24,14 @@ const files: Readonly<Record<string, string>> = {
 };
 
 /** Where the page's files are asked for: they hold no data. */
-const pageRoutes: readonly string[] = Object.keys(files);
-
-/**
- * Open to whoever reaches the port: probes have no token, and their answers hold only names of feeds and codes of
- * errors; the page holds no data, and asks for the token.
- */
-const open = ['/livez', '/readyz', ...pageRoutes];
-
-/**
- * Serves the dashboard (`/`, `/events`), `/metrics`, `/livez` and `/readyz`.
- * @throws HighwaterError PORT_UNAVAILABLE
- */
-export async function startAdminServer(
-  http: HttpConfig,
-  { board, metrics, dashboard, owners, logger }: AdminDeps,
-): Promise<AdminServer> {
-  const { host, port } = http;
-  const app = fastify({
-    forceCloseConnections: true,
-    // fastify's own answer repeats the requested path.
-    frameworkErrors: (_, __, reply: FastifyReply) => void reply.code(400).send({ error: 'not an address' }),
-  });
-  const refused = wrongTokens(logger);
-  await app.register(helmet, securityHeaders);
-  app.addHook('onRequest', async (request, reply) => {
-    const { token } = http;
-    reply.header('cache-control', 'no-store');
-    if (token === null && !isOwnHost(request.headers.host, host)) {
-      const error = `asked for by another name than that of this machine; open http://${place(host)}:${request.socket.localPort}/`;
-      return reply.code(403).send({ error });
-    }
-    const isOpen = open.includes(request.routeOptions.url ?? '');
-    const { authorization } = request.headers;
-    if (token === null || isOpen || carries(authorization, token)) return;
-    if (authorization !== undefined) refused.count(request.ip);
-    return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'a Bearer token is needed' });
-  });
-  // Streams that never end by themselves would hold up the end of the server.
-  app.addHook('preClose', () => dashboard.close());
-  app.addHook('onClose', async () => refused.close());
-  servePage(app);
-  serveEvents(app, dashboard);
-  app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
-  app.get('/livez', async (_, reply) => {
-    const health = liveHealth(board);
-    return reply.code(health.ok ? 200 : 503).send(health);
-  });
-  app.get('/readyz', async (_, reply) => {
-    const health = readyHealth(await boardStatus(board, owners));
-    return reply.code(health.ok ? 200 : 503).send(health);
-  });
-  app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'not found' }));
-  // The client is told the status, and not the library's words. A 4xx is its own fault, such as a body that is too large.
-  app.setErrorHandler<FastifyError>(({ statusCode = 500 }, _, reply) =>
-    statusCode >= 400 && statusCode < 500
-      ? reply.code(statusCode).send({ error: 'this request is refused' })
-      : reply.code(500).send({ error: 'this page could not be made' }),
-  );
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    throw portUnavailable(error, host, port) ?? error;
-  }
-  const { port: bound } = app.server.address() as AddressInfo;
-  return {
-    url: `http://${place(host)}:${bound}`,
-    close: () => app.close(),
-  };
-}
+export const pageRoutes: readonly string[] = Object.keys(files);
 
 /** A host as addresses contain it: IPv6 in brackets. */
-function place(host: string): string {
+export function place(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-function carries(header: string | undefined, token: string): boolean {
+export function carries(header: string | undefined, token: string): boolean {
   const [, given] = /^Bearer +(\S+) *$/i.exec(header ?? '') ?? [];
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
@@ -196,7 +105,7 @@ const WARN_EVERY_MS = 60_000;
 const MOST_ADDRESSES = 5;
 
 /** Requests with a wrong token: somebody guesses, or a program has the token of before. The first is warned of at once; later ones are counted and warned of together, so that nobody fills the log. */
-function wrongTokens(logger: Logger) {
+export function wrongTokens(logger: Logger) {
   const addresses = new Set<string>();
   let requests = 0;
   let timer: NodeJS.Timeout | undefined;

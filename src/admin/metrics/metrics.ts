@@ -5,7 +5,7 @@ import type { PublishedChanges } from '../../pipeline/changes/page-changes';
 import type { PageReport } from '../../pipeline/poll';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Op } from '../../types';
-import { boardStatus, type FeedBoard, type FeedStanding, type Owners } from '../feed-board';
+import { boardStatus, type FeedBoard, type FeedStanding } from '../feed-board';
 import { type MetricName, type MetricSpec, metricTable } from './metric-table';
 
 export interface Metrics {
@@ -35,7 +35,6 @@ type NamesOf<Type extends MetricSpec['type']> = {
 /** The metrics of one publisher, in a registry of their own. */
 export function createMetrics(
   board: FeedBoard,
-  owners: () => Promise<Owners>,
   build: BuildInfo,
   { space, throttledMs }: LogMeasures = {},
 ): Metrics {
@@ -88,7 +87,7 @@ export function createMetrics(
   (metrics.get('highwater_build_info') as Gauge).set({ ...build }, 1);
 
   async function collect(): Promise<void> {
-    const gauges = feedGauges(board.feeds, await boardStatus(board, owners), Date.now());
+    const gauges = feedGauges(board.feeds, await boardStatus(board), Date.now());
     for (const [name, values] of Object.entries(gauges)) {
       const gauge = metrics.get(name) as Gauge;
       // A feed that has gone to another instance leaves nothing behind.

@@ -20,7 +20,11 @@ let clockMs: number;
 
 beforeEach(() => {
   clockMs = 0;
-  board = feedBoard([testFeed('ipos'), testFeed('analysts')], () => clockMs);
+  board = feedBoard(
+    [testFeed('ipos'), testFeed('analysts')],
+    async () => null,
+    () => clockMs,
+  );
 });
 
 type Told = PublisherEvent extends infer One
@@ -129,11 +133,11 @@ function standing(change: Partial<FeedStanding> = {}): FeedStanding {
 }
 const waiting = standing({ phase: 'waiting', state: null });
 const readyWith = (one: FeedStanding, owners: ReadonlyMap<string, string> | null) =>
-  boardStatus({ feeds: [one] }, async () => owners).then(readyHealth);
+  boardStatus({ feeds: [one], owners: async () => owners }).then(readyHealth);
 
 it('a publisher whose feed is up to date is ready, without asking other instances', async () => {
   const health = readyHealth(
-    await boardStatus({ feeds: [standing()] }, () => Promise.reject(new Error('asked'))),
+    await boardStatus({ feeds: [standing()], owners: () => Promise.reject(new Error('asked')) }),
   );
   expect(health).toMatchObject({ ok: true, reasons: [], feeds: { ipos: { condition: 'up-to-date' } } });
 });
