@@ -28,16 +28,7 @@ export interface AdminOptions extends LogMeasures {
   readonly logger: Logger;
 }
 
-/** Serves the data of the dashboard's page. While no page is connected, nothing is read and almost nothing is kept. */
-export interface Dashboard {
-  tell(event: PublisherEvent): void;
-  /**
-   * Server-sent events for one page, until the signal.
-   * @param lastEventId of the last event that this page was shown, by this server or an earlier one
-   */
-  events(lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string>;
-  close(): Promise<void>;
-}
+export type Dashboard = ReturnType<typeof createDashboard>;
 
 /** A page that was reloaded or lost its connection continues at its last change. */
 const LINGER_MS = 30_000;
@@ -45,7 +36,8 @@ const LINGER_MS = 30_000;
 const MOVED_MS = 1_000;
 const STILL_MS = 5_000;
 
-export function createDashboard(board: FeedBoard, options: AdminOptions): Dashboard {
+/** Serves the data of the dashboard's page. While no page is connected, nothing is read and almost nothing is kept. */
+export function createDashboard(board: FeedBoard, options: AdminOptions) {
   const { instance, build, api, logger } = options;
   const publisher: Omit<PublisherView, 'nowMs'> = {
     instance,
@@ -139,6 +131,10 @@ export function createDashboard(board: FeedBoard, options: AdminOptions): Dashbo
     return run === boot && /^\d{1,15}$/.test(n ?? '') ? Number(n) : null;
   }
 
+  /**
+   * Server-sent events for one page, until the signal.
+   * @param lastEventId of the last event that this page was shown, by this server or an earlier one
+   */
   async function* events(lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string> {
     const either = joinSignals([signal, closing.signal]);
     const over = either.signal;
@@ -181,12 +177,12 @@ export function createDashboard(board: FeedBoard, options: AdminOptions): Dashbo
   }
 
   return {
-    tell(event) {
+    tell(event: PublisherEvent): void {
       activity.tell(event);
       hasMoved = true;
     },
     events,
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       clearInterval(timer);
       rest();

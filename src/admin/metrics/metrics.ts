@@ -8,12 +8,7 @@ import type { Op } from '../../types';
 import { boardStatus, type FeedBoard, type FeedStanding } from '../feed-board';
 import { type MetricName, type MetricSpec, metricTable } from './metric-table';
 
-export interface Metrics {
-  readonly contentType: string;
-  tell(event: PublisherEvent): void;
-  /** In the text format of Prometheus. */
-  text(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export interface BuildInfo {
   readonly version: string;
@@ -33,11 +28,7 @@ type NamesOf<Type extends MetricSpec['type']> = {
 }[MetricName];
 
 /** The metrics of one publisher, in a registry of their own. */
-export function createMetrics(
-  board: FeedBoard,
-  build: BuildInfo,
-  { space, throttledMs }: LogMeasures = {},
-): Metrics {
+export function createMetrics(board: FeedBoard, build: BuildInfo, { space, throttledMs }: LogMeasures = {}) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new Map<string, Counter | Gauge | Histogram>(
@@ -113,7 +104,7 @@ export function createMetrics(
 
   return {
     contentType: registry.contentType,
-    tell(event) {
+    tell(event: PublisherEvent) {
       const { feed } = event;
       switch (event.kind) {
         case 'page':
@@ -143,7 +134,8 @@ export function createMetrics(
           return add('highwater_api_retries_total', { feed, reason: event.reason });
       }
     },
-    async text() {
+    /** In the text format of Prometheus. */
+    async text(): Promise<string> {
       await collect();
       return registry.metrics();
     },

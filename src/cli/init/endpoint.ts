@@ -20,15 +20,7 @@ interface EndpointAnswer {
   readonly linkHeader: string | undefined;
 }
 
-export interface Endpoint {
-  /** @throws HighwaterError SOURCE_* when there is no answer, or no JSON in it */
-  first(): Promise<EndpointAnswer>;
-  /** With more query parameters. A refusal is an answer: it says that the endpoint does not take them. */
-  ask(query: Readonly<Record<string, string>>): Promise<EndpointAnswer>;
-  /** What the answers say of a limit of requests; null when they say nothing. */
-  rateLimit(): RateLimit | null;
-  close(): void;
-}
+export type Endpoint = ReturnType<typeof openEndpoint>;
 
 interface EndpointOptions {
   /** With the fixed query parameters. */
@@ -48,7 +40,7 @@ const waiting = { attempts: 6, totalMs: 120_000, baseMs: 1_000, maxMs: 10_000 };
 const bodyLimitBytes = 64 * 1024 * 1024;
 const limits = { timeoutMs: 30_000, idleTimeoutMs: 15_000, bodyLimitBytes };
 
-export function openEndpoint({ url, access, headers, signal, onPause }: EndpointOptions): Endpoint {
+export function openEndpoint({ url, access, headers, signal, onPause }: EndpointOptions) {
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   const parameter = tokenParameter(access.auth);
   const redact = createRedactor([...secretsOf(access), ...proxyPasswords(process.env)], parameter);
@@ -100,7 +92,8 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
   }
 
   return {
-    async first() {
+    /** @throws HighwaterError SOURCE_* when there is no answer, or no JSON in it */
+    async first(): Promise<EndpointAnswer> {
       const response = await get({});
       const answer = answerOf(response);
       if (answer.body !== undefined) return answer;
@@ -108,13 +101,15 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
       if (meaning.kind === 'page') return { body: meaning.rows, linkHeader: undefined };
       throw new HighwaterError(meaning.code, `${meaning.what}.`);
     },
-    async ask(query) {
+    /** With more query parameters. A refusal is an answer: it says that the endpoint does not take them. */
+    async ask(query: Readonly<Record<string, string>>): Promise<EndpointAnswer> {
       await pause(PAUSE_MS, signal);
       signal.throwIfAborted();
       return answerOf(await get(query));
     },
+    /** What the answers say of a limit of requests; null when they say nothing. */
     rateLimit: () => rateLimit,
-    close() {
+    close(): void {
       agents.http.destroy();
       agents.https.destroy();
     },

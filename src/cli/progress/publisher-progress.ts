@@ -4,11 +4,6 @@ import type { PageReport } from '../../pipeline/poll';
 import type { RestoreProgress } from '../../state/restore';
 import { LINE_EVERY_MS, type Progress, type ProgressScreen } from './screen';
 
-export interface PublisherProgress {
-  onPage(report: PageReport): void;
-  onRestore(feed: string, progress: RestoreProgress): void;
-}
-
 /** Work that says nothing is said to stand still after the first time; after the second time the log alone tells. */
 const [SILENT_MS, GONE_MS] = [5_000, 60_000];
 
@@ -19,10 +14,7 @@ const secondsIn = (ms: number): number => Math.round(ms / 100) / 10;
  * The long work of a publisher: its state that is read back, and snapshots. On a terminal as lines that move, elsewhere as a
  * line in the log now and then; the end of a snapshot is a line in the log everywhere.
  */
-export function publisherProgress(
-  screen: Pick<ProgressScreen, 'set' | 'remove'>,
-  logger: Logger,
-): PublisherProgress {
+export function publisherProgress(screen: Pick<ProgressScreen, 'set' | 'remove'>, logger: Logger) {
   const madeMs = Date.now();
   /** Since when the pages of a feed's snapshot are read, and how many rows they had. */
   const running = new Map<string, { readonly sinceMs: number; readonly rows: number }>();
@@ -41,7 +33,7 @@ export function publisherProgress(
   }
 
   return {
-    onPage(report) {
+    onPage(report: PageReport): void {
       const { feed, rows: pageRows, progress, state } = report;
       const { duringSnapshot: isSnapshot, complete: isDone, highWaterMark: mark } = progress;
       const { record_count: records, snapshot_seq } = state.offset;
@@ -76,7 +68,7 @@ export function publisherProgress(
       }
       warnOfLetters(report, logger);
     },
-    onRestore(feed, { images, of, records, isDone }) {
+    onRestore(feed: string, { images, of, records, isDone }: RestoreProgress): void {
       const key = `state ${feed}`;
       const text = (nowMs: number, sinceMs: number): Progress => ({
         label: feed,

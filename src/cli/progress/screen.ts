@@ -20,23 +20,7 @@ export interface Progress {
   readonly trouble?: string;
 }
 
-/** Lines of progress at the end of a terminal, below the lines of the log. Elsewhere a line every few seconds. */
-export interface ProgressScreen {
-  /** For `createLogger`: its lines stay above the progress. */
-  readonly logging: Pick<LoggerOptions, 'stream' | 'color'>;
-  /**
-   * Shows the progress of a task, or updates it.
-   * @param progress is called with each frame; `sinceMs` is the time of the first call for this task
-   * @param line describes the progress if lines cannot be overwritten; called now and then
-   */
-  set(key: string, progress: (nowMs: number, sinceMs: number) => Progress, line?: () => void): void;
-  /** That work is over. @returns how long it was shown, ms */
-  remove(key: string): number;
-  /** Whole lines, above the progress. */
-  write(text: string): void;
-  /** Takes the progress away and gives the terminal back. */
-  end(): void;
-}
+export type ProgressScreen = ReturnType<typeof progressScreen>;
 
 const FRAME_MS = 100;
 /** Work that ends sooner needs no screen. */
@@ -47,14 +31,18 @@ interface Work {
   readonly sinceMs: number;
   /** When the last line was written. */
   lineMs: number;
-  progress(nowMs: number, sinceMs: number): Progress;
+  progress: (nowMs: number, sinceMs: number) => Progress;
 }
 
-/** On stderr, because stdout is for the command's output. @param isWanted false if programs read the lines */
+/**
+ * Lines of progress at the end of a terminal, below the lines of the log. Elsewhere a line every few seconds. On stderr, because
+ * stdout is for the command's output.
+ * @param isWanted false if programs read the lines
+ */
 export function progressScreen(
   { stderr, env, logging, beforeExit }: Pick<CommandContext, 'stderr' | 'env' | 'logging' | 'beforeExit'>,
   isWanted: boolean,
-): ProgressScreen {
+) {
   const { color } = logging;
   const region = isWanted && canRedraw(stderr, env) ? liveRegion(stderr, color, beforeExit) : null;
   const works = new Map<string, Work>();
@@ -62,6 +50,7 @@ export function progressScreen(
   let tick = 0;
   let drawnAt = 0;
 
+  /** Whole lines, above the progress. */
   const write = (text: string): void => (region === null ? void stderr.write(text) : region.above(text));
   const stream = new Writable({
     decodeStrings: false,
@@ -86,9 +75,15 @@ export function progressScreen(
   }
 
   return {
+    /** For `createLogger`: its lines stay above the progress. */
     logging: region === null ? logging : { stream, color },
     write,
-    set(key, progress, line) {
+    /**
+     * Shows the progress of a task, or updates it.
+     * @param progress is called with each frame; `sinceMs` is the time of the first call for this task
+     * @param line describes the progress if lines cannot be overwritten; called now and then
+     */
+    set(key: string, progress: Work['progress'], line?: () => void): void {
       const now = Date.now();
       const work = works.get(key) ?? { sinceMs: now, lineMs: now, progress };
       work.progress = progress;
@@ -102,13 +97,15 @@ export function progressScreen(
         line?.();
       }
     },
-    remove(key) {
+    /** That work is over. @returns how long it was shown, ms */
+    remove(key: string): number {
       const ms = Date.now() - (works.get(key)?.sinceMs ?? Date.now());
       works.delete(key);
       if (works.size === 0) stop();
       return ms;
     },
-    end() {
+    /** Takes the progress away and gives the terminal back. */
+    end(): void {
       works.clear();
       stop();
     },
