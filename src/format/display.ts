@@ -32,7 +32,7 @@ export interface ShownRecord {
   readonly title: string;
   /** Empty if the record has none. */
   readonly symbol: string;
-  /** Of an update what it changed; of any other record the facts that name it. */
+  /** The fields that an update changed; the facts that name any other record. */
   readonly fields: readonly ShownField[];
 }
 
@@ -89,7 +89,7 @@ function changedValue(record: Fields | null, field: string): unknown {
   return extra[field.slice('extra.'.length)] ?? null;
 }
 
-/** Changed fields as a person wants to see them: first those that the feed names, then the others, long texts last. */
+/** Changed fields as a person wants to see them: first the fields that the feed names, then the others, long texts last. */
 function inTellingOrder(
   { display }: ShownFeed,
   fields: readonly string[],

@@ -9,7 +9,17 @@ import { type ApiClients, createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import type { Source, SourcePage } from '../../source/source';
 import { filterEdge, type SeenRows } from '../init/infer-paging';
-import { type Check, type Checks, clockToleranceMs, failed, failedBy, ok, skipped, warning } from './check';
+import {
+  type Check,
+  type Checks,
+  checked,
+  clockToleranceMs,
+  failed,
+  failedBy,
+  ok,
+  skipped,
+  warning,
+} from './check';
 
 /** Each feed's first page, requested as a publisher requests it, or the error. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;
@@ -62,7 +72,7 @@ async function* checkOneApi(
   for (const [feed, page] of pages) {
     const subject = { check: 'feed', feed: feed.name };
     if (page instanceof HighwaterError) yield firstPageFailed(subject, page);
-    else yield await checkFeed(feed, page, source, signal);
+    else yield await checked(subject, () => checkFeed(feed, page, source, signal));
   }
 }
 
@@ -201,33 +211,28 @@ async function checkFeed(feed: Feed, first: SourcePage, source: Source, signal: 
     const found = `none of ${whole.length} records has a usable ${id} and ${feed.updatedField}`;
     return failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
   }
-  try {
-    const observed: Observed = { notes: [], warnings: [] };
-    if (unusable > 0) {
-      const found = `${unusable} of ${whole.length} records have no usable ${id} or ${feed.updatedField}`;
-      observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
-    }
-    const isCounted = feed.paging.style === 'page';
-    const pages = isCounted ? ([await ask(0, 0), await ask(0, 1), await ask(0, 2)] as const) : null;
-    const probe = pages === null ? await ask(0, 0) : pages[0];
-    const problem =
-      (pages === null
-        ? await nextProblem(feed, first, source, signal, observed)
-        : pagingProblem(feed, pages, size, observed)) ?? (await filterProblem(feed, probe, ask, observed));
-    if (problem !== null) return failed(subject, problem.found, problem.remedy, problem.code);
-    if (feed.parameters.updatedSince === null) {
-      const found = 'no parameter for "updated since": every poll reads the whole feed';
-      const remedy = 'If the API has such a filter, name it (parameters.updatedSince); else poll less often.';
-      observed.warnings.push({ found, remedy });
-    }
-    observed.notes.push(isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
-    if (observed.warnings.length === 0) return ok(subject, observed.notes.join(', '));
-    const found = observed.warnings.map((one) => one.found).join('; ');
-    return warning(subject, found, observed.warnings.map(({ remedy }) => remedy).join(' '));
-  } catch (error) {
-    if (!(error instanceof HighwaterError)) throw error;
-    return failedBy(subject, error);
+  const observed: Observed = { notes: [], warnings: [] };
+  if (unusable > 0) {
+    const found = `${unusable} of ${whole.length} records have no usable ${id} or ${feed.updatedField}`;
+    observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
   }
+  const isCounted = feed.paging.style === 'page';
+  const pages = isCounted ? ([await ask(0, 0), await ask(0, 1), await ask(0, 2)] as const) : null;
+  const probe = pages === null ? await ask(0, 0) : pages[0];
+  const problem =
+    (pages === null
+      ? await nextProblem(feed, first, source, signal, observed)
+      : pagingProblem(feed, pages, size, observed)) ?? (await filterProblem(feed, probe, ask, observed));
+  if (problem !== null) return failed(subject, problem.found, problem.remedy, problem.code);
+  if (feed.parameters.updatedSince === null) {
+    const found = 'no parameter for "updated since": every poll reads the whole feed';
+    const remedy = 'If the API has such a filter, name it (parameters.updatedSince); else poll less often.';
+    observed.warnings.push({ found, remedy });
+  }
+  observed.notes.push(isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
+  if (observed.warnings.length === 0) return ok(subject, observed.notes.join(', '));
+  const found = observed.warnings.map((one) => one.found).join('; ');
+  return warning(subject, found, observed.warnings.map(({ remedy }) => remedy).join(' '));
 }
 
 interface Problem {

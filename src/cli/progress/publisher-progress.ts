@@ -81,8 +81,10 @@ export function publisherProgress(screen: Pick<ProgressScreen, 'set' | 'remove'>
           durationText(nowMs - sinceMs),
         ],
       });
-      if (!isDone)
-        return show(key, text, () => logger.info('state is read back from the log', { feed, images, of }));
+      if (!isDone) {
+        show(key, text, () => logger.info('state is read back from the log', { feed, images, of }));
+        return;
+      }
       begin(feed);
       const ms = screen.remove(key);
       if (ms < LINE_EVERY_MS) return;

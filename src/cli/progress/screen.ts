@@ -1,6 +1,5 @@
 import { Writable } from 'node:stream';
 import { harmless } from '../../format/short-text';
-import type { LoggerOptions } from '../../logging/logger';
 import type { CommandContext } from '../process/command-context';
 import { liveRegion } from '../terminal/live-region';
 import { canRedraw, widthOf } from '../terminal/terminal';
