@@ -47,7 +47,7 @@ export function failedBy(subject: Subject, error: unknown): Check {
   return failed(subject, error.message, error.remedy, error.code);
 }
 
-/** What the check finds, or the error that ends it. @throws an error that is a fault of the program */
+/** The result of the check, or the error that ended it. @throws an error that is a fault of the program */
 export async function checked(subject: Subject, check: () => Promise<Check> | Check): Promise<Check> {
   try {
     return await check();
