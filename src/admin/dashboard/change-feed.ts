@@ -2,13 +2,15 @@ import { pause } from '../../async/wait';
 import { type DecodedRecord, recordDecoder } from '../../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import type { Feed } from '../../feeds/feed';
+import { type ShownEnvelope, shownChange, shownTransition } from '../../format/display';
+import { vendorText, vendorTexts } from '../../format/vendor-text';
 import type { CommitLog, LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
-import { type ReadChange, readChange, readTransition } from './change-view';
+import type { Origin } from '../../types';
 import type { ChangesView, ChangeView, TransitionView } from './view';
 
-export interface ChangeFeedDeps extends FollowerDeps {
+interface ChangeFeedDeps extends FollowerDeps {
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
 }
@@ -230,6 +232,74 @@ export function allowanceOf(perSecond: number) {
       left = Math.max(0, Math.min(perSecond, left + ((now - at) * perSecond) / 1_000) - 1);
       at = now;
       return left > 0;
+    },
+  };
+}
+
+interface Envelope extends ShownEnvelope {
+  readonly source: { readonly origin: Origin; readonly updated: number; readonly seq: number };
+  readonly ts_ms: number;
+  readonly event_id: string;
+}
+
+/** A change as it lies in the log, without the number that it is shown by. */
+interface ReadChange {
+  readonly eventId: string;
+  readonly view: Omit<ChangeView, 'n' | 'transitions'>;
+}
+
+const MOST_FIELDS = 20;
+
+/** A change event in the form in which people see it. */
+export function readChange(feed: Feed, record: DecodedRecord): ReadChange {
+  const { op, source, ts_ms, event_id } = record.value as Envelope;
+  const { title, symbol, fields } = shownChange(feed, record);
+  return {
+    eventId: event_id,
+    view: {
+      feed: feed.name,
+      key: vendorText(record.key)!,
+      op,
+      origin: source.origin,
+      symbol: vendorText(symbol || null),
+      title: vendorText(title)!,
+      observedAtMs: ts_ms,
+      updated: source.updated,
+      seq: source.seq,
+      fields: fields.slice(0, MOST_FIELDS).map((one) => {
+        const [before, after] = vendorTexts(one.before, one.after);
+        return { field: vendorText(one.field)!, before, after };
+      }),
+      moreFields: Math.max(0, fields.length - MOST_FIELDS),
+    },
+  };
+}
+
+/** A transition, and the event that caused it. */
+interface ReadTransition {
+  readonly causedBy: string;
+  readonly view: TransitionView;
+}
+
+/** An event of one of the feed's declared transitions as the page shows it; null for any other record. */
+export function readTransition(feed: Feed, record: DecodedRecord): ReadTransition | null {
+  const shown = shownTransition(feed, record);
+  const { caused_by } = record.value as { readonly caused_by?: unknown };
+  if (shown === null || typeof caused_by !== 'string') return null;
+  const { transition, badge, moves } = shown;
+  /** `Buy, 110.00`; null if none of the values was there. */
+  const joined = (side: 'before' | 'after') => {
+    const texts = moves.map((move) => vendorText(move[side])).filter((text) => text !== null);
+    return texts.length === 0 ? null : texts.join(', ');
+  };
+  return {
+    causedBy: caused_by,
+    view: {
+      type: transition.type,
+      mark: badge.mark,
+      tone: badge.tone,
+      before: joined('before'),
+      after: joined('after'),
     },
   };
 }

@@ -1,6 +1,6 @@
 import '../../../support/runs';
 import fc from 'fast-check';
-import { readChange, readTransition } from '../../../../src/admin/dashboard/change-view';
+import { readChange, readTransition } from '../../../../src/admin/dashboard/change-feed';
 import { eventText } from '../../../../src/admin/dashboard/dashboard';
 import type { DecodedRecord } from '../../../../src/avro/codec/record-decoder';
 import type { Feed } from '../../../../src/feeds/feed';
