@@ -7,6 +7,7 @@ import { dateAndTime } from '../model/text';
 import { type Store, useModel, useNow } from '../store';
 import { keepToken, keptToken, type Stream } from '../stream';
 import { ChangeList } from './change-list';
+import { Fact } from './fact';
 import { FeedCard } from './feed-card';
 import { favicon, Icon } from './icon';
 import { Problems } from './problems';
@@ -184,8 +185,12 @@ function Footer({ publisher, nowMs, onForget }: FooterProps) {
     <footer>
       {publisher !== null && (
         <dl>
-          <Fact name="API" value={publisher.api} />
-          <Fact name={publisher.logKind === 'kafka' ? 'Kafka' : 'Log'} value={publisher.log} />
+          <Fact name="API" value={publisher.api} title={publisher.api} />
+          <Fact
+            name={publisher.logKind === 'kafka' ? 'Kafka' : 'Log'}
+            value={publisher.log}
+            title={publisher.log}
+          />
           <Fact
             name="Running for"
             value={durationText(nowMs - publisher.startedAtMs)}
@@ -200,24 +205,5 @@ function Footer({ publisher, nowMs, onForget }: FooterProps) {
         </button>
       )}
     </footer>
-  );
-}
-
-function Fact({
-  name,
-  value,
-  title,
-}: {
-  readonly name: string;
-  readonly value: string;
-  readonly title?: string;
-}) {
-  return (
-    <div title={title ?? value}>
-      <dt>{name}</dt>
-      <dd>
-        <bdi>{value}</bdi>
-      </dd>
-    </div>
   );
 }

@@ -3,6 +3,7 @@ import { agoText, settingText } from '../../../format/durations';
 import type { FeedView } from '../../dashboard/view';
 import { judge } from '../model/headline';
 import { dateAndTime, number, series, shortNumber, timeOfDay } from '../model/text';
+import { Fact } from './fact';
 import { Icon } from './icon';
 
 interface FeedCardProps {
@@ -104,13 +105,13 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
   const { lastMinute, allowedPerMinute, retriesLastMinute } = requests;
   return (
     <dl class="figures">
-      <Figure
+      <Fact
         name="Mark"
         value={mark === null ? '–' : when(mark * 1_000)}
         title={mark === null ? 'Nothing was read yet' : `The vendor's updated: ${dateAndTime(mark * 1_000)}`}
       />
-      <Figure name="Records" value={number(records)} title="Records of which the current image is held" />
-      <Figure
+      <Fact name="Records" value={number(records)} title="Records of which the current image is held" />
+      <Fact
         name="Requests / min"
         value={isOwn ? `${shortNumber(lastMinute)} of ${shortNumber(allowedPerMinute)}` : '–'}
         isOdd={lastMinute >= 0.9 * allowedPerMinute}
@@ -120,19 +121,19 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
             : onItsPage
         }
       />
-      <Figure
+      <Fact
         name="Dead letters"
         value={deadLetters === null ? '–' : number(deadLetters)}
         isOdd={(deadLetters ?? 0) > 0}
         title="Rows that could not be published: highwater dead-letters list"
       />
-      <Figure
+      <Fact
         name="Drift"
         value={driftedPaths > 0 ? counted(driftedPaths, 'path') : isOwn ? 'none' : '–'}
         isOdd={driftedPaths > 0}
         title={`Members that the schema does not have like this, published in extra${drift && `: ${drift}`}`}
       />
-      <Figure
+      <Fact
         name="Retries / min"
         value={isOwn ? number(retriesLastMinute) : '–'}
         isOdd={retriesLastMinute > 0}
@@ -189,22 +190,6 @@ function Chart({ feed, counts, nowMs }: ChartProps) {
         <span>now</span>
       </p>
     </figure>
-  );
-}
-
-interface FigureProps {
-  readonly name: string;
-  readonly value: string;
-  readonly title: string;
-  readonly isOdd?: boolean;
-}
-
-function Figure({ name, value, title, isOdd = false }: FigureProps) {
-  return (
-    <div class={isOdd ? 'odd' : ''} title={title}>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }
 
