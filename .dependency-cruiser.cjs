@@ -122,7 +122,7 @@ module.exports = {
           '^src/admin/page/',
           '^src/admin/dashboard/view\\.ts$',
           '^src/format/(durations|counted)\\.ts$',
-          '(^|/)node_modules/(preact|uplot|eventsource-parser)/',
+          '(^|/)node_modules/(preact|eventsource-parser)/',
         ],
       },
     ),

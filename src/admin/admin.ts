@@ -1,30 +1,22 @@
-import type { SchemaRegistry } from '../avro/registry/registry';
+import type { AddressInfo } from 'node:net';
+import helmet from '@fastify/helmet';
+import fastify, { type FastifyError, type FastifyReply } from 'fastify';
 import type { HttpConfig } from '../config/http';
-import { type ApiConfig, baseUrlsOf } from '../config/load-config';
-import type { Feed } from '../feeds/feed';
-import type { CommitLog } from '../log/commit-log';
-import type { Logger } from '../logging/logger';
+import { portUnavailable } from '../net/port-unavailable';
 import type { Tell } from '../runtime/publisher-events';
-import type { Redact } from '../secrets/redaction';
-import { createDashboard } from './dashboard/dashboard';
-import { feedBoard } from './feed-board';
-import { startAdminServer } from './http/server';
-import { type BuildInfo, createMetrics, type LogMeasures } from './metrics/metrics';
-import { ownersOf } from './owners';
-
-export interface AdminOptions extends LogMeasures {
-  readonly feeds: readonly Feed[];
-  readonly topicPrefix: string;
-  readonly log: CommitLog;
-  readonly registry: SchemaRegistry;
-  readonly instance: string;
-  /** Where the log is, for people. */
-  readonly place: string;
-  readonly api: Pick<ApiConfig, 'access' | 'budget'>;
-  readonly build: BuildInfo;
-  readonly redact: Redact;
-  readonly logger: Logger;
-}
+import { type AdminOptions, createDashboard } from './dashboard/dashboard';
+import { boardStatus, feedBoard, liveHealth, ownersOf, readyHealth } from './feed-board';
+import {
+  carries,
+  isOwnHost,
+  pageRoutes,
+  place,
+  securityHeaders,
+  serveEvents,
+  servePage,
+  wrongTokens,
+} from './http/server';
+import { createMetrics } from './metrics/metrics';
 
 /** The HTTP server of a running publisher. */
 export interface Admin {
@@ -36,39 +28,75 @@ export interface Admin {
 }
 
 /**
- * Dashboard, metrics and health over HTTP.
+ * Open to whoever reaches the port: probes have no token, and their answers hold only names of feeds and codes of
+ * errors; the page holds no data, and asks for the token.
+ */
+const open = ['/livez', '/readyz', ...pageRoutes];
+
+/**
+ * Serves the dashboard (`/`, `/events`), `/metrics`, `/livez` and `/readyz`.
  * @throws HighwaterError PORT_UNAVAILABLE
  */
 export async function startAdmin(http: HttpConfig, options: AdminOptions): Promise<Admin> {
-  const { feeds, log, build, logger, api } = options;
-  const board = feedBoard(feeds);
-  const owners = ownersOf(
-    log,
-    feeds.map(({ name }) => name),
-  );
-  const metrics = createMetrics(board, owners, build, options);
-  const dashboard = createDashboard({
-    ...options,
-    board,
-    owners,
-    publisher: {
-      instance: options.instance,
-      version: build.version,
-      log: options.place,
-      logKind: build.log,
-      api: baseUrlsOf(api).join(', '),
-    },
-    allowedPerMinute: Math.round(60 * api.budget.requestsPerSecond),
+  const { feeds, log, logger } = options;
+  const names = feeds.map(({ name }) => name);
+  const board = feedBoard(feeds, ownersOf(log, names));
+  const metrics = createMetrics(board, options.build, options);
+  const dashboard = createDashboard(board, options);
+  const { host, port } = http;
+  const app = fastify({
+    forceCloseConnections: true,
+    // fastify's own answer repeats the requested path.
+    frameworkErrors: (_, __, reply: FastifyReply) => void reply.code(400).send({ error: 'not an address' }),
   });
-  const { url, close } = await startAdminServer(http, { board, metrics, dashboard, owners, logger });
+  const refused = wrongTokens(logger);
+  await app.register(helmet, securityHeaders);
+  app.addHook('onRequest', async (request, reply) => {
+    const { token } = http;
+    reply.header('cache-control', 'no-store');
+    if (token === null && !isOwnHost(request.headers.host, host)) {
+      const error = `asked for by another name than that of this machine; open http://${place(host)}:${request.socket.localPort}/`;
+      return reply.code(403).send({ error });
+    }
+    const isOpen = open.includes(request.routeOptions.url ?? '');
+    const { authorization } = request.headers;
+    if (token === null || isOpen || carries(authorization, token)) return;
+    if (authorization !== undefined) refused.count(request.ip);
+    return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'a Bearer token is needed' });
+  });
+  // Streams that never end by themselves would hold up the end of the server.
+  app.addHook('preClose', () => dashboard.close());
+  app.addHook('onClose', async () => refused.close());
+  servePage(app);
+  serveEvents(app, dashboard);
+  app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  app.get('/livez', async (_, reply) => {
+    const health = liveHealth(board);
+    return reply.code(health.ok ? 200 : 503).send(health);
+  });
+  app.get('/readyz', async (_, reply) => {
+    const health = readyHealth(await boardStatus(board));
+    return reply.code(health.ok ? 200 : 503).send(health);
+  });
+  app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'not found' }));
+  // The client is told the status, and not the library's words. A 4xx is its own fault, such as a body that is too large.
+  app.setErrorHandler<FastifyError>(({ statusCode = 500 }, _, reply) =>
+    statusCode >= 400 && statusCode < 500
+      ? reply.code(statusCode).send({ error: 'this request is refused' })
+      : reply.code(500).send({ error: 'this page could not be made' }),
+  );
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    throw portUnavailable(error, host, port) ?? error;
+  }
+  const { port: bound } = app.server.address() as AddressInfo;
   return {
-    url,
-    close,
+    url: `http://${place(host)}:${bound}`,
+    close: () => app.close(),
     tell(event) {
       try {
-        board.tell(event);
-        metrics.tell(event);
-        dashboard.tell(event);
+        for (const part of [board, metrics, dashboard]) part.tell(event);
       } catch (error) {
         // If a metric cannot be counted, the work that it counts still goes on.
         logger.debug('an event was not counted', { feed: event.feed, kind: event.kind, error });

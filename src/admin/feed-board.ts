@@ -1,15 +1,25 @@
-import { type FeedKnowledge, type FeedVerdict, type LiveKnowledge, verdictOf } from '../feed-status/verdict';
+import { unlessAborted } from '../async/wait';
+import {
+  type FeedKnowledge,
+  type FeedStatus,
+  feedStatus,
+  isReady,
+  type LiveKnowledge,
+  type ReadyFeeds,
+} from '../feed-status/feed-status';
 import type { Feed } from '../feeds/feed';
+import type { CommitLog } from '../log/commit-log';
 import type { Drift } from '../pipeline/records/drift';
 import type { PublisherEvent } from '../runtime/publisher-events';
 import type { FeedState } from '../state/feed-state';
 import type { SourceOffset } from '../state/source-offset';
-import { type Owners, ownerOf } from './owners';
 
 /** Where each feed of this process stands, as far as the publisher has told. */
 export interface FeedBoard {
   readonly feeds: readonly FeedStanding[];
   tell(event: PublisherEvent): void;
+  /** Never rejects. */
+  readonly owners: () => Promise<Owners>;
 }
 
 export interface FeedStanding extends LiveKnowledge {
@@ -27,7 +37,11 @@ export interface FeedStanding extends LiveKnowledge {
 type Moving = { -readonly [field in keyof FeedStanding]: FeedStanding[field] };
 
 /** @param clock ms, never set back */
-export function feedBoard(feeds: readonly Feed[], clock = () => performance.now()): FeedBoard {
+export function feedBoard(
+  feeds: readonly Feed[],
+  owners: () => Promise<Owners>,
+  clock = () => performance.now(),
+): FeedBoard {
   const standings = new Map<string, Moving>(
     feeds.map((feed) => [
       feed.name,
@@ -44,6 +58,7 @@ export function feedBoard(feeds: readonly Feed[], clock = () => performance.now(
   );
   return {
     feeds: [...standings.values()],
+    owners,
     tell(event) {
       const standing = standings.get(event.feed);
       if (standing === undefined) return;
@@ -96,6 +111,28 @@ function move(standing: Moving, event: PublisherEvent): void {
   }
 }
 
+/** Names of live instances by feed; null while that cannot be asked. */
+export type Owners = ReadonlyMap<string, string> | null;
+
+/** Probes come often; the coordinator of the group need not be asked for each. */
+const KEEP_MS = 5_000;
+/** Probes give up after seconds. */
+const WAIT_MS = 2_000;
+
+/** The owner of each feed, asked now and then. Never fails. */
+export function ownersOf(log: Pick<CommitLog, 'owners'>, feeds: readonly string[]): () => Promise<Owners> {
+  let asked: Promise<Owners> | null = null;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (asked === null || performance.now() - askedAt > KEEP_MS) {
+      askedAt = performance.now();
+      const late = AbortSignal.timeout(WAIT_MS);
+      asked = unlessAborted(log.owners(feeds, late), late).catch(() => null);
+    }
+    return asked;
+  };
+}
+
 /**
  * This process's knowledge of a feed.
  * @param stored position in the log, of a feed that another instance has; null: not read
@@ -106,17 +143,52 @@ export function knowledgeOf(
   stored: SourceOffset | null,
 ): FeedKnowledge {
   const live = { phase, failure };
-  if (phase === 'waiting') return { feed, offset: stored, owner: ownerOf(owners, feed.name), live };
-  return { feed, offset: state?.offset ?? null, owner: 'live', live };
+  if (phase !== 'waiting') return { feed, offset: state?.offset ?? null, owner: 'this instance', live };
+  return { feed, offset: stored, owner: owners === null ? undefined : (owners.get(feed.name) ?? null), live };
 }
 
-/** How each feed stands, by its name, without a look into the log. The other instances are asked when a feed may be theirs. */
-export async function boardVerdicts(
-  { feeds }: FeedBoard,
-  owners: () => Promise<Owners>,
-): Promise<ReadonlyMap<string, FeedVerdict>> {
-  const known: Owners = feeds.some(({ phase }) => phase === 'waiting') ? await owners() : new Map();
-  return new Map(
-    feeds.map((standing) => [standing.feed.name, verdictOf(knowledgeOf(standing, known, null), Date.now())]),
-  );
+/** The other instances are asked when a feed may be theirs. */
+export async function ownersFor({ feeds, owners }: Pick<FeedBoard, 'feeds' | 'owners'>): Promise<Owners> {
+  return feeds.some(({ phase }) => phase === 'waiting') ? owners() : new Map();
 }
+
+/** How each feed stands, without a look into the log. */
+export async function boardStatus(
+  board: Pick<FeedBoard, 'feeds' | 'owners'>,
+): Promise<readonly FeedStatus[]> {
+  const { feeds } = board;
+  const known = await ownersFor(board);
+  return feeds.map((standing) => feedStatus(knowledgeOf(standing, known, null), Date.now()));
+}
+
+/** The answers of `/readyz` and `/livez`: 200 if `ok`, else 503. */
+export interface Health {
+  readonly ok: boolean;
+  /** Why not: `ipos: parked by SOURCE_UNAUTHORIZED, tried again slowly`. */
+  readonly reasons: readonly string[];
+  readonly feeds?: ReadyFeeds;
+}
+
+/** The answer of `/readyz`. */
+export function readyHealth(all: readonly FeedStatus[]): Health {
+  const reasons = all.filter((one) => !isReady(one)).map(({ feed, reason }) => `${feed}: ${reason}`);
+  const feeds = all.map((one) => [
+    one.feed,
+    { ready: isReady(one), condition: one.condition, reason: one.reason },
+  ]);
+  return { ok: reasons.length === 0, reasons, feeds: Object.fromEntries(feeds) };
+}
+
+/** The answer of `/livez`. @param clockMs ms of `performance.now()` */
+export function liveHealth({ feeds }: Pick<FeedBoard, 'feeds'>, clockMs = performance.now()): Health {
+  const reasons = feeds.flatMap(({ feed, phase, lastSignMs }) => {
+    const silentMs = clockMs - lastSignMs;
+    // A loop that waits for another instance's feed has nothing to do.
+    const isLive = phase === 'waiting' || silentMs <= Math.max(LEAST_SILENCE_MS, 10 * feed.pollIntervalMs);
+    return isLive ? [] : [`${feed.name}: the loop has done nothing for ${Math.round(silentMs / 1_000)} s`];
+  });
+  return { ok: reasons.length === 0, reasons };
+}
+
+/** Longer than any pause that a feed's loop makes on purpose, and than a page with all its tries. */
+const LEAST_SILENCE_MS = 15 * 60_000;

@@ -6,8 +6,7 @@ import { readSettings } from '../config/raw-settings';
 import { settingKeys, settings } from '../config/settings';
 import { createRedactor } from '../secrets/redaction';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { fittedTable } from './terminal/fitted-table';
-import { painted, span } from './terminal/spans';
+import { span, tableText } from './terminal/text';
 
 interface ShowFlags {
   readonly json?: true;
@@ -49,7 +48,7 @@ interface ShownSetting {
 }
 
 async function showSettings(flags: ShowFlags, context: CommandContext): Promise<number> {
-  const { env, cwd, color } = context;
+  const { env, cwd } = context;
   // Mistakes end it as they end any other command.
   const { secrets } = loadConfig({ flags, env, cwd }, 'whatever is set');
   context.hide(secrets);
@@ -69,7 +68,6 @@ async function showSettings(flags: ShowFlags, context: CommandContext): Promise<
     const text = value === null ? '–' : redact(Array.isArray(value) ? value.join(',') : String(value));
     return [span(key), span(text, isSet ? 'bold' : 'dim'), span(from, isSet ? undefined : 'dim')];
   });
-  const lines = fittedTable(columns, rows, context.width());
-  await context.print(lines.map((line) => `${painted(line, context.width(), color)}\n`).join(''));
+  await context.print(tableText(columns, rows, context));
   return 0;
 }

@@ -11,7 +11,7 @@ import { type CopiedFeed, copyFeeds } from '../runtime/copy-feeds';
 import { instanceName } from '../runtime/worker';
 import { openLog } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { usageError } from './process/usage';
+import { usageError } from './process/command-line';
 
 interface Flags {
   readonly from: string;

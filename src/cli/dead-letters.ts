@@ -5,15 +5,15 @@ import { fullName, readSchema } from '../avro/schemas';
 import { addSettings } from '../config/command-options';
 import { HighwaterError } from '../errors';
 import { durationText } from '../format/durations';
+import { harmless } from '../format/short-text';
 import { latestRecords } from '../log/latest-records';
 import { feedTopics } from '../log/topics';
 import { readLog } from './log/open-log';
 import { tolerantDecoder } from './log/tolerant-decoder';
 import { retryDeadLettersCommand } from './operators/operator-commands';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { feedNamed } from './process/usage';
-import { harmless } from './terminal/cells';
-import { painted, span } from './terminal/spans';
+import { feedNamed } from './process/command-line';
+import { painted, span } from './terminal/text';
 
 interface ListFlags {
   readonly json?: true;

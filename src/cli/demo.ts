@@ -16,12 +16,11 @@ import { instanceName, runWorker } from '../runtime/worker';
 import { createRedactor } from '../secrets/redaction';
 import { type Simulator, startSimulator } from '../simulator/simulator';
 import { version } from '../version';
-import { type DemoFacts, farewell, welcome, whatToTry } from './demo-texts';
 import { eventLine } from './lines/event-line';
 import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { durationValue, wholeNumberValue } from './process/option-values';
-import { snapshotBars } from './progress/snapshot-bars';
+import { durationValue, wholeNumberValue } from './process/command-line';
+import { painter } from './terminal/text';
 
 interface DemoFlags {
   readonly dataDir?: string;
@@ -74,7 +73,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<number> 
   try {
     const simulator = await startSimulator({ seed: flags.seed, records, keepHistory: false });
     try {
-      await publishAndShow({ flags, folder, simulator, context });
+      await publishAndShow(flags, folder, simulator, context);
     } finally {
       await simulator.stop();
     }
@@ -84,49 +83,40 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<number> 
   return 0;
 }
 
-interface Demo {
-  readonly flags: DemoFlags;
-  readonly folder: DemoFolder;
-  readonly simulator: Simulator;
-  readonly context: CommandContext;
-}
-
-async function publishAndShow({ flags, folder, simulator, context }: Demo): Promise<void> {
-  const { color } = context;
-  const { url, token } = simulator;
+async function publishAndShow(
+  flags: DemoFlags,
+  folder: DemoFolder,
+  simulator: Simulator,
+  context: CommandContext,
+): Promise<void> {
   const config = demoConfig(simulator, folder.path);
-  const logger = createLogger({
-    level: 'warn',
-    format: 'pretty',
-    secrets: config.secrets,
-    ...context.logging,
-  });
+  const { secrets } = config;
+  const logger = createLogger({ level: 'warn', format: 'pretty', secrets, ...context.logging });
   const log = openLocalLog({ dataDir: folder.path, logger, instance: instanceName() });
-  const end = endOf(flags.for, context.signal);
+  const over = new AbortController();
+  const timer = flags.for === undefined ? undefined : setTimeout(() => over.abort(), flags.for);
+  const signal = AbortSignal.any([context.signal, over.signal]);
   const admin = await demoDashboard(flags.httpPort, config, log, logger);
   const dashboard = admin === null ? null : `${admin.url}/`;
-  const facts: DemoFacts = {
-    url,
-    token,
-    dashboard,
-    color,
-    dataDir: folder.path,
-    isTemporary: folder.isTemporary,
-  };
-  const counts = {
-    changes: Object.fromEntries(config.feeds.map(({ name }) => [name, 0])),
-    transitions: 0,
-  };
+  const facts: DemoFacts = { ...simulator, ...folder, dashboard, color: context.color };
+  const changes: Record<string, number> = Object.fromEntries(config.feeds.map(({ name }) => [name, 0]));
+  let transitions = 0;
 
   await context.print(welcome(facts));
   if (flags.open === true && dashboard !== null) openInBrowser(dashboard);
-  const bars = snapshotBars(records, context, color);
+  const begunMs = Date.now();
+  const unread = new Set(Object.keys(changes));
   let shown: Promise<void> = Promise.resolve();
   function onPage(report: PageReport): void {
-    counts.changes[report.feed.name]! += report.changes.count;
-    counts.transitions += report.changes.transitions.reduce((sum, of) => sum + of, 0);
-    if (!bars.page(report)) return;
-    const show = showEvents({ config, log, context, signal: end.signal });
+    const { name } = report.feed;
+    changes[name]! += report.changes.count;
+    transitions += report.changes.transitions.reduce((sum, of) => sum + of, 0);
+    if (!report.progress.complete || !unread.delete(name)) return;
+    const count = report.state.offset.record_count.toLocaleString('en').padStart(6);
+    const seconds = ((Date.now() - begunMs) / 1_000).toFixed(1);
+    void context.print(`  ${name.padEnd(9)} ${count} records in ${seconds} s\n`);
+    if (unread.size > 0) return;
+    const show = showEvents(config, log, context, signal);
     shown = context.print(whatToTry(facts)).then(show);
     simulator.marketDay.step();
     simulator.marketDay.start(flags.interval);
@@ -134,15 +124,15 @@ async function publishAndShow({ flags, folder, simulator, context }: Demo): Prom
   try {
     const tell = admin === null ? {} : { tell: admin.tell };
     const deps = { log: log.commitLog, registry: log.registry, logger, onPage, ...tell };
-    await runWorker(config, deps, false, end.signal);
+    await runWorker(config, deps, false, signal);
   } finally {
-    end.now();
-    bars.end();
+    clearTimeout(timer);
+    over.abort();
     await shown;
     await admin?.close();
     await log.commitLog.close();
   }
-  await context.print(farewell(counts, facts));
+  await context.print(farewell(changes, transitions, facts));
 }
 
 /** Null if no port is free and none was asked for: the demo works without the dashboard. */
@@ -152,21 +142,14 @@ async function demoDashboard(
   { commitLog, registry }: LocalLog,
   logger: Logger,
 ): Promise<Admin | null> {
-  const { feeds, topicPrefix, api, dataDir } = config;
   const http = { host: '127.0.0.1', port, token: null };
+  const build = { version, log: 'embedded' } as const;
+  const place = join(config.dataDir, 'highwater.db');
+  const redact = createRedactor(config.secrets);
+  const instance = instanceName();
   try {
-    return await startAdmin(http, {
-      feeds,
-      topicPrefix,
-      api,
-      logger,
-      log: commitLog,
-      registry,
-      instance: instanceName(),
-      place: join(dataDir, 'highwater.db'),
-      build: { version, log: 'embedded' },
-      redact: createRedactor(config.secrets),
-    });
+    const options = { ...config, registry, log: commitLog, instance, place, build, redact, logger };
+    return await startAdmin(http, options);
   } catch (error) {
     if (port !== 0) throw error;
     return null;
@@ -184,13 +167,12 @@ function openInBrowser(address: string): void {
 }
 
 /** Reads the events that are committed after this call back from the log, like any consumer. The returned function shows them. */
-function showEvents(live: {
-  readonly config: ConfigWithApi;
-  readonly log: LocalLog;
-  readonly context: CommandContext;
-  readonly signal: AbortSignal;
-}): () => Promise<void> {
-  const { config, log, context, signal } = live;
+function showEvents(
+  config: ConfigWithApi,
+  log: LocalLog,
+  context: CommandContext,
+  signal: AbortSignal,
+): () => Promise<void> {
   const topics = config.feeds.flatMap((feed) => {
     const { changes, transitions } = feedTopics(feed, config.topicPrefix);
     return [changes, ...transitions].map(({ name }) => name);
@@ -244,15 +226,69 @@ function temporaryFolder(): string {
   }
 }
 
-/** A signal that is also aborted after `afterMs`. */
-function endOf(afterMs: number | undefined, interrupted: AbortSignal): { signal: AbortSignal; now(): void } {
-  const over = new AbortController();
-  const timer = afterMs === undefined ? undefined : setTimeout(() => over.abort(), afterMs);
-  return {
-    signal: AbortSignal.any([interrupted, over.signal]),
-    now() {
-      clearTimeout(timer);
-      over.abort();
-    },
-  };
+interface DemoFacts extends Pick<Simulator, 'url' | 'token'>, Pick<DemoFolder, 'path' | 'isTemporary'> {
+  /** Address of the page; null: there is none. */
+  readonly dashboard: string | null;
+  readonly color: boolean;
+}
+
+/** Describes the running demo. */
+function welcome({ url, dashboard, path, isTemporary, color }: DemoFacts): string {
+  const paint = painter(color);
+  const page = dashboard === null ? '' : `\n  ${paint('Dashboard', 'bold')}   ${paint(dashboard, 'cyan')}\n`;
+  return `
+  ${paint('highwater demo', 'bold')}
+
+  A simulated market data API runs at ${paint(url, 'cyan')}.
+  Every second highwater reads what is new there, compares each record with
+  its last image, and publishes what changed, once, to an embedded log in
+  ${paint(path, 'cyan')}${isTemporary ? ' (removed at the end)' : ''}.
+${page}
+  ${paint('First snapshot', 'bold')}
+`;
+}
+
+/** Commands to try beside the demo, ready to paste. */
+function whatToTry({ url, token, path, color }: DemoFacts): string {
+  const paint = painter(color);
+  const folder = shellWord(path);
+  const command = (text: string, what: string) => `    ${paint(`# ${what}`, 'dim')}\n    ${text}\n`;
+  return `
+  ${paint('Try in a second terminal', 'bold')}
+${command(`npx highwater tail ipos.deal-status --data-dir ${folder}`, 'only status changes, as they happen')}${command(
+  `npx highwater tail ipos --json --no-follow --from-beginning --limit 1 --data-dir ${folder}`,
+  'one event with all its fields',
+)}${command(
+  `sqlite3 -readonly ${shellWord(`${path}/highwater.db`)} 'SELECT topic, count(*) FROM records GROUP BY topic'`,
+  'the log is one SQLite file',
+)}${command(
+  `curl '${url}/api/v2.1/calendar/ipos?token=${token}&pagesize=1'`,
+  'what the API says',
+)}${command(`HIGHWATER_DATA_DIR=${folder} node -e "${program}"`, 'a program of your own (docs/consumer.md)')}${command('HIGHWATER_API_URL=https://… HIGHWATER_API_TOKEN=… npx highwater run', 'the same with your API')}
+  ${paint('Live', 'bold')}   ${paint('+ created', 'green')}   ${paint('~ updated', 'yellow')}   ${paint('⚠ ▲ ▼ events of their own', 'cyan')}   ${paint('Ctrl-C ends', 'dim')}
+
+`;
+}
+
+const program = [
+  "require('highwater/consumer').connect().consume(",
+  "{ group: 'me', topics: ['ipos.deal-status'] }, ({ value }) => console.log(value.name, value.status))",
+].join('');
+
+/** One line at the end. @param changes by feed */
+function farewell(
+  changes: Readonly<Record<string, number>>,
+  transitions: number,
+  { path, isTemporary, color }: DemoFacts,
+): string {
+  const number = (count: number) => count.toLocaleString('en');
+  const all = Object.values(changes).reduce((sum, count) => sum + count, transitions);
+  const feeds = Object.entries(changes).map(([feed, count]) => `${number(count)} ${feed}`);
+  const published = painter(color)(`${number(all)} events published`, 'bold');
+  const kept = isTemporary ? '' : `  The log stays in ${path}.\n`;
+  return `\n  ${published}: ${feeds.join(', ')}, ${number(transitions)} transitions\n${kept}`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -6,17 +6,15 @@ import { durationText } from '../format/durations';
 import { createLogger, type Logger, type LoggerOptions } from '../logging/logger';
 import { createRedactor } from '../secrets/redaction';
 import { checkApi } from './doctor/api';
-import { type Check, type Checks, failedBy, ok } from './doctor/check';
+import { type Check, type Checks, checkGroup, checkLine, failedBy, ok } from './doctor/check';
 import { checkEmbeddedLog } from './doctor/embedded';
 import { checkSchemas } from './doctor/schemas';
 import { checkStatus, statusByPublisher } from './doctor/status';
-import { checkGroup, checkLine } from './lines/check-line';
 import { openRegistry } from './log/open-log';
 import { type PublisherView, publisherView } from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { progressScreen } from './progress/progress-screen';
-import { wrapped } from './terminal/cells';
-import { painter, type Style } from './terminal/spans';
+import { progressScreen } from './progress/screen';
+import { painter, type Style, wrapped } from './terminal/text';
 
 type Flags = Readonly<Record<string, unknown>>;
 

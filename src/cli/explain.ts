@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import { didYouMean } from '../config/did-you-mean';
 import { type ErrorCode, errorKinds, type HighwaterError, summaryOf } from '../errors';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { usageError } from './process/usage';
-import { wrapped } from './terminal/cells';
+import { usageError } from './process/command-line';
+import { wrapped } from './terminal/text';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];
 

@@ -17,14 +17,13 @@ import { feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
 import { instanceName, runWorker } from '../runtime/worker';
 import { createRedactor } from '../secrets/redaction';
-import { openEndpoint } from './init/endpoint';
+import { mostRequestsPerSecond, openEndpoint } from './init/endpoint';
 import { type Examined, examine } from './init/examine';
 import { type FeedSection, guessedDisplay, withFeed } from './init/feed-files';
-import { mostRequestsPerSecond, type RateLimit } from './init/rate-limit';
 import { eventLine } from './lines/event-line';
 import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { usageError } from './process/usage';
+import { usageError } from './process/command-line';
 
 const NOTHING = 'Nothing was asked or written.';
 
@@ -36,6 +35,9 @@ interface InitFlags {
   readonly rows?: string;
   readonly id?: string;
   readonly updated?: string;
+  readonly size?: string;
+  readonly page?: string;
+  readonly cursor?: string;
   readonly since?: string;
   readonly config: string;
   readonly force?: true;
@@ -56,6 +58,9 @@ export function initCommand(run: RunCommand): Command {
     .option('--rows <path>', 'Dotted path of the rows in the answer')
     .option('--id <member>', 'Member that names a record')
     .option('--updated <member>', 'Member that says when a record was last updated')
+    .option('--size <parameter>', 'Query parameter that says how many rows a page has; "" when there is none')
+    .option('--page <parameter>', 'Query parameter that holds the number of the page, or of its first row')
+    .option('--cursor <parameter>', 'Query parameter that holds the cursor, or the id of the last row')
     .option('--since <parameter>', 'Query parameter that leaves out older rows; "" when there is none')
     .option(
       '--config <file>',
@@ -66,7 +71,7 @@ export function initCommand(run: RunCommand): Command {
     .addHelpText(
       'after',
       `
-The command sends only GET requests, at most ten a second. If something is not clear, it asks on the terminal.
+The command sends only GET requests, at most ten a second. It tries the usual names of parameters; flags say others.
 It publishes a first page to a log that is thrown away, and writes the feed only if there were records.
 
 Examples:
@@ -102,7 +107,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   const endpoint = openEndpoint({ url, access, headers: flags.header, signal: context.signal, onPause });
   try {
     context.note(`Reading ${url.origin}${url.pathname} ...\n`);
-    const found = await examine(endpoint, { ...flags, name }, context);
+    const found = await examine(endpoint, { ...flags, name }, [...url.searchParams.keys()]);
     const section: FeedSection = {
       ...found,
       name,
@@ -112,7 +117,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
       path: url.pathname,
       query: fixedQuery(url, found),
       schema: path.basename(schemaFile),
-      display: guessedDisplay(found.schema, found.constant),
+      display: guessedDisplay(found.schema),
     };
     const schema = `${JSON.stringify(found.schema, null, 2)}\n`;
     await context.print(summary(section, found));
@@ -261,9 +266,9 @@ function refuseToReplace(name: string, config: string, schemaFile: string, flags
 }
 
 /** The findings, and their consequences for the feed. */
-function summary(section: FeedSection, found: Examined): string {
-  const { paging, parameters, pageSize } = section;
-  const order = found.isAscending
+function summary(section: FeedSection, { schema, leftOut }: Examined): string {
+  const { paging, parameters, pageSize, rateLimit, display } = section;
+  const order = section.isAscending
     ? 'rows come oldest first'
     : 'rows do not come oldest first: each poll reads back to the mark';
   const since =
@@ -278,23 +283,21 @@ function summary(section: FeedSection, found: Examined): string {
     none: 'none: one answer holds all rows',
   };
   const size = parameters.pageSize === null ? '' : `, ${parameters.pageSize} up to ${pageSize}`;
-  const lines: [string, string][] = [
+  const limit = rateLimit && `${rateLimit.said} (requestsPerSecond: ${rateLimit.requestsPerSecond})`;
+  const lines: readonly (readonly [head: string, text: string | null | undefined])[] = [
     ['rows', section.responseKey === '' ? 'the answer itself' : section.responseKey],
     ['id', section.idField],
     ['updated', `${section.updatedField} (${section.updatedFormat})`],
     ['filter', since],
-    ...found.filterNotes.map((one): [string, string] => ['', one]),
+    ...section.filterNotes.map((note) => ['', note] as const),
     ['paging', `${styles[paging.style]}${size}`],
-    ...(found.rateLimit === null ? [] : [['limit', limitText(found.rateLimit)] as [string, string]]),
-    ...(section.display?.title === undefined ? [] : [['title', section.display.title] as [string, string]]),
-    ['schema', `${section.schema}: ${found.schema.fields.length} fields, from ${found.rows} rows`],
-    ...found.leftOut.map((one): [string, string] => ['', `not in it: ${one}`]),
+    ['limit', limit],
+    ['title', display?.title],
+    ['schema', `${section.schema}: ${schema.fields.length} fields, from ${section.rows} rows`],
+    ...leftOut.map((member) => ['', `not in it: ${member}`] as const),
   ];
-  return `${lines.map(([head, text]) => `  ${head.padEnd(9)}${text}`).join('\n')}\n`;
-}
-
-function limitText({ said, requestsPerSecond }: RateLimit): string {
-  return `${said} (requestsPerSecond: ${requestsPerSecond})`;
+  const shown = lines.filter(([, text]) => text !== null && text !== undefined);
+  return `${shown.map(([head, text]) => `  ${head.padEnd(9)}${text}`).join('\n')}\n`;
 }
 
 function cursorPlace({ from, lastRow, hasMore }: CursorPaging): string {

@@ -8,8 +8,7 @@ import { allTopics, feedTopics } from '../log/topics';
 import { readLog } from './log/open-log';
 import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { type Column, fittedTable } from './terminal/fitted-table';
-import { painted, span } from './terminal/spans';
+import { type Column, span, tableText } from './terminal/text';
 
 interface ListFlags {
   readonly json?: true;
@@ -69,14 +68,9 @@ async function show<Row>(
   columns: readonly Column[],
   cells: (row: Row) => readonly string[],
   { json }: ListFlags,
-  { print, width, color }: CommandContext,
+  context: CommandContext,
 ): Promise<void> {
-  const table = () =>
-    fittedTable(
-      columns,
-      rows.map((row) => cells(row).map((text) => span(text))),
-      width(),
-    ).map((line) => painted(line, width(), color));
-  const lines = json === true ? rows.map((row) => JSON.stringify(row)) : table();
-  await print(lines.map((line) => `${line}\n`).join(''));
+  const spans = rows.map((row) => cells(row).map((text) => span(text)));
+  const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  await context.print(json === true ? lines : tableText(columns, spans, context));
 }

@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 import { workingDirectory } from '../config/files/working-directory';
 import { HighwaterError } from '../errors';
-import { keepEnvironmentOutOfReports } from './process/diagnostic-reports';
-import { endBySignal, processInterruption } from './process/interruption';
-import { takeProcessWarnings } from './process/process-warnings';
+import {
+  endBySignal,
+  keepEnvironmentOutOfReports,
+  processInterruption,
+  takeProcessWarnings,
+} from './process/this-process';
 import { writeError } from './terminal/terminal';
 
 const exitAnywayAfterMs = 1_000;

@@ -6,157 +6,109 @@ import { type Output, widthOf, writeError } from './terminal/terminal';
 
 type Load = (run: RunCommand) => Command | undefined;
 
-/** A command as the help lists it: its name, the usage behind the name, its description, and how its module is loaded. */
-type Listed = readonly [name: string, usage: string, description: string, load: Load];
-
-const operator = (name: string, description: string): Listed => {
-  const load: Load = (run) =>
+const operator =
+  (name: string): Load =>
+  (run) =>
     (require('./operators/operator-commands') as typeof import('./operators/operator-commands'))
       .operatorCommands(run)
       .find((command) => command.name() === name);
-  return [name, '[options] [feeds...]', description, load];
+
+/** Only the module of the named command is loaded: all of them with their libraries take half a second. */
+const loads: Readonly<Record<string, Load>> = {
+  demo: (run) => (require('./demo') as typeof import('./demo')).demoCommand(run),
+  init: (run) => (require('./init') as typeof import('./init')).initCommand(run),
+  run: (run) => (require('./run') as typeof import('./run')).runWorkerCommand(run),
+  tail: (run) => (require('./tail') as typeof import('./tail')).tailCommand(run),
+  status: (run) => (require('./status') as typeof import('./status')).statusCommand(run),
+  feeds: (run) => (require('./list') as typeof import('./list')).feedsCommand(run),
+  topics: (run) => (require('./list') as typeof import('./list')).topicsCommand(run),
+  'dead-letters': (run) =>
+    (require('./dead-letters') as typeof import('./dead-letters')).deadLettersCommand(run),
+  doctor: (run) => (require('./doctor') as typeof import('./doctor')).doctorCommand(run),
+  config: (run) => (require('./config') as typeof import('./config')).configCommand(run),
+  explain: (run) => (require('./explain') as typeof import('./explain')).explainCommand(run),
+  healthcheck: (run) => (require('./healthcheck') as typeof import('./healthcheck')).healthcheckCommand(run),
+  backup: (run) => (require('./backup') as typeof import('./backup')).backupCommand(run),
+  restore: (run) => (require('./backup') as typeof import('./backup')).restoreCommand(run),
+  copy: (run) => (require('./copy') as typeof import('./copy')).copyCommand(run),
+  schemas: (run) => (require('./schemas') as typeof import('./schemas')).schemasCommand(run),
+  simulate: (run) => (require('./simulate') as typeof import('./simulate')).simulateCommand(run),
+  completion: (run) =>
+    (require('./completion') as typeof import('./completion')).completionCommand(run, () =>
+      Object.values(groups).flatMap((group) =>
+        Object.keys(group).map((name) => loads[name]!(run) ?? new Command(name)),
+      ),
+    ),
+  pause: operator('pause'),
+  resume: operator('resume'),
+  reset: operator('reset'),
+  snapshot: operator('snapshot'),
+  reconcile: operator('reconcile'),
+  backfill: operator('backfill'),
 };
 
-/** In the order of the help. Only the module of the named command is loaded: all of them with their libraries take half a second. */
-const groups: Readonly<Record<string, readonly Listed[]>> = {
-  'Publish:': [
-    [
-      'demo',
-      '[options]',
-      'See it work: a simulated API, three feeds, and live events in this terminal and on the dashboard. Needs no setup.',
-      (run) => (require('./demo') as typeof import('./demo')).demoCommand(run),
-    ],
-    [
-      'init',
-      '[options] <url>',
-      'Read the endpoint of another API, find out how to poll it, and write its feed and schema.',
-      (run) => (require('./init') as typeof import('./init')).initCommand(run),
-    ],
-    [
-      'run',
-      '[options]',
-      'Poll the API and publish changes until a signal ends it.',
-      (run) => (require('./run') as typeof import('./run')).runWorkerCommand(run),
-    ],
-  ],
-  'See what is published, and the state of the feeds:': [
-    [
-      'tail',
-      '[options] <topics...>',
-      'Show decoded records of topics, live, while a publisher runs elsewhere.',
-      (run) => (require('./tail') as typeof import('./tail')).tailCommand(run),
-    ],
-    [
-      'status',
-      '[options]',
-      'Show for each feed who publishes it, how far it is, and what is wrong. Changes nothing.',
-      (run) => (require('./status') as typeof import('./status')).statusCommand(run),
-    ],
-    [
-      'feeds',
-      '[options]',
-      'List the feeds that are enabled, with endpoint and topics. Contacts no server.',
-      (run) => (require('./list') as typeof import('./list')).feedsCommand(run),
-    ],
-    [
-      'topics',
-      '[options]',
-      'List the topics of the log, each with its feed.',
-      (run) => (require('./list') as typeof import('./list')).topicsCommand(run),
-    ],
-    [
-      'dead-letters',
-      '',
+/** By heading, in the order of the help. */
+const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Publish:': {
+    demo: 'See it work: a simulated API, three feeds, and live events in this terminal and on the dashboard. Needs no setup.',
+    init: 'Read the endpoint of another API, find out how to poll it, and write its feed and schema.',
+    run: 'Poll the API and publish changes until a signal ends it.',
+  },
+  'See what is published, and the state of the feeds:': {
+    tail: 'Show decoded records of topics, live, while a publisher runs elsewhere.',
+    status: 'Show for each feed who publishes it, how far it is, and what is wrong. Changes nothing.',
+    feeds: 'List the feeds that are enabled, with endpoint and topics. Contacts no server.',
+    topics: 'List the topics of the log, each with its feed.',
+    'dead-letters':
       'Show or retry what could not be published: rows without an id or a time stamp, and changes too large for the log.',
-      (run) => (require('./dead-letters') as typeof import('./dead-letters')).deadLettersCommand(run),
-    ],
-  ],
-  'Find out what is wrong:': [
-    [
-      'doctor',
-      '[options]',
-      'Check settings, API, log and schemas, and say how to fix what is wrong. Changes nothing.',
-      (run) => (require('./doctor') as typeof import('./doctor')).doctorCommand(run),
-    ],
-    [
-      'config',
-      '',
+  },
+  'Find out what is wrong:': {
+    doctor: 'Check settings, API, log and schemas, and say how to fix what is wrong. Changes nothing.',
+    config:
       'Print the settings and where they come from, or the JSON Schema of highwater.yaml. Contacts no server.',
-      (run) => (require('./config') as typeof import('./config')).configCommand(run),
-    ],
-    [
-      'explain',
-      '[code]',
-      'Say what an error code means, why it comes and what to do. Contacts no server.',
-      (run) => (require('./explain') as typeof import('./explain')).explainCommand(run),
-    ],
-    [
-      'healthcheck',
-      '[options]',
+    explain: 'Say what an error code means, why it comes and what to do. Contacts no server.',
+    healthcheck:
       'Ask the publisher on this machine for its health: exit 0 if it is healthy, otherwise 1 with the reasons.',
-      (run) => (require('./healthcheck') as typeof import('./healthcheck')).healthcheckCommand(run),
-    ],
-  ],
-  'Operate a feed:': [
-    operator('pause', 'Stop polling a feed until it is resumed. Its publisher keeps it.'),
-    operator('resume', 'Poll a paused feed again.'),
-    operator('reset', 'Reset a feed: remove its images and publish all records again as reads.'),
-    operator('snapshot', 'Read all records of a feed again and publish each of them once more.'),
-    operator(
-      'reconcile',
-      'Compare a feed with the whole API: finds silent changes, late records and deletes.',
-    ),
-    operator('backfill', 'Read an older range of a feed and publish the records that are new as reads.'),
-  ],
-  'Keep the embedded log:': [
-    [
-      'backup',
-      '[options] <file>',
-      'Copy the embedded log into one file while the publisher runs, and check the copy.',
-      (run) => (require('./backup') as typeof import('./backup')).backupCommand(run),
-    ],
-    [
-      'restore',
-      '[options] <file>',
+  },
+  'Operate a feed:': {
+    pause: 'Stop polling a feed until it is resumed. Its publisher keeps it.',
+    resume: 'Poll a paused feed again.',
+    reset: 'Reset a feed: remove its images and publish all records again as reads.',
+    snapshot: 'Read all records of a feed again and publish each of them once more.',
+    reconcile: 'Compare a feed with the whole API: finds silent changes, late records and deletes.',
+    backfill: 'Read an older range of a feed and publish the records that are new as reads.',
+  },
+  'Keep the embedded log:': {
+    backup: 'Copy the embedded log into one file while the publisher runs, and check the copy.',
+    restore:
       'Put a backup in the place of the embedded log. Every feed gets a new incarnation, so no event id comes twice.',
-      (run) => (require('./backup') as typeof import('./backup')).restoreCommand(run),
-    ],
-    [
-      'copy',
-      '[options]',
-      'Copy the embedded log onto Kafka. A publisher there goes on without a new snapshot.',
-      (run) => (require('./copy') as typeof import('./copy')).copyCommand(run),
-    ],
-  ],
-  'Develop against it:': [
-    [
-      'schemas',
-      '',
-      'Print the Avro schemas of all topics, compare them with the registry, or register them.',
-      (run) => (require('./schemas') as typeof import('./schemas')).schemasCommand(run),
-    ],
-    [
-      'simulate',
-      '[options]',
-      'Serve only the simulated API, to try clients with.',
-      (run) => (require('./simulate') as typeof import('./simulate')).simulateCommand(run),
-    ],
-    [
-      'completion',
-      '<shell>',
-      'Print the script that completes commands and options in bash, zsh or fish.',
-      (run) =>
-        (require('./completion') as typeof import('./completion')).completionCommand(run, () =>
-          Object.values(groups).flatMap((group) =>
-            group.map(([name, , , load]) => load(run) ?? new Command(name)),
-          ),
-        ),
-    ],
-  ],
+    copy: 'Copy the embedded log onto Kafka. A publisher there goes on without a new snapshot.',
+  },
+  'Develop against it:': {
+    schemas: 'Print the Avro schemas of all topics, compare them with the registry, or register them.',
+    simulate: 'Serve only the simulated API, to try clients with.',
+    completion: 'Print the script that completes commands and options in bash, zsh or fish.',
+  },
 };
-const usages = new Map(
-  Object.values(groups).flatMap((group) => group.map(([name, usage]) => [name, usage] as const)),
-);
+
+/** The words behind a command's name, unless these are only options. */
+const usages: Readonly<Record<string, string>> = {
+  init: '[options] <url>',
+  tail: '[options] <topics...>',
+  'dead-letters': '',
+  config: '',
+  explain: '[code]',
+  backup: '[options] <file>',
+  restore: '[options] <file>',
+  schemas: '',
+  completion: '<shell>',
+  pause: '[options] [feeds...]',
+  resume: '[options] [feeds...]',
+  reset: '[options] [feeds...]',
+  snapshot: '[options] [feeds...]',
+  reconcile: '[options] [feeds...]',
+  backfill: '[options] [feeds...]',
+};
 
 /** The command that a command line names, also `help NAME`. */
 function namedIn(args: readonly string[]): string | undefined {
@@ -167,8 +119,8 @@ function namedIn(args: readonly string[]): string | undefined {
 /** All commands as the help lists them; the named command with its options. */
 function commandsFor(named: string | undefined, run: RunCommand): readonly Command[] {
   return Object.entries(groups).flatMap(([heading, group]) =>
-    group.map(([name, , description, load]) => {
-      const command = (name === named ? load(run) : undefined) ?? new Command(name);
+    Object.entries(group).map(([name, description]) => {
+      const command = (name === named ? loads[name]!(run) : undefined) ?? new Command(name);
       return command.description(description).helpGroup(heading);
     }),
   );
@@ -224,8 +176,7 @@ function emptyProgram({ stdout, stderr }: Surroundings): Command {
       getErrHelpWidth: () => helpWidthOf(stderr),
     })
     .configureHelp({
-      subcommandTerm: (command) =>
-        `${command.name()} ${usages.get(command.name()) ?? command.usage()}`.trimEnd(),
+      subcommandTerm: (command) => `${command.name()} ${usageOf(command)}`.trimEnd(),
     })
     .exitOverride()
     .addHelpText(
@@ -243,6 +194,11 @@ NO_COLOR, FORCE_COLOR and TERM=dumb are respected.`,
     );
 }
 
+function usageOf(command: Command): string {
+  const isListed = Object.hasOwn(loads, command.name());
+  return usages[command.name()] ?? (isListed ? '[options]' : command.usage());
+}
+
 function helpWidthOf(stream: Output): number {
   return stream.isTTY === true ? widthOf(stream) : 80;
 }
@@ -258,6 +214,6 @@ function reportUsage(error: CommanderError, surroundings: Surroundings): number 
     .replace(/\s*\n\s*/g, ' ')
     .replace(/^(unknown option '[^'=]*)=.*'/, "$1'");
   const [name = ''] = surroundings.args;
-  const help = usages.has(name) ? `highwater ${name} --help` : 'highwater --help';
+  const help = Object.hasOwn(loads, name) ? `highwater ${name} --help` : 'highwater --help';
   return writeError(new HighwaterError('USAGE_INVALID', said, { remedy: `See \`${help}\`.` }), surroundings);
 }

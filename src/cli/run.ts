@@ -10,8 +10,8 @@ import { createRedactor } from '../secrets/redaction';
 import { version } from '../version';
 import { openLog } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { progressScreen } from './progress/progress-screen';
 import { publisherProgress } from './progress/publisher-progress';
+import { progressScreen } from './progress/screen';
 
 export function runWorkerCommand(run: RunCommand): Command {
   const command = new Command('run').option(
@@ -45,48 +45,27 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const { level, format } = config.log;
   const screen = progressScreen(context, format === 'pretty' && (level === 'info' || level === 'debug'));
   const logger = createLogger({ ...config.log, secrets: config.secrets, ...screen.logging });
-  const { commitLog, registry, place, hold, space, throttledMs } = openLog(config, {
-    logger,
-    signal: context.signal,
-    instance: instanceName(),
-  });
-  introduce(config, place, once, logger);
+  const instance = instanceName();
+  const open = openLog(config, { logger, signal: context.signal, instance });
+  const { commitLog: log, registry } = open;
+  introduce(config, open.place, once, logger);
   const { onPage, onRestore } = publisherProgress(screen, logger);
   let admin: Admin | null = null;
   try {
-    refuseEarly(hold);
+    refuseEarly(open.hold);
     // A single poll ends before anyone could ask.
     if (config.http !== null && !once) {
       // Only here, because its libraries take 130 ms to load.
       const { startAdmin } = require('../admin/admin') as typeof import('../admin/admin');
       const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
-      const { feeds, topicPrefix, api } = config;
-      admin = await startAdmin(config.http, {
-        feeds,
-        topicPrefix,
-        api,
-        log: commitLog,
-        registry,
-        instance: instanceName(),
-        place,
-        ...(space !== undefined && { space }),
-        ...(throttledMs !== undefined && { throttledMs }),
-        build,
-        logger,
-        redact: createRedactor(config.secrets),
-      });
+      const redact = createRedactor(config.secrets);
+      admin = await startAdmin(config.http, { ...config, ...open, log, instance, build, logger, redact });
       const { url } = admin;
       logger.info(`Dashboard at ${url}/`);
       logger.info(`Metrics at ${url}/metrics, health at ${url}/livez and ${url}/readyz.`);
     }
-    const deps = {
-      log: commitLog,
-      registry,
-      logger,
-      onPage,
-      onRestore,
-      ...(admin !== null && { tell: admin.tell }),
-    };
+    const tell = admin === null ? {} : { tell: admin.tell };
+    const deps = { log, registry, logger, onPage, onRestore, ...tell };
     const reports = await runWorker(config, deps, once, context.signal);
     const unfinished = reports.filter(({ complete }) => !complete).map(({ feed }) => feed);
     if (context.signal.aborted) {
@@ -98,7 +77,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     return once && unfinished.length > 0 ? 1 : 0;
   } finally {
     await admin?.close();
-    await commitLog.close();
+    await log.close();
     screen.end();
   }
 }

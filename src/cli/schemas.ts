@@ -1,8 +1,9 @@
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
-import type { SchemaRegistry, SchemaStatus } from '../avro/registry/registry';
-import { historyFolder } from '../avro/registry/schema-history';
+import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../avro/registry/registry';
+import { type HistoryStanding, historyFolder, historyStanding } from '../avro/registry/schema-history';
 import { feedSchemas, fullName } from '../avro/schemas';
 import { ownTypes } from '../avro/typescript/own-types';
 import { commandSchema, commandSubject } from '../commands/command-record';
@@ -10,13 +11,13 @@ import { addSettings } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
+import { harmless } from '../format/short-text';
 import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
-import { isHeld, schemaLine } from './lines/schema-line';
 import { type OpenRegistry, openRegistry } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { usageError } from './process/usage';
-import { checkHistory } from './schema-history';
+import { usageError } from './process/command-line';
+import { painted, type Span, span } from './terminal/text';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -115,8 +116,10 @@ async function check(flags: Flags, context: CommandContext): Promise<number> {
   }
   return withRegistry(config, context, 'Nothing was changed.', async ({ registry, place }) => {
     const inspected = await inspectAll(config, registry);
-    const line = flags.json === true ? jsonLine : lineForPeople(inspected, context);
-    for (const one of inspected) await context.print(line(one));
+    for (const one of inspected)
+      await context.print(
+        flags.json === true ? jsonLine(one) : lineOf(inspected, one.subject, one.status, context.color),
+      );
     refuseIncompatible(inspected, place, 'Nothing was changed.');
     const missing = inspected.filter(({ status }) => status.state !== 'registered');
     if (config.schemaRegistry?.registration === 'lookup' && missing.length > 0) {
@@ -141,10 +144,10 @@ async function register(flags: Flags, context: CommandContext): Promise<number> 
     const inspected = await inspectAll(config, registry);
     // Check all before registering any: half of a feed's schemas is useless.
     refuseIncompatible(inspected, place, 'Nothing was registered.');
-    const line = lineForPeople(inspected, context);
     for (const { subject, schema } of inspected) {
       await registry.register(subject, schema);
-      await context.print(line({ subject, schema, status: await registry.inspect(subject, schema) }));
+      const status = await registry.inspect(subject, schema);
+      await context.print(lineOf(inspected, subject, status, context.color));
     }
     return 0;
   });
@@ -223,19 +226,118 @@ function named(some: readonly Inspected[]): string {
 function jsonLine({ subject, schema, status }: Inspected): string {
   const { state, level } = status;
   const { id, version } = state === 'registered' ? status : { id: null, version: null };
-  const reason = state === 'incompatible' ? status.reason : null;
-  return `${JSON.stringify({
-    subject,
-    type: fullName(schema),
-    state,
-    id,
-    version,
-    level,
-    breaks: reason && { version: reason.version, field: reason.field, problem: reason.problem },
-  })}\n`;
+  const breaks = state === 'incompatible' ? breakOf(status.reason) : null;
+  return `${JSON.stringify({ subject, type: fullName(schema), state, id, version, level, breaks })}\n`;
 }
 
-function lineForPeople(all: readonly Inspected[], { color }: CommandContext): (one: Inspected) => string {
-  const subjectCells = Math.max(0, ...all.map(({ subject }) => subject.length));
-  return ({ subject, status }) => schemaLine(subject, status, { subjectCells, color });
+function breakOf({ version, field, problem }: Breaking) {
+  return { version, field, problem };
+}
+
+type Breaking = Extract<SchemaStatus, { state: 'incompatible' }>['reason'];
+
+const labels = {
+  registered: span('= registered  ', 'dim'),
+  new: span('+ new         ', 'green'),
+  compatible: span('~ compatible  ', 'yellow'),
+  kept: span('= kept        ', 'dim'),
+  changed: span('~ changed     ', 'yellow'),
+  unexplained: span('~ unexplained ', 'yellow'),
+  incompatible: span('x incompatible', 'red'),
+} as const satisfies Readonly<Record<(SchemaStatus | HistoryStanding)['state'], Span>>;
+
+/** How a schema stands, in the registry or to the versions that are kept of it, as one line. */
+function lineOf(
+  all: readonly Subject[],
+  subject: string,
+  standing: SchemaStatus | HistoryStanding,
+  color: boolean,
+): string {
+  const subjectCells = Math.max(0, ...all.map((one) => one.subject.length));
+  const isWeaker = 'level' in standing && !isHeld(standing);
+  const spans = [
+    span(`${harmless(subject).padEnd(subjectCells)}  `),
+    labels[standing.state],
+    span(`  ${harmless(factsOf(standing))}`),
+    ...(isWeaker ? [span(`  held to ${harmless(standing.level ?? '')} only`, 'yellow')] : []),
+  ];
+  return `${painted(spans, Infinity, color).trimEnd()}\n`;
+}
+
+function factsOf(standing: SchemaStatus | HistoryStanding): string {
+  switch (standing.state) {
+    case 'registered':
+      return `id ${standing.id}, version ${standing.version}`;
+    case 'new':
+      return '';
+    case 'compatible':
+      return `may follow version ${standing.latest}`;
+    case 'kept':
+      return `version ${standing.version}`;
+    case 'changed':
+      return standing.latest === null ? 'no version is kept' : `since version ${standing.latest}`;
+    case 'unexplained':
+      return `version ${standing.version} has no line in the changelog`;
+    case 'incompatible':
+      return standing.reason.problem;
+  }
+}
+
+/** Whether the registry itself refuses incompatible versions; of a subject that is not there it will. */
+export function isHeld({ level }: SchemaStatus): boolean {
+  return level === null || level === FULL_TRANSITIVE;
+}
+
+type Judged = Subject & { readonly standing: HistoryStanding };
+
+/**
+ * `schemas check --history`: each schema against the versions that are kept of it.
+ * @throws HighwaterError SCHEMA_INCOMPATIBLE, SCHEMA_UNRECORDED, USAGE_INVALID
+ */
+async function checkHistory(
+  subjects: readonly Subject[],
+  folder: string,
+  isJson: boolean,
+  { print, color }: CommandContext,
+): Promise<number> {
+  const now = 'Nothing was changed.';
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw usageError(
+      `--history: ${folder} is not a folder`,
+      'Nothing was checked.',
+      `Name a folder with <subject>/<version>.avsc, or leave it out to compare with the schemas that come with highwater (${historyFolder}).`,
+    );
+  const judged = subjects.map((subject) => ({ ...subject, standing: historyStanding(subject, folder) }));
+  for (const one of judged)
+    await print(isJson ? historyJson(one) : lineOf(judged, one.subject, one.standing, color));
+  const broken = judged.flatMap(({ subject, standing }) =>
+    standing.state === 'incompatible' ? [`\n  ${subject}: ${standing.reason.problem}`] : [],
+  );
+  if (broken.length > 0) {
+    const what = `not every version in ${folder} and these schemas can read each other:${broken.join('')}`;
+    throw new HighwaterError('SCHEMA_INCOMPATIBLE', what, { now });
+  }
+  const missing = judged.flatMap(({ subject, schema, standing }) => {
+    if (standing.state === 'changed') return [`\n  ${subject}: ${changed(standing.latest)}`];
+    if (standing.state !== 'unexplained') return [];
+    return [
+      `\n  ${subject}: ${standing.changelog} has no line for version ${standing.version} of ${fullName(schema)}`,
+    ];
+  });
+  if (missing.length === 0) return 0;
+  throw new HighwaterError('SCHEMA_UNRECORDED', `the history does not have all of it:${missing.join('')}`);
+}
+
+function changed(latest: number | null): string {
+  return latest === null
+    ? 'no version of it is kept'
+    : `it differs from version ${latest}, the latest that is kept`;
+}
+
+/** The contract of `--json` with `--history`: these members in this order. */
+function historyJson({ subject, schema, standing }: Judged): string {
+  const { state } = standing;
+  const version = 'version' in standing ? standing.version : state === 'changed' ? standing.latest : null;
+  const breaks = state === 'incompatible' ? breakOf(standing.reason) : null;
+  return `${JSON.stringify({ subject, type: fullName(schema), state, version, breaks })}\n`;
 }

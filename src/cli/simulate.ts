@@ -4,7 +4,7 @@ import { feedNames } from '../simulator/endpoints';
 import { type Scenario, type ScenarioName, scenarioNames, scenarios } from '../simulator/scenarios';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { durationValue, wholeNumberValue } from './process/option-values';
+import { durationValue, wholeNumberValue } from './process/command-line';
 
 interface SimulateFlags {
   readonly host: string;

@@ -1,13 +1,26 @@
 import { Command } from 'commander';
+import { pause, unlessAborted } from '../async/wait';
 import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
-import { statusTable } from './lines/status-table';
+import { errorKinds, HighwaterError } from '../errors';
+import { type FeedProblem, type FeedStatus, feedStatus } from '../feed-status/feed-status';
+import { latestReasons, storedDeadLetters, storedOffsets } from '../feed-status/stored';
+import { agoText } from '../format/durations';
+import { harmless } from '../format/short-text';
+import { describeProgress } from '../pipeline/rounds/backfill';
 import { type OpenReader, readLog } from './log/open-log';
-import { type PublisherView, publisherLines, publisherView } from './process/ask-publisher';
+import {
+  explained,
+  isUnexplained,
+  type PublisherView,
+  publisherLines,
+  publisherView,
+} from './process/ask-publisher';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { durationValue } from './process/option-values';
-import { explained, type FeedStatus, isUnexplained, readStatus } from './status/feed-status';
-import { watchStatus } from './status/watch-status';
+import { durationValue } from './process/command-line';
+import { liveRegion } from './terminal/live-region';
+import { canRedraw } from './terminal/terminal';
+import { type Column, fittedTable, painted, type Span, type Style, span, wrapped } from './terminal/text';
 
 /** A feed needs an operator, or is late. */
 const NOT_WELL = 3;
@@ -58,20 +71,25 @@ async function showStatus(flags: StatusFlags, context: CommandContext): Promise<
 }
 
 function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<number> {
-  const isJson = flags.json === true;
   const warn = (warning: string): void => context.note(`highwater: ${warning}\n`);
   const show = async (open: OpenReader, config: Config): Promise<number> => {
-    if (flags.watch !== undefined) {
-      const everyMs = flags.watch === true ? USUAL_WATCH_MS : flags.watch;
-      const read = async () => (await explainedStatus(config, open, flags, context)).all;
-      return await watchStatus(read, { everyMs, json: isJson }, context);
-    }
+    if (flags.watch !== undefined)
+      return watch(() => explainedStatus(config, open, flags, context), flags, context);
     const { all, view } = await explainedStatus(config, open, flags, context);
-    if (isJson) await context.print(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    else await showTable(all, view, context);
+    if (flags.json === true) await context.print(jsonLines(all));
+    else {
+      const lines = statusLines(all, { nowMs: Date.now(), width: context.width() });
+      await context.print(textOf(lines, context) + spaceLine(all) + publisherText(all, view));
+    }
     return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
   };
   return readLog(flags, 'feeds', context, show, warn);
+}
+
+interface Explained {
+  readonly all: readonly StatusLine[];
+  /** Null: it was not asked, or did not answer. */
+  readonly view: PublisherView | null;
 }
 
 /** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
@@ -80,27 +98,71 @@ async function explainedStatus(
   open: OpenReader,
   flags: StatusFlags,
   context: CommandContext,
-): Promise<{ readonly all: readonly FeedStatus[]; readonly view: PublisherView | null }> {
+): Promise<Explained> {
   const stored = await readStatus(config, open, context.signal);
   const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
   return { all: stored.map((one) => explained(one, view)), view };
 }
 
-async function showTable(
-  all: readonly FeedStatus[],
-  view: PublisherView | null,
+/**
+ * Shows the status repeatedly until the signal: on a terminal in one place, otherwise as a block or as JSON lines each time.
+ * If the log cannot be read, the error is shown and the log is asked again.
+ * @returns exit code
+ */
+async function watch(
+  read: () => Promise<Explained>,
+  { watch: given, json }: StatusFlags,
   context: CommandContext,
-): Promise<void> {
-  const { color, width } = context;
-  await context.print(statusTable(all, { nowMs: Date.now(), width: width(), color }) + spaceLine(all));
-  // A publisher of another log, perhaps.
-  if (view !== null && all.some(({ problems }) => problems.some(({ code }) => UNEXPLAINED.includes(code))))
-    await context.print(publisherLines(view));
+): Promise<number> {
+  const { stdout, env, signal, color } = context;
+  const everyMs = typeof given === 'number' ? given : USUAL_WATCH_MS;
+  const region = !json && canRedraw(stdout, env) ? liveRegion(stdout, color, context.beforeExit) : null;
+  const every = everyMs % 1_000 === 0 ? `${everyMs / 1_000} s` : `${everyMs} ms`;
+  try {
+    for (; !signal.aborted; await pause(everyMs, signal)) {
+      const found = await read().catch((error: unknown) => {
+        if (signal.aborted || error instanceof HighwaterError) return error as HighwaterError;
+        throw error;
+      });
+      if (signal.aborted) break;
+      // The last column of a terminal that is drawn over stays free.
+      const width = context.width() - (region === null ? 0 : 1);
+      const time = new Date();
+      if (!('all' in found)) {
+        const { code, message, remedy } = found;
+        const problem = { mark: '✗', style: 'red', texts: [`${code}: ${message}`], remedy } as const;
+        if (json) context.note(`highwater: ${code}: ${message}\n`);
+        else await show(problemLines(problem, width), time);
+      } else if (json) await context.print(jsonLines(found.all));
+      else await show(statusLines(found.all, { nowMs: Date.now(), width }), time);
+    }
+    return 0;
+  } finally {
+    region?.end('keep');
+  }
+
+  async function show(lines: readonly (readonly Span[])[], time: Date): Promise<void> {
+    const clock = time.toLocaleTimeString('en-GB', { hour12: false });
+    if (region !== null) region.show([...lines, [], [span(`${clock}, every ${every}. Ctrl-C ends.`, 'dim')]]);
+    else await context.print(`${time.toISOString()}\n${textOf(lines, context)}\n`);
+  }
+}
+
+const jsonLines = (all: readonly StatusLine[]) => all.map((one) => `${JSON.stringify(one)}\n`).join('');
+
+function textOf(lines: readonly (readonly Span[])[], { color, width }: CommandContext): string {
+  return lines.map((line) => `${painted(line, width(), color)}\n`).join('');
 }
 
 const UNEXPLAINED = ['NO_OWNER', 'OWNER_UNKNOWN'];
 
-function spaceLine(all: readonly FeedStatus[]): string {
+/** The publisher on this machine may be one of another log. */
+function publisherText(all: readonly StatusLine[], view: PublisherView | null): string {
+  const isOpen = all.some(({ problems }) => problems.some(({ code }) => UNEXPLAINED.includes(code)));
+  return view !== null && isOpen ? publisherLines(view) : '';
+}
+
+function spaceLine(all: readonly StatusLine[]): string {
   const { log_bytes: total = null, log_free_bytes: free = null } = all[0] ?? {};
   if (total === null) return '';
   // Retention leaves empty pages in the file. The free room on the disk is not meant.
@@ -112,3 +174,203 @@ function spaceLine(all: readonly FeedStatus[]): string {
 function megabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} MB`;
 }
+
+/** One line of `status --json`: these members follow those of every `FeedStatus`, in this order. */
+interface StatusLine extends FeedStatus {
+  readonly dead_letters: number;
+  /** Base address of the API that this command's settings name for the feed; null: they name none. */
+  readonly api: string | null;
+  /** Size of the embedded log's file, which all feeds share; null on Kafka. */
+  readonly log_bytes: number | null;
+  /** Part of `log_bytes` that is free for new records. */
+  readonly log_free_bytes: number | null;
+}
+
+/**
+ * Reads the status of each feed from the log.
+ * @throws HighwaterError LOG_MISSING and errors of the log, the registry and the group of publishers; the signal's reason
+ */
+export async function readStatus(
+  config: Config,
+  open: OpenReader,
+  signal: AbortSignal,
+): Promise<readonly StatusLine[]> {
+  const names = await unlessAborted(open.commitLog.topicNames(), signal);
+  if (names === null) throw new HighwaterError('LOG_MISSING', `there is no log in ${open.place} yet`);
+  const inLog = new Set(names);
+  const [offsets, letters, owners] = await Promise.all([
+    storedOffsets(config, inLog, open, signal),
+    storedDeadLetters(config, inLog, open, signal),
+    open.commitLog.owners(
+      config.feeds.map(({ name }) => name),
+      signal,
+    ),
+  ]);
+  signal.throwIfAborted();
+  const { total = null, free = null } = open.space?.() ?? {};
+  const now = Date.now();
+  const reasons = await latestReasons(letters, open.registry);
+  return config.feeds.map((feed) => {
+    const offset = offsets.get(feed.name) ?? null;
+    const dead_letters = letters?.get(feed.name)?.count ?? 0;
+    const knowledge = {
+      feed,
+      offset,
+      owner: owners.get(feed.name) ?? null,
+      live: null,
+      deadLetters: dead_letters,
+      deadLetterReason: reasons.get(feed.name) ?? null,
+      backfillDone: offset === null ? null : (describeProgress(offset, now)?.done ?? null),
+    };
+    const api = feed.apiUrl ?? config.apiUrl;
+    return { ...feedStatus(knowledge, now), dead_letters, api, log_bytes: total, log_free_bytes: free };
+  });
+}
+
+const [LETTERS, API] = [5, 6];
+const columns: readonly Column[] = [
+  { head: 'FEED', least: 8 },
+  { head: 'STATE', least: 14 },
+  { head: 'LAST SCAN', leaves: 1 },
+  { head: 'RECORDS', alignRight: true, leaves: 3 },
+  { head: 'MARK', leaves: 5 },
+  { head: 'DEAD LETTERS', alignRight: true, leaves: 4 },
+  { head: 'API', least: 12, leaves: 6 },
+  { head: 'OWNER', least: 9, leaves: 2 },
+];
+
+/** One line per feed, then the problems with their remedies, and last the number of healthy feeds. */
+export function statusLines(
+  all: readonly StatusLine[],
+  { nowMs, width }: { readonly nowMs: number; readonly width: number },
+): Span[][] {
+  const hasLetters = all.some((one) => one.dead_letters > 0);
+  const hasSeveralApis = new Set(all.map(({ api }) => api)).size > 1;
+  const isShown = (_: unknown, i: number): boolean =>
+    i === LETTERS ? hasLetters : i === API ? hasSeveralApis : true;
+  const rows = all.map((status) => cells(status, nowMs).filter(isShown));
+  const problems = statusProblems(all).flatMap((problem) => problemLines(problem, width));
+  return [
+    ...fittedTable(columns.filter(isShown), rows, width),
+    [],
+    ...(problems.length === 0 ? [] : [...problems, []]),
+    ...summaryLines(all, width),
+  ];
+}
+
+function cells(status: StatusLine, nowMs: number): Span[] {
+  const { feed, owner, high_water_mark: mark, last_complete_scan_ms: scanned, records, behind } = status;
+  const [state, style] = stateOf(status);
+  return [
+    span(harmless(feed), 'bold'),
+    span(state, style),
+    scanned === null ? span('never', 'dim') : span(agoText(nowMs - scanned), behind ? 'yellow' : 'plain'),
+    span(records.toLocaleString('en-US')),
+    mark === null || mark === 0 ? span('-', 'dim') : span(agoText(nowMs - mark * 1_000)),
+    span(status.dead_letters.toLocaleString('en-US'), status.dead_letters > 0 ? 'yellow' : 'dim'),
+    status.api === null ? span('not set', 'dim') : span(harmless(status.api.replace(/^https?:\/\//, ''))),
+    owner === null ? span('nobody', 'red') : span(harmless(owner)),
+  ];
+}
+
+/** Without colour, the mark shows it. */
+function stateOf({ condition, being_read, backfill_done: backfill, problems }: StatusLine): [string, Style] {
+  if (condition === 'parked') return ['✗ parked', 'red'];
+  if (condition === 'paused') return ['‖ paused', 'yellow'];
+  if (condition === 'no-owner') return ['✗ no publisher', 'red'];
+  if (being_read) return ['↻ snapshot', 'cyan'];
+  if (condition === 'behind') return ['! behind', 'yellow'];
+  if (problems.some(({ code }) => code === 'NO_ROWS')) return ['? no rows yet', 'yellow'];
+  return backfill === null
+    ? ['✓ up to date', 'green']
+    : [`↻ backfill ${Math.floor(backfill * 100)} %`, 'cyan'];
+}
+
+/** `✗ ipos: what is wrong`, and below it `do: what to do`. */
+function problemLines({ mark, style, texts, remedy }: Problem, width: number): Span[][] {
+  const said = texts.flatMap((text) =>
+    wrapped(harmless(text), width - 2).map((line, i) => [
+      span(i === 0 ? `${mark} ` : '  ', style),
+      span(line, style),
+    ]),
+  );
+  const advice = wrapped(harmless(remedy), width - 6).map((line, i) => [
+    span(i === 0 ? '  do: ' : '      ', 'dim'),
+    span(line),
+  ]);
+  return [...said, ...advice];
+}
+
+function summaryLines(all: readonly StatusLine[], width: number): Span[][] {
+  const counts = { green: 0, cyan: 0 };
+  for (const status of all) {
+    const [, style] = stateOf(status);
+    if (style === 'green' || style === 'cyan') counts[style] += 1;
+  }
+  const { green: fine, cyan: busy } = counts;
+  const line = (text: string, style: Style) => wrapped(text, width).map((part) => [span(part, style)]);
+  if (fine === all.length)
+    return line(
+      all.length === 1 ? 'The feed is up to date.' : `All ${all.length} feeds are up to date.`,
+      'green',
+    );
+  const feeds = all.length === 1 ? 'feed' : 'feeds';
+  const read = busy === 0 ? '' : `, ${busy} being read`;
+  return line(
+    `${fine} of ${all.length} ${feeds} up to date${read}.`,
+    fine + busy === all.length ? 'cyan' : 'yellow',
+  );
+}
+
+interface Problem {
+  readonly mark: string;
+  readonly style: Style;
+  /** One for each feed that has it. */
+  readonly texts: readonly string[];
+  readonly remedy: string;
+}
+
+/** The problems of the feeds and what to do about them, the worst first. Feeds that need the same remedy share one problem. */
+function statusProblems(all: readonly StatusLine[]): readonly Problem[] {
+  const found = [...withoutPublisher(all), ...all.flatMap(ofFeed)];
+  const byRemedy = new Map<string, Problem>();
+  for (const problem of found) {
+    const known = byRemedy.get(problem.remedy);
+    byRemedy.set(
+      problem.remedy,
+      known === undefined ? problem : { ...known, texts: [...known.texts, ...problem.texts] },
+    );
+  }
+  const rank = ({ style }: Problem): number => (style === 'red' ? 0 : 1);
+  return [...byRemedy.values()].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Feeds that nobody publishes, in one text. */
+function withoutPublisher(all: readonly StatusLine[]): Problem[] {
+  const left = all.flatMap(({ feed, problems }) =>
+    problems.flatMap((problem) => (problem.code === 'NO_OWNER' ? [{ feed, problem }] : [])),
+  );
+  if (left.length === 0) return [];
+  const text = all.every(({ owner }) => owner === null)
+    ? 'No publisher runs on this log.'
+    : `No publisher has ${left.map(({ feed }) => feed).join(', ')}, though others run.`;
+  return [{ mark: '✗', style: 'red', texts: [text], remedy: left[0]!.problem.remedy }];
+}
+
+function ofFeed({ feed, problems }: StatusLine): Problem[] {
+  return problems
+    .filter(({ code }) => code !== 'NO_OWNER')
+    .map((problem) => {
+      const { code, severity, what, remedy } = problem;
+      const [mark, style] = code === 'PAUSED' ? (['‖', 'yellow'] as const) : marks[severity];
+      if (!Object.hasOwn(errorKinds, code)) return { mark, style, texts: [`${feed}: ${what}`], remedy };
+      const text = [feed, code, what].filter((part) => part !== '').join(': ');
+      return { mark, style, texts: [text], remedy: `${remedy} (\`highwater explain ${code}\`)` };
+    });
+}
+
+const marks: Readonly<Record<FeedProblem['severity'], readonly [string, Style]>> = {
+  bad: ['✗', 'red'],
+  warning: ['!', 'yellow'],
+  note: ['!', 'yellow'],
+};

@@ -1,6 +1,8 @@
+import type { DecodedRecord } from '../avro/codec/record-decoder';
 import { valueAt } from '../avro/path';
 import type { Badge, FeedDefinition, TransitionDefinition } from '../feeds/definition';
 import { idPaths } from '../feeds/row-keys';
+import type { Op } from '../types';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -17,20 +19,56 @@ export function titleAmong(fields: readonly string[]): string | undefined {
   return titleNames.find((name) => fields.includes(name));
 }
 
-/** The parts of a record that people want to see first. */
+/** A value of a record, or both images of it. */
+export interface ShownField {
+  /** Dotted Avro name. */
+  readonly field: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** What people want to see first of a record. */
 export interface ShownRecord {
   readonly title: string;
   /** Empty if the record has none. */
   readonly symbol: string;
-  /** Paths of values that tell about a record without a former image. */
-  readonly facts: readonly string[];
+  /** The fields that an update changed; the facts that name any other record. */
+  readonly fields: readonly ShownField[];
+}
+
+/** The parts of an envelope that are shown, under their names in `schemas/envelope.avsc`. */
+export interface ShownEnvelope {
+  readonly before: Fields | null;
+  readonly after: Fields | null;
+  readonly op: Op;
+  readonly changed_fields: readonly string[];
 }
 
 const MOST_DEFAULT_FACTS = 8;
 const LONG_TEXT = 40;
 
+/** A change event, as `tail`, `demo`, `init` and the dashboard show it. */
+export function shownChange(
+  feed: ShownFeed,
+  { key, headers, value }: Pick<DecodedRecord, 'key' | 'headers' | 'value'>,
+): ShownRecord {
+  const { before, after, op, changed_fields } = value as ShownEnvelope;
+  const { title, symbol, facts } = shownImage(feed, after ?? before ?? {}, key);
+  const names = op === 'u' ? inTellingOrder(feed, changed_fields, before ?? {}, after ?? {}) : facts;
+  const fields = names.map((field) => ({
+    field,
+    before: changedValue(before, field),
+    after: changedValue(after, field),
+  }));
+  return { title, symbol: symbol || (headers.symbol ?? ''), fields };
+}
+
 /** @param key the title of a record that has no other */
-export function shownRecord(feed: ShownFeed, record: Fields, key: string): ShownRecord {
+export function shownImage(
+  feed: ShownFeed,
+  record: Fields,
+  key: string,
+): Omit<ShownRecord, 'fields'> & { readonly facts: readonly string[] } {
   const { display, symbolField, updatedField } = feed;
   const texts = Object.keys(record).filter((name) => textOf(record[name]) !== '');
   const title = display.title ?? titleAmong(texts);
@@ -45,35 +83,29 @@ export function shownRecord(feed: ShownFeed, record: Fields, key: string): Shown
 }
 
 /** The value of a changed field. The keys of `extra` are dotted paths themselves. */
-export function changedValue(record: Fields | null, field: string): unknown {
+function changedValue(record: Fields | null, field: string): unknown {
   if (!field.startsWith('extra.')) return valueAt(record, field);
   const extra = (record?.extra ?? {}) as Fields;
   return extra[field.slice('extra.'.length)] ?? null;
 }
 
-/**
- * Changed fields in the order in which a person wants to see them: first the fields that the feed names, then the
- * others, long texts last.
- */
-export function inTellingOrder(
+/** Changed fields as a person wants to see them: first the fields that the feed names, then the others, long texts last. */
+function inTellingOrder(
   { display }: ShownFeed,
   fields: readonly string[],
   before: Fields,
   after: Fields,
 ): readonly string[] {
   const telling = display.changes ?? display.facts ?? [];
-  const rank = (field: string): number => {
-    const at = telling.indexOf(field);
-    if (at >= 0) return at;
-    const isLong = [before, after].some(
-      (image) => String(changedValue(image, field) ?? '').length > LONG_TEXT,
-    );
-    return telling.length + (isLong ? 1 : 0);
-  };
-  return fields
-    .map((field) => [rank(field), field] as const)
-    .sort(([a], [b]) => a - b)
-    .map(([, field]) => field);
+  const isLong = (field: string) =>
+    [before, after].some((image) => String(changedValue(image, field) ?? '').length > LONG_TEXT);
+  const ranks = new Map(
+    fields.map((field) => {
+      const at = telling.indexOf(field);
+      return [field, at >= 0 ? at : telling.length + (isLong(field) ? 1 : 0)];
+    }),
+  );
+  return [...fields].sort((a, b) => ranks.get(a)! - ranks.get(b)!);
 }
 
 type ShownBadge = { readonly [member in keyof Badge]-?: NonNullable<Badge[member]> };

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { Writable } from 'node:stream';
-import { type Admin, type AdminOptions, startAdmin } from '../../src/admin/admin';
+import { type Admin, startAdmin } from '../../src/admin/admin';
+import type { AdminOptions } from '../../src/admin/dashboard/dashboard';
 import type { ChangeView, FeedView } from '../../src/admin/dashboard/view';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';

@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
-import type { FeedStatus } from '../../src/cli/status/feed-status';
 import { connect } from '../../src/consumer/connect';
 import type { HighwaterError } from '../../src/errors';
+import type { FeedStatus } from '../../src/feed-status/feed-status';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
 import type { FaultRule } from '../../src/simulator/http/faults';

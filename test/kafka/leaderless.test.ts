@@ -1,5 +1,5 @@
 import type { Decoder } from '../../src/avro/codec/record-decoder';
-import { recentRecords } from '../../src/cli/log/recent-records';
+import { recentRecords } from '../../src/cli/tail';
 import { takePart } from '../../src/consumer/handling/consume';
 import { refusalsOf } from '../../src/consumer/refusals';
 import { ipos } from '../../src/feeds/ipos';

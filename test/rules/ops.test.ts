@@ -46,7 +46,10 @@ const otherLabels = ['job', 'instance', 'le'];
 let registered: Map<string, readonly string[]>;
 
 beforeAll(async () => {
-  const text = await createMetrics(feedBoard([]), async () => null, { version: '0', log: 'embedded' }).text();
+  const text = await createMetrics(
+    feedBoard([], async () => null),
+    { version: '0', log: 'embedded' },
+  ).text();
   registered = new Map([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => [name!, []]));
   for (const [name, { labels, type }] of Object.entries<MetricSpec>(metricTable)) {
     registered.set(name, labels);

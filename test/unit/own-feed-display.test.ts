@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { readChange } from '../../src/admin/dashboard/change-view';
+import { readChange } from '../../src/admin/dashboard/change-feed';
 import type { DecodedRecord } from '../../src/avro/codec/record-decoder';
 import { eventLine } from '../../src/cli/lines/event-line';
 import { feedsByTopic } from '../../src/cli/log/tail-topics';

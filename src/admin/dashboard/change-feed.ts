@@ -2,28 +2,21 @@ import { pause } from '../../async/wait';
 import { type DecodedRecord, recordDecoder } from '../../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import type { Feed } from '../../feeds/feed';
+import { type ShownEnvelope, shownChange, shownTransition } from '../../format/display';
+import { vendorText, vendorTexts } from '../../format/vendor-text';
+import type { CommitLog, LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
-import { type ReadChange, readChange, readTransition } from './change-view';
-import { allowanceOf, type FollowerDeps, followTopic } from './log-follower';
-import { type RecentChanges, recentChanges } from './recent-changes';
-import type { ChangeView, TransitionView } from './view';
+import type { Logger } from '../../logging/logger';
+import type { Origin } from '../../types';
+import type { ChangesView, ChangeView, TransitionView } from './view';
 
-/** The changes of all feeds for the connected pages, read from the log only while a page is connected. */
-export interface ChangeFeed {
-  /**
-   * Begins to read, or goes on.
-   * @returns once the last ones there are were read, or that took too long. Never fails
-   */
-  begin(): Promise<Pick<RecentChanges, 'first' | 'after' | 'last'>>;
-  /** Ends reading and drops the records read so far. */
-  end(): void;
-}
-
-export interface ChangeFeedDeps extends FollowerDeps {
+interface ChangeFeedDeps extends FollowerDeps {
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
 }
 
+/** How many changes are kept, how many a page is shown when it connects for the first time, and how many are in one event. */
+const [KEPT, FIRST, MOST_AT_ONCE] = [300, 100, 200];
 /** Limit for all feeds together; transitions are counted apart. */
 const MOST_PER_SECOND = 200;
 /** A transition of the same transaction may be read a moment after its change, from another topic. */
@@ -33,12 +26,28 @@ const LONGEST_BEGIN_MS = 2_500;
 /** Transitions that wait for their change. */
 const MOST_TRANSITIONS = 1_000;
 
-/** @param moved called when there are changes to show */
-export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: () => void): ChangeFeed {
-  const recent = recentChanges();
+/**
+ * The changes of all feeds for the connected pages, read from the log only while a page is connected.
+ * @param moved called when there are changes to show
+ */
+export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: () => void) {
   const decode = recordDecoder(deps.registry);
-  let reading: { readonly over: AbortController; readonly begun: ReturnType<ChangeFeed['begin']> } | null =
-    null;
+  /** The last changes of all feeds, in the order in which they were read. */
+  let kept: ChangeView[] = [];
+  /** Counts the changes that were left out, too. */
+  let seen = 0;
+  /** Number of the last change that is no longer kept. */
+  let gone = 0;
+  let reading: { readonly over: AbortController; readonly begun: Promise<void> } | null = null;
+
+  function show(changes: readonly NewChange[]): void {
+    for (const change of changes) kept.push({ ...change, n: ++seen });
+    if (kept.length > 2 * KEPT) {
+      gone = kept.at(-KEPT - 1)!.n;
+      kept = kept.slice(-KEPT);
+    }
+    if (changes.length > 0) moved();
+  }
 
   /** Other instances' changes are read like this one's, and changes of commands like changes of polls. */
   async function follow(joined: JoinedChanges, signal: AbortSignal): Promise<void> {
@@ -47,8 +56,11 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
       const { changes, transitions } = feedTopics(feed, deps.topicPrefix);
       const record = async (one: Parameters<typeof decode>[0]) => joined.add(feed, await decode(one));
       const others = new Set(transitions.map(({ name }) => name).filter((name) => name !== changes.name));
+      const passedOver = (count: number): void => {
+        seen += count;
+      };
       return [
-        { topic: changes.name, allowance: allowances.changes, record, passedOver: recent.leaveOut },
+        { topic: changes.name, allowance: allowances.changes, record, passedOver },
         ...[...others].map((topic) => ({ topic, allowance: allowances.transitions, record })),
       ];
     });
@@ -57,10 +69,6 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
 
   async function begin(signal: AbortSignal): Promise<void> {
     const joined = joinedChanges();
-    const show = (changes: readonly NewChange[]): void => {
-      for (const change of changes) recent.add(change);
-      if (changes.length > 0) moved();
-    };
     await Promise.race([follow(joined, signal), pause(LONGEST_BEGIN_MS, signal)]);
     if (signal.aborted) return;
     // Several topics were read side by side.
@@ -69,18 +77,36 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
+  /** Changes for a connected page, without changes that came too fast for it. */
+  function after(n: number): ChangesView {
+    const changes = kept.filter((change) => change.n > n).slice(-MOST_AT_ONCE);
+    const last = changes.at(-1);
+    return { fresh: false, changes, left: last === undefined ? 0 : last.n - n - changes.length };
+  }
+
   return {
-    begin() {
+    /** Begins to read, or goes on. @returns once the last ones there are were read, or that took too long. Never fails */
+    begin(): Promise<void> {
       if (reading === null) {
         const over = new AbortController();
-        reading = { over, begun: begin(over.signal).then(() => recent) };
+        reading = { over, begun: begin(over.signal) };
       }
       return reading.begun;
     },
-    end() {
+    /** Changes for a page that connects: those after the last change that it showed, or the latest changes if it showed none. */
+    first(n: number | null): ChangesView {
+      const isKnown = n !== null && n >= gone && n <= seen;
+      return isKnown ? after(n) : { fresh: true, changes: kept.slice(-FIRST), left: 0 };
+    },
+    after,
+    /** Number of the last change. */
+    last: (): number => seen,
+    /** Ends reading and drops the changes read so far. The next page starts afresh. */
+    end(): void {
       reading?.over.abort();
       reading = null;
-      recent.forget();
+      kept = [];
+      gone = ++seen;
     },
   };
 }
@@ -88,18 +114,14 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
 type NewChange = Omit<ChangeView, 'n'>;
 
 /** Changes that wait for their transitions. */
-interface JoinedChanges {
-  add(feed: Feed, record: DecodedRecord): void;
-  /** Takes out the changes that have waited at least this long. */
-  take(waitedMs: number): NewChange[];
-}
+type JoinedChanges = ReturnType<typeof joinedChanges>;
 
-function joinedChanges(): JoinedChanges {
+function joinedChanges() {
   let waiting: { readonly change: ReadChange; readonly sinceMs: number }[] = [];
   /** By the id of the change. */
   const transitions = new Map<string, TransitionView[]>();
   return {
-    add(feed, record) {
+    add(feed: Feed, record: DecodedRecord): void {
       if (record.type?.endsWith('.Envelope')) {
         waiting.push({ change: readChange(feed, record), sinceMs: performance.now() });
         return;
@@ -110,7 +132,8 @@ function joinedChanges(): JoinedChanges {
       transitions.set(transition.causedBy, [...of, transition.view]);
       if (transitions.size > MOST_TRANSITIONS) transitions.delete(transitions.keys().next().value!);
     },
-    take(waitedMs) {
+    /** Takes out the changes that have waited at least this long. */
+    take(waitedMs: number): NewChange[] {
       const until = performance.now() - waitedMs;
       const due = waiting.filter(({ sinceMs }) => sinceMs <= until);
       waiting = waiting.slice(due.length);
@@ -119,6 +142,164 @@ function joinedChanges(): JoinedChanges {
         transitions.delete(eventId);
         return change;
       });
+    },
+  };
+}
+
+interface FollowerDeps {
+  readonly log: Pick<CommitLog, 'read'>;
+  readonly logger: Logger;
+}
+
+interface Followed {
+  readonly topic: string;
+  readonly allowance: Allowance;
+  /** A record that this rejects for is not shown; the records after it are. */
+  record(record: LogRecord): Promise<void>;
+  /** This many positions of the log were skipped, because more came than the allowance lets through. */
+  passedOver?(count: number): void;
+}
+
+/** How many positions of each partition are read when somebody begins to look, and after a flood was passed over. */
+const BACKLOG = 40;
+const AFTER_FLOOD = 10;
+const AGAIN_MS = 1_000;
+
+/**
+ * Follows a topic from shortly before its end, until the signal. When records come faster than people read, the reader skips them, so that a
+ * flood costs next to nothing. Whatever fails is tried again.
+ * @returns once the records that were there have been read, or could not be. Never fails
+ */
+export async function followTopic(
+  { topic, allowance, record, passedOver }: Followed,
+  { log, logger }: FollowerDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  /** By partition the offset of the last record that was read. */
+  const latest = new Map<number, number>();
+
+  /** @returns whether it ended because the allowance was used up */
+  async function read(depth: number, follow: boolean): Promise<boolean> {
+    const before = new Map(latest);
+    const from = { fromBeginning: true, notBefore: { positionsToEnd: depth } };
+    for await (const one of log.read([topic], { ...from, follow, signal })) {
+      const { partition, logOffset } = one;
+      const place = before.get(partition);
+      if (place !== undefined) {
+        const isAgain = logOffset <= place && logOffset >= place - depth;
+        if (!isAgain || logOffset === place) before.delete(partition);
+        if (isAgain) continue;
+        if (logOffset > place) passedOver?.(logOffset - place - 1);
+      }
+      latest.set(partition, logOffset);
+      if (one.value !== null)
+        await record(one).catch((error: unknown) =>
+          logger.debug('the dashboard does not show a record', { topic, partition, logOffset, error }),
+        );
+      if (!allowance.take()) return true;
+    }
+    return false;
+  }
+
+  /** @returns how far before the end the next reader begins */
+  async function readFrom(depth: number, follow: boolean): Promise<number> {
+    try {
+      return (await read(depth, follow)) ? AFTER_FLOOD : BACKLOG;
+    } catch (error) {
+      if (!signal.aborted) logger.debug('the dashboard cannot read a topic now', { topic, error });
+      return BACKLOG;
+    }
+  }
+
+  async function keepReading(first: number): Promise<void> {
+    for (let depth = first; !signal.aborted; await pause(AGAIN_MS, signal))
+      depth = await readFrom(depth, true);
+  }
+
+  void keepReading(await readFrom(BACKLOG, false));
+}
+
+type Allowance = ReturnType<typeof allowanceOf>;
+
+/** A bucket of so many, filled up at the same rate. */
+export function allowanceOf(perSecond: number) {
+  let left = perSecond;
+  let at = performance.now();
+  return {
+    /** @returns false when there is none left for now */
+    take(): boolean {
+      const now = performance.now();
+      left = Math.max(0, Math.min(perSecond, left + ((now - at) * perSecond) / 1_000) - 1);
+      at = now;
+      return left > 0;
+    },
+  };
+}
+
+interface Envelope extends ShownEnvelope {
+  readonly source: { readonly origin: Origin; readonly updated: number; readonly seq: number };
+  readonly ts_ms: number;
+  readonly event_id: string;
+}
+
+/** A change as it lies in the log, without the number that it is shown by. */
+interface ReadChange {
+  readonly eventId: string;
+  readonly view: Omit<ChangeView, 'n' | 'transitions'>;
+}
+
+const MOST_FIELDS = 20;
+
+/** A change event in the form in which people see it. */
+export function readChange(feed: Feed, record: DecodedRecord): ReadChange {
+  const { op, source, ts_ms, event_id } = record.value as Envelope;
+  const { title, symbol, fields } = shownChange(feed, record);
+  return {
+    eventId: event_id,
+    view: {
+      feed: feed.name,
+      key: vendorText(record.key)!,
+      op,
+      origin: source.origin,
+      symbol: vendorText(symbol || null),
+      title: vendorText(title)!,
+      observedAtMs: ts_ms,
+      updated: source.updated,
+      seq: source.seq,
+      fields: fields.slice(0, MOST_FIELDS).map((one) => {
+        const [before, after] = vendorTexts(one.before, one.after);
+        return { field: vendorText(one.field)!, before, after };
+      }),
+      moreFields: Math.max(0, fields.length - MOST_FIELDS),
+    },
+  };
+}
+
+/** A transition, and the event that caused it. */
+interface ReadTransition {
+  readonly causedBy: string;
+  readonly view: TransitionView;
+}
+
+/** An event of one of the feed's declared transitions as the page shows it; null for any other record. */
+export function readTransition(feed: Feed, record: DecodedRecord): ReadTransition | null {
+  const shown = shownTransition(feed, record);
+  const { caused_by } = record.value as { readonly caused_by?: unknown };
+  if (shown === null || typeof caused_by !== 'string') return null;
+  const { transition, badge, moves } = shown;
+  /** `Buy, 110.00`; null if none of the values was there. */
+  const joined = (side: 'before' | 'after') => {
+    const texts = moves.map((move) => vendorText(move[side])).filter((text) => text !== null);
+    return texts.length === 0 ? null : texts.join(', ');
+  };
+  return {
+    causedBy: caused_by,
+    view: {
+      type: transition.type,
+      mark: badge.mark,
+      tone: badge.tone,
+      before: joined('before'),
+      after: joined('after'),
     },
   };
 }

@@ -1,94 +1,124 @@
 import { randomBytes } from 'node:crypto';
 import { joinSignals, pause, unlessAborted } from '../../async/wait';
 import type { SchemaRegistry } from '../../avro/registry/registry';
+import { type ApiConfig, baseUrlsOf } from '../../config/load-config';
+import type { Feed } from '../../feeds/feed';
 import type { CommitLog } from '../../log/commit-log';
 import type { Logger } from '../../logging/logger';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Redact } from '../../secrets/redaction';
-import type { FeedBoard } from '../feed-board';
-import type { Owners } from '../owners';
+import { type FeedBoard, ownersFor } from '../feed-board';
+import type { BuildInfo, LogMeasures } from '../metrics/metrics';
 import { changeFeed } from './change-feed';
-import { drawnFeeds, eventText, MOVED_MS } from './drawn-feeds';
-import { feedActivity } from './feed-activity';
-import { feedView } from './feed-view';
-import { letterReasons } from './letter-reasons';
+import { feedActivity, feedView } from './feed-view';
 import { othersFeeds } from './others-feeds';
-import type { ChangesView, FeedView, PublisherView } from './view';
+import type { FeedView, PublisherView } from './view';
 
-export interface DashboardDeps {
-  readonly board: FeedBoard;
-  readonly publisher: Omit<PublisherView, 'startedAtMs' | 'nowMs'>;
-  readonly allowedPerMinute: number;
+export interface AdminOptions extends LogMeasures {
+  readonly feeds: readonly Feed[];
   readonly topicPrefix: string;
   readonly log: CommitLog;
   readonly registry: SchemaRegistry;
-  readonly owners: () => Promise<Owners>;
+  readonly instance: string;
+  /** Where the log is, for people. */
+  readonly place: string;
+  readonly api: Pick<ApiConfig, 'access' | 'budget'>;
+  readonly build: BuildInfo;
   readonly redact: Redact;
   readonly logger: Logger;
 }
 
-/** Serves the data of the dashboard's page. While no page is connected, nothing is read and almost nothing is kept. */
-export interface Dashboard {
-  tell(event: PublisherEvent): void;
-  /**
-   * Server-sent events for one page, until the signal.
-   * @param lastEventId of the last event that this page was shown, by this server or an earlier one
-   */
-  events(lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string>;
-  close(): Promise<void>;
-}
+export type Dashboard = ReturnType<typeof createDashboard>;
 
 /** A page that was reloaded or lost its connection continues at its last change. */
 const LINGER_MS = 30_000;
+/** Feeds are drawn at most so often when something moves, and at least so often when nothing does. */
+const MOVED_MS = 1_000;
+const STILL_MS = 5_000;
 
-export function createDashboard(deps: DashboardDeps): Dashboard {
-  const { board, owners, logger } = deps;
-  const startedAtMs = Date.now();
+/** Serves the data of the dashboard's page. While no page is connected, nothing is read and almost nothing is kept. */
+export function createDashboard(board: FeedBoard, options: AdminOptions) {
+  const { instance, build, api, logger } = options;
+  const publisher: Omit<PublisherView, 'nowMs'> = {
+    instance,
+    version: build.version,
+    log: options.place,
+    logKind: build.log,
+    api: baseUrlsOf(api).join(', '),
+    startedAtMs: Date.now(),
+  };
+  const allowedPerMinute = Math.round(60 * api.budget.requestsPerSecond);
   const boot = randomBytes(6).toString('hex');
   const feeds = board.feeds.map(({ feed }) => feed);
   const activity = feedActivity(feeds);
-  const others = othersFeeds({ ...deps, noted: activity.note });
   const closing = new AbortController();
-  const latestReason = letterReasons(deps, closing.signal);
-  /**
-   * Rung by changes and by feeds. Were there a bell for each, every ring of one would leave a reaction on the promise of the
-   * other, which stays open for as long as that one is quiet.
-   */
-  const moved = createBell();
-  const changes = changeFeed(feeds, deps, moved.ring);
-  const drawn = drawnFeeds(views, moved.ring, logger);
-  const audience = audienceOf(() => {
-    changes.end();
-    void others.watch([]);
-  });
+  const others = othersFeeds({ ...options, noted: activity.note }, closing.signal);
+  /** Wakes each connected page. */
+  const pages = new Set<() => void>();
+  const wakeAll = (): void => {
+    for (const wake of pages) wake();
+  };
+  const changes = changeFeed(feeds, options, wakeAll);
+
+  /** The event that was drawn last, for all pages; empty before the first one. */
+  let drawn = { text: '', atMs: Number.NEGATIVE_INFINITY };
+  let drawing: Promise<void> | null = null;
+  let hasMoved = false;
+  let lingering: NodeJS.Timeout | undefined;
   const timer = setInterval(() => {
-    if (audience.isThere) drawn.keepFresh();
+    if (pages.size > 0) void drawUnlessYoungerThan(hasMoved ? MOVED_MS : STILL_MS);
   }, MOVED_MS / 4).unref();
 
+  /** Nobody has looked for a while. */
+  function rest(): void {
+    clearTimeout(lingering);
+    changes.end();
+    void others.watch([]);
+  }
+
+  async function draw(): Promise<void> {
+    try {
+      hasMoved = false;
+      drawn = { text: eventText('feeds', await views()), atMs: performance.now() };
+      wakeAll();
+    } catch (error) {
+      logger.debug('the dashboard could not be drawn', { error });
+    } finally {
+      drawing = null;
+    }
+  }
+
+  /** Never fails. */
+  async function drawUnlessYoungerThan(ms: number): Promise<void> {
+    if (performance.now() - drawn.atMs < ms) return;
+    drawing ??= draw();
+    await drawing;
+  }
+
   async function views(): Promise<readonly FeedView[]> {
-    const known = board.feeds.some(({ phase }) => phase === 'waiting') ? await owners() : new Map();
+    const owners = await ownersFor(board);
     closing.signal.throwIfAborted();
+    // A log that does not answer does not delay a page, which then shows the last known state.
+    const inTime = <T>(work: Promise<T>) =>
+      Promise.race([work, pause(MOVED_MS, closing.signal).then(() => null)]);
     const elsewhere = board.feeds.filter(({ phase }) => phase !== 'owned').map(({ feed }) => feed);
     const watching = others.watch(elsewhere);
-    // A log that does not answer does not delay a page, which then shows the last known state.
-    if (elsewhere.length > 0) await Promise.race([watching, pause(MOVED_MS, closing.signal)]);
+    if (elsewhere.length > 0) await inTime(watching);
     return Promise.all(
       board.feeds.map(async (standing) => {
         const { name } = standing.feed;
         const deadLetters = standing.state?.deadLetterCount ?? others.deadLetters(name);
-        const reading = latestReason(standing.feed, deadLetters);
-        const late = () => pause(MOVED_MS, closing.signal).then(() => null);
-        const deadLetterReason = reading === null ? null : await Promise.race([reading, late()]);
+        const reading = others.latestReason(standing.feed, deadLetters);
         return feedView({
           standing,
           counts: activity.of(name),
-          owners: known,
+          owners,
           stored: standing.phase === 'owned' ? null : others.offset(name),
           deadLetters,
-          deadLetterReason,
-          instance: deps.publisher.instance,
-          allowedPerMinute: deps.allowedPerMinute,
-          redact: deps.redact,
+          deadLetterReason: reading && (await inTime(reading)),
+          instance,
+          allowedPerMinute,
+          redact: options.redact,
           nowMs: Date.now(),
         });
       }),
@@ -101,98 +131,66 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     return run === boot && /^\d{1,15}$/.test(n ?? '') ? Number(n) : null;
   }
 
+  /**
+   * Server-sent events for one page, until the signal.
+   * @param lastEventId of the last event that this page was shown, by this server or an earlier one
+   */
   async function* events(lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string> {
     const either = joinSignals([signal, closing.signal]);
     const over = either.signal;
-    audience.enter();
+    let resolve = (): void => undefined;
+    const wake = (): void => resolve();
+    over.addEventListener('abort', wake, { once: true });
+    pages.add(wake);
+    clearTimeout(lingering);
     const begun = changes.begin();
     try {
-      yield eventText('publisher', { ...deps.publisher, startedAtMs, nowMs: Date.now() });
-      await drawn.freshen();
-      let feedsText = drawn.text;
-      yield feedsText;
-      const recent = await unlessAborted(begun, over);
+      yield eventText('publisher', { ...publisher, nowMs: Date.now() });
+      await drawUnlessYoungerThan(MOVED_MS);
+      let shown = drawn.text;
+      yield shown;
+      await unlessAborted(begun, over);
 
-      let news: ChangesView = recent.first(lastShown(lastEventId));
-      let n = news.changes.at(-1)?.n ?? recent.last;
+      let news = changes.first(lastShown(lastEventId));
+      let n = news.changes.at(-1)?.n ?? changes.last();
       yield eventText('changes', news, `${boot}.${n}`);
       while (!over.aborted) {
-        // The promise is taken before the state is read, so no move in between is missed.
-        const { next } = moved;
-        news = recent.after(n);
+        news = changes.after(n);
         if (news.changes.length > 0) {
           n = news.changes.at(-1)!.n;
           yield eventText('changes', news, `${boot}.${n}`);
-          continue;
-        }
-        if (drawn.text !== feedsText) {
-          feedsText = drawn.text;
-          yield feedsText;
-          continue;
-        }
-        await unlessAborted(next, over);
+        } else if (drawn.text !== shown) {
+          shown = drawn.text;
+          yield shown;
+        } else
+          await new Promise<void>((done) => {
+            resolve = done;
+          });
       }
     } catch (error) {
       if (!over.aborted) throw error;
     } finally {
       either.leave();
-      audience.leave();
+      pages.delete(wake);
+      if (pages.size === 0) lingering = setTimeout(rest, LINGER_MS).unref();
     }
   }
 
   return {
-    tell(event) {
+    tell(event: PublisherEvent): void {
       activity.tell(event);
-      drawn.touch();
+      hasMoved = true;
     },
     events,
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       clearInterval(timer);
-      audience.disperse();
-    },
-  };
-}
-
-/** The pages that are connected. @param rest is called when no page has been connected for a while */
-function audienceOf(rest: () => void) {
-  let lookers = 0;
-  let lingering: NodeJS.Timeout | undefined;
-  return {
-    get isThere() {
-      return lookers > 0;
-    },
-    enter() {
-      clearTimeout(lingering);
-      lookers++;
-    },
-    leave() {
-      lookers--;
-      if (lookers === 0) lingering = setTimeout(rest, LINGER_MS).unref();
-    },
-    disperse() {
-      clearTimeout(lingering);
       rest();
     },
   };
 }
 
-/** Wakes all waiting pages. `next` resolves at the first ring after it was read. */
-function createBell() {
-  let resolve: () => void = () => undefined;
-  let next = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return {
-    ring() {
-      const ringing = resolve;
-      next = new Promise((done) => {
-        resolve = done;
-      });
-      ringing();
-    },
-    get next() {
-      return next;
-    },
-  };
+/** One server-sent event. JSON text has no line breaks, so its data is one line. */
+export function eventText(event: string, data: unknown, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

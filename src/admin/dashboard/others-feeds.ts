@@ -1,21 +1,12 @@
 import { recordDecoder } from '../../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../avro/registry/registry';
-import { storedDeadLetters, storedOffsets } from '../../feed-status/stored';
+import { latestReasons, storedDeadLetters, storedOffsets } from '../../feed-status/stored';
 import type { Feed } from '../../feeds/feed';
 import type { CommitLog, LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import type { SourceOffset } from '../../state/source-offset';
-import { allowanceOf, followTopic } from './log-follower';
-
-/** The state of other instances' feeds, read from the log. */
-export interface OthersFeeds {
-  offset(feed: string): SourceOffset | null;
-  /** Dead letters in the log; null: not known. */
-  deadLetters(feed: string): number | null;
-  /** Reads where these feeds stand, and follows it; lets go of all others. @returns once they were read. Never fails */
-  watch(feeds: readonly Feed[]): Promise<void>;
-}
+import { allowanceOf, followTopic } from './change-feed';
 
 export interface OthersFeedsDeps {
   readonly log: CommitLog;
@@ -28,89 +19,105 @@ export interface OthersFeedsDeps {
 
 /** Dead letters are read whole to be counted, in ms. */
 const LETTERS_MS = 60_000;
+/** A topic with more records is not read. */
 const MOST_LETTERS = 10_000;
 /** Limit of source offsets; an owner commits a few each second at most. */
 const MOST_PER_SECOND = 50;
 
-export function othersFeeds(deps: OthersFeedsDeps): OthersFeeds {
+interface WatchedFeed {
+  readonly over: AbortController;
+  offset: SourceOffset | null;
+  letters: number | null;
+  countedAt: number;
+  /** Never rejects. */
+  read: Promise<void>;
+}
+
+/**
+ * What the log says of feeds: the state of other instances' feeds, and of all feeds why dead letters could not be published.
+ * @param closing ends what reads dead letters
+ */
+export function othersFeeds(deps: OthersFeedsDeps, closing: AbortSignal) {
+  const { log, registry, topicPrefix, logger, noted } = deps;
+  const decode = recordDecoder(registry);
   const watched = new Map<string, WatchedFeed>();
+  const reasons = new Map<string, { readonly count: number; readonly reason: Promise<string | null> }>();
+  const topicNames = async () => new Set((await log.topicNames()) ?? []);
+
+  async function readLetters(feed: Feed, signal: AbortSignal) {
+    const stored = { feeds: [feed], topicPrefix };
+    return storedDeadLetters(stored, await topicNames(), { commitLog: log }, signal, MOST_LETTERS);
+  }
+
+  function unread<T>(feed: Feed, otherwise: T): (error: unknown) => T {
+    return (error) => {
+      logger.debug('the dashboard cannot read where a feed stands', { feed: feed.name, error });
+      return otherwise;
+    };
+  }
+
+  async function countLetters(feed: Feed, one: WatchedFeed): Promise<void> {
+    one.countedAt = performance.now();
+    one.letters = (await readLetters(feed, one.over.signal))?.get(feed.name)?.count ?? null;
+  }
+
+  function watchFeed(feed: Feed): WatchedFeed {
+    const over = new AbortController();
+    const one: WatchedFeed = { over, offset: null, letters: null, countedAt: 0, read: Promise.resolve() };
+    const take = (offset: SourceOffset | undefined): void => {
+      const isOld = offset === undefined || offset.ts_ms < (one.offset?.ts_ms ?? 0);
+      if (isOld || over.signal.aborted) return;
+      one.offset = offset;
+      noted(feed.name, offset);
+    };
+    const readAll = async (): Promise<void> => {
+      // The last records of the topic may not hold the offset: others have written since a resting feed did.
+      const deps = { commitLog: log, registry };
+      const stored = { feeds: [feed], topicPrefix };
+      take((await storedOffsets(stored, await topicNames(), deps, over.signal)).get(feed.name));
+      await countLetters(feed, one);
+    };
+    one.countedAt = performance.now();
+    one.read = readAll().catch(unread(feed, undefined));
+    const followed = {
+      topic: feedTopics(feed, topicPrefix).sourceOffset.name,
+      allowance: allowanceOf(MOST_PER_SECOND),
+      record: async (record: LogRecord) => {
+        if (record.key === feed.name) take((await decode(record)).value as SourceOffset);
+      },
+    };
+    void followTopic(followed, deps, over.signal);
+    return one;
+  }
+
   return {
-    offset: (feed) => watched.get(feed)?.known.offset ?? null,
-    deadLetters: (feed) => watched.get(feed)?.known.letters ?? null,
-    async watch(feeds) {
+    offset: (feed: string): SourceOffset | null => watched.get(feed)?.offset ?? null,
+    /** Dead letters in the log; null: not known. */
+    deadLetters: (feed: string): number | null => watched.get(feed)?.letters ?? null,
+    /** Why the latest one could not be published; null: not known. The log is read again when there are more, or fewer. Never rejects. */
+    latestReason(feed: Feed, count: number | null): Promise<string | null> | null {
+      if (count === null || count === 0) return null;
+      if (reasons.get(feed.name)?.count !== count) {
+        const read = async () => latestReasons(await readLetters(feed, closing), registry);
+        const reason = read().then((of) => of.get(feed.name) ?? null, unread(feed, null));
+        reasons.set(feed.name, { count, reason });
+      }
+      return reasons.get(feed.name)!.reason;
+    },
+    /** Reads where these feeds stand, and follows it; lets go of all others. @returns once they were read. Never fails */
+    watch(feeds: readonly Feed[]): Promise<unknown> {
       for (const [name, one] of watched) {
         if (feeds.some((feed) => feed.name === name)) continue;
-        one.end();
+        one.over.abort();
         watched.delete(name);
       }
       for (const feed of feeds) {
-        const one = watched.get(feed.name) ?? watchFeed(feed, deps);
+        const one = watched.get(feed.name) ?? watchFeed(feed);
         watched.set(feed.name, one);
-        one.countAgain();
+        if (performance.now() - one.countedAt > LETTERS_MS)
+          countLetters(feed, one).catch(unread(feed, undefined));
       }
-      await Promise.all([...watched.values()].map(({ read }) => read));
+      return Promise.all([...watched.values()].map(({ read }) => read));
     },
-  };
-}
-
-interface WatchedFeed {
-  /** As it was read last. */
-  readonly known: { offset: SourceOffset | null; letters: number | null };
-  /** Never rejects. */
-  readonly read: Promise<void>;
-  /** Counts the dead letters once a minute at most. */
-  countAgain(): void;
-  end(): void;
-}
-
-function watchFeed(feed: Feed, deps: OthersFeedsDeps): WatchedFeed {
-  const { log, registry, topicPrefix, logger, noted } = deps;
-  const stored = { feeds: [feed], topicPrefix };
-  const decode = recordDecoder(registry);
-  const over = new AbortController();
-  const { signal } = over;
-  const known: WatchedFeed['known'] = { offset: null, letters: null };
-  let countedAt = performance.now();
-
-  function take(offset: SourceOffset | undefined): void {
-    if (offset === undefined || signal.aborted || offset.ts_ms < (known.offset?.ts_ms ?? 0)) return;
-    known.offset = offset;
-    noted(feed.name, offset);
-  }
-
-  const topicNames = async () => new Set((await log.topicNames()) ?? []);
-
-  /** The last records of the topic may not hold the offset: others have written since a resting feed did. */
-  async function readOffset(): Promise<void> {
-    const found = await storedOffsets(stored, await topicNames(), { commitLog: log, registry }, signal);
-    take(found.get(feed.name));
-  }
-
-  async function countLetters(): Promise<void> {
-    const names = await topicNames();
-    const counts = await storedDeadLetters(stored, names, { commitLog: log }, signal, MOST_LETTERS);
-    known.letters = counts?.get(feed.name)?.count ?? null;
-  }
-
-  const unread = (error: unknown): void =>
-    logger.debug('the dashboard cannot read where a feed stands', { feed: feed.name, error });
-
-  const followed = {
-    topic: feedTopics(feed, topicPrefix).sourceOffset.name,
-    allowance: allowanceOf(MOST_PER_SECOND),
-    record: async (record: LogRecord) => {
-      if (record.key === feed.name) take((await decode(record)).value as SourceOffset);
-    },
-  };
-  void followTopic(followed, deps, signal);
-  return {
-    known,
-    read: readOffset().then(countLetters).catch(unread),
-    countAgain() {
-      if (performance.now() - countedAt < LETTERS_MS) return;
-      countedAt = performance.now();
-      countLetters().catch(unread);
-    },
-    end: () => over.abort(),
   };
 }

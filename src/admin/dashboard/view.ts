@@ -1,4 +1,4 @@
-import type { FeedCondition } from '../../feed-status/verdict';
+import type { FeedCondition } from '../../feed-status/feed-status';
 import type { BadgeTone } from '../../feeds/definition';
 import type { Op, Origin } from '../../types';
 

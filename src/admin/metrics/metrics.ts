@@ -1,20 +1,14 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { FeedStatus } from '../../feed-status/feed-status';
 import type { LogSpace } from '../../log/local/file/reader-connection';
 import type { PublishedChanges } from '../../pipeline/changes/page-changes';
 import type { PageReport } from '../../pipeline/poll';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Op } from '../../types';
-import { boardVerdicts, type FeedBoard } from '../feed-board';
-import type { Owners } from '../owners';
-import { feedGauges } from './feed-gauges';
+import { boardStatus, type FeedBoard, type FeedStanding } from '../feed-board';
 import { type MetricName, type MetricSpec, metricTable } from './metric-table';
 
-export interface Metrics {
-  readonly contentType: string;
-  tell(event: PublisherEvent): void;
-  /** In the text format of Prometheus. */
-  text(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export interface BuildInfo {
   readonly version: string;
@@ -34,12 +28,7 @@ type NamesOf<Type extends MetricSpec['type']> = {
 }[MetricName];
 
 /** The metrics of one publisher, in a registry of their own. */
-export function createMetrics(
-  board: FeedBoard,
-  owners: () => Promise<Owners>,
-  build: BuildInfo,
-  { space, throttledMs }: LogMeasures = {},
-): Metrics {
+export function createMetrics(board: FeedBoard, build: BuildInfo, { space, throttledMs }: LogMeasures = {}) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new Map<string, Counter | Gauge | Histogram>(
@@ -89,7 +78,7 @@ export function createMetrics(
   (metrics.get('highwater_build_info') as Gauge).set({ ...build }, 1);
 
   async function collect(): Promise<void> {
-    const gauges = feedGauges(board.feeds, await boardVerdicts(board, owners), Date.now());
+    const gauges = feedGauges(board.feeds, await boardStatus(board), Date.now());
     for (const [name, values] of Object.entries(gauges)) {
       const gauge = metrics.get(name) as Gauge;
       // A feed that has gone to another instance leaves nothing behind.
@@ -115,7 +104,7 @@ export function createMetrics(
 
   return {
     contentType: registry.contentType,
-    tell(event) {
+    tell(event: PublisherEvent) {
       const { feed } = event;
       switch (event.kind) {
         case 'page':
@@ -145,7 +134,8 @@ export function createMetrics(
           return add('highwater_api_retries_total', { feed, reason: event.reason });
       }
     },
-    async text() {
+    /** In the text format of Prometheus. */
+    async text(): Promise<string> {
       await collect();
       return registry.metrics();
     },
@@ -160,3 +150,50 @@ const zeroed = [
   'highwater_dead_letters_total',
   'highwater_fenced_total',
 ] as const;
+
+interface FeedValue {
+  readonly feed: string;
+  readonly value: number;
+}
+
+type FeedGauge = Exclude<
+  Extract<MetricName, `highwater_${string}`>,
+  `${string}_total` | 'highwater_build_info' | 'highwater_log_bytes' | 'highwater_log_free_bytes'
+>;
+
+/** The present values of the gauges. A feed without a value is not among them. */
+function feedGauges(
+  standings: readonly FeedStanding[],
+  statuses: readonly FeedStatus[],
+  nowMs: number,
+): Readonly<Partial<Record<FeedGauge, readonly FeedValue[]>>> {
+  const of = (value: (standing: FeedStanding) => number | null | undefined): FeedValue[] =>
+    standings.flatMap((standing) => {
+      const found = value(standing);
+      return found === null || found === undefined ? [] : [{ feed: standing.feed.name, value: found }];
+    });
+  const parked = new Set(statuses.flatMap((one) => (one.condition === 'parked' ? [one.feed] : [])));
+  const scanned = ({ state }: FeedStanding) => state?.offset.last_complete_scan_ms;
+  const seconds = (ms: number | null | undefined) => (ms === null || ms === undefined ? null : ms / 1_000);
+
+  return {
+    highwater_feed_owned: of(({ state }) => (state === null ? 0 : 1)),
+    highwater_complete_scan_timestamp_seconds: of((one) => seconds(scanned(one))),
+    highwater_seconds_since_complete_scan: of((one) => {
+      const ms = scanned(one);
+      return ms === null || ms === undefined ? null : Math.max(0, nowMs - ms) / 1_000;
+    }),
+    // 0: nothing of the feed is in the log yet.
+    highwater_heartbeat_timestamp_seconds: of(({ state }) => seconds(state?.storedOffset.ts_ms || null)),
+    highwater_last_change_timestamp_seconds: of(({ lastChangeMs }) => seconds(lastChangeMs)),
+    highwater_high_water_mark_timestamp_seconds: of(({ state }) => state?.offset.high_water_mark),
+    highwater_poll_interval_seconds: of(({ feed, state }) =>
+      state === null ? null : feed.pollIntervalMs / 1_000,
+    ),
+    highwater_feed_parked: of(({ feed }) => (parked.has(feed.name) ? 1 : 0)),
+    highwater_feed_paused: of(({ state }) => (state === null ? null : state.offset.paused ? 1 : 0)),
+    highwater_tracked_records: of(({ state }) => state?.recordCount),
+    highwater_state_bytes: of(({ state }) => state?.imageBytes),
+    highwater_drift_paths: of(({ drift }) => drift?.found().paths.length ?? 0),
+  };
+}

@@ -1,8 +1,7 @@
 import { render } from 'preact';
 import { App } from './parts/app';
 import { createStore } from './store';
-import { openStream } from './stream';
-import { keptToken } from './token';
+import { keptToken, openStream } from './stream';
 
 const store = createStore();
 const stream = openStream(keptToken(), store.tell);

@@ -1,11 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { firstModel, type Message, type Model, reduce } from './model/model';
 
-export interface Store {
-  model(): Model;
-  tell(message: Message): void;
-  subscribe(listener: () => void): () => void;
-}
+export type Store = ReturnType<typeof createStore>;
 
 /** Long enough that a flood of changes costs little, short enough that nobody notices. */
 const BATCH_MS = 100;
@@ -14,7 +10,7 @@ const BATCH_MS = 100;
  * All updates within a tenth of a second are drawn together. Not by animation frames: a hidden tab has none, but a
  * title.
  */
-export function createStore(): Store {
+export function createStore() {
   let model = firstModel;
   let timer: ReturnType<typeof setTimeout> | null = null;
   let drawnAtMs = 0;
@@ -28,11 +24,11 @@ export function createStore(): Store {
 
   return {
     model: () => model,
-    tell(message) {
+    tell(message: Message): void {
       model = reduce(model, message);
       if (timer === null) timer = setTimeout(draw, Math.max(0, drawnAtMs + BATCH_MS - performance.now()));
     },
-    subscribe(listener) {
+    subscribe(listener: () => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

@@ -2,12 +2,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ChangesView, FeedView, PublisherView } from '../dashboard/view';
 import { type Message, SILENCE_MS } from './model/model';
 
-export interface Stream {
-  /** With another token from now on. */
-  use(token: string | null): void;
-  /** Does not wait for the next try. */
-  hurry(): void;
-}
+export type Stream = ReturnType<typeof openStream>;
 
 const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 4_000;
@@ -16,7 +11,7 @@ const LONGEST_PAUSE_MS = 4_000;
  * Hears the publisher for as long as the page is open. The browser's own EventSource sends no token, and gives up for good when
  * a proxy answers for a publisher that is being started again.
  */
-export function openStream(token: string | null, tell: (message: Message) => void): Stream {
+export function openStream(token: string | null, tell: (message: Message) => void) {
   const address = new URL('events', document.baseURI);
   /** Id of the last changes; it outlives connections, but not tokens. */
   let lastId = '';
@@ -90,7 +85,8 @@ export function openStream(token: string | null, tell: (message: Message) => voi
 
   void follow();
   return {
-    use(next) {
+    /** With another token from now on. */
+    use(next: string | null): void {
       used = next;
       lastId = '';
       const before = current;
@@ -98,9 +94,30 @@ export function openStream(token: string | null, tell: (message: Message) => voi
       before.abort();
       wake();
     },
-    hurry() {
+    /** Does not wait for the next try. */
+    hurry(): void {
       pauseMs = SHORTEST_PAUSE_MS;
       wake();
     },
   };
+}
+
+const NAME = 'highwater-token';
+
+/** The token of this tab, until it is closed. */
+export function keptToken(): string | null {
+  try {
+    return sessionStorage.getItem(NAME);
+  } catch {
+    return null;
+  }
+}
+
+export function keepToken(token: string | null): void {
+  try {
+    if (token === null) sessionStorage.removeItem(NAME);
+    else sessionStorage.setItem(NAME, token);
+  } catch {
+    // Without storage it is asked for again after a reload.
+  }
 }

@@ -1,12 +1,25 @@
 import type { ApiConfig, Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
+import { idPaths, rowKeys } from '../../feeds/row-keys';
 import type { Logger } from '../../logging/logger';
+import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
+import { inferPaging, showOrder } from '../../pipeline/scan/pages/paging';
 import { type ApiClients, createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import type { Source, SourcePage } from '../../source/source';
-import { type Check, type Checks, clockToleranceMs, failed, failedBy, ok, skipped, warning } from './check';
-import { checkFeed, firstNumber } from './feed';
+import { filterEdge, type SeenRows } from '../init/infer-paging';
+import {
+  type Check,
+  type Checks,
+  checked,
+  clockToleranceMs,
+  failed,
+  failedBy,
+  ok,
+  skipped,
+  warning,
+} from './check';
 
 /** Each feed's first page, requested as a publisher requests it, or the error. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;
@@ -59,7 +72,7 @@ async function* checkOneApi(
   for (const [feed, page] of pages) {
     const subject = { check: 'feed', feed: feed.name };
     if (page instanceof HighwaterError) yield firstPageFailed(subject, page);
-    else yield await checkFeed(feed, page, source, signal);
+    else yield await checked(subject, () => checkFeed(feed, page, source, signal));
   }
 }
 
@@ -163,4 +176,183 @@ function firstPageFailed(subject: { check: string; feed: string }, error: Highwa
   if (unreachable.has(error.code)) return skipped(subject, `not answered (${error.code})`);
   if (error.code === 'SOURCE_UNAUTHORIZED') return skipped(subject, 'the token was refused');
   return failed(subject, error.message, error.remedy, error.code);
+}
+
+/** Enough rows to tell by, few enough to ask for several times. */
+const probeSize = 100;
+
+/** Rows from a second on, of a page counted from the first one; of the size that the probes have, unless another one is given. */
+type Ask = (updatedSince: number, pageOffset: number, pageSize?: number) => Promise<PageFacts>;
+
+/** How a feed is served, as the answers to a few requests show it. */
+interface Observed {
+  readonly notes: string[];
+  readonly warnings: { readonly found: string; readonly remedy: string }[];
+}
+
+/** @param first the page that a publisher would begin with */
+async function checkFeed(feed: Feed, first: SourcePage, source: Source, signal: AbortSignal): Promise<Check> {
+  const subject = { check: 'feed', feed: feed.name };
+  const size = Math.min(probeSize, feed.pageSize);
+  const keys = rowKeys(feed);
+  const id = idPaths(feed).join(' and ');
+  const begin = firstNumber(feed);
+  const ask: Ask = async (updatedSince, page, pageSize = size) => {
+    const request = { updatedSince, pageOffset: begin + page, pageSize };
+    return pageFacts((await source.fetchPage(feed, request, signal)).rows, keys);
+  };
+  const whole = pageFacts(first.rows, keys);
+  if (whole.length === 0) {
+    const remedy = `If there should be some, check path, query and filters of the feed in highwater.yaml.`;
+    return warning(subject, 'answered without a record: nothing more can be told', remedy);
+  }
+  const unusable = whole.ids.filter((id, i) => id === null || (whole.updated[i] ?? null) === null).length;
+  if (unusable === whole.length) {
+    const found = `none of ${whole.length} records has a usable ${id} and ${feed.updatedField}`;
+    return failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
+  }
+  const observed: Observed = { notes: [], warnings: [] };
+  if (unusable > 0) {
+    const found = `${unusable} of ${whole.length} records have no usable ${id} or ${feed.updatedField}`;
+    observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
+  }
+  const isCounted = feed.paging.style === 'page';
+  const pages = isCounted ? ([await ask(0, 0), await ask(0, 1), await ask(0, 2)] as const) : null;
+  const probe = pages === null ? await ask(0, 0) : pages[0];
+  const problem =
+    (pages === null
+      ? await nextProblem(feed, first, source, signal, observed)
+      : pagingProblem(feed, pages, size, observed)) ?? (await filterProblem(feed, probe, ask, observed));
+  if (problem !== null) return failed(subject, problem.found, problem.remedy, problem.code);
+  if (feed.parameters.updatedSince === null) {
+    const found = 'no parameter for "updated since": every poll reads the whole feed';
+    const remedy = 'If the API has such a filter, name it (parameters.updatedSince); else poll less often.';
+    observed.warnings.push({ found, remedy });
+  }
+  observed.notes.push(isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
+  if (observed.warnings.length === 0) return ok(subject, observed.notes.join(', '));
+  const found = observed.warnings.map((one) => one.found).join('; ');
+  return warning(subject, found, observed.warnings.map(({ remedy }) => remedy).join(' '));
+}
+
+interface Problem {
+  readonly found: string;
+  readonly remedy: string;
+  readonly code: string | null;
+}
+
+function pagingProblem(
+  feed: Feed,
+  pages: readonly [PageFacts, PageFacts, PageFacts],
+  size: number,
+  { notes, warnings }: Observed,
+): Problem | null {
+  const [zero, one, two] = pages;
+  const { page, pageSize } = feed.parameters;
+  if (zero.length >= size && repeats(one, zero) && repeats(two, zero)) {
+    const found = `pages 0, 1 and 2 are the same: the parameter ${page} is ignored`;
+    const remedy = `Check the names of the paging parameters in highwater.yaml (${page}, ${pageSize}).`;
+    return { found, remedy, code: 'SCAN_PAGING_IGNORED' };
+  }
+  if (pageSize !== null && zero.length > size) {
+    const found = `${zero.length} records came where ${size} were asked for: the parameter ${pageSize} is ignored`;
+    warnings.push({ found, remedy: `Check its name in highwater.yaml. Nothing is lost by it.` });
+  } else notes.push('page size honoured');
+  if (!showOrder(pages)) {
+    const found = 'not ordered by updated: every poll reads the whole feed';
+    warnings.push({
+      found,
+      remedy: 'Ask the vendor for an order, or poll less often. Nothing is lost by it.',
+    });
+  } else notes.push('oldest first');
+  const inferred = firstNumber(feed) === 0 ? inferPaging(zero, one, two) : { unit: 'page', firstPage: 1 };
+  if (inferred === null) notes.push('too little to tell what pages are counted in');
+  else notes.push(`${inferred.unit === 'page' ? 'pages' : 'records'} counted from ${inferred.firstPage}`);
+  return null;
+}
+
+/** The number of the first page, or of the first record, if the feed says it; else 0. */
+function firstNumber({ paging }: Pick<Feed, 'paging'>): number {
+  return paging.style === 'page' || paging.style === 'offset' ? (paging.first ?? 0) : 0;
+}
+
+/** For the styles that do not count pages: checks that the second page differs from the first. */
+async function nextProblem(
+  feed: Feed,
+  first: SourcePage,
+  source: Source,
+  signal: AbortSignal,
+  { notes }: Observed,
+): Promise<Problem | null> {
+  const { paging, pageSize } = feed;
+  if (paging.style === 'page' || paging.style === 'none') return null;
+  const usual = { updatedSince: 0, pageOffset: firstNumber(feed) + first.rows.length, pageSize };
+  if (paging.style !== 'offset' && first.next === null) {
+    const place = paging.style === 'cursor' ? (paging.from ?? paging.hasMore) : paging.from;
+    notes.push(`no next page in the ${place === null ? 'header Link' : `response at ${place}`}`);
+    return null;
+  }
+  const request = first.next === null ? usual : { ...usual, continuation: first.next };
+  const keys = rowKeys(feed);
+  const second = pageFacts((await source.fetchPage(feed, request, signal)).rows, keys);
+  if (second.length > 0 && repeats(second, pageFacts(first.rows, keys))) {
+    const found = `the second page is the same as the first: the ${paging.style} is ignored`;
+    const remedy = 'Check paging and parameters of the feed in highwater.yaml.';
+    return { found, remedy, code: 'SCAN_PAGING_IGNORED' };
+  }
+  notes.push(second.length === 0 ? 'no records behind the first page' : 'a second page follows the first');
+  return null;
+}
+
+/** If the first page is shorter than the page size, it is the whole feed, or the server has a cap. */
+async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<string> {
+  const { length } = whole;
+  if (length >= feed.pageSize) return `${length} records a page`;
+  // Pages or records from 0 or 1: this one lies behind the first page in each way of counting.
+  const behind = await ask(0, length + 1, 1);
+  if (behind.length === 0) return `${length} records in all`;
+  return `at most ${length} records a page, where ${feed.pageSize} were asked for`;
+}
+
+/** Asks from the latest second of a page on: everything older must be gone. Then from a second before it, whose rows must be there. */
+async function filterProblem(
+  feed: Feed,
+  page: PageFacts,
+  ask: Ask,
+  { notes, warnings }: Observed,
+): Promise<Problem | null> {
+  const { greatest, least } = page;
+  if (greatest === null || least === null || feed.parameters.updatedSince === null) return null;
+  const since = greatest > least ? greatest : greatest + 1;
+  const filtered = await ask(since, 0);
+  if (filtered.least === null || filtered.least >= since) {
+    const name = feed.parameters.updatedSince;
+    const edge = await filterEdge(seenRows(page), async (second) => seenRows(await ask(second, 0)));
+    if (edge === 'shown') notes.push('updated filter honoured');
+    if (edge === 'unknown')
+      notes.push(
+        'updated filter honoured, as far as it can be told: no answer shows whether it includes its own second',
+      );
+    if (edge === 'later')
+      warnings.push({
+        found: `the parameter ${name} leaves out rows of the very second that is asked for`,
+        remedy: 'Nothing is lost by it: polls learn how much earlier they have to ask.',
+      });
+    if (edge === 'hidden')
+      warnings.push({
+        found: `the parameter ${name} leaves out rows that were updated later than what is asked for, so it goes by something else than ${feed.updatedField}`,
+        remedy: `Set parameters.updatedSince of the feed to a filter by ${feed.updatedField}, or to null.`,
+      });
+    return null;
+  }
+  return {
+    found: `records updated at ${filtered.least} came where ${since} and later were asked for: the parameter ${feed.parameters.updatedSince} is ignored, and every poll reads the whole feed`,
+    remedy: 'Check its name in highwater.yaml (parameters.updatedSince), or ask the vendor.',
+    code: null,
+  };
+}
+
+function seenRows({ ids, updated }: PageFacts): SeenRows {
+  const known = ids.map((id, i) => [id, updated[i] ?? null] as const).filter(([, time]) => time !== null);
+  return { ids: known.map(([id]) => id), times: known.map(([, time]) => time as number) };
 }

@@ -1,5 +1,7 @@
 import { HighwaterError } from '../../errors';
 import { durationText } from '../../format/durations';
+import { harmless } from '../../format/short-text';
+import { painted, type Span, span, wrapped } from '../terminal/text';
 
 /** Result of one check of the installation. */
 export interface Check {
@@ -20,21 +22,17 @@ export type Checks = AsyncGenerator<Check> | Generator<Check>;
 
 export type Subject = string | { readonly check: string; readonly feed: string };
 
-export function ok(subject: Subject, found: string): Check {
-  return { ...named(subject), state: 'ok', found, code: null, remedy: null };
-}
+const checkOf =
+  (state: Check['state']) =>
+  (subject: Subject, found: string, remedy: string | null = null, code: string | null = null): Check => {
+    const named = typeof subject === 'string' ? { check: subject, feed: null } : subject;
+    return { ...named, state, found, code, remedy };
+  };
 
-export function warning(subject: Subject, found: string, remedy: string): Check {
-  return { ...named(subject), state: 'warning', found, code: null, remedy };
-}
-
-export function failed(subject: Subject, found: string, remedy: string, code: string | null = null): Check {
-  return { ...named(subject), state: 'failed', found, code, remedy };
-}
-
-export function skipped(subject: Subject, found: string): Check {
-  return { ...named(subject), state: 'skipped', found, code: null, remedy: null };
-}
+export const ok = checkOf('ok');
+export const warning = checkOf('warning');
+export const failed = checkOf('failed');
+export const skipped = checkOf('skipped');
 
 /** Operators' commands need these, but publishing does not, so problems are only warnings. */
 export function forCommands(check: Check): Check {
@@ -49,8 +47,13 @@ export function failedBy(subject: Subject, error: unknown): Check {
   return failed(subject, error.message, error.remedy, error.code);
 }
 
-function named(subject: Subject): Pick<Check, 'check' | 'feed'> {
-  return typeof subject === 'string' ? { check: subject, feed: null } : subject;
+/** The result of the check, or the error that ended it. @throws an error that is a fault of the program */
+export async function checked(subject: Subject, check: () => Promise<Check> | Check): Promise<Check> {
+  try {
+    return await check();
+  } catch (error) {
+    return failedBy(subject, error);
+  }
 }
 
 /** Clocks agree within these: an answer's whole seconds and its way explain the difference. */
@@ -65,4 +68,57 @@ export function okByClock(subject: Subject, found: string, aheadMs: number | nul
     `${found}; the clock of this machine is ${apart} ${whose}`,
     'Set the clocks by NTP. Brokers refuse records that are more than message.timestamp.after.max.ms (1 h by default) ahead of their own clock.',
   );
+}
+
+const marks: Readonly<Record<Check['state'], Span>> = {
+  ok: span('✓ ', 'green'),
+  warning: span('! ', 'yellow'),
+  failed: span('✗ ', 'red'),
+  skipped: span('- ', 'dim'),
+};
+
+/** Room for `schemas insights`. */
+const NAME_CELLS = 18;
+const HEAD_CELLS = 2 + NAME_CELLS + 1;
+/** If less width than this is left beside the names, findings are printed below them. */
+const LEAST_CELLS = 36;
+
+const groups: readonly (readonly [title: string, checks: readonly string[]])[] = [
+  ['Settings', ['settings']],
+  ['API', ['api', 'token', 'clock', 'feed']],
+  ['Schemas', ['registry', 'schemas', 'command-schema']],
+  ['Feeds', ['status']],
+];
+
+/** The heading of a check. Checks without a heading of their own concern the log. */
+export function checkGroup({ check }: Pick<Check, 'check'>): string {
+  return groups.find(([, checks]) => checks.includes(check))?.[0] ?? 'Log';
+}
+
+/** One check with its remedy, if it has one, wrapped at the width of the terminal. */
+export function checkLine(
+  { check, feed, state, found, remedy }: Check,
+  { width, color }: { readonly width: number; readonly color: boolean },
+): string {
+  const name = harmless(feed === null ? check : `${check} ${feed}`);
+  const what = oneLine(state === 'skipped' ? `skipped: ${found}` : found);
+  const style = state === 'ok' ? 'plain' : marks[state].style;
+  const isBeside = width - HEAD_CELLS >= LEAST_CELLS;
+  const indent = isBeside ? HEAD_CELLS : 4;
+  const said = wrapped(what, width - indent).map((line) => [span(' '.repeat(indent)), span(line, style)]);
+  const head = [
+    marks[state],
+    span(isBeside ? `${name.padEnd(NAME_CELLS)} ` : name, isBeside ? 'plain' : 'bold'),
+  ];
+  const lines: Span[][] = isBeside ? [[...head, said[0]![1]!], ...said.slice(1)] : [head, ...said];
+  const advice = (remedy ?? '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .flatMap((line) => wrapped(harmless(line), width - indent - 4))
+    .map((line, i) => [span(`${' '.repeat(indent)}${i === 0 ? 'do: ' : '    '}`, 'dim'), span(line)]);
+  return [...lines, ...advice].map((line) => `${painted(line, width, color).trimEnd()}\n`).join('');
+}
+
+function oneLine(text: string): string {
+  return harmless(text.replace(/\s*\n\s*/g, ' '));
 }

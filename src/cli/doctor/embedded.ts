@@ -3,14 +3,14 @@ import path from 'node:path';
 import { agoText } from '../../format/durations';
 import { assertLockable, assertWhole, examineLocalLog, type LocalLogReport } from '../../log/local/examine';
 import { networkOf } from '../../log/local/file/network-folder';
-import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
+import { type Check, type Checks, checked, failed, failedBy, ok, skipped, warning } from './check';
 
 const leastFreeMegabytes = 200;
 /** A transaction may be as large: 8 MB of values, their keys, headers and indexes. */
 const neededMegabytes = 16;
 
 /** The folder of the embedded log, the file in it, and who publishes there. Leaves no trace. */
-export function* checkEmbeddedLog(dataDir: string): Checks {
+export async function* checkEmbeddedLog(dataDir: string): Checks {
   const folder = checkFolder(dataDir);
   yield folder;
   let report: LocalLogReport;
@@ -26,15 +26,11 @@ export function* checkEmbeddedLog(dataDir: string): Checks {
   if (topics === null) {
     yield ok('log-file', `${file} is not there yet: the first run makes it`);
   } else yield ok('log-file', `${file} can be read, ${topics.length} topics`);
-  yield checkOwner(report, dataDir);
+  yield await checked('owner', () => checkOwner(report, dataDir));
 }
 
 function checkOwner({ owner, ownerRuns }: LocalLogReport, dataDir: string): Check {
-  try {
-    assertLockable(dataDir);
-  } catch (error) {
-    return failedBy('owner', error);
-  }
+  assertLockable(dataDir);
   if (owner === null) return ok('owner', 'nobody');
   const { instance, pid, host, since, feeds } = owner;
   const who = `${instance} (process ${pid} on ${host})`;

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
+import { counted } from '../../format/counted';
 import {
   examineBrokers,
   examineCopies,
@@ -22,6 +23,7 @@ import type { Logger } from '../../logging/logger';
 import {
   type Check,
   type Checks,
+  checked,
   failed,
   failedBy,
   forCommands,
@@ -43,7 +45,7 @@ export async function* checkKafka(
   const deps = { kafka, cluster, signal };
   const first = await checkBrokers(cluster, deps);
   yield* first;
-  yield checkCodec(cluster.compression);
+  yield await checked('compression', () => checkCodec(cluster.compression));
   if (first.some(({ state }) => state === 'failed')) {
     const why = 'the brokers cannot be used';
     yield skipped('group', why);
@@ -53,7 +55,7 @@ export async function* checkKafka(
     return;
   }
   const lacking = await examineCopies(deps).catch(known);
-  yield lacks('group', lacking) ?? (await checkGroup(config, cluster, deps));
+  yield lacks('group', lacking) ?? (await checked('group', () => checkGroup(config, cluster, deps)));
   const inspected: (readonly [Feed, readonly TopicReport[] | HighwaterError])[] = [];
   for (const feed of config.feeds) {
     const reports = await inspectTopics(feedTopics(feed, config.topicPrefix), deps).catch(known);
@@ -63,15 +65,17 @@ export async function* checkKafka(
     reports instanceof HighwaterError ? [] : reports.filter(({ exists }) => exists !== null),
   );
   const names = [...new Set(topics.map(({ spec }) => spec.name))];
-  yield lacks('transactions', lacking) ?? (await checkTransactions(config, cluster, deps, names));
+  yield lacks('transactions', lacking) ??
+    (await checked('transactions', () => checkTransactions(config, cluster, deps, names)));
   for (const [{ name }, reports] of inspected) {
     const subject = { check: 'topics', feed: name };
-    yield await checkTopics({ subject, whose: `feed ${name}`, madeBy: 'the first run' }, reports, deps);
+    const of = { subject, whose: `feed ${name}`, madeBy: 'the first run' };
+    yield await checked(subject, () => checkTopics(of, reports, deps));
   }
   const spec = commandsTopic(config.appId, config.topicPrefix);
   const reports = await inspectTopics(spec, deps).catch(known);
   const commands = { subject: 'command-topic', whose: 'commands', madeBy: 'the first command' };
-  yield forCommands(await checkTopics(commands, reports, deps));
+  yield forCommands(await checked('command-topic', () => checkTopics(commands, reports, deps)));
 }
 
 /** Null: the check itself tells more. */
@@ -82,11 +86,7 @@ function lacks(check: LackingCopies['of'], lacking: readonly LackingCopies[] | H
 }
 
 function checkCodec(codec: CodecName): Check {
-  try {
-    compressionType(codec);
-  } catch (error) {
-    return failedBy('compression', error);
-  }
+  compressionType(codec);
   if (codec === 'none') return ok('compression', 'none');
   if (codec === 'gzip') return ok('compression', 'gzip, which every client reads by itself');
   return ok('compression', `${codec}; a consumer with kafkajs must register it: docs/guides/node.md`);
@@ -128,17 +128,13 @@ async function checkGroup(
 ): Promise<Check> {
   const groupId = ownersGroup(appId, topicPrefix);
   const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = cluster;
-  try {
-    const instances = await examineGroup({ kafka, cluster, groupId, sessionTimeoutMs, signal });
-    if (instances === null) return ok('group', 'nobody is in it, the first run makes it');
-    if (instances.length === 0) return ok('group', 'nobody is in it');
-    const has = instances.map(({ instance, feeds }) =>
-      feeds.length === 0 ? `${instance} waits` : `${instance} has ${[...feeds].sort().join(', ')}`,
-    );
-    return ok('group', `${has.length} ${has.length === 1 ? 'instance' : 'instances'}: ${has.join('; ')}`);
-  } catch (error) {
-    return failedBy('group', error);
-  }
+  const instances = await examineGroup({ kafka, cluster, groupId, sessionTimeoutMs, signal });
+  if (instances === null) return ok('group', 'nobody is in it, the first run makes it');
+  if (instances.length === 0) return ok('group', 'nobody is in it');
+  const has = instances.map(({ instance, feeds }) =>
+    feeds.length === 0 ? `${instance} waits` : `${instance} has ${[...feeds].sort().join(', ')}`,
+  );
+  return ok('group', `${counted(has.length, 'instance')}: ${has.join('; ')}`);
 }
 
 async function checkTransactions(
@@ -147,14 +143,10 @@ async function checkTransactions(
   { kafka }: TopicDeps,
   topics: readonly string[],
 ): Promise<Check> {
-  try {
-    const aheadMs = await examineTransactions({ kafka, cluster, appId, topicPrefix, topics });
-    const over =
-      topics.length === 0 ? 'one was begun' : `one was begun over ${topics.length} topics and aborted`;
-    return okByClock('transactions', over, aheadMs, 'that of a broker');
-  } catch (error) {
-    return failedBy('transactions', error);
-  }
+  const aheadMs = await examineTransactions({ kafka, cluster, appId, topicPrefix, topics });
+  const over =
+    topics.length === 0 ? 'one was begun' : `one was begun over ${topics.length} topics and aborted`;
+  return okByClock('transactions', over, aheadMs, 'that of a broker');
 }
 
 async function checkTopics(
@@ -162,7 +154,7 @@ async function checkTopics(
   reports: readonly TopicReport[] | HighwaterError,
   deps: TopicDeps,
 ): Promise<Check> {
-  if (reports instanceof HighwaterError) return failedBy(subject, reports);
+  if (reports instanceof HighwaterError) throw reports;
   const missing = reports.filter(({ exists }) => exists === null);
   const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
   if (wrong.length > 0) {
@@ -171,17 +163,10 @@ async function checkTopics(
   }
   const starved = reports.flatMap(starvation);
   if (starved.length > 0) {
-    return failed(
-      subject,
-      starved.join('; '),
-      'Bring the missing brokers back: nothing can be written before.',
-    );
+    const remedy = 'Bring the missing brokers back: nothing can be written before.';
+    return failed(subject, starved.join('; '), remedy);
   }
-  try {
-    if (missing.length > 0) await assertCreatable(whose, missing, deps);
-  } catch (error) {
-    return failedBy(subject, error);
-  }
+  if (missing.length > 0) await assertCreatable(whose, missing, deps);
   const there = `${reports.length - missing.length} of ${reports.length} exist`;
   const found =
     missing.length === 0 ? there : `${there}, what is missing may be created and will be by ${madeBy}`;

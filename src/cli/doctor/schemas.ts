@@ -1,16 +1,17 @@
 import { allSubjects, feedSubjects } from '../../avro/feed-subjects';
-import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../../avro/registry/registry';
+import { FULL_TRANSITIVE, type SchemaStatus } from '../../avro/registry/registry';
 import { feedSchemas } from '../../avro/schemas';
 import { commandSchema, commandSubject } from '../../commands/command-record';
 import type { Config } from '../../config/load-config';
 import { errorKinds, HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { commandsTopic, feedTopics } from '../../log/topics';
-import { isHeld } from '../lines/schema-line';
 import type { OpenRegistry } from '../log/open-log';
+import { isHeld } from '../schemas';
 import {
   type Check,
   type Checks,
+  checked,
   failed,
   failedBy,
   forCommands,
@@ -55,21 +56,12 @@ export async function* checkSchemas(config: Config, { registry, place }: OpenReg
     isAnswering = true;
     yield standing(subject, inspected, onlyLookedUp, 'the first run');
   }
-  yield forCommands(await checkCommandSchema(config, registry, onlyLookedUp));
-}
-
-async function checkCommandSchema(
-  { appId, topicPrefix }: Config,
-  registry: SchemaRegistry,
-  onlyLookedUp: boolean,
-): Promise<Check> {
-  const subject = commandSubject(commandsTopic(appId, topicPrefix));
-  try {
+  const subject = commandSubject(commandsTopic(config.appId, config.topicPrefix));
+  const check = async () => {
     const status = await registry.inspect(subject, commandSchema);
     return standing('command-schema', [{ subject, status }], onlyLookedUp, 'the first command');
-  } catch (error) {
-    return failedBy('command-schema', error);
-  }
+  };
+  yield forCommands(await checked('command-schema', check));
 }
 
 function subjectsOf(feed: Feed, { topicPrefix }: Config) {

@@ -2,12 +2,12 @@ import { unlessAborted } from '../../async/wait';
 import { isUnreadable, recordDecoder } from '../../avro/codec/record-decoder';
 import type { Config } from '../../config/load-config';
 import { errorKinds, type HighwaterError } from '../../errors';
+import type { FeedStatus } from '../../feed-status/feed-status';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
 import { type OpenReader, openReader } from '../log/open-log';
-import { type PublisherView, problemAtPublisher } from '../process/ask-publisher';
-import type { FeedStatus } from '../status/feed-status';
-import { explained, isUnexplained, readStatus } from '../status/feed-status';
+import { explained, isUnexplained, type PublisherView, problemAtPublisher } from '../process/ask-publisher';
+import { readStatus } from '../status';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
 
 /** How each feed stands by what its publisher has committed. Only what stands still until somebody acts is a failure. */
@@ -74,10 +74,10 @@ export function statusByPublisher({ feeds }: Config, view: PublisherView | null)
     const subject = subjectOf(name);
     const problem = view === null ? null : problemAtPublisher(view, name);
     if (problem !== null) return warning(subject, problem.what, `Fix the log first. Then: ${problem.remedy}`);
-    if (!view?.feeds.includes(name)) return skipped(subject, 'the log cannot be read');
-    const reason = view.unready.get(name)?.reason ?? 'up to date';
-    if (reason === 'up to date') return ok(subject, `up to date, says ${view.url}`);
-    return warning(subject, `${reason}, says ${view.url}`, 'Fix the log first.');
+    const found = view?.feeds?.[name];
+    if (found === undefined) return skipped(subject, 'the log cannot be read');
+    if (found.ready) return ok(subject, `up to date, says ${view!.url}`);
+    return warning(subject, `${found.reason}, says ${view!.url}`, 'Fix the log first.');
   });
 }
 

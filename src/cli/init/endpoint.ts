@@ -12,26 +12,17 @@ import { inUtf8 } from '../../source/charset';
 import { httpGet } from '../../source/http-get';
 import { interpretResponse, type RawResponse } from '../../source/response-policy';
 import { PageDeadline, withRetry } from '../../source/retry';
-import { mostRequestsPerSecond, type RateLimit, rateLimitIn } from './rate-limit';
 
 /** One answer of an endpoint of which nothing is known yet. */
-export interface EndpointAnswer {
+interface EndpointAnswer {
   /** Parsed JSON; undefined when the endpoint refused the request or answered with something else. */
   readonly body: unknown;
   readonly linkHeader: string | undefined;
 }
 
-export interface Endpoint {
-  /** @throws HighwaterError SOURCE_* when there is no answer, or no JSON in it */
-  first(): Promise<EndpointAnswer>;
-  /** With more query parameters. A refusal is an answer: it says that the endpoint does not take them. */
-  ask(query: Readonly<Record<string, string>>): Promise<EndpointAnswer>;
-  /** What the answers say of a limit of requests; null when they say nothing. */
-  rateLimit(): RateLimit | null;
-  close(): void;
-}
+export type Endpoint = ReturnType<typeof openEndpoint>;
 
-export interface EndpointOptions {
+interface EndpointOptions {
   /** With the fixed query parameters. */
   readonly url: URL;
   readonly access: ApiAccess;
@@ -41,13 +32,15 @@ export interface EndpointOptions {
   readonly onPause: (ms: number) => void;
 }
 
+/** Requests a second that `init` sends. Many APIs allow ten. */
+export const mostRequestsPerSecond = 10;
 const PAUSE_MS = 1000 / mostRequestsPerSecond;
 /** How long a limit of the API is waited for. */
 const waiting = { attempts: 6, totalMs: 120_000, baseMs: 1_000, maxMs: 10_000 };
 const bodyLimitBytes = 64 * 1024 * 1024;
 const limits = { timeoutMs: 30_000, idleTimeoutMs: 15_000, bodyLimitBytes };
 
-export function openEndpoint({ url, access, headers, signal, onPause }: EndpointOptions): Endpoint {
+export function openEndpoint({ url, access, headers, signal, onPause }: EndpointOptions) {
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   const parameter = tokenParameter(access.auth);
   const redact = createRedactor([...secretsOf(access), ...proxyPasswords(process.env)], parameter);
@@ -99,7 +92,8 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
   }
 
   return {
-    async first() {
+    /** @throws HighwaterError SOURCE_* when there is no answer, or no JSON in it */
+    async first(): Promise<EndpointAnswer> {
       const response = await get({});
       const answer = answerOf(response);
       if (answer.body !== undefined) return answer;
@@ -107,13 +101,15 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
       if (meaning.kind === 'page') return { body: meaning.rows, linkHeader: undefined };
       throw new HighwaterError(meaning.code, `${meaning.what}.`);
     },
-    async ask(query) {
+    /** With more query parameters. A refusal is an answer: it says that the endpoint does not take them. */
+    async ask(query: Readonly<Record<string, string>>): Promise<EndpointAnswer> {
       await pause(PAUSE_MS, signal);
       signal.throwIfAborted();
       return answerOf(await get(query));
     },
+    /** What the answers say of a limit of requests; null when they say nothing. */
     rateLimit: () => rateLimit,
-    close() {
+    close(): void {
       agents.http.destroy();
       agents.https.destroy();
     },
@@ -133,4 +129,47 @@ function answerOf({ status, headers, body }: RawResponse): EndpointAnswer {
   } catch {
     return nothing;
   }
+}
+
+/** What an API says of its limit of requests. */
+export interface RateLimit {
+  /** The headers that say so, for people. */
+  readonly said: string;
+  /** Requests a second, at most as many as `init` itself sends. */
+  readonly requestsPerSecond: number;
+}
+
+/** With less, a poll would take minutes. Where the API allows less, it asks for pauses, which are kept. */
+const leastRequestsPerSecond = 0.1;
+
+const named = /^(?:x-)?rate-?limit(?:-(?:limit|policy|reset))?$/;
+
+/**
+ * The limit in the headers of an answer; null if none says anything. An API that does not say for how long its limit counts is asked as
+ * often as `init` has asked it.
+ */
+export function rateLimitIn(
+  headers: Readonly<Record<string, string | undefined>>,
+  nowMs: number,
+): RateLimit | null {
+  const found = Object.entries(headers).filter(([name, value]) => named.test(name) && value !== undefined);
+  if (found.length === 0) return null;
+  const value = (ending: RegExp) => found.find(([name]) => ending.test(name))?.[1] ?? '';
+  // `100;w=60`, `"default";q=100;w=60`, and `100, 100;w=60`.
+  const windows = found.flatMap(([, text]) =>
+    [...text!.matchAll(/(?:^|[,\s])(?:"[^"]*"\s*;\s*q=)?(\d+)\s*;\s*w=(\d+)/g)].map(([, count, seconds]) => [
+      Number(count),
+      Number(seconds),
+    ]),
+  );
+  const reset = Number.parseFloat(value(/-reset$/));
+  const untilReset = reset < 1e9 ? reset : reset / (reset < 1e12 ? 1 : 1000) - nowMs / 1000;
+  if (windows.length === 0) windows.push([Number.parseFloat(value(/-limit$/)), untilReset]);
+  const rates = windows.map(([count, seconds]) => count! / seconds!).filter((rate) => rate > 0);
+  const least = Math.min(mostRequestsPerSecond, ...rates);
+  return {
+    said: found.map(([name, text]) => `${name}: ${text}`).join(', '),
+    requestsPerSecond:
+      least >= 1 ? Math.floor(least) : Math.max(leastRequestsPerSecond, Math.floor(least * 10) / 10),
+  };
 }

@@ -1,25 +1,20 @@
 import { parseDocument, stringify } from 'yaml';
 import type { RecordSchema } from '../../avro/schemas';
-import type { Auth, Display, PagingStyle } from '../../feeds/definition';
+import type { Auth, Display } from '../../feeds/definition';
 import { titleAmong } from '../../format/display';
-import type { FeedKeys } from './infer-schema';
-import type { RateLimit } from './rate-limit';
+import type { Examined } from './examine';
 
-/** The findings about an endpoint, in the words of `highwater.yaml`. */
-export interface FeedSection extends FeedKeys {
+/** The findings about an endpoint, and what the user said, in the words of `highwater.yaml`. */
+export interface FeedSection extends Omit<Examined, 'schema'> {
   readonly name: string;
   readonly apiUrl: string;
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  readonly responseKey: string;
-  readonly parameters: Readonly<Record<'page' | 'pageSize' | 'updatedSince', string | null>>;
-  readonly paging: PagingStyle;
-  readonly pageSize: number | null;
+  /** Its file. */
   readonly schema: string;
   readonly display: Display | null;
-  readonly rateLimit: RateLimit | null;
 }
 
 /**
@@ -52,14 +47,13 @@ function sectionText(section: FeedSection): string {
   const { apiUrl, auth, headers, path, query, responseKey, parameters, paging, pageSize, schema } = section;
   const { page, pageSize: size, updatedSince } = parameters;
   const hasPages = paging.style === 'page' || paging.style === 'offset';
-  const lines: [key: string, value: unknown, comment: string | null][] = [
-    ['apiUrl', apiUrl, null],
-    ['auth', auth, auth.scheme === 'none' ? null : 'the token itself never stands in this file'],
-    ...(Object.keys(headers).length > 0 ? [['headers', headers, null] as [string, unknown, null]] : []),
-    ['path', path, null],
-    ...(Object.keys(query).length > 0
-      ? [['query', query, 'sent with every request'] as [string, unknown, string]]
-      : []),
+  const parameterNames = { ...(hasPages && { page }), pageSize: size, updatedSince };
+  const lines: readonly (readonly [key: string, value: unknown, comment?: string])[] = [
+    ['apiUrl', apiUrl],
+    auth.scheme === 'none' ? ['auth', auth] : ['auth', auth, 'the token itself never stands in this file'],
+    ['headers', Object.keys(headers).length > 0 ? headers : null],
+    ['path', path],
+    ['query', Object.keys(query).length > 0 ? query : null, 'sent with every request'],
     [
       'responseKey',
       responseKey,
@@ -67,52 +61,28 @@ function sectionText(section: FeedSection): string {
     ],
     ['idField', section.idField, 'names a record; must never be given to another one'],
     ['updatedField', section.updatedField, 'must move with every change'],
-    ['updatedFormat', section.updatedFormat, null],
-    [
-      'parameters',
-      { ...(hasPages && { page }), pageSize: size, updatedSince },
-      updatedSince === null ? 'no filter by time was found: every poll reads everything' : null,
-    ],
-    ['paging', paging, null],
-    ...(pageSize === null ? [] : [['pageSize', pageSize, null] as [string, unknown, null]]),
-    ['schema', schema, null],
+    ['updatedFormat', section.updatedFormat],
+    updatedSince === null
+      ? ['parameters', parameterNames, 'no filter by time was found: every poll reads everything']
+      : ['parameters', parameterNames],
+    ['paging', paging],
+    ['pageSize', pageSize],
+    ['schema', schema],
     ['namespace', section.name, 'of the change events'],
-    ...(section.display === null
-      ? []
-      : [['display', section.display, 'what people see of a record'] as [string, unknown, string]]),
+    ['display', section.display, 'what people see of a record'],
   ];
   return lines
+    .filter(([, value]) => value !== null)
     .map(([key, value, comment]) => {
       const text = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
-      return `${key}: ${text}${comment === null ? '' : ` # ${comment}`}`;
+      return `${key}: ${text}${comment === undefined ? '' : ` # ${comment}`}`;
     })
     .join('\n');
 }
 
-const usualFacts = [
-  'status',
-  'state',
-  'stage',
-  'priority',
-  'type',
-  'kind',
-  'amount',
-  'total',
-  'price',
-  'currency',
-];
-
-/**
- * A guess, from the names of the fields, of how a record is shown; null if the names tell nothing.
- * @param constant members that have one value in all rows that were seen: they tell nothing about a record
- */
-export function guessedDisplay({ fields }: RecordSchema, constant: readonly string[]): Display | null {
-  const named = fields.filter(({ type }) => ![type].flat().some((one) => typeof one === 'object'));
-  const texts = named.filter(({ type }) => [type].flat().includes('string')).map(({ name }) => name);
+/** A guess, from the names of the fields, of the title of a record; null if the names tell nothing. */
+export function guessedDisplay({ fields }: RecordSchema): Display | null {
+  const texts = fields.filter(({ type }) => [type].flat().includes('string')).map(({ name }) => name);
   const title = titleAmong(texts) ?? texts.find((name) => name === 'email' || name === 'login');
-  const facts = usualFacts.filter(
-    (fact) => !constant.includes(fact) && named.some(({ name }) => name === fact),
-  );
-  if (title === undefined && facts.length === 0) return null;
-  return { ...(title === undefined ? {} : { title }), ...(facts.length === 0 ? {} : { facts }) };
+  return title === undefined ? null : { title };
 }

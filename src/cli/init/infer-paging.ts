@@ -6,7 +6,6 @@ import { isObject, type JsonObject, keyOf, secondsOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
 export interface Answer {
-  readonly isPage: boolean;
   readonly rows: readonly JsonObject[];
   readonly body: unknown;
   readonly linkHeader: string | undefined;
@@ -23,56 +22,44 @@ export interface FieldsOfRows {
   readonly responseKey: string;
 }
 
-const sizeNames = [
-  'limit',
-  'per_page',
-  'page_size',
-  'pageSize',
-  'pagesize',
-  'size',
-  'count',
-  'max_results',
-  'maxResults',
-  'page[size]',
-];
-const offsetNames = ['offset', 'skip', 'start', 'startIndex'];
-const pageNames = ['page', 'page_number', 'pageNumber', 'page[number]', 'p'];
-const cursorNames = [
-  'cursor',
-  'after',
-  'page_token',
-  'pageToken',
-  'starting_after',
-  'next_token',
-  'page[after]',
-];
-const lastRowNames = ['starting_after', 'after', 'after_id', 'last_id', 'since_id', 'page[after]'];
+/** Names of query parameters that the user knows; an empty name: the endpoint has no such parameter. */
+export interface KnownParameters {
+  readonly size?: string | undefined;
+  readonly page?: string | undefined;
+  readonly cursor?: string | undefined;
+  readonly since?: string | undefined;
+}
+
+/** The names that are tried. Another one is said by its flag. */
+const usual: Readonly<Record<keyof KnownParameters, readonly string[]>> = {
+  size: ['limit', 'per_page', 'page_size'],
+  page: ['offset', 'page'],
+  cursor: ['cursor', 'after', 'starting_after'],
+  since: ['updated_since', 'since', 'modified_since', 'updated_after'],
+};
 const moreNames = /^(has_?(more|next)(_?(page|items|results))?|more)$/i;
-const sinceNames = [
-  'updated_since',
-  'updatedSince',
-  'modifiedSince',
-  'since',
-  'updated_after',
-  'modified_since',
-  'modified_after',
-  'updated',
-  'updated_at_min',
-  'updated_min',
-  'updated_from',
-  'date_updated_gt',
-  'last_modified_since',
-  'start_time',
-  'updated[gte]',
-  'filter[updated_since]',
-];
 const nextNames =
   /^(next|after|cursor|next_?(page|url|link|cursor|token|page_?token)|end_?cursor|after_?cursor|continuation(_?token)?)$/i;
 
-/** The name of the parameter that says how many rows a page has; null when none of the usual ones does. */
-export async function findPageSize(first: Answer, ask: AskEndpoint): Promise<string | null> {
+/** @param likely names that the answers or the address suggest */
+function namesOf(
+  of: keyof KnownParameters,
+  known: KnownParameters,
+  likely: readonly string[] = [],
+): Set<string> {
+  const named = known[of];
+  if (named === undefined) return new Set([...likely, ...usual[of]]);
+  return new Set(named === '' ? [] : [named]);
+}
+
+/** The name of the parameter that says how many rows a page has; null when there is none. */
+export async function findPageSize(
+  first: Answer,
+  known: KnownParameters,
+  ask: AskEndpoint,
+): Promise<string | null> {
   if (first.rows.length <= 2) return null;
-  for (const name of sizeNames) if ((await ask({ [name]: '2' })).rows.length === 2) return name;
+  for (const name of namesOf('size', known)) if ((await ask({ [name]: '2' })).rows.length === 2) return name;
   return null;
 }
 
@@ -82,73 +69,61 @@ export async function findMostRows(
   ask: AskEndpoint,
 ): Promise<{ readonly size: number; readonly rows: number }> {
   for (const size of [1000, 500, 250, 100, 50]) {
-    const { isPage, rows } = await ask({ [sizeName]: String(size) });
-    if (isPage) return { size, rows: rows.length };
+    const { rows } = await ask({ [sizeName]: String(size) });
+    if (rows.length > 0) return { size, rows: rows.length };
   }
   return { size: 20, rows: 20 };
+}
+
+interface FoundPaging {
+  readonly paging: PagingStyle;
+  /** That holds the number of a page or of a row. */
+  readonly parameter: string | null;
 }
 
 /** @param query asks for short pages, so that there is a second page; empty if there is no parameter for the size */
 export async function findPaging(
   query: Readonly<Record<string, string>>,
   { idField, responseKey }: Pick<FieldsOfRows, 'idField' | 'responseKey'>,
+  known: KnownParameters,
   ask: AskEndpoint,
-): Promise<{ readonly paging: PagingStyle; readonly parameter: string | null }> {
+): Promise<FoundPaging> {
   const first = await ask(query);
   const ids = first.rows.map((row) => keyOf(row, idField));
-  if (nextLink(first.linkHeader) !== null) return { paging: { style: 'link', from: null }, parameter: null };
+  const by = (paging: PagingStyle, parameter: string | null = null) => ({ paging, parameter });
+  const firstIdWith = async (parameter: string, value: string) =>
+    keyOf((await ask({ ...query, [parameter]: value })).rows[0], idField);
+  /** Whether a page begins behind the rows of the first one. */
+  const isBehind = async (parameter: string, value: string) => {
+    const { rows } = await ask({ ...query, [parameter]: value });
+    return rows.length > 0 && rows.every((row) => !ids.includes(keyOf(row, idField)));
+  };
+
+  if (nextLink(first.linkHeader) !== null) return by({ style: 'link', from: null });
   const pointers = nextIn(first.body, responseKey);
   const link = pointers.find(({ value }) => /^(https?:\/)?\//.test(value) || value.startsWith('?'));
-  if (link !== undefined) return { paging: { style: 'link', from: link.path }, parameter: null };
-  for (const { path, value } of pointers) {
-    const own = path.split('.').at(-1)!;
-    for (const parameter of new Set([...cursorNames, own])) {
-      if (isBehind(await ask({ ...query, [parameter]: value }), ids, idField))
-        return { paging: { style: 'cursor', parameter, from: path }, parameter: null };
-    }
-  }
+  if (link !== undefined) return by({ style: 'link', from: link.path });
+  for (const { path, name, value } of pointers)
+    for (const parameter of namesOf('cursor', known, [name]))
+      if (await isBehind(parameter, value)) return by({ style: 'cursor', parameter, from: path });
+
   const lastId = ids.at(-1) ?? null;
-  for (const parameter of lastId === null ? [] : lastRowNames) {
-    if (!isBehind(await ask({ ...query, [parameter]: lastId! }), ids, idField)) continue;
-    const more = moreIn(first.body, responseKey);
-    const hasMore = more === null ? {} : { hasMore: more };
-    return { paging: { style: 'cursor', parameter, lastRow: idField, ...hasMore }, parameter: null };
+  for (const parameter of lastId === null ? [] : namesOf('cursor', known)) {
+    if (!(await isBehind(parameter, lastId!))) continue;
+    const hasMore = moreIn(first.body, responseKey);
+    return by({ style: 'cursor', parameter, lastRow: idField, ...(hasMore !== null && { hasMore }) });
   }
-  for (const parameter of offsetNames) {
-    const { rows } = await ask({ ...query, [parameter]: '1' });
-    if (ids.length > 1 && keyOf(rows[0], idField) === ids[1])
-      return { paging: { style: 'offset' }, parameter };
-  }
-  for (const parameter of pageNames) {
+  for (const parameter of namesOf('page', known)) {
+    if (ids.length > 1 && (await firstIdWith(parameter, '1')) === ids[1])
+      return by({ style: 'offset' }, parameter);
     // The first page is 0 or 1, and there may be two.
-    for (const page of ['2', '1']) {
-      if (!isBehind(await ask({ ...query, [parameter]: page }), ids, idField)) continue;
-      const begins = async (number: string) =>
-        keyOf((await ask({ ...query, [parameter]: number })).rows[0], idField);
-      const zero = await begins('0');
-      // Some APIs refuse page 0, or have nothing on it, and some show page 1 there.
-      const isOne = (zero === null || zero === ids[0]) && (await begins('1')) === ids[0];
-      return { paging: { style: 'page', ...(isOne && { first: 1 as const }) }, parameter };
-    }
+    if (!(await isBehind(parameter, '2')) && !(await isBehind(parameter, '1'))) continue;
+    const zero = await firstIdWith(parameter, '0');
+    // Some APIs refuse page 0, or have nothing on it, and some show page 1 there.
+    const isOne = (zero === null || zero === ids[0]) && (await firstIdWith(parameter, '1')) === ids[0];
+    return by({ style: 'page', ...(isOne && { first: 1 as const }) }, parameter);
   }
-  return { paging: { style: 'none' }, parameter: null };
-}
-
-/** Members of an answer that may lead to the next page. */
-function nextIn(body: unknown, rowsPath: string): { path: string; value: string }[] {
-  return membersBeside(body, rowsPath).flatMap(({ path, name, value }) => {
-    const isText =
-      typeof value === 'string' ? value !== '' : Number.isSafeInteger(value) || value instanceof ExactNumber;
-    return isText && nextNames.test(name) ? [{ path, value: String(value) }] : [];
-  });
-}
-
-/** The path of the flag that says that more rows follow; null when no member says so. */
-export function moreIn(body: unknown, rowsPath: string): string | null {
-  const found = membersBeside(body, rowsPath).find(
-    ({ name, value }) => value === true && moreNames.test(name),
-  );
-  return found?.path ?? null;
+  return by({ style: 'none' });
 }
 
 interface Member {
@@ -156,6 +131,22 @@ interface Member {
   readonly path: string;
   readonly name: string;
   readonly value: unknown;
+}
+
+/** Members of an answer that may lead to the next page. */
+function nextIn(body: unknown, rowsPath: string): (Member & { readonly value: string })[] {
+  return membersBeside(body, rowsPath).flatMap((member) => {
+    const { name, value } = member;
+    const isText =
+      typeof value === 'string' ? value !== '' : Number.isSafeInteger(value) || value instanceof ExactNumber;
+    return isText && nextNames.test(name) ? [{ ...member, value: String(value) }] : [];
+  });
+}
+
+/** The path of the flag that says that more rows follow; null when no member says so. */
+export function moreIn(body: unknown, rowsPath: string): string | null {
+  const isMore = ({ name, value }: Member) => value === true && moreNames.test(name);
+  return membersBeside(body, rowsPath).find(isMore)?.path ?? null;
 }
 
 /** The members of an answer beside its rows, including members of nested objects. */
@@ -168,26 +159,60 @@ function membersBeside(body: unknown, rowsPath: string, path = '', depth = 0): M
   });
 }
 
-/** Whether a page begins behind the rows with these ids. */
-function isBehind({ rows }: Answer, ids: readonly unknown[], idField: string): boolean {
-  return rows.length > 0 && rows.every((row) => !ids.includes(keyOf(row, idField)));
-}
-
-/** The name of the parameter that leaves out rows that were not updated since; null when none of the usual ones does. */
+/**
+ * The name of the parameter that leaves out rows that were not updated since; null when there is none.
+ * @param inAddress parameters that the user gave: one of them may be the filter
+ */
 export async function findUpdatedSince(
   first: Answer,
   { updatedField, updatedFormat }: FieldsOfRows,
+  known: KnownParameters,
+  inAddress: readonly string[],
   ask: AskEndpoint,
 ): Promise<string | null> {
+  if (known.since !== undefined) return known.since === '' ? null : known.since;
   const times = (rows: readonly JsonObject[]) =>
     rows.map((row) => secondsOf(row[updatedField], updatedFormat));
   const seen = times(first.rows).sort((a, b) => a - b);
   // A second that leaves rows out, and shows others.
   const since = Math.floor(seen.find((time) => time > Math.floor(seen[0]!) + 1) ?? Number.NaN);
   if (Number.isNaN(since)) return null;
-  for (const name of sinceNames) {
+  const likely = inAddress.filter((name) => /since|after|from|start|updated|modified/i.test(name));
+  for (const name of namesOf('since', known, likely)) {
     const { rows } = await ask({ [name]: writeTime(since, updatedFormat) });
     if (rows.length > 0 && times(rows).every((time) => time >= since)) return name;
   }
   return null;
+}
+
+/** The ids and the times of an answer's rows, in its order. */
+export interface SeenRows {
+  readonly ids: readonly unknown[];
+  /** Unix seconds. */
+  readonly times: readonly number[];
+}
+
+/**
+ * Whether a filter shows a row of the very time that is asked for. `later`: only if an earlier time is asked for. `hidden`: not even then.
+ * `unknown`: the answers prove nothing.
+ * @param first rows that were seen before, as many as an answer may have
+ * @param ask for rows since a time
+ */
+export async function filterEdge(
+  first: SeenRows,
+  ask: (since: number) => Promise<SeenRows>,
+): Promise<'shown' | 'later' | 'hidden' | 'unknown'> {
+  // The last time but one, so that an answer has rows even if the filter leaves out its own time.
+  const time = [...new Set(first.times)].sort((a, b) => a - b).at(-2);
+  if (time === undefined) return 'unknown';
+  const sought = first.ids.filter((_, i) => first.times[i] === time);
+  for (const earlier of [0, 1, 60, 3_600, 86_400]) {
+    const { ids, times } = await ask(Math.max(0, time - earlier));
+    if (ids.some((id) => sought.includes(id))) return earlier === 0 ? 'shown' : 'later';
+    // A row that is not on a full page may be on the next one, unless the page goes beyond its time.
+    const isOrdered = times.every((one, i) => i === 0 || one >= times[i - 1]!);
+    const isBeyond = ids.length < first.ids.length || (isOrdered && times.at(-1)! > time);
+    if (ids.length === 0 || !isBeyond) return earlier === 0 ? 'unknown' : 'later';
+  }
+  return 'hidden';
 }

@@ -3,7 +3,7 @@ import { ExactNumber } from '../../json/exact-number';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface RowsAt {
+interface RowsAt {
   /** Dotted path in the answer; empty when the answer is the array. */
   readonly path: string;
   readonly rows: readonly JsonObject[];

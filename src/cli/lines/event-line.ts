@@ -1,16 +1,35 @@
+import type { DeadLetterValue } from '../../avro/codec/feed-codec';
 import type { DecodedRecord } from '../../avro/codec/record-decoder';
 import { valueAt } from '../../avro/path';
-import { usualShape } from '../../feeds/definition';
-import { type ShownFeed, shownRecord, shownTransition } from '../../format/display';
+import type { CommandRecord } from '../../commands/command-record';
+import { type BadgeTone, usualShape } from '../../feeds/definition';
+import { counted } from '../../format/counted';
+import {
+  type ShownEnvelope,
+  type ShownFeed,
+  type ShownField,
+  type ShownTransition,
+  shownChange,
+  shownImage,
+  shownTransition,
+} from '../../format/display';
+import { harmless } from '../../format/short-text';
+import { shorterDecimal } from '../../format/vendor-text';
 import { recordJson } from '../../json/json-text';
-import { cellsOf, column, harmless } from '../terminal/cells';
-import { ownLine } from '../terminal/own-line';
-import { type LineText, painted, span } from '../terminal/spans';
-import { valueText } from '../terminal/value-text';
-import { changeLine } from './change-line';
-import { transitionLine } from './transition-line';
+import type { SourceOffset } from '../../state/source-offset';
+import {
+  cellsIn,
+  cellsOf,
+  clip,
+  column,
+  type LineText,
+  painted,
+  type Span,
+  type Style,
+  span,
+} from '../terminal/text';
 
-export interface LineOptions {
+interface LineOptions {
   /** Width in cells; Infinity: unlimited. */
   readonly width: number;
   readonly color: boolean;
@@ -76,19 +95,234 @@ function otherLine({ type, key, headers, value }: DecodedRecord, feed: ShownFeed
     };
   }
   const record = value as Readonly<Record<string, unknown>>;
-  const { title, symbol, facts } = shownRecord(feed, record, key);
-  return {
-    label,
-    spans: [
-      span(column(harmless(symbol), 6), 'bold'),
-      span(`${column(harmless(title), 28)} `),
-      span(facts.map((path) => valueText(valueAt(record, path))).join(' · '), 'dim'),
-    ],
-  };
+  const { title, symbol, facts } = shownImage(feed, record, key);
+  const texts = facts.map((path) => valueText(valueAt(record, path)));
+  return { label, spans: [...headOf(symbol, title, 28), span(texts.join(' · '), 'dim')] };
+}
+
+function headOf(symbol: string, title: string, titleCells: number): Span[] {
+  return [
+    span(column(harmless(symbol), SYMBOL_CELLS), 'bold'),
+    span(`${column(harmless(title), titleCells)} `),
+  ];
 }
 
 /** The clock of the last day, before it the date. */
 function timeText(ms: number, nowMs: number): string {
   const [date = '', time = ''] = new Date(ms).toLocaleString('sv-SE').split(' ');
   return Math.abs(nowMs - ms) < 86_400_000 ? time : `${date} ${time.slice(0, 5)}`;
+}
+
+const ops: Readonly<Record<string, { readonly mark: string; readonly word: string; readonly style: Style }>> =
+  {
+    c: { mark: '+', word: 'created', style: 'green' },
+    u: { mark: '~', word: 'updated', style: 'yellow' },
+    d: { mark: '-', word: 'deleted', style: 'red' },
+    r: { mark: '·', word: 'read', style: 'blue' },
+  };
+const MOST_CHANGES = 6;
+const NARROW_CELLS = 80;
+
+/** A change event: whose it is, and what moved from what to what. */
+function changeLine(record: DecodedRecord, feed: ShownFeed, width: number, feedAsLabel: boolean): LineText {
+  const { before, after, op } = record.value as ShownEnvelope;
+  const { mark, word, style } = ops[op] ?? { mark: '?', word: op, style: 'plain' };
+  const label = span(`${mark} ${feedAsLabel ? harmless(feed.name) : word}`, style);
+  const { title, symbol, fields } = shownChange(feed, record);
+  const titleCells = width < NARROW_CELLS ? 15 : 28;
+  const facts = fields.map((one) => valueText(after === null ? one.before : one.after));
+  const rest =
+    op === 'u' && before !== null && after !== null
+      ? changes(fields, after, width - SYMBOL_CELLS - titleCells - 1)
+      : [span(facts.join(' · '), 'dim')];
+  return { label, spans: [...headOf(symbol, title, titleCells), ...rest] };
+}
+
+/** As many `field before → after` as there is room for, and how many more there are. */
+function changes(fields: readonly ShownField[], image: object, room: number): Span[] {
+  const valueCells = room < 40 ? 10 : 28;
+  const names = fields.map(({ field }) => field);
+  const spans: Span[] = [];
+  let left = room;
+  let shown = 0;
+  for (const { field, before, after } of fields.slice(0, MOST_CHANGES)) {
+    const next = [
+      ...(shown === 0 ? [] : [span(', ', 'dim')]),
+      span(`${nameOf(field, names, image)} `, 'dim'),
+      span(`${valueText(before, valueCells)} → `),
+      span(valueText(after, valueCells), 'bold'),
+    ];
+    const cells = cellsIn(next);
+    const more = fields.length - shown - 1;
+    if (shown > 0 && cells + (more === 0 ? 0 : moreText(more).length) > left) break;
+    spans.push(...next);
+    left -= cells;
+    shown += 1;
+  }
+  const hidden = fields.length - shown;
+  const more = moreText(hidden);
+  return hidden === 0 || more.length > left ? spans : [...spans, span(more, 'dim')];
+}
+
+/** Only the last part of a path, unless it is the name of another field as well. */
+function nameOf(field: string, changed: readonly string[], image: object): string {
+  const last = fieldText(field);
+  const isShared = changed.some((other) => other !== field && fieldText(other) === last);
+  const isOther = field.includes('.') && Object.hasOwn(image, last);
+  if (!isShared && !isOther && !field.startsWith('extra.')) return last;
+  return harmless(field.replace(/^extra\./, ''));
+}
+
+function moreText(count: number): string {
+  return ` +${count} more`;
+}
+
+const styles: Readonly<Record<BadgeTone, Style>> = {
+  alarm: 'alarm',
+  warning: 'magenta',
+  up: 'green',
+  down: 'red',
+  new: 'magenta',
+  corrected: 'yellow',
+  info: 'cyan',
+};
+
+const SYMBOL_CELLS = 6;
+const LEAST_TITLE_CELLS = 8;
+
+/**
+ * A transition in one phrase. That of a record begins with its title: `ACME Corp (ACME): Priced → WITHDRAWN`; that of a group
+ * with its symbol: `AAPL  Firm: Buy → Hold, pt 110.00 → 95.00`.
+ */
+function transitionLine(shown: ShownTransition, width: number): LineText {
+  const { transition, badge, title, symbol } = shown;
+  const isOfGroup = transition.kind === 'latest-in-group';
+  const label = span(harmless(`${badge.mark} ${badge.word}`), styles[badge.tone]);
+  const head = isOfGroup ? [span(column(harmless(symbol), SYMBOL_CELLS), 'bold')] : [];
+  const after = symbol === '' || isOfGroup ? ': ' : ` (${harmless(symbol)}): `;
+  const rest = [span(after), ...moves(shown, styles[badge.tone])];
+  // The title gives way before what moved does.
+  const room = Math.min(isOfGroup ? 28 : 40, width - cellsIn(head) - cellsIn(rest));
+  const name = span(valueText(title, Math.max(LEAST_TITLE_CELLS, room)), isOfGroup ? 'plain' : 'bold');
+  return { label, spans: [...head, name, ...rest] };
+}
+
+/** `Buy → Hold, pt 110.00 → 95.00` */
+function moves({ moves, badge, isFirst }: ShownTransition, style: Style): Span[] {
+  const isLoud = badge.tone === 'alarm' || badge.tone === 'warning';
+  return moves.flatMap(({ path, before, after }, at) => {
+    const text = valueText(after);
+    return [
+      ...(at === 0 ? [] : [span(`, ${fieldText(path)} `)]),
+      ...(isFirst || before === after ? [] : [span(`${valueText(before)} → `)]),
+      at === 0 ? span(isLoud ? text.toUpperCase() : text, style) : span(text, 'bold'),
+    ];
+  });
+}
+
+/** Lines for highwater's own records: positions, dead letters, commands. Null for anything else. */
+function ownLine({ type, value }: DecodedRecord): LineText | null {
+  switch (type) {
+    case 'highwater.SourceOffset':
+      return position(value as SourceOffset);
+    case 'highwater.DeadLetter':
+      return deadLetter(value as DeadLetterValue);
+    case 'highwater.Command':
+      return command(value as CommandRecord);
+    default:
+      return null;
+  }
+}
+
+function position(offset: SourceOffset): LineText {
+  const {
+    feed,
+    high_water_mark: mark,
+    record_count,
+    seq,
+    commit,
+    snapshot,
+    paused,
+    parked,
+    last_error,
+  } = offset;
+  const facts = [
+    mark === 0 ? 'nothing read yet' : `read to ${new Date(mark * 1_000).toISOString().slice(0, 19)}Z`,
+    counted(record_count, 'record'),
+    `seq ${seq}`,
+    `commit ${commit}`,
+    ...(snapshot === 'complete' ? [] : [`snapshot ${snapshot}`]),
+    ...(offset.backfill === null ? [] : [`backfill ${offset.backfill.from} to ${offset.backfill.to}`]),
+  ];
+  const wrong = [
+    ...(paused ? ['paused'] : []),
+    ...(parked === null ? [] : ['parked']),
+    ...(last_error === null ? [] : [last_error]),
+  ];
+  return {
+    label: span('= position', 'cyan'),
+    spans: [
+      span(`${harmless(feed)}  `, 'bold'),
+      ...(wrong.length === 0 ? [] : [span(`${harmless(wrong.join(', '))}  `, 'red')]),
+      span(facts.join(' · '), 'dim'),
+    ],
+  };
+}
+
+function deadLetter({ feed, reason, bytes, raw }: DeadLetterValue): LineText {
+  return {
+    label: span('✗ letter', 'red'),
+    spans: [
+      span(`${harmless(feed)}  `, 'bold'),
+      span(harmless(reason), 'yellow'),
+      span(`  ${counted(bytes, 'byte')}  ${harmless(raw.slice(0, 300).toWellFormed())}`, 'dim'),
+    ],
+  };
+}
+
+const kinds: Readonly<Record<string, Style>> = { request: 'bold', done: 'green', failed: 'red' };
+
+function command({
+  kind,
+  feed,
+  command: name,
+  arguments: given,
+  asked_by,
+  owner,
+  summary,
+  error,
+}: CommandRecord): LineText {
+  const args = Object.entries(given).map(([key, value]) => `${key}=${value}`);
+  const said: Span[] =
+    error !== null
+      ? [span(harmless(`${error.code}: ${error.message}`), 'red')]
+      : summary !== null
+        ? [span(harmless(summary))]
+        : [span(harmless(kind === 'request' ? `asked by ${asked_by}` : `by ${owner ?? asked_by}`), 'dim')];
+  return {
+    label: span(`> ${kind}`, kinds[kind] ?? 'cyan'),
+    spans: [span(`${harmless([name, feed, ...args].join(' '))}  `, 'bold'), ...said],
+  };
+}
+
+const rounded = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** A value in a few letters, for a person who watches; `--json` has it whole. */
+function valueText(value: unknown, width = 28): string {
+  if (value === null || value === undefined) return '–';
+  if (typeof value === 'number') return Math.abs(value) >= 100_000 ? rounded.format(value) : String(value);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'string') return value === '' ? '–' : clip(harmless(shorterDecimal(value)), width);
+  if (Array.isArray(value))
+    return value.length === 0 ? 'none' : clip(harmless(value.map(itemText).join(', ')), width);
+  return clip(harmless(recordJson(value)), width);
+}
+
+function itemText(item: unknown): string {
+  return typeof item === 'object' && item !== null ? recordJson(item) : String(item ?? '–');
+}
+
+/** The last part of a dotted name, as the vendor spells it: `ratings_accuracy._1m_stdev` → `1m_stdev`. */
+function fieldText(path: string): string {
+  return harmless(path.slice(path.lastIndexOf('.') + 1).replace(/^_(?=\d)/, ''));
 }

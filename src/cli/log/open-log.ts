@@ -7,7 +7,7 @@ import { openLocalLog } from '../../log/local/local-log';
 import { logFile, openLocalReader } from '../../log/local/local-reader';
 import { createLogger, type Logger } from '../../logging/logger';
 import type { CommandContext } from '../process/command-context';
-import { logProcessWarnings } from '../process/process-warnings';
+import { logProcessWarnings } from '../process/this-process';
 
 /** A log to read, with everything that its records need. */
 export interface OpenReader {

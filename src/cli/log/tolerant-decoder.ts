@@ -6,24 +6,15 @@ import type { LogRecord } from '../../log/commit-log';
 import type { CommandContext } from '../process/command-context';
 
 /** Decodes the records that a command shows. Records that cannot be read are named and left out. */
-export interface TolerantDecoder {
-  /** Null for a record that is left out. @throws HighwaterError REGISTRY_UNREACHABLE, LOG_* */
-  decode(record: LogRecord): Promise<DecodedRecord | null>;
-  /** Exit code of the command: 1 if a record was left out. */
-  exitCode(): 0 | 1;
-}
-
-export function tolerantDecoder(
-  registry: SchemaLookup,
-  { report }: Pick<CommandContext, 'report'>,
-): TolerantDecoder {
+export function tolerantDecoder(registry: SchemaLookup, { report }: Pick<CommandContext, 'report'>) {
   const decode = recordDecoder(registry);
   /** Schema ids that the registry does not have. Each is asked for once and named once. */
   const refused = new Set<number | null>();
   let code: 0 | 1 = 0;
 
   return {
-    async decode(record) {
+    /** Null for a record that is left out. @throws HighwaterError REGISTRY_UNREACHABLE, LOG_* */
+    async decode(record: LogRecord): Promise<DecodedRecord | null> {
       try {
         if (record.value !== null && refused.has(idOf(record.value))) return null;
         return await decode(record);
@@ -39,6 +30,7 @@ export function tolerantDecoder(
         return null;
       }
     },
+    /** Exit code of the command: 1 if a record was left out. */
     exitCode: () => code,
   };
 }

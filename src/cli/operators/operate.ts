@@ -1,9 +1,10 @@
 import { unlessAborted } from '../../async/wait';
 import { askOwner } from '../../commands/ask-owner';
-import type { Command, Outcome } from '../../commands/command';
+import type { Command, Facts, Outcome } from '../../commands/command';
 import { type Config, loadConfig } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
+import { harmless } from '../../format/short-text';
 import { examineLocalLog } from '../../log/local/examine';
 import { commandsTopic, feedTopics } from '../../log/topics';
 import { createLogger, type Logger } from '../../logging/logger';
@@ -12,10 +13,10 @@ import { instanceName } from '../../runtime/worker';
 import { createRedactor } from '../../secrets/redaction';
 import { type OpenLog, openLog } from '../log/open-log';
 import type { CommandContext } from '../process/command-context';
-import { feedNamed } from '../process/usage';
-import { type ProgressScreen, progressScreen } from '../progress/progress-screen';
+import { feedNamed } from '../process/command-line';
 import { publisherProgress } from '../progress/publisher-progress';
-import { type OperationReport, operationReport } from './operation-report';
+import { type ProgressScreen, progressScreen } from '../progress/screen';
+import { wrapped } from '../terminal/text';
 
 export interface OperateFlags {
   readonly json?: true;
@@ -161,4 +162,90 @@ async function actHere(operation: Operation): Promise<Outcome> {
     throw new HighwaterError('COMMAND_NOT_ACCEPTED', what, { cause: error });
   });
   return outcomes[0]!;
+}
+
+/** Shows the progress and the outcome of a command. */
+type OperationReport = ReturnType<typeof operationReport>;
+
+/** The contract of `--json`: one object a line, with these members in this order. */
+interface ReportLine {
+  readonly kind: 'accepted' | 'acting' | 'progress' | 'done' | 'failed';
+  readonly feed: string;
+  readonly command: string;
+  /** Set by `accepted`: host and process of the owner. */
+  readonly owner: string | null;
+  readonly summary: string | null;
+  readonly facts: Facts;
+  readonly error: { readonly code: string; readonly message: string; readonly remedy: string } | null;
+}
+
+function operationReport(
+  feed: string,
+  { name }: Command,
+  json: boolean,
+  { print, width }: Pick<CommandContext, 'print' | 'width'>,
+  screen: Pick<ProgressScreen, 'set' | 'write' | 'end'>,
+) {
+  const nothing = { owner: null, summary: null, facts: {}, error: null };
+  let last = '';
+
+  async function printed(line: Partial<ReportLine> & Pick<ReportLine, 'kind'>): Promise<void> {
+    const { kind, ...rest } = line;
+    const whole: ReportLine = { kind, feed, command: name, ...nothing, ...rest };
+    await print(`${JSON.stringify(whole)}\n`);
+  }
+  /** The outcome goes to stdout; the owner and the progress go to stderr. */
+  function said(line: Partial<ReportLine> & Pick<ReportLine, 'kind'>, text: string): void {
+    if (json) void printed(line);
+    else screen.write(`${text}\n`);
+  }
+  /** The owner says in its own words how the command goes, and by its facts how far it is. */
+  function progressed(summary: string, facts: Facts): void {
+    const write = (): void => screen.write(`${summary}\n`);
+    const progress = { label: feed, work: name, share: shareOf(facts), facts: [summary] };
+    // This is not progress but the end of an earlier backfill.
+    if ('givenUpFrom' in facts) write();
+    else screen.set(name, () => progress, write);
+  }
+
+  return {
+    accepted: (owner: string) =>
+      said({ kind: 'accepted', owner }, `${owner} has feed ${feed} and accepted ${name}.`),
+    /** No publisher has the feed, so this process acquires it. */
+    acting: () =>
+      said(
+        { kind: 'acting' },
+        `No publisher has accepted ${name} of ${feed}: this command acquires the feed.`,
+      ),
+    progress(summary: string, facts: Facts) {
+      // The owner repeats its progress as a sign of life.
+      const line = JSON.stringify([summary, facts]);
+      if (line === last) return;
+      last = line;
+      if (json) void printed({ kind: 'progress', summary, facts });
+      else progressed(summary, facts);
+    },
+    /** @returns exit code @throws the error of a command that failed */
+    async outcome(outcome: Outcome): Promise<number> {
+      screen.end();
+      if (outcome.ok) {
+        const { summary, facts } = outcome;
+        if (json) await printed({ kind: 'done', summary, facts });
+        else await print(`${wrapped(harmless(summary), width()).join('\n')}\n`);
+        // If deletes wait for an operator, a script must notice.
+        return facts.withheld === true && facts.dryRun !== true ? 1 : 0;
+      }
+      const { code, message, remedy } = outcome.error;
+      if (json) await printed({ kind: 'failed', error: { code, message, remedy } });
+      throw outcome.error;
+    },
+  };
+}
+
+/** How much of a backfill or of the phase of a reconcile is done; null: not known. */
+function shareOf({ done, phase, scanRows, tracked, probed, missing }: Facts): number | null {
+  const [part, whole] = phase === 'probe' ? [probed, missing] : [scanRows, tracked];
+  if (typeof done === 'number') return done;
+  if (typeof part !== 'number' || typeof whole !== 'number' || phase === 'pause') return null;
+  return whole === 0 ? null : Math.min(1, part / whole);
 }

@@ -1,8 +1,8 @@
 import { get } from 'node:http';
 import { httpAddress } from '../../config/http-address';
-import { errorKinds } from '../../errors';
-import type { FeedProblem } from '../../feed-status/problems';
-import { harmless } from '../../format/harmless';
+import { type ErrorCode, errorKinds } from '../../errors';
+import type { FeedProblem, FeedStatus, ReadyFeeds } from '../../feed-status/feed-status';
+import { harmless } from '../../format/short-text';
 import type { CommandContext } from './command-context';
 
 /** Shorter than the usual timeout of probes; `/readyz` asks the other instances for two seconds at most. */
@@ -38,19 +38,8 @@ export function ask(url: string, signal: AbortSignal): Promise<Answer> {
 export interface PublisherView {
   /** `http://127.0.0.1:9464/readyz` */
   readonly url: string;
-  /** It accepts connections and does not answer, so nothing else is known of it. */
-  readonly hangs: boolean;
-  /** By feed: why it is not ready. */
-  readonly unready: ReadonlyMap<string, UnreadyFeed>;
-  readonly feeds: readonly string[];
-}
-
-export interface UnreadyFeed {
-  /** For people: `parked by SOURCE_UNAUTHORIZED, tried again slowly`. */
-  readonly reason: string;
-  readonly isParked: boolean;
-  /** The error that the reason names; null: none, or this version does not know it. */
-  readonly error: { readonly code: string; readonly remedy: string } | null;
+  /** Null: it accepts connections and does not answer, so nothing is known of its feeds. */
+  readonly feeds: ReadyFeeds | null;
 }
 
 /** @returns null when these settings have no port, or nothing like a publisher answers there */
@@ -61,53 +50,65 @@ export async function publisherView(
   let url = '';
   try {
     url = `http://${httpAddress({ flags, env, cwd })}/readyz`;
-    const { feeds } = JSON.parse((await ask(url, signal)).text) as {
-      readonly feeds: Readonly<Record<string, FeedAnswer>>;
-    };
-    const all = Object.entries(feeds);
-    const found = all
-      .filter(([, { ready }]) => !ready)
-      .map(([feed, answer]) => [feed, unready(answer)] as const);
-    return { url, hangs: false, unready: new Map(found), feeds: all.map(([feed]) => feed) };
+    const { feeds } = JSON.parse((await ask(url, signal)).text) as { readonly feeds: ReadyFeeds };
+    const all = Object.entries(feeds).map(([feed, answer]) => [
+      feed,
+      { ...answer, reason: harmless(answer.reason) },
+    ]);
+    return { url, feeds: Object.fromEntries(all) };
   } catch (error) {
-    return error instanceof NoAnswer ? { url, hangs: true, unready: new Map(), feeds: [] } : null;
+    return error instanceof NoAnswer ? { url, feeds: null } : null;
   }
 }
 
-function unready({ condition, reason }: FeedAnswer): UnreadyFeed {
-  const code = /\b[A-Z]+(?:_[A-Z]+)+\b/.exec(reason)?.[0] ?? '';
-  const kinds: Readonly<Record<string, { readonly remedy: string }>> = errorKinds;
-  const error = Object.hasOwn(kinds, code) ? { code, remedy: kinds[code]!.remedy } : null;
-  return { reason: harmless(reason), isParked: condition === 'parked', error };
-}
+const HANGS = 'The publisher on this machine hangs: it accepts connections and does not answer';
 
 /** For people; ends with a line break. */
-export function publisherLines({ url, hangs, unready }: PublisherView): string {
-  if (hangs) return `${HANGS} (${url}).\n`;
-  if (unready.size === 0)
+export function publisherLines({ url, feeds }: PublisherView): string {
+  if (feeds === null) return `${HANGS} (${url}).\n`;
+  const unready = Object.entries(feeds).filter(([, { ready }]) => !ready);
+  if (unready.length === 0)
     return `The publisher on this machine says that every feed is up to date (${url}).\n`;
-  const lines = [...unready].map(([feed, { reason, error }]) => {
+  const lines = unready.map(([feed, { reason }]) => {
+    const error = errorIn(reason);
     const advice = error === null ? '' : `    do: ${error.remedy} (\`highwater explain ${error.code}\`)\n`;
     return `  ${harmless(feed)}: ${reason}\n${advice}`;
   });
   return `The publisher on this machine says (${url}):\n${lines.join('')}`;
 }
 
-const HANGS = 'The publisher on this machine hangs: it accepts connections and does not answer';
-
 /** The problem of a feed as the publisher on this machine has it; null: it knows of none. */
-export function problemAtPublisher({ url, hangs, unready }: PublisherView, feed: string): FeedProblem | null {
-  if (hangs) {
+export function problemAtPublisher({ url, feeds }: PublisherView, feed: string): FeedProblem | null {
+  const severity = 'bad';
+  if (feeds === null) {
     const remedy = 'Restart its process. Nothing is lost or repeated.';
-    return { code: 'NO_ANSWER', severity: 'bad', what: `${HANGS} (${url}).`, remedy };
+    return { code: 'NO_ANSWER', severity, what: `${HANGS} (${url}).`, remedy };
   }
-  const { reason, error } = unready.get(feed) ?? { reason: '', error: null };
-  if (error === null) return null;
-  return { ...error, severity: 'bad', what: `The publisher on this machine says: ${reason} (${url}).` };
+  const { ready = true, reason = '' } = feeds[feed] ?? {};
+  const error = ready ? null : errorIn(reason);
+  return error && { ...error, severity, what: `The publisher on this machine says: ${reason} (${url}).` };
 }
 
-interface FeedAnswer {
-  readonly ready: boolean;
-  readonly condition: string;
-  readonly reason: string;
+/** The error that a reason names; null: none, or this version does not know it. */
+function errorIn(reason: string): Pick<FeedProblem, 'code' | 'remedy'> | null {
+  const code = /\b[A-Z]+(?:_[A-Z]+)+\b/.exec(reason)?.[0] ?? '';
+  return Object.hasOwn(errorKinds, code) ? { code, remedy: errorKinds[code as ErrorCode].remedy } : null;
+}
+
+/** The feed is not as it should be, and the log has no error: the publisher on this machine may know why. */
+export function isUnexplained({ condition, last_error: error, parked }: FeedStatus): boolean {
+  return condition !== 'up-to-date' && condition !== 'paused' && error === null && parked === null;
+}
+
+/** Problems that follow from a cause that the log does not have. */
+const consequences = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND'];
+
+/** The feed with what the publisher on this machine says of it, if the log does not explain how it stands. */
+export function explained<Status extends FeedStatus>(status: Status, view: PublisherView | null): Status {
+  const cause = view === null || !isUnexplained(status) ? null : problemAtPublisher(view, status.feed);
+  if (cause === null) return status;
+  const others = status.problems.filter(({ code }) => !consequences.includes(code));
+  const isParked = view!.feeds?.[status.feed]?.condition === 'parked';
+  const condition = isParked ? 'parked' : status.condition;
+  return { ...status, condition, reason: cause.what, problems: [cause, ...others] };
 }

@@ -4,7 +4,7 @@ import { HighwaterError } from '../../errors';
 import type { LoggerOptions } from '../../logging/logger';
 import { wantsColor } from '../../logging/wants-color';
 import { type Input, type Output, widthOf, writeError } from '../terminal/terminal';
-import type { Interruption } from './interruption';
+import type { Interruption } from './this-process';
 
 /** Everything a command line gets from the process that it runs in. */
 export interface Surroundings {

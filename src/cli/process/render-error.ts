@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import pc from 'picocolors';
 import { HighwaterError } from '../../errors';
 import { createRedactor } from '../../secrets/redaction';
-import { cellsOf, wrapped } from '../terminal/cells';
+import { cellsOf, wrapped } from '../terminal/text';
 
 export interface RenderOptions {
   readonly color: boolean;

@@ -1,16 +1,6 @@
-import type { Interruption } from '../process/interruption';
-import { cellsIn, painted, type Span } from './spans';
+import type { Interruption } from '../process/this-process';
 import { heightOf, type Output, widthOf } from './terminal';
-
-/** Lines at the end of a terminal that are drawn over again: progress, or a table that keeps itself up to date. */
-export interface LiveRegion {
-  /** Replaces the shown lines. Lines that do not fit the terminal are cut. */
-  show(lines: readonly (readonly Span[])[]): void;
-  /** Writes permanent lines above the shown lines. */
-  above(text: string): void;
-  /** Gives the terminal back, with the last lines on it or without. May be called again. */
-  end(what: 'keep' | 'clear'): void;
-}
+import { cellsIn, painted, type Span } from './text';
 
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
@@ -18,15 +8,12 @@ const CLEAR_LINE_END = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
 
 /**
+ * Lines at the end of a terminal that are drawn over again: progress, or a table that keeps itself up to date.
  * Not `log-update`: it erases before it writes (flicker), needs three writes for a line above, leaves rests when the terminal
  * becomes narrower, and for the cursor it patches `process.emit` and writes to stderr whatever the stream.
  * @param stream a terminal that can be redrawn (`canRedraw`)
  */
-export function liveRegion(
-  stream: Output,
-  color: boolean,
-  beforeExit: Interruption['beforeExit'],
-): LiveRegion {
+export function liveRegion(stream: Output, color: boolean, beforeExit: Interruption['beforeExit']) {
   let shown: readonly (readonly Span[])[] = [];
   /** Cells of the lines as they stand there. */
   let drawn: readonly number[] = [];
@@ -57,16 +44,19 @@ export function liveRegion(
   }
 
   return {
-    show(lines) {
+    /** Replaces the shown lines. Lines that do not fit the terminal are cut. */
+    show(lines: readonly (readonly Span[])[]): void {
       shown = lines;
       if (lines.length === 0 && drawn.length === 0) return;
       stream.write(open() + toFirstLine() + frame());
     },
-    above(text) {
+    /** Writes permanent lines above the shown lines. */
+    above(text: string): void {
       if (!isOpen) stream.write(text);
       else stream.write(`${toFirstLine()}${CLEAR_BELOW}${text}${frame()}`);
     },
-    end(what) {
+    /** Gives the terminal back, with the last lines on it or without. May be called again. */
+    end(what: 'keep' | 'clear'): void {
       if (!isOpen) return;
       isOpen = false;
       stream.write((what === 'clear' ? toFirstLine() + CLEAR_BELOW : '') + SHOW_CURSOR);

@@ -36,7 +36,7 @@ it.each([
       responseKey: 'tickets',
       parameters: { pageSize: 'per_page', updatedSince: 'start_time' },
       paging: { style: 'cursor', parameter: 'cursor', from: 'after_cursor' },
-      display: { title: 'subject', facts: ['status', 'priority'] },
+      display: { title: 'subject' },
     },
   },
   {
@@ -51,13 +51,13 @@ it.each([
       query: { state: 'all', sort: 'updated', direction: 'asc' },
       parameters: { pageSize: 'per_page', updatedSince: 'since' },
       paging: { style: 'link' },
-      display: { title: 'title', facts: ['state'] },
+      display: { title: 'title' },
     },
   },
   {
     shape: brevo,
     query: '?sort=asc',
-    args: ['--auth', 'header:api-key'],
+    args: ['--auth', 'header:api-key', '--since', 'modifiedSince'],
     feed: {
       auth: { scheme: 'header', name: 'api-key', tokenEnv: 'SHOP_TOKEN' },
       responseKey: 'contacts',
@@ -70,7 +70,7 @@ it.each([
   {
     shape: clickup,
     query: '?order_by=updated&reverse=true',
-    args: ['--auth', 'header:authorization'],
+    args: ['--auth', 'header:authorization', '--since', 'date_updated_gt'],
     feed: {
       responseKey: 'tasks',
       updatedField: 'date_updated',
@@ -276,10 +276,9 @@ describe('a shop with numbers as ids, a limit of requests, and members without a
       readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8'),
     );
     expect(settings).toEqual({ enabledFeeds: 'order_lines', requestsPerSecond: 8 });
-    // The status is the same in all rows.
     expect(written.order_lines).toMatchObject({
       idField: 'id',
-      display: { title: 'title', facts: ['total'] },
+      display: { title: 'title' },
     });
     const schema = JSON.parse(readFileSync(path.join(folder(), 'order_lines.avsc'), 'utf8'));
     expect(schema.namespace).toBe('order_lines');
@@ -330,7 +329,7 @@ it('keeps what stands in the file, and replaces a feed only when that is said', 
   expect((await init(zendesk, [...args, '--force'], '?start_time=0')).code).toBe(0);
 });
 
-it('asks nothing without a terminal, but names the flag that decides', async () => {
+it('names the flag that decides what is not clear', async () => {
   const { code, err } = await init(github, [
     '--auth',
     'bearer',

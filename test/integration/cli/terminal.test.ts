@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { cellsOf } from '../../../src/cli/terminal/cells';
+import { cellsOf } from '../../../src/cli/terminal/text';
 import { examineLocalLog } from '../../../src/log/local/examine';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type CliProcess, commandLine, until } from '../../support/cli';
@@ -107,7 +107,7 @@ it('reconcile and backfill show a bar, and at the end what it came to', async ()
   const running = publisher(4);
   await running.sees(/Writing to/, 'stderr');
   const reconciling = terminal(['reconcile', 'ipos', '--dry-run'], { cwd: folder() });
-  await reconciling.sees(/^ipos +reconcile +█+░+ +scan 1: [\d,]+ of about 900 rows/m);
+  await reconciling.sees(/^ipos +reconcile +█+░+ +scan 1: [\d,]+ rows? of about 900/m);
   expect(await reconciling.ended()).toBe(0);
   expect(reconciling.screen()).toMatch(
     /accepted reconcile\.\nFeed ipos was compared with the API: [\d,]+ rows/,
@@ -116,7 +116,7 @@ it('reconcile and backfill show a bar, and at the end what it came to', async ()
 
   const dates = ['--from', '2020-01-01', '--to', '2030-01-01'];
   const backfilling = terminal(['backfill', 'ipos', ...dates], { cwd: folder() });
-  await backfilling.sees(/^ipos +backfill +█*░+ +\d+ % +[\d,]+ rows? +at 20\d\d-\d\d-\d\d/m);
+  await backfilling.sees(/^ipos +backfill +█*░+ +\d+ %, [\d,]+ rows?, at 20\d\d-\d\d-\d\d/m);
   backfilling.type(CTRL_C);
   expect(await backfilling.ended()).toBe(130);
   expect(backfilling.isCursorShown()).toBe(true);

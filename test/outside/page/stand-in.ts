@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import helmet from '@fastify/helmet';
 import fastify from 'fastify';
 import type { ChangesView, FeedView, PublisherView } from '../../../src/admin/dashboard/view';
-import { servePage } from '../../../src/admin/http/page-files';
-import { securityHeaders } from '../../../src/admin/http/security-headers';
+import { securityHeaders, servePage } from '../../../src/admin/http/server';
 import { aPublisher } from '../../support/views';
 
 /**

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
-import { serveEvents } from '../../../src/admin/http/event-stream';
+import { serveEvents } from '../../../src/admin/http/server';
 import { until } from '../../support/until';
 
 let app: FastifyInstance;

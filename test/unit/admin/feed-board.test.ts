@@ -1,5 +1,15 @@
-import { type FeedBoard, feedBoard, knowledgeOf } from '../../../src/admin/feed-board';
-import { verdictOf } from '../../../src/feed-status/verdict';
+import {
+  boardStatus,
+  type FeedBoard,
+  type FeedStanding,
+  feedBoard,
+  knowledgeOf,
+  liveHealth,
+  ownersOf,
+  readyHealth,
+} from '../../../src/admin/feed-board';
+import { feedStatus } from '../../../src/feed-status/feed-status';
+import type { CommitLog } from '../../../src/log/commit-log';
 import type { PublisherEvent } from '../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../src/state/feed-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
@@ -10,7 +20,11 @@ let clockMs: number;
 
 beforeEach(() => {
   clockMs = 0;
-  board = feedBoard([testFeed('ipos'), testFeed('analysts')], () => clockMs);
+  board = feedBoard(
+    [testFeed('ipos'), testFeed('analysts')],
+    async () => null,
+    () => clockMs,
+  );
 });
 
 type Told = PublisherEvent extends infer One
@@ -65,7 +79,7 @@ it('waits without a failure of its own once another instance has the feed', () =
   tell({ kind: 'waiting' });
   expect(ipos()).toMatchObject({ phase: 'waiting', failure: null });
   const owners = new Map([['ipos', 'host:1']]);
-  expect(verdictOf(knowledgeOf(ipos(), owners, null), 0).condition).toBe('standby');
+  expect(feedStatus(knowledgeOf(ipos(), owners, null), 0).condition).toBe('standby');
 });
 
 it('a feed that could not be taken over is parked, though the group counts this instance as its owner', () => {
@@ -77,7 +91,7 @@ it('a feed that could not be taken over is parked, though the group counts this 
     { ...parked, code: 'STATE_DAMAGED' },
   );
   const owners = new Map([['ipos', 'this:1']]);
-  expect(verdictOf(knowledgeOf(ipos(), owners, null), 0)).toMatchObject({
+  expect(feedStatus(knowledgeOf(ipos(), owners, null), 0)).toMatchObject({
     condition: 'parked',
     reason: 'parked by STATE_DAMAGED, tried again slowly',
   });
@@ -85,7 +99,7 @@ it('a feed that could not be taken over is parked, though the group counts this 
 
 it('keeps why the others cannot be asked while it waits for their word', () => {
   tell({ kind: 'waiting' }, { ...failed, code: 'KAFKA_UNREACHABLE' }, { kind: 'waiting' });
-  expect(verdictOf(knowledgeOf(ipos(), null, null), 0).reason).toContain('KAFKA_UNREACHABLE');
+  expect(feedStatus(knowledgeOf(ipos(), null, null), 0).reason).toContain('KAFKA_UNREACHABLE');
 });
 
 it('takes back a feed that it has lost by a failure, and waits for one that was taken from it', () => {
@@ -100,4 +114,105 @@ it('knows the last sign of life of each feed, and nothing of a feed that is not 
   tell({ kind: 'requested', status: 200, seconds: 1 });
   board.tell({ kind: 'waiting', feed: 'unknown' });
   expect(board.feeds.map(({ lastSignMs }) => lastSignMs)).toEqual([500, 0]);
+});
+
+const feed = testFeed('ipos', { pollIntervalMs: 60_000 });
+
+function standing(change: Partial<FeedStanding> = {}): FeedStanding {
+  const offset = { ...firstSourceOffset('ipos', 'a', 's'), snapshot: 'complete' as const };
+  return {
+    feed,
+    phase: 'owned',
+    failure: null,
+    drift: null,
+    lastChangeMs: null,
+    lastSignMs: 0,
+    state: { offset: { ...offset, last_complete_scan_ms: Date.now() } } as FeedState,
+    ...change,
+  };
+}
+const waiting = standing({ phase: 'waiting', state: null });
+const readyWith = (one: FeedStanding, owners: ReadonlyMap<string, string> | null) =>
+  boardStatus({ feeds: [one], owners: async () => owners }).then(readyHealth);
+
+it('a publisher whose feed is up to date is ready, without asking other instances', async () => {
+  const health = readyHealth(
+    await boardStatus({ feeds: [standing()], owners: () => Promise.reject(new Error('asked')) }),
+  );
+  expect(health).toMatchObject({ ok: true, reasons: [], feeds: { ipos: { condition: 'up-to-date' } } });
+});
+
+it('a publisher with a parked feed is not ready, and its answer holds the code and no text of the error', async () => {
+  const failure = { code: 'SOURCE_UNAUTHORIZED', parks: true, what: 'GET http://api answered 401' };
+  expect(await readyWith(standing({ failure }), null)).toEqual({
+    ok: false,
+    reasons: ['ipos: parked by SOURCE_UNAUTHORIZED, tried again slowly'],
+    feeds: {
+      ipos: {
+        ready: false,
+        condition: 'parked',
+        reason: 'parked by SOURCE_UNAUTHORIZED, tried again slowly',
+      },
+    },
+  });
+});
+
+it.each([
+  ['another instance has the feed', new Map([['ipos', 'host:1']]), true, 'standby'],
+  ['no instance has the feed', new Map<string, string>(), false, 'no-owner'],
+  ['the instances cannot be asked', null, false, 'owner-unknown'],
+])('an instance that waits while %s is ready: %s', async (_, owners, ok, condition) => {
+  expect(await readyWith(waiting, owners)).toMatchObject({ ok, feeds: { ipos: { condition } } });
+});
+
+describe('the loop of a feed seems to stand still', () => {
+  const minutes = 60_000;
+  it.each([
+    ['after a quarter of an hour of nothing', standing(), 15 * minutes + 1, true],
+    ['not before', standing(), 15 * minutes, false],
+    [
+      'after ten intervals when these are longer',
+      standing({ feed: { ...feed, pollIntervalMs: 5 * minutes } }),
+      50 * minutes + 1,
+      true,
+    ],
+    [
+      'not within ten intervals',
+      standing({ feed: { ...feed, pollIntervalMs: 5 * minutes } }),
+      50 * minutes,
+      false,
+    ],
+    ['while it restores too', standing({ phase: 'restoring' }), 16 * minutes, true],
+    ['never while it waits for its turn', waiting, 1_000 * minutes, false],
+  ] as const)('%s', (_, one, clockMs, isSilent) => {
+    expect(liveHealth({ feeds: [one] }, clockMs).ok).toBe(!isSilent);
+  });
+
+  it('with the seconds', () =>
+    expect(liveHealth({ feeds: [standing()] }, 16 * minutes).reasons).toEqual([
+      'ipos: the loop has done nothing for 960 s',
+    ]));
+});
+
+const logWith = (owners: CommitLog['owners']) => ({ owners }) as CommitLog;
+
+it('asks once for probes that come together, and tells who has what', async () => {
+  let asked = 0;
+  const owners = ownersOf(
+    logWith(async () => {
+      asked++;
+      return new Map([['ipos', 'host:1']]);
+    }),
+    ['ipos', 'analysts'],
+  );
+  const [first, second] = await Promise.all([owners(), owners()]);
+  expect([first!.get('ipos'), second!.has('analysts')]).toEqual(['host:1', false]);
+  expect(asked).toBe(1);
+});
+
+it.each([
+  ['cannot be asked', () => Promise.reject(new Error('no broker'))],
+  ['does not answer', () => new Promise<never>(() => {})],
+])('does not know when the log %s', async (_, owners) => {
+  expect(await ownersOf(logWith(owners), ['ipos'])()).toBeNull();
 });

@@ -16,11 +16,11 @@ let throttledMs: number;
 let tell: (event: PublisherEvent) => void;
 
 beforeEach(() => {
-  const board = feedBoard(feeds);
+  const board = feedBoard(feeds, async () => owners);
   owners = new Map();
   throttledMs = 0;
   const build = { version: '1.2.3', log: 'embedded' } as const;
-  metrics = createMetrics(board, async () => owners, build, { throttledMs: () => throttledMs });
+  metrics = createMetrics(board, build, { throttledMs: () => throttledMs });
   tell = (event) => {
     board.tell(event);
     metrics.tell(event);

@@ -1,7 +1,8 @@
 import '../../support/runs';
 import fc from 'fast-check';
-import { cellsOf, clip, column, harmless, wrapped } from '../../../src/cli/terminal/cells';
+import { cellsOf, clip, column, wrapped } from '../../../src/cli/terminal/text';
 import { durationText, settingText } from '../../../src/format/durations';
+import { harmless } from '../../../src/format/short-text';
 import { anyCharacter } from '../../support/any-character';
 
 it.each<[string, number]>([

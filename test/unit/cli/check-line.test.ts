@@ -1,8 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
-import type { Check } from '../../../src/cli/doctor/check';
-import { checkLine } from '../../../src/cli/lines/check-line';
-import { cellsOf } from '../../../src/cli/terminal/cells';
+import { type Check, checkLine } from '../../../src/cli/doctor/check';
+import { cellsOf } from '../../../src/cli/terminal/text';
 import { anyCharacter } from '../../support/any-character';
 import { runs } from '../../support/runs';
 

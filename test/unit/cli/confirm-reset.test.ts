@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { confirmReset } from '../../../src/cli/operators/confirm-reset';
+import { confirmReset } from '../../../src/cli/operators/operator-commands';
 
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
 

@@ -1,15 +1,14 @@
 import { Writable } from 'node:stream';
-import { progressScreen } from '../../../src/cli/progress/progress-screen';
-import type { ProgressText } from '../../../src/cli/progress/progress-text';
 import { publisherProgress } from '../../../src/cli/progress/publisher-progress';
+import { type Progress, progressScreen } from '../../../src/cli/progress/screen';
 import type { Logger } from '../../../src/logging/logger';
 import type { PageReport } from '../../../src/pipeline/poll';
 
 /** A screen that keeps its lines. */
 function fakeScreen() {
-  const works = new Map<string, (nowMs: number) => ProgressText>();
+  const works = new Map<string, (nowMs: number) => Progress>();
   const screen = {
-    set(key: string, text: (nowMs: number, sinceMs: number) => ProgressText) {
+    set(key: string, text: (nowMs: number, sinceMs: number) => Progress) {
       const sinceMs = Date.now();
       works.set(key, (nowMs) => text(nowMs, sinceMs));
     },

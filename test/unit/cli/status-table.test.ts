@@ -1,9 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
-import { statusTable } from '../../../src/cli/lines/status-table';
-import { feedStatus } from '../../../src/cli/status/feed-status';
-import { cellsOf } from '../../../src/cli/terminal/cells';
+import { statusLines } from '../../../src/cli/status';
+import { cellsOf, painted } from '../../../src/cli/terminal/text';
 import { errorKinds } from '../../../src/errors';
+import { feedStatus } from '../../../src/feed-status/feed-status';
+import { describeProgress } from '../../../src/pipeline/rounds/backfill';
 import { firstSourceOffset, type SourceOffset } from '../../../src/state/source-offset';
 import { anyCharacter } from '../../support/any-character';
 import { runs } from '../../support/runs';
@@ -34,9 +35,13 @@ function table(all: readonly Row[], width = Number.POSITIVE_INFINITY, color = fa
   const rows = all.map(({ owner = 'host:4711', deadLetters = 0, api = 'https://api.example', ...change }) => {
     const offset: SourceOffset = { ...fine, ...change };
     const feed = { name: offset.feed, pollIntervalMs: 1 };
-    return feedStatus(feed, { offset, owner, deadLetters, deadLetterReason: null, api, space: null }, nowMs);
+    const backfillDone = describeProgress(offset, nowMs)?.done ?? null;
+    const status = feedStatus({ feed, offset, owner, live: null, deadLetters, backfillDone }, nowMs);
+    return { ...status, dead_letters: deadLetters, api, log_bytes: null, log_free_bytes: null };
   });
-  return statusTable(rows, { nowMs, width, color });
+  return statusLines(rows, { nowMs, width })
+    .map((line) => `${painted(line, width, color)}\n`)
+    .join('');
 }
 
 it('says at a glance that all is well', () => {

@@ -1,15 +1,16 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { durationText } from '../../../format/durations';
+import type { PublisherView } from '../../dashboard/view';
 import { headline, worstFirst } from '../model/headline';
 import { lostSince } from '../model/model';
+import { dateAndTime } from '../model/text';
 import { type Store, useModel, useNow } from '../store';
-import type { Stream } from '../stream';
-import { keepToken, keptToken } from '../token';
+import { keepToken, keptToken, type Stream } from '../stream';
 import { ChangeList } from './change-list';
+import { Fact } from './fact';
 import { FeedCard } from './feed-card';
-import { Footer } from './footer';
 import { favicon, Icon } from './icon';
 import { Problems } from './problems';
-import { TokenForm } from './token-form';
 
 interface AppProps {
   readonly store: Store;
@@ -127,5 +128,82 @@ function Mark() {
       <path d="M1 12c2.25-2.4 4.5-2.4 6.75 0s4.5 2.4 6.75 0S18 10.400 19 11" />
       <path d="M1 16.500c2.25-2.400 4.500-2.400 6.750 0s4.500 2.400 6.750 0S18 14.900 19 15.500" />
     </svg>
+  );
+}
+
+interface TokenFormProps {
+  readonly wasWrong: boolean;
+  readonly onToken: (token: string) => void;
+}
+
+function TokenForm({ wasWrong, onToken }: TokenFormProps) {
+  const [token, setToken] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <form
+      class="token"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (token.trim() !== '') onToken(token.trim());
+      }}
+    >
+      <label for="token">Token of this publisher</label>
+      <div class="entry">
+        <input
+          id="token"
+          ref={field}
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          value={token}
+          aria-describedby="token-help token-wrong"
+          aria-invalid={wasWrong}
+          onInput={(event) => setToken(event.currentTarget.value)}
+        />
+        <button type="submit">Connect</button>
+      </div>
+      <p id="token-wrong" class="wrong" role="alert">
+        {wasWrong && 'The publisher does not accept this token.'}
+      </p>
+      <p id="token-help">
+        It is what the publisher was started with: <code>HIGHWATER_HTTP_TOKEN</code>, or the file that{' '}
+        <code>HIGHWATER_HTTP_TOKEN_FILE</code> names. This tab keeps it until it is closed.
+      </p>
+    </form>
+  );
+}
+
+interface FooterProps {
+  readonly publisher: PublisherView | null;
+  readonly nowMs: number;
+  readonly onForget: (() => void) | null;
+}
+
+function Footer({ publisher, nowMs, onForget }: FooterProps) {
+  return (
+    <footer>
+      {publisher !== null && (
+        <dl>
+          <Fact name="API" value={publisher.api} title={publisher.api} />
+          <Fact
+            name={publisher.logKind === 'kafka' ? 'Kafka' : 'Log'}
+            value={publisher.log}
+            title={publisher.log}
+          />
+          <Fact
+            name="Running for"
+            value={durationText(nowMs - publisher.startedAtMs)}
+            title={`Since ${dateAndTime(publisher.startedAtMs)}`}
+          />
+          <Fact name="Version" value={publisher.version} />
+        </dl>
+      )}
+      {onForget !== null && (
+        <button type="button" class="plain" onClick={onForget}>
+          Forget the token
+        </button>
+      )}
+    </footer>
   );
 }

@@ -1,12 +1,11 @@
 import { useCallback, useState } from 'preact/hooks';
 import { counted } from '../../../format/counted';
 import { durationText } from '../../../format/durations';
-import { type Filter, filtered, isFiltering, noFilter } from '../model/filter';
+import type { FeedView } from '../../dashboard/view';
+import { allOps, type Filter, filtered, isFiltering, noFilter, toggled } from '../model/filter';
 import type { Model } from '../model/model';
-import { nextPoll } from '../model/next-poll';
-import { number } from '../model/text';
+import { nextPoll, number, opWords, typeText } from '../model/text';
 import { ChangeRow } from './change-row';
-import { FilterBar } from './filter-bar';
 
 interface ChangeListProps {
   readonly model: Model;
@@ -141,5 +140,67 @@ function Empty({ model, nowMs, hasSome, isLost, onAll }: EmptyProps) {
       {model.nextId === 0 ? 'No changes yet.' : 'No newer changes.'}
       {expected}
     </p>
+  );
+}
+
+interface FilterBarProps {
+  readonly filter: Filter;
+  readonly feeds: readonly FeedView[];
+  readonly types: readonly string[];
+  readonly onFilter: (filter: Filter) => void;
+}
+
+function FilterBar({ filter, feeds, types, onFilter }: FilterBarProps) {
+  return (
+    <search class="filter">
+      <input
+        type="search"
+        aria-label="Filter by symbol or text"
+        placeholder="Symbol or text"
+        spellcheck={false}
+        autocomplete="off"
+        value={filter.text}
+        onInput={(event) => onFilter({ ...filter, text: event.currentTarget.value })}
+      />
+      <select
+        aria-label="Feed"
+        value={filter.feed}
+        onChange={(event) => onFilter({ ...filter, feed: event.currentTarget.value })}
+      >
+        <option value="">All feeds</option>
+        {feeds.map(({ feed: name }) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Type"
+        value={filter.type}
+        onChange={(event) => onFilter({ ...filter, type: event.currentTarget.value })}
+      >
+        <option value="">All changes</option>
+        <option value="*">Any transition</option>
+        {types.map((type) => (
+          <option key={type} value={type}>
+            {typeText(type)}
+          </option>
+        ))}
+      </select>
+      <fieldset>
+        <legend class="hidden">Operations</legend>
+        {allOps.map((op) => (
+          <button
+            key={op}
+            type="button"
+            class={`op ${op}`}
+            aria-pressed={filter.ops.includes(op)}
+            onClick={() => onFilter({ ...filter, ops: toggled(filter.ops, op) })}
+          >
+            <span aria-hidden="true">{opWords[op].mark}</span> {opWords[op].word}
+          </button>
+        ))}
+      </fieldset>
+    </search>
   );
 }

@@ -1,10 +1,9 @@
 import { Component } from 'preact';
 import { durationText } from '../../../format/durations';
 import type { ChangeView, FieldView } from '../../dashboard/view';
-import { opWords, parted, untold } from '../model/badge';
-import { difference } from '../model/difference';
 import type { Row } from '../model/model';
-import { dateAndTime, number, timeOfDay, typeText } from '../model/text';
+import { dateAndTime, difference, number, opWords, parted, timeOfDay, typeText, untold } from '../model/text';
+import { Fact } from './fact';
 
 interface ChangeRowProps {
   readonly row: Row;
@@ -187,17 +186,6 @@ function Detail({
           Show only <bdi>{symbol}</bdi>
         </button>
       )}
-    </div>
-  );
-}
-
-function Fact({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <bdi>{value}</bdi>
-      </dd>
     </div>
   );
 }

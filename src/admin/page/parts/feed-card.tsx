@@ -2,8 +2,8 @@ import { counted } from '../../../format/counted';
 import { agoText, settingText } from '../../../format/durations';
 import type { FeedView } from '../../dashboard/view';
 import { judge } from '../model/headline';
-import { dateAndTime, number, shortNumber, timeOfDay } from '../model/text';
-import { Chart } from './chart';
+import { dateAndTime, number, series, shortNumber, timeOfDay } from '../model/text';
+import { Fact } from './fact';
 import { Icon } from './icon';
 
 interface FeedCardProps {
@@ -40,7 +40,7 @@ export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
         <>
           <Scan feed={feed} nowMs={nowMs} when={when} />
           <Figures feed={feed} when={when} />
-          <Chart feed={name} counts={feed.changesPerMinute} isStale={lostMs !== null} nowMs={nowMs} />
+          <Chart feed={name} counts={feed.changesPerMinute} nowMs={nowMs} />
         </>
       )}
       <Errors feed={feed} when={when} />
@@ -105,13 +105,13 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
   const { lastMinute, allowedPerMinute, retriesLastMinute } = requests;
   return (
     <dl class="figures">
-      <Figure
+      <Fact
         name="Mark"
         value={mark === null ? '–' : when(mark * 1_000)}
         title={mark === null ? 'Nothing was read yet' : `The vendor's updated: ${dateAndTime(mark * 1_000)}`}
       />
-      <Figure name="Records" value={number(records)} title="Records of which the current image is held" />
-      <Figure
+      <Fact name="Records" value={number(records)} title="Records of which the current image is held" />
+      <Fact
         name="Requests / min"
         value={isOwn ? `${shortNumber(lastMinute)} of ${shortNumber(allowedPerMinute)}` : '–'}
         isOdd={lastMinute >= 0.9 * allowedPerMinute}
@@ -121,19 +121,19 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
             : onItsPage
         }
       />
-      <Figure
+      <Fact
         name="Dead letters"
         value={deadLetters === null ? '–' : number(deadLetters)}
         isOdd={(deadLetters ?? 0) > 0}
         title="Rows that could not be published: highwater dead-letters list"
       />
-      <Figure
+      <Fact
         name="Drift"
         value={driftedPaths > 0 ? counted(driftedPaths, 'path') : isOwn ? 'none' : '–'}
         isOdd={driftedPaths > 0}
         title={`Members that the schema does not have like this, published in extra${drift && `: ${drift}`}`}
       />
-      <Figure
+      <Fact
         name="Retries / min"
         value={isOwn ? number(retriesLastMinute) : '–'}
         isOdd={retriesLastMinute > 0}
@@ -145,19 +145,51 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
 
 const onItsPage = 'On the page of the instance that reads it';
 
-interface FigureProps {
-  readonly name: string;
-  readonly value: string;
-  readonly title: string;
-  readonly isOdd?: boolean;
+interface ChartProps {
+  readonly feed: string;
+  readonly counts: readonly number[];
+  readonly nowMs: number;
 }
 
-function Figure({ name, value, title, isOdd = false }: FigureProps) {
+const BAR_UNITS = 40;
+
+/** Changes of each of the last 60 minutes, as bars. A minute that is far above all others is cut off, and its number named. */
+function Chart({ feed, counts, nowMs }: ChartProps) {
+  const { minutes, top, most, total, summary } = series(counts);
   return (
-    <div class={isOdd ? 'odd' : ''} title={title}>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
+    <figure class="chart">
+      <figcaption>
+        <span class="label">Changes a minute</span>
+        <span class="total">
+          {total === 0 ? 'none in the last hour' : `${counted(total, 'change')} in the last hour`}
+        </span>
+      </figcaption>
+      <svg
+        class="plot"
+        role="img"
+        aria-label={`${feed}: ${summary}`}
+        viewBox={`0 0 ${counts.length} ${BAR_UNITS}`}
+        preserveAspectRatio="none"
+      >
+        {counts.map((count, at) => {
+          const height = (BAR_UNITS * Math.min(count, top)) / top;
+          const minute = timeOfDay(nowMs + minutes[at]! * 60_000).slice(0, 5);
+          return (
+            <rect key={at} x={at + 0.14} y={BAR_UNITS - height} width="0.72" height={height}>
+              <title>{`${minute}: ${counted(count, 'change')}`}</title>
+            </rect>
+          );
+        })}
+      </svg>
+      <p class="axis" aria-hidden="true">
+        <span>−{counts.length} min</span>
+        <span>
+          0 to {shortNumber(top)}
+          {most > top && `, ↑${shortNumber(most)}`}
+        </span>
+        <span>now</span>
+      </p>
+    </figure>
   );
 }
 

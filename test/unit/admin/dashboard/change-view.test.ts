@@ -1,7 +1,7 @@
 import '../../../support/runs';
 import fc from 'fast-check';
-import { readChange, readTransition } from '../../../../src/admin/dashboard/change-view';
-import { eventText } from '../../../../src/admin/dashboard/drawn-feeds';
+import { readChange, readTransition } from '../../../../src/admin/dashboard/change-feed';
+import { eventText } from '../../../../src/admin/dashboard/dashboard';
 import type { DecodedRecord } from '../../../../src/avro/codec/record-decoder';
 import type { Feed } from '../../../../src/feeds/feed';
 import { anyCharacter } from '../../../support/any-character';

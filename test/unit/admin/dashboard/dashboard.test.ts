@@ -17,7 +17,7 @@ const quietLog = {
 const feed = testFeed('ipos');
 
 function openDashboard(): Dashboard {
-  const board = feedBoard([feed]);
+  const board = feedBoard([feed], async () => new Map());
   const state = {
     offset: firstSourceOffset('ipos', 'a', 's'),
     recordCount: 0,
@@ -29,16 +29,17 @@ function openDashboard(): Dashboard {
     state,
     drift: { found: () => ({ paths: [], others: 0 }) } as never,
   });
-  return createDashboard({
-    board,
-    allowedPerMinute: 60,
+  return createDashboard(board, {
+    feeds: [feed],
     topicPrefix: '',
     redact: (text) => text,
     logger: quietLogger(),
-    publisher: { instance: 'box:1', version: '1', log: 'data', logKind: 'embedded', api: 'http://api' },
+    instance: 'box:1',
+    place: 'data',
+    build: { version: '1', log: 'embedded' },
+    api: { access: new Map(), budget: { requestsPerSecond: 1 } as never },
     log: quietLog,
     registry: {} as SchemaRegistry,
-    owners: async () => new Map(),
   });
 }
 

@@ -1,4 +1,4 @@
-import { feedActivity } from '../../../../src/admin/dashboard/feed-activity';
+import { feedActivity } from '../../../../src/admin/dashboard/feed-view';
 import type { PageReport } from '../../../../src/pipeline/poll';
 import type { PublisherEvent } from '../../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../../src/state/feed-state';

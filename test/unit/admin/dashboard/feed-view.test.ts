@@ -101,60 +101,10 @@ it.each([
   );
 });
 
-it.each([
-  [
-    'is parked',
-    view(failing('SOURCE_UNAUTHORIZED', true)),
-    'SOURCE_UNAUTHORIZED',
-    /401/,
-    /HIGHWATER_API_TOKEN/,
-  ],
-  [
-    'fails for long',
-    view({ ...failing('SOURCE_UNAUTHORIZED', false), state: stateOf({ last_complete_scan_ms: NOW - 1e7 }) }),
-    ...(['SOURCE_UNAUTHORIZED', /401/, /./] as const),
-  ],
-  [
-    'is behind for no reason that is known',
-    view({ state: stateOf({ last_complete_scan_ms: NOW - 600_000 }) }),
-    ...(['BEHIND', /^The last complete scan was 10 min ago/, /highwater doctor/] as const),
-  ],
-  ['nobody has', view(waiting, { owners: new Map() }), 'NO_OWNER', /No live instance/, /HIGHWATER_FEEDS/],
-  [
-    'nobody can take',
-    view({ ...waiting, ...failing('SOURCE_UNAUTHORIZED', false) }, { owners: new Map() }),
-    ...(['SOURCE_UNAUTHORIZED', /401/, /./] as const),
-  ],
-  ['cannot be asked about', view(waiting, { owners: null }), 'OWNER_UNKNOWN', /cannot be asked/, /doctor/],
-  [
-    'has rows that it could not publish',
-    view({}, { deadLetters: 3, deadLetterReason: 'the record has no usable id (missing)' }),
-    ...(['DEAD_LETTERS', /3 rows.* no usable id/, /dead-letters list ipos/] as const),
-  ],
-])('says what to do about a feed that %s', (_, { problem }, code, what, remedy) => {
-  expect(problem!.code).toBe(code);
-  expect(problem!.what).toMatch(what);
-  expect(problem!.remedy).toMatch(remedy);
-});
-
 it('gives the cause of a problem in one sentence', () => {
   expect(view(failing('SOURCE_UNAUTHORIZED', true)).problem!.cause).toBe('The API refused the token.');
   const { cause, what } = view({}, { deadLetters: 3 }).problem!;
   expect(cause).toBe(what);
-});
-
-it.each([
-  [
-    'reads its first snapshot',
-    view({ state: stateOf({ snapshot: 'running', last_complete_scan_ms: null }) }),
-  ],
-  ['failed once and is up to date', view(failing('SOURCE_TIMEOUT', false))],
-  [
-    'is paused, and failed before',
-    view({ ...failing('SOURCE_TIMEOUT', false), state: stateOf({ paused: true }) }),
-  ],
-])('has nothing to be mended of a feed that %s', (_, { problem }) => {
-  expect(problem).toBeNull();
 });
 
 it("shows no secret of its own in what another's feed suffers from", () => {

@@ -1,4 +1,4 @@
-import { allowanceOf, followTopic } from '../../../../src/admin/dashboard/log-follower';
+import { allowanceOf, followTopic } from '../../../../src/admin/dashboard/change-feed';
 import { HighwaterError } from '../../../../src/errors';
 import type { CommitLog, LogRecord } from '../../../../src/log/commit-log';
 import { quietLogger } from '../../../support/source';

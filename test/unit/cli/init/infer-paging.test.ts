@@ -1,5 +1,4 @@
-import { filterEdge } from '../../../../src/cli/init/filter-edge';
-import { type Answer, type AskEndpoint, findPaging } from '../../../../src/cli/init/infer-paging';
+import { type Answer, type AskEndpoint, filterEdge, findPaging } from '../../../../src/cli/init/infer-paging';
 import type { JsonObject } from '../../../../src/cli/init/row-members';
 import { parseJson } from '../../../../src/json/parse-json';
 
@@ -10,7 +9,6 @@ const rows: readonly JsonObject[] = Array.from({ length: 12 }, (_, i) => ({
   updated: begin + i * 10,
 }));
 const answer = (some: readonly JsonObject[]): Answer => ({
-  isPage: some.length > 0,
   rows: some,
   body: some,
   linkHeader: undefined,
@@ -26,7 +24,7 @@ describe('pages', () => {
   ])('that begin at %s', async (_, pageAt, expected) => {
     const first = answer(rows.slice(0, 4));
     const ask: AskEndpoint = async ({ page }) => (page === undefined ? first : answer(pageAt(Number(page))));
-    expect(await findPaging({}, fields, ask)).toEqual({
+    expect(await findPaging({}, fields, {}, ask)).toEqual({
       paging: { style: 'page', ...expected },
       parameter: 'page',
     });
@@ -39,7 +37,7 @@ it('compares ids of more than 53 bits by their digits, and pages by them', async
       parseJson(`[${[0, 1, 2].map((i) => `{"id":90071992547409920${from + i}}`).join()}]`) as JsonObject[],
     );
   const ask: AskEndpoint = async ({ last_id: last }) => page(last === '900719925474099202' ? 3 : 0);
-  expect(await findPaging({}, fields, ask)).toEqual({
+  expect(await findPaging({}, fields, { cursor: 'last_id' }, ask)).toEqual({
     paging: { style: 'cursor', parameter: 'last_id', lastRow: 'id' },
     parameter: null,
   });

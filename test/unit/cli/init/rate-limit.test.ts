@@ -1,4 +1,4 @@
-import { rateLimitIn } from '../../../../src/cli/init/rate-limit';
+import { rateLimitIn } from '../../../../src/cli/init/endpoint';
 
 const nowMs = 1_770_000_000_000;
 

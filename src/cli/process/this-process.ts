@@ -1,5 +1,7 @@
+import { writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
+import type { Logger } from '../../logging/logger';
 
 export interface Interruption {
   /** Aborted by the first signal: finish the work in hand. */
@@ -84,3 +86,64 @@ function onParentGone(end: () => void): void {
 function hasTerminal(): boolean {
   return [0, 1, 2].some((descriptor) => isatty(descriptor));
 }
+
+/**
+ * Keeps the environment, where the secrets are, out of the reports that Node.js writes when it was started to
+ * (`--report-on-signal`, `--report-on-fatalerror`). A Node.js without an option for that writes no report of a fatal error, and the
+ * report of a signal while the environment is empty.
+ */
+export function keepEnvironmentOutOfReports(): void {
+  const report = process.report as NodeJS.ProcessReport & { excludeEnv?: boolean };
+  if (report === undefined) return;
+  if ('excludeEnv' in report) {
+    report.excludeEnv = true;
+    return;
+  }
+  report.reportOnFatalError = false;
+  if (!report.reportOnSignal) return;
+  report.reportOnSignal = false;
+  process.on(report.signal, () => {
+    const environment = { ...process.env };
+    for (const name of Object.keys(environment)) delete process.env[name];
+    try {
+      report.writeReport();
+    } finally {
+      Object.assign(process.env, environment);
+    }
+  });
+}
+
+let logger: Pick<Logger, 'warn' | 'debug'> | null = null;
+/** Warnings that came before there was a logger. */
+const waiting: Error[] = [];
+
+/**
+ * Keeps Node.js from printing warnings of the process, such as MaxListenersExceededWarning, as plain text: a reader of a JSON log cannot
+ * read that. Without a logger they are printed when the process ends.
+ */
+export function takeProcessWarnings(): void {
+  // Somebody has switched them off.
+  if (process.listenerCount('warning') === 0) return;
+  process.removeAllListeners('warning');
+  process.on('warning', tell);
+  process.once('exit', () => {
+    for (const warning of waiting) writeSync(process.stderr.fd, `${textOf(warning)}\n`);
+  });
+}
+
+/** From now on, and also for earlier ones. */
+export function logProcessWarnings(given: Pick<Logger, 'warn' | 'debug'>): void {
+  logger = given;
+  for (const warning of waiting.splice(0)) tell(warning);
+}
+
+function tell(warning: Error): void {
+  if (logger === null) {
+    waiting.push(warning);
+    return;
+  }
+  logger.warn(textOf(warning));
+  logger.debug('where the warning came from', { error: warning });
+}
+
+const textOf = ({ name, message }: Error): string => `Node.js warns: ${name}: ${message}`;

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
-import { problemsOf } from '../../../src/feed-status/problems';
-import { type FeedKnowledge, type LiveKnowledge, verdictOf } from '../../../src/feed-status/verdict';
+import {
+  type FeedKnowledge,
+  feedStatus,
+  isReady,
+  type LiveKnowledge,
+} from '../../../src/feed-status/feed-status';
 import { firstSourceOffset, type SourceOffset } from '../../../src/state/source-offset';
 import { runs } from '../../support/runs';
 
@@ -23,18 +27,31 @@ const storedTimeout = { last_error: 'SOURCE_TIMEOUT: no answer' };
 const storedRefusal = { parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: answered 401' };
 const late = { last_complete_scan_ms: NOW - 3 * INTERVAL - 1 };
 
+type Letters = Partial<Pick<FeedKnowledge, 'deadLetters' | 'deadLetterReason'>>;
+const owners = { live: 'host:1', none: null, unknown: undefined };
+type Owner = keyof typeof owners;
+
+/** The status of a feed, whether that is ready, and the error that it has. */
+function judged(knowledge: Omit<FeedKnowledge, 'owner'> & { readonly owner: Owner }) {
+  const status = feedStatus({ ...knowledge, owner: owners[knowledge.owner] }, NOW);
+  const error = status.problems.find(({ code }) => code.startsWith('SOURCE_'));
+  return { ...status, ready: isReady(status), error: error?.code ?? null };
+}
 /** The publisher's own view. */
-const own = (offset: Partial<SourceOffset> = {}, failure: LiveKnowledge['failure'] = null) =>
-  verdictOf({ feed, offset: offsetOf(offset), owner: 'live', live: { phase: 'owned', failure } }, NOW);
+const own = (
+  offset: Partial<SourceOffset> = {},
+  failure: LiveKnowledge['failure'] = null,
+  letters: Letters = {},
+) => judged({ feed, offset: offsetOf(offset), owner: 'live', live: { phase: 'owned', failure }, ...letters });
 /** The view of a command that reads the log. */
-const read = (offset: Partial<SourceOffset> | null, owner: FeedKnowledge['owner'] = 'live', of = feed) =>
-  verdictOf({ feed: of, offset: offset === null ? null : offsetOf(offset), owner, live: null }, NOW);
+const read = (offset: Partial<SourceOffset> | null, owner: Owner = 'live', of = feed) =>
+  judged({ feed: of, offset: offset === null ? null : offsetOf(offset), owner, live: null });
 /** The view of a waiting instance, which may have read the log. */
 const waiting = (
-  owner: FeedKnowledge['owner'],
+  owner: Owner,
   offset: Partial<SourceOffset> | null = null,
   failure: LiveKnowledge['failure'] = null,
-) => verdictOf({ feed, offset: offset && offsetOf(offset), owner, live: { phase: 'waiting', failure } }, NOW);
+) => judged({ feed, offset: offset && offsetOf(offset), owner, live: { phase: 'waiting', failure } });
 
 it.each([
   ['was just read', {}, null, 'up-to-date'],
@@ -82,12 +99,12 @@ it.each([
 );
 
 it('a parked feed stays parked for its next owner until a poll has succeeded', () => {
-  expect(own(storedRefusal)).toMatchObject({ condition: 'parked', failure: refused });
+  expect(own(storedRefusal)).toMatchObject({ condition: 'parked', error: refused.code });
 });
 
 it('a feed whose state is read back is not ready, and parked when that fails for good', () => {
   const restoring = (failure: LiveKnowledge['failure']) =>
-    verdictOf({ feed, offset: null, owner: 'live', live: { phase: 'restoring', failure } }, NOW);
+    judged({ feed, offset: null, owner: 'live', live: { phase: 'restoring', failure } });
   expect(restoring(timeout)).toMatchObject({
     ready: false,
     condition: 'restoring',
@@ -101,19 +118,19 @@ describe('an instance that waits', () => {
     expect(waiting('live', null, refused)).toMatchObject({
       ready: true,
       condition: 'standby',
-      failure: null,
+      error: null,
     });
     expect(waiting('live', {}).condition).toBe('standby');
   });
 
   it("says of another's feed what the log says", () => {
     expect(waiting('live', late)).toMatchObject({ ready: false, condition: 'behind' });
-    expect(waiting('live', storedRefusal)).toMatchObject({ condition: 'parked', failure: refused });
+    expect(waiting('live', storedRefusal)).toMatchObject({ condition: 'parked', error: refused.code });
     expect(waiting('live', { ...late, paused: true })).toMatchObject({ ready: true, condition: 'paused' });
   });
 
   it('knows of no owner, and what keeps itself from the feed', () => {
-    expect(waiting('none', {})).toMatchObject({ ready: false, condition: 'no-owner', failure: null });
+    expect(waiting('none', {})).toMatchObject({ ready: false, condition: 'no-owner', error: null });
     expect(waiting('none', null, timeout).reason).toBe(
       'no live instance has it, last failure: SOURCE_TIMEOUT',
     );
@@ -128,47 +145,39 @@ describe('a command that reads the log', () => {
     expect(read(late, 'none')).toMatchObject({ condition: 'no-owner', behind: true });
     expect(read(null, 'none')).toMatchObject({ condition: 'no-owner', behind: true });
     // Nobody tries it again.
-    expect(read(storedRefusal, 'none')).toMatchObject({ condition: 'no-owner', failure: refused });
+    expect(read(storedRefusal, 'none')).toMatchObject({ condition: 'no-owner', error: refused.code });
     expect(read({ ...late, paused: true }, 'none')).toMatchObject({ condition: 'paused', behind: false });
   });
 
   it("counts in the publisher's intervals, and in its own only when the log has none", () => {
     const hasty = { name: 'ipos', pollIntervalMs: 1_000 };
-    expect(read({}, 'live', hasty)).toMatchObject({ condition: 'up-to-date', pollIntervalMs: INTERVAL });
+    expect(read({}, 'live', hasty)).toMatchObject({ condition: 'up-to-date', poll_interval_ms: INTERVAL });
     expect(read({ poll_interval_ms: null }, 'live', hasty)).toMatchObject({ condition: 'behind' });
     const patient = { name: 'ipos', pollIntervalMs: 86_400_000 };
-    expect(read(late, 'live', patient)).toMatchObject({ behind: true, pollIntervalMs: INTERVAL });
+    expect(read(late, 'live', patient)).toMatchObject({ behind: true, poll_interval_ms: INTERVAL });
   });
 });
 
 it('a publisher counts in its own intervals, though an earlier owner has stored others', () => {
   expect(own({ poll_interval_ms: 1_000 })).toMatchObject({
     condition: 'up-to-date',
-    pollIntervalMs: INTERVAL,
+    poll_interval_ms: INTERVAL,
   });
 });
 
 describe('the problems of a feed', () => {
-  const offset = { ...offsetOf(), last_complete_scan_ms: NOW - 600_000 };
-  const codes = (verdict: ReturnType<typeof own>, deadLetters: number | null = 0) =>
-    problemsOf(verdict, { feed: 'ipos', offset, deadLetters }, NOW).map(
-      ({ code, severity }) => `${severity} ${code}`,
-    );
+  const codes = ({ problems }: ReturnType<typeof own>) =>
+    problems.map(({ code, severity }) => `${severity} ${code}`);
 
   it('names the reason of the latest dead letter, the deletes that were withheld, and members that drifted', () => {
     const drift = [
       { path: 'cusip', type: 'text', expected: null, count: 3 },
       { path: 'prior.rating', type: 'list', expected: 'string', count: 1 },
     ];
-    const facts = { feed: 'ipos', offset: { ...offset, withheld_deletes: 60, drift } };
     const letters = { deadLetters: 2, deadLetterReason: 'the record has no usable id (missing)' };
-    const found = problemsOf(own(), { ...facts, ...letters }, NOW);
-    expect(found.map(({ code, severity }) => `${severity} ${code}`)).toEqual([
-      'warning DEAD_LETTERS',
-      'warning DELETES_WITHHELD',
-      'note DRIFT',
-    ]);
-    const [deadLetters, withheld, drifted] = found;
+    const status = own({ withheld_deletes: 60, drift }, null, letters);
+    expect(codes(status)).toEqual(['warning DEAD_LETTERS', 'warning DELETES_WITHHELD', 'note DRIFT']);
+    const [deadLetters, withheld, drifted] = status.problems;
     expect(deadLetters!.what).toContain('The latest: the record has no usable id (missing).');
     expect(withheld!.what).toContain('60 records');
     expect(withheld!.remedy).toContain('`highwater reconcile ipos --allow-deletes 60`');
@@ -194,8 +203,8 @@ describe('the problems of a feed', () => {
     ['nobody can take', waiting('none', null, timeout), ['bad SOURCE_TIMEOUT', 'bad NO_OWNER']],
     ['nobody can be asked about', waiting('unknown'), ['warning OWNER_UNKNOWN']],
     ['another instance has', waiting('live', null, refused), []],
-  ] as const)('that %s', (_, verdict, expected) => {
-    expect(codes(verdict)).toEqual(expected);
+  ] as const)('that %s', (_, status, expected) => {
+    expect(codes(status)).toEqual(expected);
   });
 
   it.each([
@@ -207,22 +216,25 @@ describe('the problems of a feed', () => {
     ['behind', late, null, ['warning BEHIND']],
     ['parked', storedRefusal, null, ['bad SOURCE_UNAUTHORIZED']],
   ] as const)('that never saw a row: %s', (_, change, deadLetters, expected) => {
-    const empty = offsetOf({ high_water_mark: 0, record_count: 0, ...change });
-    const verdict = own({ high_water_mark: 0, record_count: 0, ...change });
-    const found = problemsOf(verdict, { feed: 'ipos', offset: empty, deadLetters }, NOW);
-    expect(found.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
-    expect(verdict.ready).toBe(verdict.condition === 'up-to-date' || verdict.condition === 'paused');
+    const status = own({ high_water_mark: 0, record_count: 0, ...change }, null, { deadLetters });
+    expect(codes(status)).toEqual(expected);
+    expect(status.ready).toBe(status.condition === 'up-to-date' || status.condition === 'paused');
   });
 
   it('name dead letters after what is worse, and before what is well', () => {
-    expect(codes(own(storedRefusal), 3)).toEqual(['bad SOURCE_UNAUTHORIZED', 'warning DEAD_LETTERS']);
-    expect(codes(own({}, timeout), 1)).toEqual(['warning DEAD_LETTERS', 'note SOURCE_TIMEOUT']);
+    expect(codes(own(storedRefusal, null, { deadLetters: 3 }))).toEqual([
+      'bad SOURCE_UNAUTHORIZED',
+      'warning DEAD_LETTERS',
+    ]);
+    expect(codes(own({}, timeout, { deadLetters: 1 }))).toEqual([
+      'warning DEAD_LETTERS',
+      'note SOURCE_TIMEOUT',
+    ]);
   });
 
   it('say what happened and what to do, without the name of the feed', () => {
     const stored = { parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: ipos: answered 401' };
-    const facts = { feed: 'ipos', offset, deadLetters: 2 };
-    expect(problemsOf(own(stored), facts, NOW)).toEqual([
+    expect(own(stored, null, { deadLetters: 2 }).problems).toEqual([
       {
         code: 'SOURCE_UNAUTHORIZED',
         severity: 'bad',
@@ -236,7 +248,7 @@ describe('the problems of a feed', () => {
         remedy: expect.stringContaining('highwater dead-letters list ipos'),
       },
     ]);
-    expect(problemsOf(own(late), { ...facts, deadLetters: null }, NOW)[0]!.what).toBe(
+    expect(own({ last_complete_scan_ms: NOW - 600_000 }).problems[0]!.what).toBe(
       'The last complete scan was 10 min ago, and a poll is due every 60 s.',
     );
   });
@@ -260,17 +272,15 @@ it('a feed with a condition that is ready has no problem but notes and dead lett
     ),
     owner: fc.constantFrom('live', 'none', 'unknown'),
     live: fc.option(fc.record({ phase: fc.constantFrom('waiting', 'restoring', 'owned'), failure })),
-  }) as fc.Arbitrary<FeedKnowledge>;
+  }) as fc.Arbitrary<Parameters<typeof judged>[0]>;
   fc.assert(
     fc.property(knowledge, (known) => {
-      const verdict = verdictOf(known, NOW);
-      const facts = { feed: 'ipos', offset: known.offset, deadLetters: 0 };
-      const severities = problemsOf(verdict, facts, NOW).map(({ severity }) => severity);
-      if (verdict.ready) expect(severities.filter((one) => one !== 'note')).toStrictEqual([]);
-      else if (!verdict.isBeingRead && verdict.condition !== 'restoring')
-        expect(severities[0]).not.toBe('note');
-      if (verdict.ready) expect(verdict.behind).toBe(false);
-      if (known.offset?.paused) expect(verdict.condition).toBe('paused');
+      const status = judged(known);
+      const severities = status.problems.map(({ severity }) => severity);
+      if (status.ready) expect(severities.filter((one) => one !== 'note')).toStrictEqual([]);
+      else if (!status.being_read && status.condition !== 'restoring') expect(severities[0]).not.toBe('note');
+      if (status.ready) expect(status.behind).toBe(false);
+      if (known.offset?.paused) expect(status.condition).toBe('paused');
     }),
     { numRuns: runs(200) },
   );
