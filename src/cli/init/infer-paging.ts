@@ -30,12 +30,17 @@ export interface KnownParameters {
   readonly since?: string | undefined;
 }
 
-/** The names that are tried. Another one is said by its flag. */
+/** The names that are tried, the most usual first. Another one is said by its flag. */
 const usual: Readonly<Record<keyof KnownParameters, readonly string[]>> = {
-  size: ['limit', 'per_page', 'page_size'],
-  page: ['offset', 'page'],
-  cursor: ['cursor', 'after', 'starting_after'],
-  since: ['updated_since', 'since', 'modified_since', 'updated_after'],
+  size: 'limit per_page page_size pageSize pagesize size count max_results maxResults page[size]'.split(' '),
+  page: 'offset skip start startIndex page page_number pageNumber page[number] p'.split(' '),
+  cursor:
+    'cursor after starting_after page_token pageToken next_token after_id last_id since_id page[after]'.split(
+      ' ',
+    ),
+  since: `updated_since updatedSince modifiedSince since updated_after modified_since modified_after updated
+    updated_at_min updated_min updated_from date_updated_gt last_modified_since start_time updated[gte]
+    filter[updated_since]`.split(/\s+/),
 };
 const moreNames = /^(has_?(more|next)(_?(page|items|results))?|more)$/i;
 const nextNames =

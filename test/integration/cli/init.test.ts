@@ -57,7 +57,7 @@ it.each([
   {
     shape: brevo,
     query: '?sort=asc',
-    args: ['--auth', 'header:api-key', '--since', 'modifiedSince'],
+    args: ['--auth', 'header:api-key'],
     feed: {
       auth: { scheme: 'header', name: 'api-key', tokenEnv: 'SHOP_TOKEN' },
       responseKey: 'contacts',
@@ -70,7 +70,7 @@ it.each([
   {
     shape: clickup,
     query: '?order_by=updated&reverse=true',
-    args: ['--auth', 'header:authorization', '--since', 'date_updated_gt'],
+    args: ['--auth', 'header:authorization'],
     feed: {
       responseKey: 'tasks',
       updatedField: 'date_updated',
