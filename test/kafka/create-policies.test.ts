@@ -11,6 +11,7 @@ import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/connection/cl
 import { commandsTopic, feedTopics } from '../../src/log/topics';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { createPolicy } from '../support/create-policy';
+import { plainKafka } from '../support/kafka-world';
 import { quietLogger } from '../support/source';
 
 const signal = new AbortController().signal;
@@ -24,7 +25,7 @@ describe('a cluster that refuses', () => {
   beforeAll(async () => {
     const withPolicy = await createPolicy(folder);
     server = await startKafka(withPolicy);
-    cluster = { brokers: [server.bootstrap], ssl: null, sasl: null, compression: 'none' };
+    cluster = plainKafka(server.bootstrap);
     kafka = kafkaClient(cluster, 'test', quietLogger());
     admin = kafka.admin();
     await admin.connect();
@@ -107,12 +108,7 @@ describe('a cluster of three whose default is copies for four', () => {
   afterAll(() => server?.stop());
 
   it('is asked for three', async () => {
-    const cluster: KafkaConfig = {
-      brokers: server!.bootstrap.split(','),
-      ssl: null,
-      sasl: null,
-      compression: 'none',
-    };
+    const cluster = plainKafka(server!.bootstrap);
     const kafka = kafkaClient(cluster, 'test', quietLogger());
     const deps = { kafka, cluster, signal };
     const topics = feedTopics(ipos, 'four.');

@@ -12,6 +12,7 @@ import { feedTopics } from '../../src/log/topics';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { createTopics } from '../support/create-topics';
 import { kafkaTools } from '../support/kafka-tools';
+import { plainKafka } from '../support/kafka-world';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 
@@ -25,7 +26,7 @@ describe('the topics of a feed', () => {
   let cluster: KafkaConfig;
   beforeAll(async () => {
     const { brokers } = await sharedServers();
-    cluster = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' };
+    cluster = plainKafka(brokers);
     kafka = kafkaClient(cluster, 'test', quietLogger());
     admin = kafka.admin();
     await admin.connect();

@@ -7,7 +7,7 @@ import { feedNames } from '../../src/simulator/endpoints';
 import { runBrokerFaults } from '../faults/broker-fault-run';
 import { kafkaPublisherLog } from '../faults/kafka-publisher-log';
 import { startMember } from '../support/group-members';
-import { countHarms, describeVerdict } from '../support/judge/verdict';
+import { describeVerdict } from '../support/judge/verdict';
 import { readAll } from '../support/log-records';
 import { type ProxiedBrokers, startProxiedBrokers } from '../support/proxied-brokers';
 import { sharedServers, uniquePrefix } from '../support/servers';
@@ -61,7 +61,6 @@ it('brokers are upgraded one by one: publishers go on, and a consumer group hand
       },
     });
     expect(describeVerdict(verdict)).toBe('nothing to object to');
-    expect(countHarms(verdict.violations)).toEqual({ lost: 0, twice: 0, order: 0, torn: 0, wrong: 0 });
     expect(exitCodes).toEqual([0, 0]);
 
     const published = (await readAll(reader, topics, AbortSignal.timeout(120_000))).map(place);

@@ -92,8 +92,14 @@ export async function asAdmin<Result>(
   return work(admin).finally(() => admin.disconnect());
 }
 
-/** @param start brokers of the file's own; by default the shared ones, where all its topics are deleted at the end */
-export function kafkaWorld<Server extends OwnServer>(start?: () => Promise<Server>): KafkaWorld<Server> {
+/**
+ * @param start brokers of the file's own; by default the shared ones, where all its topics are deleted at the end
+ * @param options registry: the file also needs the shared registry beside brokers of its own
+ */
+export function kafkaWorld<Server extends OwnServer>(
+  start?: () => Promise<Server>,
+  { registry = false } = {},
+): KafkaWorld<Server> {
   let shared: SharedServers | undefined;
   let server: Server | undefined;
   let admin: Admin | undefined;
@@ -101,7 +107,7 @@ export function kafkaWorld<Server extends OwnServer>(start?: () => Promise<Serve
   const prefixes: string[] = [];
   const open: { close(): Promise<void> }[] = [];
   beforeAll(async () => {
-    shared = start === undefined ? await sharedServers() : undefined;
+    shared = start === undefined || registry ? await sharedServers() : undefined;
     server = await start?.();
   });
   beforeEach(() => {
@@ -112,7 +118,7 @@ export function kafkaWorld<Server extends OwnServer>(start?: () => Promise<Serve
     await Promise.all(open.splice(0).map((one) => one.close()));
   });
   afterAll(async () => {
-    if (shared !== undefined) {
+    if (start === undefined) {
       const names = await (await world.admin()).listTopics();
       const own = names.filter((name) => prefixes.some((one) => name.startsWith(one)));
       if (own.length > 0) await admin!.deleteTopics({ topics: own });
@@ -126,7 +132,7 @@ export function kafkaWorld<Server extends OwnServer>(start?: () => Promise<Serve
   }
   const world: KafkaWorld<Server> = {
     server: () => server!,
-    brokers: () => shared?.brokers ?? server!.direct ?? server!.bootstrap!,
+    brokers: () => server?.direct ?? server?.bootstrap ?? shared!.brokers,
     registryUrl: () => shared!.registryUrl,
     prefix: () => prefix,
     env: () => ({
