@@ -1,4 +1,3 @@
-import { HighwaterError } from '../../../src/errors';
 import { PageReader } from '../../../src/pipeline/scan/pages/page-reader';
 import { PageWalk } from '../../../src/pipeline/scan/pages/page-walk';
 import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
@@ -33,9 +32,6 @@ async function walk(
 
 const pagesOf = (rows: readonly Row[]) => (page: number) => rows.slice(2 * page, 2 * page + 2);
 const five: readonly Row[] = ['a', 'b', 'c', 'd', 'e'].map((id) => [id, 100]);
-const tooLarge = () => {
-  throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'large');
-};
 
 describe('a walk over pages', () => {
   it('climbs to the first empty page, and is done when it has seen nothing new on the way down', async () => {
@@ -58,19 +54,6 @@ describe('a walk over pages', () => {
     expect(await walk(pagesOf(mixed), { second: 100 })).toMatchObject({
       next: 101,
       asked: [0, 1, 2, 3, 4, 2, 1, 0],
-    });
-  });
-
-  it('of everything has rows of all seconds, and those without any', async () => {
-    const rows: readonly Row[] = [
-      ['a', 300],
-      ['b', null],
-      ['c', 200],
-      [null, null],
-    ];
-    expect(await walk(pagesOf(rows))).toMatchObject({ end: 'all-read', next: null });
-    expect(await walk(pagesOf(rows.slice(1, 2)), { second: 100 })).toMatchObject({
-      ...{ end: 'all-read', next: null, asked: [0, 1, 1, 0] },
     });
   });
 
@@ -114,22 +97,6 @@ describe('a walk over pages', () => {
     expect((await walk(shown, { second: 100 })).end).toBe('not-settled');
   });
 
-  it('counts rows without an id once each, by what they hold', async () => {
-    const rows: readonly Row[] = [
-      [null, 100],
-      [null, 100],
-      [null, 101],
-      ['a', 100],
-    ];
-    expect(await walk(pagesOf(rows))).toMatchObject({ end: 'all-read', asked: [0, 1, 2, 2, 1, 0] });
-  });
-
-  it('is given up after twenty that all brought something new', async () => {
-    const { end, pages } = await walk((page, request) => (page === 0 ? [[`r${request}`, 100]] : []));
-    expect(end).toBe('not-settled');
-    expect(pages).toBe(2 + 20 * 2);
-  });
-
   it('ends at a row that is older than its second: on the first page it came late, behind that nothing is in order', async () => {
     const older =
       (at: number) =>
@@ -140,14 +107,6 @@ describe('a walk over pages', () => {
     expect(ends).toEqual(['begin-again', 'not-in-order', 'not-in-order', 'not-in-order', 'begin-again']);
     // In a walk over everything from an anchor on, no row is too old.
     expect((await walk((page) => pagesOf(five.map(([id]) => [id, 99]))(page))).end).toBe('all-read');
-  });
-
-  it('ends when fewer records have to be asked for, with what it knows of the second behind', async () => {
-    const rows: readonly Row[] = [...five, ['f', 103]];
-    const shown = (at: number) => (page: number, request: number) =>
-      request === at ? tooLarge() : pagesOf(rows)(page);
-    expect(await walk(shown(2), { second: 100 })).toMatchObject({ end: 'page-size-changed', next: null });
-    expect(await walk(shown(5), { second: 100 })).toMatchObject({ end: 'page-size-changed', next: 103 });
   });
 
   it('shows all rows of shuffled ties, though others leave the window meanwhile', async () => {
@@ -174,48 +133,11 @@ describe('a walk over pages', () => {
     expect(hidden).toEqual([]);
   });
 
-  it('goes as far as paging reaches, and no further', async () => {
-    for (const reach of [5, 6]) {
-      const { end, asked } = await walk(pagesOf(five), { reach });
-      expect([end, Math.max(...asked)]).toEqual(['all-read', 2]);
-    }
-    await expect(walk(pagesOf(five), { reach: 4 })).rejects.toMatchObject({
-      code: 'SCAN_BEYOND_REACH',
-      message: expect.stringContaining('window from 100'),
-    });
-    await expect(walk(pagesOf(five), { reach: 4, second: 100 })).rejects.toThrow('second 100');
-  });
-
-  it('comes to no end where paging is ignored, and says so after ten pages without a new row', async () => {
-    let requests = 0;
-    const same = (_page: number, request: number): readonly Row[] => {
-      requests = request;
-      return [
-        ['a', 100],
-        [null, 100],
-      ];
-    };
-    await expect(walk(same)).rejects.toMatchObject({
-      code: 'SCAN_PAGING_IGNORED',
-      message: expect.stringContaining('12 pages from 100 on show the same 2 records'),
-    });
-    expect(requests).toBe(12);
-  });
-
   it('over pages that begin with the last row of the page before ends when twenty rows have come in the same places', async () => {
     const overlapping = (page: number) =>
       page === 0 ? five.slice(0, 2) : five.slice(2 * page - 1, 2 * page + 1);
     const { end, pages } = await walk(overlapping);
     expect(end).toBe('all-read');
     expect(pages).toBeLessThan(50);
-  });
-
-  it('over numbers from 1 is complete though the first page comes twice', async () => {
-    expect((await walk((page) => pagesOf(five)(Math.max(0, page - 1)))).end).toBe('all-read');
-  });
-
-  it('over a page that comes in the place of another one says that rows are repeated', async () => {
-    const twice = (page: number) => pagesOf(five)(page === 2 ? 1 : page);
-    expect((await walk(twice)).end).toBe('repeated');
   });
 });

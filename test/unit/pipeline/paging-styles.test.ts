@@ -81,13 +81,6 @@ describe.each(styles)('a feed that is paged by %s', (style) => {
     expect((await read({ style }, vendor, { ...last, snapshot: false })).asked).toHaveLength(1);
   });
 
-  it('is read though a second is wider than a page', async () => {
-    const wide = at(...Array.from({ length: 95 }, () => 50_100));
-    const shown = await read({ style }, vendorOf({ style }, wide), {}, { pageSize: 40 });
-    expect([shown.error, shown.ids.size]).toEqual([null, 95]);
-    expect(shown.last).toMatchObject({ complete: true, settled: true, highWaterMark: 50_100 });
-  });
-
   it('is read at each poll as a whole, in no order, where there is no filter', async () => {
     const shape = { style, filter: false };
     const vendor = vendorOf(shape, from(50_000, 100));
@@ -101,35 +94,6 @@ describe.each(styles)('a feed that is paged by %s', (style) => {
       false,
       50_099,
     ]);
-  });
-
-  it('is read where the API decides how long a page is', async () => {
-    for (const filter of [true, false]) {
-      const shape = { style, sized: false, cap: 23, filter };
-      const { error, ids, last } = await read(
-        shape,
-        vendorOf(shape, from(50_000, 100)),
-        {},
-        { pageSize: 1000 },
-      );
-      expect([error, ids.size, last?.complete, last?.settled]).toEqual([null, 100, true, true]);
-    }
-  });
-
-  it('is read in whatever order its rows come', async () => {
-    for (const order of ['newest', 'id'] as const) {
-      const rows = at(...Array.from({ length: 100 }, (_, i) => 50_000 + ((i * 37) % 100)));
-      const { error, ids, last } = await read(
-        { style, order },
-        vendorOf({ style, order }, rows),
-        {},
-        {
-          pageSize: 30,
-        },
-      );
-      expect([error, ids.size, last?.settled]).toEqual([null, 100, true]);
-      expect(last).toMatchObject({ highWaterMark: 50_099, paging: { ordered: false } });
-    }
   });
 });
 
@@ -201,15 +165,6 @@ describe.each(['cursor', 'link'] as const)('by %s', (style) => {
     expect(asked.slice(1).every(({ continuation }) => continuation !== undefined)).toBe(true);
   });
 
-  it('a page without rows that names a next one is not the end, nor is a next one that is empty', async () => {
-    for (const filter of [true, false])
-      for (const rows of [from(50_000, 100), at(...Array.from({ length: 100 }, () => 50_100))]) {
-        const shape = { style, filter, blanks: 3, endsEmpty: true };
-        const { error, ids, last } = await read(shape, vendorOf(shape, rows));
-        expect([error, ids.size, last?.complete]).toEqual([null, 100, true]);
-      }
-  });
-
   it('rows that come on two pages are no new pages', async () => {
     const shape = { ...unfiltered, overlaps: true };
     const { error, ids, asked } = await read(shape, vendorOf(shape, from(50_000, 100)));
@@ -227,16 +182,6 @@ describe.each(['cursor', 'link'] as const)('by %s', (style) => {
       const again = await read(unfiltered, vendor);
       expect([again.error, again.ids.size]).toEqual([null, 200]);
     }
-  });
-
-  it('a last page that names itself as the next one is the end', async () => {
-    for (const filter of [true, false])
-      for (const overlaps of [true, false])
-        for (const rows of [from(50_000, 100), at(...Array.from({ length: 100 }, () => 50_100))]) {
-          const shape = { style, filter, overlaps, endsOnItself: true };
-          const { error, ids, last } = await read(shape, vendorOf(shape, rows));
-          expect([error, ids.size, last?.complete]).toEqual([null, 100, true]);
-        }
   });
 
   it('one answer that names itself as the next page is not believed', async () => {

@@ -256,10 +256,87 @@ describe('a second that is wider than a page', () => {
   });
 });
 
-it('a wide poll learns that pages have become shorter', async () => {
-  const paging = { ...known, longestPage: 30 };
-  const { last } = await poll(serving(from(50_000, 70), 20), { wide: true, paging });
-  expect(last.paging.longestPage).toBe(20);
+describe('a scan without order', () => {
+  const paging = { ...known, ordered: false };
+  /** The pages of a server that heeds neither order nor filter. */
+  const pagesOf =
+    (all: readonly unknown[]) =>
+    ({ pageOffset, pageSize }: PageRequest) =>
+      all.slice(pageOffset * pageSize, (pageOffset + 1) * pageSize);
+  const read = (all: readonly unknown[], start: Partial<ScanStart> = {}, pagingLimit = 3000) =>
+    poll(pagesOf(all), { paging, ...start }, { pagingLimit });
+
+  it('moves the mark at its end only, to the newest row of all', async () => {
+    const { pages, ids, last } = await read(from(50_000, 70).reverse());
+    expect(ids.size).toBe(70);
+    for (const { progress } of pages.slice(0, -1))
+      expect(progress).toMatchObject({ highWaterMark: 50_000, shownBelow: 49_995, complete: false });
+    expect(last).toMatchObject({ highWaterMark: 50_069, shownBelow: 50_070, complete: true, settled: true });
+    expect(pages.at(-1)).toMatchObject({ rows: [], observedAtMs: PRESENT * 1000 });
+    expect(await pages.at(-1)!.reread()).toStrictEqual([]);
+    expect(await pages[0]!.reread()).toEqual(pages[0]!.rows);
+  });
+
+  it('leaves the mark where nothing is newer, and before the present of its first answer', async () => {
+    for (const all of [from(49_996, 3), []])
+      expect((await read(all)).last).toMatchObject({ highWaterMark: 50_000, shownBelow: 50_001 });
+    const ahead = await read(from(PRESENT + 6, 5));
+    expect(ahead.last).toMatchObject({ highWaterMark: PRESENT, shownBelow: PRESENT + 11 });
+    const early = await read(from(PRESENT + 6, 5).reverse(), { highWaterMark: 200_000 });
+    expect([early.asked[0], early.asked.at(-1)![0]]).toEqual([[199_995, 0], PRESENT - 600]);
+  });
+
+  it('trusts the order again when all pages come oldest first, and enough rows to tell', async () => {
+    const isOrdered = async (all: readonly unknown[]) => (await read(all)).last.paging.ordered;
+    const undated = from(50_000, 25).map(({ id }) => ({ id }));
+    expect(await isOrdered(from(50_000, 70))).toBe(true);
+    expect(await isOrdered(from(50_000, 20))).toBe(true);
+    expect(await isOrdered(from(49_995, 25))).toBe(true);
+    for (const all of [
+      [],
+      from(50_000, 19),
+      from(49_994, 25),
+      [...from(50_000, 50), ...from(49_990, 20).reverse()],
+      at(...Array.from({ length: 25 }, () => 50_000)),
+      undated,
+    ])
+      expect(await isOrdered(all)).toBe(false);
+  });
+
+  it('of more than paging reaches is given up if not all that came was in order', async () => {
+    // Each page is in order itself, but the second is older than the first.
+    for (const all of [from(50_000, 200).reverse(), [...from(51_000, 30), ...from(50_000, 170)]])
+      await expect(read(all, {}, 90)).rejects.toMatchObject({ code: 'SCAN_BEYOND_REACH' });
+    const same = poll(() => from(50_000, 30), { paging }, { pagingLimit: 90 });
+    await expect(same).rejects.toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
+  });
+
+  it('warns when rows keep changing, looks at the paging again, and does not claim to be complete', async () => {
+    const { last, warnings, asked } = await poll(
+      ({ pageOffset }, request) =>
+        pageOffset === 0 ? from(50_000 + 40 * request, 30) : pageOffset === 1 ? from(49_000, 5) : [],
+      { paging },
+    );
+    expect(warnings).toEqual([expect.stringContaining('Feed ipos: the rows from 49995 on kept changing')]);
+    expect(last).toMatchObject({ complete: true, settled: false });
+    expect(asked.slice(-3)).toEqual([
+      [0, 0],
+      [0, 1],
+      [0, 2],
+    ]);
+  });
+
+  it('is given up after three more tries where a short page grows and something is behind it', async () => {
+    let length = 5;
+    const grown = await poll(
+      ({ pageOffset }) => (pageOffset === 0 ? from(50_000, length++) : from(51_000, 3)),
+      {
+        paging,
+      },
+    );
+    expect(grown.last).toMatchObject({ complete: true, settled: false });
+    expect(grown.pages.filter(({ rows }) => rows.length > 0)).toHaveLength(4);
+  });
 });
 
 it('a scan shows all rows, whatever they are (property)', async () => {

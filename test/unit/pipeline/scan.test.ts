@@ -7,7 +7,7 @@ import { type ScanStart, scan } from '../../../src/pipeline/scan/scan';
 import type { FeedName } from '../../../src/simulator/endpoints';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../../src/simulator/simulator';
 import type { ClosableSource } from '../../../src/source/client';
-import type { ScanPage } from '../../../src/types';
+import type { Paging, ScanPage } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
 import { quietLogger, testSource } from '../../support/source';
 
@@ -23,9 +23,10 @@ let api: Simulator;
 let source: ClosableSource;
 const logger = quietLogger();
 
-async function simulate(options: SimulatorOptions): Promise<void> {
+/** @param bodyLimitBytes of the client */
+async function simulate(options: SimulatorOptions, bodyLimitBytes?: number): Promise<void> {
   api = await startSimulator({ ...options, compress: false });
-  source = testSource(api);
+  source = testSource(api, logger, bodyLimitBytes, options.clock);
 }
 
 afterEach(async () => {
@@ -119,50 +120,74 @@ describe('a well-behaved server', () => {
     }
     expect(progress.highWaterMark).toBe(newestOf('ipos'));
   });
-
-  it('of no records is asked twice before its emptiness is believed, and completes the snapshot', async () => {
-    await simulate({});
-    const scanned = await scanAll(ipos);
-    expect(scanned.seen.size).toBe(0);
-    expect(scanned.last.progress).toMatchObject({ complete: true, duringSnapshot: true, highWaterMark: 0 });
-    expect(
-      api.requests().filter((seen) => seen.query['parameters[updated]'] === '0').length,
-    ).toBeGreaterThanOrEqual(2);
-  });
 });
 
+const manners = [
+  { paging: 'index', firstPage: 0 },
+  { paging: 'index', firstPage: 1 },
+  { paging: 'offset', firstPage: 0 },
+  { paging: 'offset', firstPage: 1 },
+] as const;
+
+interface Server extends SimulatorOptions {
+  readonly feed?: Feed;
+  /** The scan costs fewer requests. */
+  readonly requests?: number;
+  /** Learned by the scan. */
+  readonly paging?: Partial<Paging>;
+}
+
+/** Servers of which one scan reads everything. */
+const servers: readonly (readonly [string, Server])[] = [
+  ...manners.flatMap((behaviour): [string, Server][] => {
+    const { paging, firstPage } = behaviour;
+    const learned = { unit: paging === 'index' ? 'page' : 'record', firstPage } as const;
+    const where = `by ${paging} from ${firstPage}`;
+    const wide = { feed: 'ipos', size: 500 } as const;
+    return [
+      // 500 rows are 5 pages up and 5 down, and not one request a record.
+      [
+        `that counts ${where}`,
+        { records: { ipos: 650 }, cluster: wide, behaviour, paging: learned, requests: 35 },
+      ],
+      [`that counts ${where}, all of one second`, { records: { ipos: 500 }, cluster: wide, behaviour }],
+      [
+        `that counts ${where}, of three records`,
+        { records: { ipos: 3 }, cluster: { ...wide, size: 3 }, behaviour, paging: { pageSize } },
+      ],
+    ];
+  }),
+  ['that ignores paging, while seconds fit into a page', server(250, { ignorePaging: true })],
+  ...(['array', 'not-found', 'null', 'object', 'bare'] as const).map((emptyAs): [string, Server] => [
+    `whose empty page comes as ${emptyAs}`,
+    { ...server(100, { emptyAs }), cluster: { feed: 'ipos', size: 100 } },
+  ]),
+  [
+    'whose page is a bare array',
+    { feed: analysts, records: { analysts: 120 }, behaviour: { bodyAs: 'bare' } },
+  ],
+  [
+    'that shows the latest day unless it is asked for others',
+    { feed: insights, records: { insights: 150, analysts: 40 }, behaviour: { latestDayDefault: true } },
+  ],
+];
+
+function server(records: number, behaviour: NonNullable<SimulatorOptions['behaviour']>): Server {
+  return { records: { ipos: records }, behaviour };
+}
+
+it.each(servers)(
+  'a server %s is read to its end',
+  async (_, { feed = ipos, requests, paging, ...options }) => {
+    await simulate(options);
+    const scanned = await scanAll(feed);
+    expectEverything(feed.name as FeedName, scanned);
+    expect(scanned.requests).toBeLessThan(requests ?? 100);
+    expect(scanned.last.progress.paging).toMatchObject(paging ?? {});
+  },
+);
+
 describe('paging', () => {
-  const manners = [
-    { paging: 'index', firstPage: 0 },
-    { paging: 'index', firstPage: 1 },
-    { paging: 'offset', firstPage: 0 },
-    { paging: 'offset', firstPage: 1 },
-  ] as const;
-
-  it.each(manners)('is learned where the server counts by $paging from $firstPage', async (behaviour) => {
-    await simulate({ records: { ipos: 650 }, cluster: { feed: 'ipos', size: 500 }, behaviour });
-    const scanned = await scanAll(ipos);
-    expectEverything('ipos', scanned);
-    expect(scanned.last.progress.paging).toMatchObject({
-      unit: behaviour.paging === 'index' ? 'page' : 'record',
-      firstPage: behaviour.firstPage,
-    });
-    // 500 rows are 5 pages up and 5 down, and not one request a record.
-    expect(scanned.requests).toBeLessThan(35);
-  });
-
-  it.each(manners)('finds all of one second alone, by $paging from $firstPage', async (behaviour) => {
-    await simulate({ records: { ipos: 500 }, cluster: { feed: 'ipos', size: 500 }, behaviour });
-    expectEverything('ipos', await scanAll(ipos));
-  });
-
-  it.each(manners)('of a feed of three records, by $paging from $firstPage', async (behaviour) => {
-    await simulate({ records: { ipos: 3 }, cluster: { feed: 'ipos', size: 3 }, behaviour });
-    const scanned = await scanAll(ipos);
-    expectEverything('ipos', scanned);
-    expect(scanned.last.progress.paging.pageSize).toBe(pageSize);
-  });
-
   it.each(manners)('finds five pages of shuffled ties, by $paging from $firstPage', async (behaviour) => {
     await simulate({
       records: { ipos: 560 },
@@ -242,11 +267,6 @@ describe('paging', () => {
     expectEverything('ipos', scanned);
   });
 
-  it('that is ignored does no harm while seconds fit into a page', async () => {
-    await simulate({ records: { ipos: 250 }, behaviour: { ignorePaging: true } });
-    expectEverything('ipos', await scanAll(ipos));
-  });
-
   it('that is ignored parks the feed at a second that does not fit', async () => {
     await simulate({
       records: { ipos: 250 },
@@ -264,9 +284,7 @@ describe('paging', () => {
   });
 
   it('asks for smaller pages when a body is too large', async () => {
-    await simulate({ records: { ipos: 120 }, cluster: { feed: 'ipos', size: 70 } });
-    source.close();
-    source = testSource(api, logger, 40_000);
+    await simulate({ records: { ipos: 120 }, cluster: { feed: 'ipos', size: 70 } }, 40_000);
     const scanned = await scanAll(ipos);
     expectEverything('ipos', scanned);
     expect(scanned.last.progress.paging.pageSize).toBe(25);
@@ -335,24 +353,6 @@ describe('order', () => {
     expect((await scanAll(ipos, { ...progress, snapshot: false })).requests).toBe(1);
   });
 
-  it('is not doubted for a row that becomes visible late in front of a wide second', async () => {
-    await simulate({
-      records: { ipos: 130 },
-      cluster: { feed: 'ipos', size: 120, secondsAgo: 1 },
-      newestSecondsAgo: 3600,
-    });
-    const { progress } = (await scanAll(ipos)).last;
-    const [first] = [...api.truth('ipos').values()];
-    let requests = 0;
-    api.onRequest(() => {
-      if (++requests === 3)
-        api.stores.ipos.upsert({ ...first!, id: 'late', updated: progress.highWaterMark - 2 });
-    });
-    const scanned = await scanAll(ipos, { ...progress, snapshot: false });
-    expect(scanned.last.progress.paging.ordered).toBe(true);
-    expect(scanned.seen.has('late')).toBe(true);
-  });
-
   it.each([1, 2, 3, 4, 5, 6, 7, 8, 9])(
     'is not doubted for a late row in front of a wide second that arrives with request %d',
     async (arrival) => {
@@ -388,21 +388,6 @@ describe('order', () => {
       expect(scanned.pages.filter(({ progress: { paging } }) => !paging.ordered)).toStrictEqual([]);
     },
   );
-
-  it('is trusted again where everything from one second on is beyond what paging reaches', async () => {
-    await simulate({ records: { ipos: 900 }, spreadDays: 0.01 });
-    const paging = { ...unknownPaging(pageSize), unit: 'page' as const, ordered: false };
-    const feed = testFeed('ipos', { pageSize, pagingLimit: 500 });
-    const scanned = await scanAll(feed, { paging });
-    expectEverything('ipos', scanned);
-    expect(scanned.last.progress).toMatchObject({ settled: true, paging: { ordered: true } });
-  });
-
-  it('that is not given within what paging reaches parks the feed', async () => {
-    await simulate({ records: { ipos: 900 }, behaviour: { order: 'desc' } });
-    const feed = testFeed('ipos', { pageSize, pagingLimit: 500 });
-    await expect(scanAll(feed)).rejects.toMatchObject({ code: 'SCAN_BEYOND_REACH' });
-  });
 
   it('of one page that holds everything does not matter', async () => {
     await simulate({ records: { ipos: 40 }, behaviour: { order: 'desc' } });
@@ -440,8 +425,6 @@ describe('rows that move while the scan runs', () => {
   it('do not keep a poll from ending, and do not hide rows dated ahead', async () => {
     const clock = { ms: Date.now() };
     await simulate({ records: { ipos: 750 }, clock: () => clock.ms });
-    source.close();
-    source = testSource(api, logger, undefined, () => clock.ms);
     const feed = testFeed('ipos', { pageSize: 50 });
     const { progress } = (await scanAll(feed)).last;
     const [first] = [...api.truth('ipos').values()];
@@ -464,8 +447,6 @@ describe('rows that move while the scan runs', () => {
     async (_, behaviour, skew) => {
       const clock = { ms: Date.now() };
       await simulate({ records: { ipos: 80 }, clock: () => clock.ms, behaviour });
-      source.close();
-      source = testSource(api, logger, undefined, () => clock.ms);
       api.onRequest(() => {
         clock.ms += 100;
         const [first] = api.stores.ipos.keys();
@@ -482,8 +463,6 @@ describe('rows that move while the scan runs', () => {
   it('do not end a snapshot before the present where the clocks are right, though page after page holds nothing else', async () => {
     const clock = { ms: Date.now() };
     await simulate({ records: { ipos: 200 }, clock: () => clock.ms });
-    source.close();
-    source = testSource(api, logger, undefined, () => clock.ms);
     const keys = api.stores.ipos.keys();
     const unread = keys.at(-1)!;
     let requests = 0;
@@ -507,8 +486,6 @@ describe('rows that move while the scan runs', () => {
       clock: () => clock.ms,
       behaviour: { clockSkew: 120, dateHeader: false, moveRowsPerRequest: 3 },
     });
-    source.close();
-    source = testSource(api, logger, undefined, () => clock.ms);
     api.onRequest(() => {
       clock.ms += 400;
     });
@@ -570,27 +547,6 @@ describe('time', () => {
 });
 
 describe('answers', () => {
-  it('an empty one where records were is asked for again', async () => {
-    await simulate({ records: { ipos: 50 } });
-    const { progress } = (await scanAll(ipos)).last;
-    const [first] = api.truth('ipos').keys();
-    api.stores.ipos.touch(first!);
-    api.fault({ fault: { kind: 'short', rows: 0 } } as never);
-    expect((await scanAll(ipos, { ...progress, snapshot: false })).seen.has(first!)).toBe(true);
-  });
-
-  it.each(['array', 'not-found', 'null', 'object', 'bare'] as const)(
-    'an empty page as %s is the end',
-    async (emptyAs) => {
-      await simulate({
-        records: { ipos: 100 },
-        cluster: { feed: 'ipos', size: 100 },
-        behaviour: { emptyAs },
-      });
-      expectEverything('ipos', await scanAll(ipos));
-    },
-  );
-
   it.each([3, 4, 5, 6, 7, 8, 9, 10, 11, 12])(
     'an empty one to request %d of a snapshot does not end it',
     async (request) => {
@@ -599,20 +555,6 @@ describe('answers', () => {
       expectEverything('ipos', await scanAll(ipos));
     },
   );
-
-  it('a bare array is a page', async () => {
-    await simulate({ records: { analysts: 120 }, behaviour: { bodyAs: 'bare' } });
-    expectEverything('analysts', await scanAll(analysts));
-  });
-
-  it('the latest-day default of the insights is overruled', async () => {
-    await simulate({ records: { insights: 150, analysts: 40 }, behaviour: { latestDayDefault: true } });
-    const scanned = await scanAll(insights);
-    expectEverything('insights', scanned);
-    expect(
-      new Set(scanned.pages.flatMap((page) => page.rows.map((row) => (row as { date: string }).date))).size,
-    ).toBeGreaterThan(1);
-  });
 
   it('records without id or updated do not stop the walk', async () => {
     await simulate({
