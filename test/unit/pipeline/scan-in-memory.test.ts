@@ -284,6 +284,10 @@ describe('a scan without order', () => {
     expect(ahead.last).toMatchObject({ highWaterMark: PRESENT, shownBelow: PRESENT + 11 });
     const early = await read(from(PRESENT + 6, 5).reverse(), { highWaterMark: 200_000 });
     expect([early.asked[0], early.asked.at(-1)![0]]).toEqual([[199_995, 0], PRESENT - 600]);
+    const named = await read(from(200_000, 5).reverse(), { highWaterMark: 200_000, overlapSeconds: 5 });
+    expect(named.asked.every(([since]) => since === 199_995)).toBe(true);
+    const now = await read(from(PRESENT, 5).reverse(), { highWaterMark: PRESENT + 5 });
+    expect(now.asked.every(([since]) => since === PRESENT)).toBe(true);
   });
 
   it('trusts the order again when all pages come oldest first, and enough rows to tell', async () => {
@@ -304,9 +308,30 @@ describe('a scan without order', () => {
   });
 
   it('of more than paging reaches is given up if not all that came was in order', async () => {
+    const requests = async (all: readonly unknown[]) => {
+      let count = 0;
+      const show = (asked: PageRequest, request: number) => {
+        count = request;
+        return pagesOf(all)(asked);
+      };
+      const reading = poll(show, { paging }, { pagingLimit: 90 });
+      await expect(reading).rejects.toMatchObject({ code: 'SCAN_BEYOND_REACH' });
+      return count;
+    };
+    const once = await requests(from(50_000, 200).reverse());
     // Each page is in order itself, but the second is older than the first.
-    for (const all of [from(50_000, 200).reverse(), [...from(51_000, 30), ...from(50_000, 170)]])
-      await expect(read(all, {}, 90)).rejects.toMatchObject({ code: 'SCAN_BEYOND_REACH' });
+    expect(await requests([...from(51_000, 30), ...from(50_000, 170)])).toBe(once);
+    // Rows without a second show nothing, and all others come in order: the scan in order is tried, too.
+    const undated = from(50_030, 30).map(({ id }) => ({ id }));
+    expect(await requests([...from(50_000, 30), ...undated, ...from(50_060, 140)])).toBeGreaterThan(once);
+    const down = poll(
+      (asked, request) => {
+        if (request === 3) throw new HighwaterError('SOURCE_UNAVAILABLE', 'down');
+        return pagesOf(from(50_000, 200))(asked);
+      },
+      { paging },
+    );
+    await expect(down).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
     const same = poll(() => from(50_000, 30), { paging }, { pagingLimit: 90 });
     await expect(same).rejects.toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
   });
