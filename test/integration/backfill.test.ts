@@ -3,16 +3,15 @@ import type { Feed } from '../../src/feeds/feed';
 import { describeProgress } from '../../src/pipeline/rounds/backfill';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import type { FeedName } from '../../src/simulator/endpoints';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator';
-import type { ClosableSource } from '../../src/source/client';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import { backfill, daysAgo, published, shownBetween } from '../support/backfill';
 import { testFeed } from '../support/feeds';
-import { testSource } from '../support/source';
-import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import type { TestPublisher } from '../support/test-publisher';
+import { world } from '../support/world';
 
 let api: Simulator;
-let source: ClosableSource;
+let source: Source;
 let publisher: TestPublisher;
 let feed: Feed;
 
@@ -22,20 +21,12 @@ async function begin(
   options: SimulatorOptions,
   overrides: Partial<Feed> = {},
 ): Promise<TestPublisher> {
-  api = await startSimulator({ newestSecondsAgo: 4000, ...options, compress: false });
-  source = testSource(api);
   feed = testFeed(name, { snapshotMode: 'never', pageSize: 20, pollIntervalMs: 60_000, ...overrides });
-  publisher = await testPublisher(feed, source);
+  ({ api, source, publisher } = await world({ feed, vendor: { newestSecondsAgo: 4000, ...options } }));
   await publisher.poll();
   api.clearRequests();
   return publisher;
 }
-
-afterEach(async () => {
-  source?.close();
-  await publisher?.close();
-  await api?.stop();
-});
 
 const asks = (name: FeedName) => api.requests(name).map(({ query }) => query);
 const secondsOf = (date: string) => Date.parse(`${date}T00:00:00Z`) / 1000;
