@@ -1,12 +1,11 @@
 import path from 'node:path';
 import Database from 'libsql';
-import { feedNames } from '../../src/simulator/endpoints';
 import { judge } from '../support/judge/judge';
 import { describeVerdict } from '../support/judge/verdict';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
-import { observed, publisherEnv, scannedAfter, settle } from './crash-run';
+import { publisherEnv, scannedAfter, settle } from './crash-run';
 import { embeddedLog, type PublisherLog } from './publisher-log';
 import { type RestlessMarket, startRestlessMarket } from './restless-market';
 
@@ -41,42 +40,6 @@ async function expectGoodEnd(publisher: CliProcess, log: PublisherLog): Promise<
   const truth = market.truth();
   expect(describeVerdict(await log.read((seen) => judge(seen, truth)))).toBe('nothing to object to');
 }
-
-describe('a second publisher', () => {
-  it('takes over from one that was killed the moment before', async () => {
-    const { start, log } = starter();
-    const first = start();
-    await until(async () => Object.values(await observed(log)).some(({ commit }) => commit > 20));
-    first.signal('SIGKILL');
-    const second = start();
-    await first.exited;
-    const [before] = Object.values(await observed(log));
-    await expectGoodEnd(second, log);
-    const [after] = Object.values(await observed(log));
-    expect(after!.owner_epoch).not.toBe(before!.owner_epoch);
-  });
-
-  it('is refused by name while the owner is merely stopped, which then goes on', async () => {
-    const { start, log } = starter();
-    const first = start();
-    await scannedAfter(0, first, log);
-    first.signal('SIGSTOP');
-    const before = await observed(log);
-    const second = start();
-    expect(await second.exited).toBe(1);
-    expect(second.output()).toContain(`process ${first.pid} on`);
-    expect(await observed(log)).toEqual(before);
-
-    first.signal('SIGCONT');
-    await until(async () => {
-      const now = await observed(log);
-      return feedNames.every((feed) => now[feed]!.commit > before[feed]!.commit);
-    });
-    await expectGoodEnd(first, log);
-    const owners = Object.values(await observed(log)).map(({ owner_epoch }) => owner_epoch);
-    expect(owners).toEqual(Object.values(before).map(({ owner_epoch }) => owner_epoch));
-  });
-});
 
 describe('a log file that another program keeps locked', () => {
   it('costs retries and nothing else', async () => {
