@@ -126,25 +126,6 @@ it('a server that ignores the filter, or gives no order, still shows nothing of 
   expect(await events()).toEqual([['c', 'new', 'poll']]);
 });
 
-it('without a Date in the answers the own clock counts', async () => {
-  await begin({ behaviour: { dateHeader: false } });
-  await publisher.poll({ wide: true });
-  pass(10);
-  write('new');
-  await publisher.poll();
-  expect(await events()).toEqual([['c', 'new', 'poll']]);
-});
-
-it('a clock of the API that is days off is not believed, and said to be', async () => {
-  await begin({ records: { ipos: 60 }, spreadDays: 20 });
-  api.behave({ clockSkew: -20 * 86_400 }, 'ipos');
-  await publisher.poll({ wide: true });
-  expect(publisher.logger.warnings).toEqual([
-    expect.stringContaining('the clock of the API is 1728000 s behind'),
-  ]);
-  expect(await events()).toStrictEqual([]);
-});
-
 it('goes on from its mark after a restart, also with another mode', async () => {
   await begin();
   await publisher.poll({ wide: true });

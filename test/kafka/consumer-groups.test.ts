@@ -272,15 +272,6 @@ it('a place that retention has passed is lost, while reading too, and the messag
   await expect(followed).rejects.toMatchObject({ code: 'LOG_POSITION_LOST' });
 });
 
-it('partitions that are added are taken up', async () => {
-  const one = start();
-  await until(() => counts(one)[0] === 4);
-  await admin.createPartitions({ topicPartitions: [{ topic: topic(), count: 6 }] });
-  await until(() => counts(one)[0] === 6);
-  await send(0, 60, topic(), 6);
-  await until(() => one.handled.length === 60);
-});
-
 it('a topic that is deleted keeps nobody from the others, and is taken up when it is made anew', async () => {
   const other = `${kafka.prefix()}other`;
   await create(other, 1);

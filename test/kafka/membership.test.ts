@@ -211,17 +211,6 @@ describe('what the group refuses', () => {
   let consumer: Consumer | null = null;
   afterEach(() => consumer?.disconnect());
 
-  it('a session timeout that the brokers do not allow is named with the setting', async () => {
-    const membership = open(kafka.brokers(), 100).join([feedTopics(testFeed('ipos'), kafka.prefix())], {
-      instance: 'a',
-      isGuest: false,
-    });
-    await expect(membership.grant('ipos', deadline())).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
-      remedy: expect.stringContaining('KAFKA_SESSION_TIMEOUT'),
-    });
-  });
-
   it('a group of other consumers is named', async () => {
     const client = kafka.client();
     const admin = client.admin();

@@ -211,23 +211,6 @@ describe('permissions', () => {
       ({ name }) => name,
     );
 
-  it('that are missing are named one operation at a time, with the command that gives them', async () => {
-    const given: string[] = [];
-    for (let tries = 0; tries < 6; tries++) {
-      const outcome = await prepared().then(
-        () => null,
-        (error: HighwaterError) => error,
-      );
-      if (outcome === null) break;
-      expect(outcome.code).toBe('KAFKA_FORBIDDEN');
-      for (const name of names()) expect(outcome.message).toContain(name);
-      given.push(/do not allow (\w+) on topic/.exec(outcome.message)![1]!);
-      await asAdmin(command(outcome));
-    }
-    expect(given).toEqual(['DESCRIBE', 'CREATE']);
-    expect((await prepared()).size).toBe(5);
-  });
-
   it('to create are not needed for topics that exist', async () => {
     await allow('--operation Create --operation Write', names());
     await prepared();

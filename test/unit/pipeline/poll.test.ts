@@ -286,14 +286,6 @@ describe('pages while a scan catches up', () => {
     expect(codec.image.decode(state.image('ipo-3')!).values).toEqual(updated!.after);
   });
 
-  it('keep a row that is no record once, on however many of them it comes', async () => {
-    const publisher = await publisherOf('ipos');
-    const nameless = { name: 'No Id Inc', updated: 1004 };
-    publisher.vendor.rows = [...ipos(8), nameless, ...ipos(30).slice(8), nameless];
-    await publisher.poll();
-    expect(publisher.topic('ipos.dead-letters')).toHaveLength(1);
-  });
-
   it('share no more than a bound of bytes', async () => {
     const publisher = await publisherOf('ipos');
     const notes = 'x'.repeat(500_000);

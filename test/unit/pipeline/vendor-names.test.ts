@@ -25,23 +25,6 @@ function dictionary(entries: readonly (readonly [string, unknown])[]): Record<st
 }
 
 describe.each(feeds)('%s', (name, row) => {
-  it.each(inherited)('a member named %s that comes to a known record is published once', async (member) => {
-    const pipeline = await testPipeline(testFeed(name));
-    const known = row({ id: 'x', updated: 1 });
-    pipeline.page([known]);
-    const changed = withMembers({ ...known, updated: 2 }, dictionary([[member, 'news']]));
-    const [event, ...others] = pipeline.page([changed]);
-
-    expect(others).toStrictEqual([]);
-    expect(event!.tail.changed_fields).toEqual([`extra.${member}`]);
-    const { after } = pipeline.images(event!);
-    expect(Object.entries(after!.extra)).toEqual([[member, '"news"']]);
-    expect(pipeline.page([changed])).toStrictEqual([]);
-    await pipeline.restart();
-    const [gone] = pipeline.page([{ ...known, updated: 3 }]);
-    expect(gone!.tail.changed_fields).toEqual([`extra.${member}`]);
-  });
-
   it('members of any name are compared, published and restored as they came (property)', async () => {
     const memberName = fc.oneof(fc.constantFrom(...inherited), fc.string({ maxLength: 3 }));
     const member = fc.tuple(memberName, fc.constantFrom<unknown>(1, 'a', null, [], { constructor: 1 }));
