@@ -7,8 +7,7 @@ import { cliStarter } from '../faults/cli-process';
 import { truthOf } from '../faults/restless-market';
 import type { ChangeEvent, Envelope } from '../support/judge/change-log';
 import type { ApiVersion } from '../support/judge/history';
-import { type ApiTruth, judgeFile } from '../support/judge/judge';
-import type { Knowledge } from '../support/judge/knowledge';
+import { type ApiTruth, judgeFile, type Knowledge } from '../support/judge/judge';
 import { replay } from '../support/judge/replay';
 import { describeVerdict, findings, type Violation } from '../support/judge/verdict';
 
