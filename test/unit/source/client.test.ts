@@ -150,20 +150,6 @@ it('an answer that is slow but never silent comes through', async () => {
   await expect(client.fetchPage(feed, page, never)).resolves.toMatchObject({ rows: [1, 2] });
 });
 
-describe('a redirect', () => {
-  it('is refused by name and not followed', async () => {
-    const elsewhere = await server((_, response) => sendJson(response, { ipos: [] }));
-    const api = await server((request, response) => {
-      response.writeHead(302, { location: `${elsewhere.url}/login${request.url}` }).end();
-    });
-    const error = await failureOf(source(api.url).fetchPage(feed, page, never));
-    expect(error.code).toBe('SOURCE_REDIRECTED');
-    expect(error.message).toContain(`a redirect to ${elsewhere.url}/login/api/v2.1/calendar/ipos.`);
-    expect(elsewhere.requests).toHaveLength(0);
-    expect(api.requests).toHaveLength(1);
-  });
-});
-
 describe('retrying', () => {
   it('sends nothing once its wait for a turn has passed the deadline, and ends with the last failure', async () => {
     const api = await server((request, response) => {
