@@ -1,9 +1,7 @@
-import path from 'node:path';
 import { Command } from 'commander';
 import { machineFacts } from '../measure/machine';
-import { runScript } from '../process/run-program';
-import { type Section, sections } from './sections';
-import { type LogName, openWorld, type World } from './world';
+import { sections } from './sections';
+import { type LogName, openWorld } from './world';
 
 /** `npm run bench:life`: latency, steady state, memory, growth and a consumer's decoding, each against its goal. */
 
@@ -14,20 +12,9 @@ interface Flags {
   readonly full?: boolean;
 }
 
-const decode: Section = {
-  name: 'decode',
-  title: 'Consumer: decoding beside registry.decode',
-  async measure({ isShort }: World) {
-    const file = path.join(__dirname, 'consumer-decode.ts');
-    const input = isShort ? { records: 500, runs: 2 } : { records: 20_000, runs: 5 };
-    return (await runScript<{ readonly text: string }>(file, input)).text;
-  },
-};
-const all = [...sections, decode];
-
 const program = new Command('npm run bench:life --')
   .description('What highwater costs from day to day, after its first snapshot.')
-  .option('--only <names>', all.map(({ name }) => name).join(', '), (names) => names.split(','))
+  .option('--only <names>', sections.map(({ name }) => name).join(', '), (names) => names.split(','))
   .option('--logs <names>', 'embedded, kafka (default: both)', (names) => names.split(',') as LogName[])
   .option('--short', 'Whether it all works: a few records, seconds')
   .option('--full', 'A million records instead of 100,000: several minutes, and 6 GB of memory')
@@ -45,7 +32,7 @@ async function bench({
   }
   try {
     console.log(`${await machineFacts()}\n`);
-    for (const section of all.filter(({ name }) => only?.includes(name) ?? true)) {
+    for (const section of sections.filter(({ name }) => only?.includes(name) ?? true)) {
       console.log(`${section.title}\n\n${await section.measure(world)}`);
     }
   } finally {

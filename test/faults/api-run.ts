@@ -2,10 +2,12 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createRandom } from '../../src/simulator/random';
 import { type ApiShape, startApi } from '../support/apis/api-server';
+import { apiFeeds } from '../support/apis/feeds';
 import type { Hostility } from '../support/apis/hostility';
 import { judge } from '../support/judge/judge';
 import { observe } from '../support/judge/observe';
-import type { Verdict } from '../support/judge/verdict';
+import { describeVerdict, type Verdict } from '../support/judge/verdict';
+import { tempFolder } from '../support/temp-folder';
 import { DEADLINE_MS, until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import type { PublisherLog } from './publisher-log';
@@ -147,4 +149,32 @@ async function reconciled(start: () => CliProcess): Promise<void> {
     if (code === 0) return;
     if (attempt === 2) throw new Error(`the reconcile ended with ${code}: ${asked.output()}`);
   }
+}
+
+/**
+ * A test for each server of `test/support/apis`, with its faults.
+ * @param openLog the log of a publisher in this folder
+ */
+export function hostileApis(
+  name: string,
+  openLog: (folder: string) => Promise<PublisherLog & { stop(): Promise<void> }>,
+): void {
+  const folder = tempFolder();
+  describe(`a publisher on ${name} of an API that is not ours, hostile, with kills`, () => {
+    it.each(apiFeeds.map(({ of, hostility }) => [of.shape.name, of, hostility] as const))(
+      '%s: ends with the rows that the API shows, and a chain of changes that leads there',
+      async (_name, of, hostility) => {
+        const data = path.join(folder(), 'data');
+        const log = await openLog(data);
+        const seed = Number(process.env.API_SEED ?? 1);
+        const options = { seed, rows: 180, writes: 240, hostility, log, folder: data };
+        const report = await runApi(of, options).finally(() => log.stop());
+        expect(describeVerdict(report.verdict)).toBe('nothing to object to');
+        expect([report.exitCode, report.answers[500]! > 0, report.answers[0]! > 0]).toEqual([0, true, true]);
+        const { byOp, deadLetters } = report.verdict.feeds[of.feed]!;
+        expect([byOp.r! > 0, byOp.c! > 0, byOp.u! > 0, byOp.d! > 0]).toEqual([true, true, true, true]);
+        expect(deadLetters).toBe(0);
+      },
+    );
+  });
 }

@@ -2,12 +2,11 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedNames } from '../../src/simulator/endpoints';
 import { judge } from '../support/judge/judge';
 import type { Verdict } from '../support/judge/verdict';
+import { publisherLog } from '../support/kafka-world';
 import type { KafkaBehindProxies } from '../support/proxied-kafka';
-import { quietLogger } from '../support/source';
 import { DEADLINE_MS, until } from '../support/until';
 import { type CliProcess, cliStarter } from './cli-process';
 import { publisherEnv, settle } from './crash-run';
@@ -155,12 +154,7 @@ async function watchOwners({ kafka, registryUrl, prefix }: FailoverOptions): Pro
   stop(): Promise<void>;
 }> {
   const registry = new SchemaRegistry({ host: registryUrl });
-  const log = openKafkaLog({
-    kafka: { brokers: [kafka.direct], ssl: null, sasl: null, compression: 'none' },
-    appId: 'onlooker',
-    topicPrefix: prefix,
-    logger: quietLogger(),
-  });
+  const log = publisherLog(kafka.direct, prefix, { appId: 'onlooker' });
   const stop = new AbortController();
   const pids = new Map<string, number>();
   const topics = feedNames.map((feed) => `${prefix}${feed}.source-offset`);

@@ -11,25 +11,27 @@ export interface KafkaPublisherLog extends PublisherLog {
   stop(): Promise<void>;
 }
 
-/** A publisher's log on a broker of its own with a proxy before it, and on the shared registry. */
-export interface ProxiedPublisherLog {
+/**
+ * A publisher's log for the tests of the file it is called in, on the shared registry and on a broker of its own with a proxy before
+ * it, since the tests strike both.
+ */
+export function proxiedPublisherLog(): () => {
   readonly kafka: ProxiedKafka;
   readonly log: KafkaPublisherLog;
-  stop(): Promise<void>;
-}
-
-export async function startProxiedPublisherLog(): Promise<ProxiedPublisherLog> {
-  const { registryUrl } = await sharedServers();
-  const kafka = await startProxiedKafka();
-  const { brokers, direct, proxy } = kafka;
-  try {
-    const log = await kafkaPublisherLog({ brokers, direct, registryUrl, prefix: uniquePrefix(), proxy });
-    const stop = () => log.stop().finally(() => kafka.stop());
-    return { kafka, log, stop };
-  } catch (error) {
-    await kafka.stop();
-    throw error;
-  }
+} {
+  let kafka: ProxiedKafka;
+  let log: KafkaPublisherLog;
+  beforeAll(async () => {
+    const { registryUrl } = await sharedServers();
+    kafka = await startProxiedKafka();
+    const { brokers, direct, proxy } = kafka;
+    log = await kafkaPublisherLog({ brokers, direct, registryUrl, prefix: uniquePrefix(), proxy });
+  });
+  afterAll(async () => {
+    await log?.stop();
+    await kafka?.stop();
+  });
+  return () => ({ kafka, log });
 }
 
 export interface KafkaPlace {

@@ -1,18 +1,16 @@
 import { HighwaterError } from '../../src/errors';
 import type { Feed } from '../../src/feeds/feed';
-import { describeProgress } from '../../src/pipeline/rounds/backfill';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import type { FeedName } from '../../src/simulator/endpoints';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator';
-import type { ClosableSource } from '../../src/source/client';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import { backfill, daysAgo, published, shownBetween } from '../support/backfill';
 import { testFeed } from '../support/feeds';
-import { testSource } from '../support/source';
-import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import type { TestPublisher } from '../support/test-publisher';
+import { world } from '../support/world';
 
 let api: Simulator;
-let source: ClosableSource;
+let source: Source;
 let publisher: TestPublisher;
 let feed: Feed;
 
@@ -22,20 +20,12 @@ async function begin(
   options: SimulatorOptions,
   overrides: Partial<Feed> = {},
 ): Promise<TestPublisher> {
-  api = await startSimulator({ newestSecondsAgo: 4000, ...options, compress: false });
-  source = testSource(api);
   feed = testFeed(name, { snapshotMode: 'never', pageSize: 20, pollIntervalMs: 60_000, ...overrides });
-  publisher = await testPublisher(feed, source);
+  ({ api, source, publisher } = await world({ feed, vendor: { newestSecondsAgo: 4000, ...options } }));
   await publisher.poll();
   api.clearRequests();
   return publisher;
 }
-
-afterEach(async () => {
-  source?.close();
-  await publisher?.close();
-  await api?.stop();
-});
 
 const asks = (name: FeedName) => api.requests(name).map(({ query }) => query);
 const secondsOf = (date: string) => Date.parse(`${date}T00:00:00Z`) / 1000;
@@ -123,24 +113,6 @@ describe('a backfill by date', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('halves a window that reaches beyond paging, and never asks beyond it', async () => {
-    await begin(
-      'insights',
-      { records, spreadDays: 30, behaviour: { positionLimit: 60 } },
-      { pagingLimit: 60 },
-    );
-    const wanted = shownBetween(api, 'insights', 'date', range.from, range.to);
-    await backfill(publisher, feed, range);
-    expect(published(await publisher.topic('insights'), 'r', 'backfill')).toEqual(wanted);
-    // The unit of the paging is learned from the whole feed.
-    const windows = asks('insights').filter(({ date_from }) => date_from !== '1970-01-01');
-    const days = windows.map(
-      ({ date_from, date_to }) => (secondsOf(String(date_to)) - secondsOf(String(date_from))) / 86_400 + 1,
-    );
-    expect([...new Set(days)].slice(0, 4)).toEqual([21, 11, 6, 3]);
-    expect(api.requests('insights').filter(({ status }) => status === 400)).toStrictEqual([]);
-  });
-
   it('names the one day that is beyond reach, and has published what lies before it', async () => {
     await begin('insights', { records, spreadDays: 30 }, { pagingLimit: 60 });
     const heavy = daysAgo(20);
@@ -167,13 +139,6 @@ describe('a backfill by date', () => {
     expect(published(await publisher.topic('insights'), 'r', 'backfill')).toEqual(
       shownBetween(api, 'insights', 'date', query.date_from, query.date_to),
     );
-  });
-
-  it('asks little of years without records', async () => {
-    await begin('insights', { records: { insights: 60, analysts: 5 }, spreadDays: 20 });
-    await backfill(publisher, feed, { from: '1990-01-01', to: '9999-12-31' });
-    expect(api.requests('insights').length).toBeLessThan(100);
-    expect(published(await publisher.topic('insights'), 'r', 'backfill')).toHaveLength(60);
   });
 });
 
@@ -359,19 +324,6 @@ describe('a backfill that was interrupted', () => {
     expect((await publisher.sourceOffset()).backfill).toBeNull();
   });
 
-  it('makes way for one of other dates', async () => {
-    await begin('insights', { records: { insights: 100, analysts: 5 }, spreadDays: 40 });
-    await backfill(publisher, feed, { from: daysAgo(90), to: daysAgo(20) }, { source: dyingAfter(3) }).catch(
-      () => {},
-    );
-    const other = { from: daysAgo(15), to: daysAgo(10) };
-    await backfill(publisher, feed, other);
-    const found = published(await publisher.topic('insights'), 'r', 'backfill');
-    const wanted = shownBetween(api, 'insights', 'date', other.from, other.to);
-    expect(wanted.filter((id) => !found.includes(id))).toStrictEqual([]);
-    expect((await publisher.sourceOffset()).backfill).toBeNull();
-  });
-
   it('by `updated`, on a server that gives up its order meanwhile, begins again', async () => {
     await begin('ipos', { records: { ipos: 200 }, spreadDays: 60 });
     const range = { from: daysAgo(60), to: daysAgo(5) };
@@ -384,32 +336,5 @@ describe('a backfill that was interrupted', () => {
     api.behave({ order: 'desc' }, 'ipos');
     await backfill(publisher, feed, range);
     expect(published(await publisher.topic('ipos'), 'r', 'backfill')).toEqual([...wanted, 'early'].sort());
-  });
-});
-
-describe('progress', () => {
-  it('tells the share that is done, the rows, and the time left', async () => {
-    await begin('insights', { records: { insights: 300, analysts: 5 }, spreadDays: 100 });
-    const seen: NonNullable<ReturnType<typeof describeProgress>>[] = [];
-    const { state } = publisher.owned().deps;
-    const now = Date.now();
-    expect(describeProgress(state.offset, now)).toBeNull();
-    await backfill(
-      publisher,
-      feed,
-      { from: daysAgo(120), to: daysAgo(-400) },
-      {
-        between: async () => {
-          const status = describeProgress(state.offset, now);
-          if (status !== null) seen.push(status);
-        },
-      },
-    );
-    expect(seen[0]).toEqual({ done: 0, rows: 0, reached: daysAgo(120), secondsLeft: null });
-    const dones = seen.map(({ done }) => done);
-    expect(dones).toEqual([...dones].sort((a, b) => a - b));
-    expect(dones.at(-1)).toBeGreaterThan(0.9);
-    expect(seen.at(-1)!.rows).toBeGreaterThanOrEqual(300);
-    for (const { done, secondsLeft } of seen) expect(secondsLeft === null).toBe(done === 0);
   });
 });

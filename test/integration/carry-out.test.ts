@@ -2,29 +2,21 @@ import type { Command, Facts, Outcome } from '../../src/commands/command';
 import type { Feed } from '../../src/feeds/feed';
 import type { Turns } from '../../src/runtime/carry-out';
 import { carryOut } from '../../src/runtime/carry-out';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import type { ClosableSource } from '../../src/source/client';
 import { daysAgo } from '../support/backfill';
 import { testFeed } from '../support/feeds';
-import { testSource } from '../support/source';
-import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import type { TestPublisher } from '../support/test-publisher';
+import { world } from '../support/world';
 
 const feed: Feed = testFeed('ipos', { pageSize: 10 });
 const alone: Turns = { between: async () => {}, rest: async () => {}, poll: async () => {} };
-let api: Simulator;
-let source: ClosableSource;
 let publisher: TestPublisher;
 
 beforeEach(async () => {
-  api = await startSimulator({ compress: false, records: { insights: 0, analysts: 0, ipos: 60 } });
-  source = testSource(api);
-  publisher = await testPublisher(feed, source);
+  ({ publisher } = await world({
+    feed,
+    vendor: { records: { insights: 0, analysts: 0, ipos: 60 } },
+  }));
   await publisher.poll();
-});
-afterEach(async () => {
-  await publisher.close();
-  source.close();
-  await api.stop();
 });
 
 /** The outcome, and the lines before it. */

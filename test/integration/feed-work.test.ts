@@ -123,30 +123,6 @@ it('does not poll a feed that is paused, also after a restart, until it is resum
   await until(async () => (await ops()).endsWith('u'));
 });
 
-it('begins a new incarnation on reset: no image is left of the old one, and all records come as reads', async () => {
-  await start();
-  const { incarnation: old } = (await offset())!;
-  const outcome = await ask({ name: 'reset' });
-  expect(outcome).toMatchObject({ ok: true, facts: { records: 40 } });
-  await until(async () => (await ops()).length === 80 && (await offset())!.snapshot === 'complete');
-
-  const { incarnation, seq, record_count, snapshot } = (await offset())!;
-  expect(incarnation).not.toBe(old);
-  expect({ seq, record_count, snapshot }).toEqual({ seq: 40, record_count: 40, snapshot: 'complete' });
-  expect(await ops()).toBe('r'.repeat(80));
-  await stopped();
-  await start();
-  expect((await offset())!.incarnation).toBe(incarnation);
-});
-
-it('shows every record once more on snapshot, what has changed meanwhile as an update', async () => {
-  await start();
-  expect(await ask({ name: 'snapshot' })).toMatchObject({ ok: true });
-  await until(async () => (await ops()).length === 80);
-  expect(await ops()).toBe('r'.repeat(80));
-  expect(await decoded('ipos.deal-status')).toStrictEqual([]);
-});
-
 it('polls on between the pages of a reconcile, and says how it goes', async () => {
   await start();
   api.stores.ipos.remove(api.stores.ipos.keys()[30]!);
@@ -287,18 +263,6 @@ describe('a backfill', () => {
         updated: (updated as number) - 1_000_000 + i,
       });
   }
-
-  it('publishes what is unknown as reads, tells how far it is, and is done', async () => {
-    await start();
-    hide(25);
-    const progress: string[] = [];
-    const outcome = await ask(ofAll, progress);
-
-    expect(outcome).toMatchObject({ ok: true, facts: { changes: 25 } });
-    expect(await ops()).toBe('r'.repeat(65));
-    expect(progress.some((line) => /^\d+ %, \d+ rows/.test(line))).toBe(true);
-    expect((await offset())!.backfill).toBeNull();
-  });
 
   it('ends if its pages cannot be read, and the feed is still polled', async () => {
     await start({ pagingLimit: 20 });

@@ -1,62 +1,50 @@
 import type { Feed } from '../../src/feeds/feed';
 import { poll } from '../../src/pipeline/poll';
 import { pollRound } from '../../src/pipeline/round';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import { testFeed } from '../support/feeds';
-import { quietLogger, testSource } from '../support/source';
-import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import type { TestPublisher } from '../support/test-publisher';
+import { world } from '../support/world';
 
 /** Cases that once lost records, ended too early or never: polls of one feed against an API that is odd in one way. */
 
 const T0 = 1_790_000_000;
-interface World {
+interface OddWorld {
   api: Simulator;
   pub: TestPublisher;
   clock: { ms: number };
   feed: Feed;
   hook: { before: ((n: number) => void) | null; limit: number; n: number };
 }
-async function world(
+async function oddWorld(
   feedName: string,
   simulator: SimulatorOptions,
   overrides: Partial<Feed>,
-  play: (w: World) => Promise<void>,
-  bodyLimit?: number,
+  play: (w: OddWorld) => Promise<void>,
+  bodyLimitBytes?: number,
 ) {
   const clock = { ms: T0 * 1000 };
-  const api = await startSimulator({
-    records: { [feedName]: 0 },
-    clock: () => clock.ms,
-    compress: false,
-    ...simulator,
-  });
-  const inner = testSource(api, quietLogger(), bodyLimit, () => clock.ms);
-  const hook: World['hook'] = { before: null, limit: 400, n: 0 };
-  const source: Source = {
+  const hook: OddWorld['hook'] = { before: null, limit: 400, n: 0 };
+  const between = (client: Source): Source => ({
     async fetchPage(feed, request, signal) {
       hook.n++;
       if (hook.n > hook.limit) throw new Error('too many requests');
       hook.before?.(hook.n);
-      return inner.fetchPage(feed, request, signal);
+      return client.fetchPage(feed, request, signal);
     },
-  };
+  });
   const feed = testFeed(feedName, { pollIntervalMs: 2000, ...overrides });
-  const pub = await testPublisher(feed, source);
-  try {
-    await play({ api, pub, clock, feed, hook });
-  } finally {
-    await pub.close();
-    inner.close();
-    await api.stop();
-  }
+  const vendor = { records: { [feedName]: 0 }, clock: () => clock.ms, ...simulator };
+  const { api, publisher } = await world({ feed, vendor, between, bodyLimitBytes });
+  await play({ api, pub: publisher, clock, feed, hook });
 }
 const row = (id: string, updated: number, more: object = {}) =>
   ({ id, name: id, deal_status: 'Priced', notes: '', updated, ...more }) as never;
 const ids = async (pub: TestPublisher) => new Set((await pub.topic('ipos')).map((e) => e.key));
 
 it('rows without updated filling whole pages: the poll ends', async () => {
-  await world('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
+  await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
     for (let i = 0; i < 5; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 5000 + i));
     api.behave({ drift: { withoutUpdated: 1 } });
     for (let i = 0; i < 30; i++) api.stores.ipos.upsert(row(`b${i}`, T0 - 4000 + i * 60));
@@ -68,7 +56,7 @@ it('rows without updated filling whole pages: the poll ends', async () => {
 });
 
 it('everything without updated is no snapshot, but dead letters and an error', async () => {
-  await world('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
+  await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
     api.behave({ drift: { withoutUpdated: 1 } });
     for (let i = 0; i < 30; i++) api.stores.ipos.upsert(row(`b${i}`, T0 - 4000 + i * 60));
     await expect(pub.poll({ wide: true })).rejects.toMatchObject({ code: 'SNAPSHOT_UNREADABLE' });
@@ -77,7 +65,7 @@ it('everything without updated is no snapshot, but dead letters and an error', a
 });
 
 it('rows without id in a second wider than a page do not park the feed', async () => {
-  await world('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
+  await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
     for (let i = 0; i < 40; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 5000 + i));
     await pub.poll({ wide: true });
     api.behave({ drift: { withoutId: 1 } });
@@ -88,7 +76,7 @@ it('rows without id in a second wider than a page do not park the feed', async (
 });
 
 it('a row that becomes visible 3 s late while a long poll runs comes with the next poll', async () => {
-  await world('ipos', {}, { pageSize: 10 }, async ({ api, pub, clock, hook }) => {
+  await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub, clock, hook }) => {
     for (let i = 0; i < 30; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 50 + i));
     await pub.poll({ wide: true });
     await pub.poll();
@@ -112,7 +100,7 @@ it('a row that becomes visible 3 s late while a long poll runs comes with the ne
 });
 
 it('unordered: one empty answer in the first snapshot loses nothing for ever', async () => {
-  await world('ipos', { behaviour: { order: 'desc' } }, { pageSize: 25 }, async ({ api, pub, clock }) => {
+  await oddWorld('ipos', { behaviour: { order: 'desc' } }, { pageSize: 25 }, async ({ api, pub, clock }) => {
     for (let i = 0; i < 100; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 90000 + i * 600));
     api.fault({ fault: { kind: 'short', rows: 0 }, skip: 4, times: 1 } as never); // 3 probes, page 0, successor
     await pub.poll({ wide: true });
@@ -125,7 +113,7 @@ it('unordered: one empty answer in the first snapshot loses nothing for ever', a
 });
 
 it('disorder that a walk has shown is not forgotten', async () => {
-  await world(
+  await oddWorld(
     'ipos',
     { behaviour: { order: 'insertion' } },
     { pageSize: 25 },
@@ -154,7 +142,7 @@ it('disorder that a walk has shown is not forgotten', async () => {
 it.each([4, 5, 6, 7, 8, 9])(
   'an error at request %d, between pages in order and walking them all, loses nothing',
   async (request) => {
-    await world(
+    await oddWorld(
       'ipos',
       { behaviour: { order: 'insertion' } },
       { pageSize: 25 },
@@ -181,7 +169,7 @@ it.each([4, 5, 6, 7, 8, 9])(
 );
 
 it('the vendor mends its paging from 1-based to 0-based', async () => {
-  await world('ipos', { behaviour: { firstPage: 1 } }, { pageSize: 25 }, async ({ api, pub, clock }) => {
+  await oddWorld('ipos', { behaviour: { firstPage: 1 } }, { pageSize: 25 }, async ({ api, pub, clock }) => {
     for (let i = 0; i < 100; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 9000 + i));
     await pub.poll({ wide: true });
     api.behave({ firstPage: 0 });
@@ -195,22 +183,27 @@ it('the vendor mends its paging from 1-based to 0-based', async () => {
 });
 
 it('a server changes from record offsets to page numbers within a second wider than a page', async () => {
-  await world('ipos', { behaviour: { paging: 'offset' } }, { pageSize: 25 }, async ({ api, pub, clock }) => {
-    for (let i = 0; i < 100; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 9000 + i));
-    await pub.poll({ wide: true });
-    api.behave({ paging: 'index' });
-    for (let i = 0; i < 60; i++) api.stores.ipos.upsert(row(`n${i}`, T0));
-    for (let i = 0; i < 5; i++) {
-      clock.ms += 2000;
-      api.stores.ipos.upsert(row(`m${i}`, clock.ms / 1000));
-      await pub.poll({ wide: i === 3 });
-    }
-    expect((await ids(pub)).size).toBe(165);
-  });
+  await oddWorld(
+    'ipos',
+    { behaviour: { paging: 'offset' } },
+    { pageSize: 25 },
+    async ({ api, pub, clock }) => {
+      for (let i = 0; i < 100; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 9000 + i));
+      await pub.poll({ wide: true });
+      api.behave({ paging: 'index' });
+      for (let i = 0; i < 60; i++) api.stores.ipos.upsert(row(`n${i}`, T0));
+      for (let i = 0; i < 5; i++) {
+        clock.ms += 2000;
+        api.stores.ipos.upsert(row(`m${i}`, clock.ms / 1000));
+        await pub.poll({ wide: i === 3 });
+      }
+      expect((await ids(pub)).size).toBe(165);
+    },
+  );
 });
 
 it('a body too large within a narrow poll is no end', async () => {
-  await world(
+  await oddWorld(
     'ipos',
     {},
     { pageSize: 100 },
@@ -228,7 +221,7 @@ it('a body too large within a narrow poll is no end', async () => {
 });
 
 it('a larger page size in the configuration is used', async () => {
-  await world('ipos', {}, { pageSize: 20 }, async ({ api, pub, feed }) => {
+  await oddWorld('ipos', {}, { pageSize: 20 }, async ({ api, pub, feed }) => {
     for (let i = 0; i < 100; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 9000 + i));
     await pub.poll({ wide: true });
     await pub.restart({ feed: { ...feed, pageSize: 500 } });
@@ -240,7 +233,7 @@ it('a larger page size in the configuration is used', async () => {
 
 it('signal at every await of a first poll', async () => {
   for (let k = 1; k < 12; k++) {
-    await world('ipos', {}, { pageSize: 10 }, async ({ api, pub, hook }) => {
+    await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub, hook }) => {
       for (let i = 0; i < 60; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 900 + (i % 6)));
       const c = new AbortController();
       hook.n = 0;

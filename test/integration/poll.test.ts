@@ -1,26 +1,18 @@
 import type { FeedName } from '../../src/simulator/endpoints';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import type { ClosableSource } from '../../src/source/client';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator';
+import type { Source } from '../../src/source/source';
 import { testFeed } from '../support/feeds';
 import { vendorSamples } from '../support/records';
-import { testSource } from '../support/source';
 import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import { world } from '../support/world';
 
 let api: Simulator;
-let source: ClosableSource;
+let source: Source;
 let publisher: TestPublisher;
 
-async function start(name: FeedName, options: Parameters<typeof startSimulator>[0] = {}): Promise<void> {
-  api = await startSimulator({ compress: false, ...options });
-  source = testSource(api);
-  publisher = await testPublisher(testFeed(name), source);
+async function start(name: FeedName, vendor?: SimulatorOptions): Promise<void> {
+  ({ api, source, publisher } = await world({ feed: testFeed(name), ...(vendor && { vendor }) }));
 }
-
-afterEach(async () => {
-  await publisher.close();
-  source.close();
-  await api.stop();
-});
 
 /** Writes a record again, or under another id, at the server's now. */
 function write(key: string, change: Record<string, unknown>): void {
@@ -243,7 +235,6 @@ describe('a poll', () => {
 
   it('commits idle polls only now and then', async () => {
     await start('ipos', { records: { ipos: 30 } });
-    await publisher.close();
     publisher = await testPublisher(testFeed('ipos', { pollIntervalMs: 60_000 }), source);
     await publisher.poll();
     const { commit } = await publisher.sourceOffset();

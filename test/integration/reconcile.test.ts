@@ -2,31 +2,22 @@ import type { Feed } from '../../src/feeds/feed';
 import { absenceProbe } from '../../src/pipeline/rounds/prove-absent';
 import { type ReconcileOptions, type ReconcileResult, reconcile } from '../../src/pipeline/rounds/reconcile';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import type { ClosableSource } from '../../src/source/client';
+import type { Simulator } from '../../src/simulator/simulator';
 import { testFeed } from '../support/feeds';
-import { testSource } from '../support/source';
-import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import type { TestPublisher } from '../support/test-publisher';
+import { world } from '../support/world';
 
 let api: Simulator;
-let source: ClosableSource;
 let publisher: TestPublisher;
 let feed: Feed;
 
 async function start(records: number, behaviour: BehaviourChange = {}): Promise<void> {
-  api = await startSimulator({ compress: false, records: { insights: 0, analysts: 0, ipos: records } });
-  api.behave(behaviour);
-  source = testSource(api);
   feed = testFeed('ipos', { pageSize: 20, pollIntervalMs: 10, deleteShare: 0.2 });
-  publisher = await testPublisher(feed, source);
+  const vendor = { records: { insights: 0, analysts: 0, ipos: records } };
+  ({ api, publisher } = await world({ feed, vendor }));
+  api.behave(behaviour);
   await publisher.poll();
 }
-
-afterEach(async () => {
-  await publisher.close();
-  source.close();
-  await api.stop();
-});
 
 function reconciled(options: Partial<ReconcileOptions> = {}): Promise<ReconcileResult> {
   const { deps } = publisher.owned();

@@ -1,38 +1,21 @@
 import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { loadConfig } from '../../src/config/load-config';
-import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
-import { runWorker } from '../../src/runtime/worker';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { quietLogger } from '../support/source';
-import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
+import { type WorkerWorld, workerWorld } from '../support/world';
 
 const [first, second] = ['first-token-4711', 'second-token-0815'];
 let accepted: string[];
-let api: Simulator;
-let log: LocalLog;
-let stop: AbortController;
-let running: Promise<unknown>;
+let world: WorkerWorld;
 let pages: number;
-const logger = quietLogger();
+let logger: WorkerWorld['logger'];
 
 beforeEach(async () => {
   accepted = [first];
-  api = await startSimulator({ records: { ipos: 20, insights: 20, analysts: 20 }, tokens: accepted });
-  stop = new AbortController();
-  running = Promise.resolve();
-  logger.warnings.length = 0;
+  world = await workerWorld({ tokens: accepted });
+  logger = world.logger;
   pages = 0;
 });
-afterEach(async () => {
-  stop.abort();
-  await running;
-  await log.commitLog.close();
-  await api.stop();
-});
-// Its folder goes when the worker has ended.
-const folder = tempFolder();
+const folder = () => world.dataDir;
 
 const file = () => path.join(folder(), 'token');
 
@@ -47,24 +30,14 @@ function write(token: string): void {
 const accept = (token: string) => void accepted.splice(0, 1, token);
 
 async function startReading(settings: Readonly<Record<string, string>>): Promise<void> {
-  log = openLocalLog({ dataDir: folder() });
   write(first);
-  const env = {
-    HIGHWATER_API_URL: api.url,
-    HIGHWATER_DATA_DIR: folder(),
-    HIGHWATER_POLL_INTERVAL: '50ms',
-    HIGHWATER_FEEDS: 'ipos',
-    ...settings,
-  };
-  const config = loadConfig({ flags: {}, env, cwd: folder() });
-  const deps = { log: log.commitLog, registry: log.registry, logger, onPage: () => void pages++ };
-  running = runWorker(config, deps, false, stop.signal);
+  void world.run({ HIGHWATER_FEEDS: 'ipos', ...settings }, { onPage: () => void pages++ });
   await until(() => pages > 3);
 }
 
 async function goesOn(): Promise<void> {
-  const { length } = api.requests('ipos').filter(({ status }) => status === 200);
-  await until(() => api.requests('ipos').filter(({ status }) => status === 200).length > length + 3);
+  const { length } = world.api.requests('ipos').filter(({ status }) => status === 200);
+  await until(() => world.api.requests('ipos').filter(({ status }) => status === 200).length > length + 3);
 }
 
 const ways = {

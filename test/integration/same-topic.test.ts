@@ -3,27 +3,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../../src/config/load-config';
 import type { Feed } from '../../src/feeds/feed';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { Simulator } from '../../src/simulator/simulator';
 import { testFeed } from '../support/feeds';
-import { testSource } from '../support/source';
-import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import type { TestPublisher } from '../support/test-publisher';
+import { world } from '../support/world';
 
 let api: Simulator;
 let publisher: TestPublisher;
-const opened: (() => unknown)[] = [];
 
 async function start(feed: Feed): Promise<void> {
-  api = await startSimulator({ compress: false, records: { ipos: 3 } });
-  opened.unshift(() => api.stop());
-  const source = testSource(api);
-  opened.unshift(() => source.close());
-  publisher = await testPublisher(feed, source);
-  opened.unshift(() => publisher.close());
+  ({ api, publisher } = await world({ feed, vendor: { records: { ipos: 3 } } }));
 }
-
-afterEach(async () => {
-  for (const close of opened.splice(0)) await close();
-});
 
 /** As `highwater.yaml` makes it. */
 function configured(section: string): Feed {

@@ -1,40 +1,31 @@
 import { HighwaterError } from '../../src/errors';
 import type { Feed } from '../../src/feeds/feed';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator';
-import type { ClosableSource } from '../../src/source/client';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator';
 import { testFeed } from '../support/feeds';
-import { quietLogger, testSource } from '../support/source';
-import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import type { TestPublisher } from '../support/test-publisher';
+import { world } from '../support/world';
 
 /** The own clock; the server's is off by what `behaviour.clockSkew` says. */
 let nowMs: number;
 let api: Simulator;
-let source: ClosableSource;
 let publisher: TestPublisher;
 
 async function begin(options: SimulatorOptions = {}, overrides: Partial<Feed> = {}): Promise<void> {
   nowMs = 1_790_000_000_000;
   jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
-  api = await startSimulator({
+  const vendor = {
     records: { ipos: 60 },
     // By the server's clock, all of it is past.
     newestSecondsAgo: 2 - Math.min(0, options.behaviour?.clockSkew ?? 0),
     spreadDays: 0.02,
     clock: () => nowMs,
-    compress: false,
     ...options,
-  });
-  source = testSource(api, quietLogger(), undefined, () => nowMs);
+  };
   const feed = testFeed('ipos', { snapshotMode: 'never', pageSize: 50, ...overrides });
-  publisher = await testPublisher(feed, source);
+  ({ api, publisher } = await world({ feed, vendor }));
 }
 
-afterEach(async () => {
-  jest.restoreAllMocks();
-  source?.close();
-  await publisher?.close();
-  await api?.stop();
-});
+afterEach(() => jest.restoreAllMocks());
 
 const events = async () =>
   (await publisher.topic('ipos')).map(({ key, decoded }) => [decoded!.op, key, decoded!.source.origin]);
@@ -133,25 +124,6 @@ it('a server that ignores the filter, or gives no order, still shows nothing of 
   write('new');
   await publisher.poll();
   expect(await events()).toEqual([['c', 'new', 'poll']]);
-});
-
-it('without a Date in the answers the own clock counts', async () => {
-  await begin({ behaviour: { dateHeader: false } });
-  await publisher.poll({ wide: true });
-  pass(10);
-  write('new');
-  await publisher.poll();
-  expect(await events()).toEqual([['c', 'new', 'poll']]);
-});
-
-it('a clock of the API that is days off is not believed, and said to be', async () => {
-  await begin({ records: { ipos: 60 }, spreadDays: 20 });
-  api.behave({ clockSkew: -20 * 86_400 }, 'ipos');
-  await publisher.poll({ wide: true });
-  expect(publisher.logger.warnings).toEqual([
-    expect.stringContaining('the clock of the API is 1728000 s behind'),
-  ]);
-  expect(await events()).toStrictEqual([]);
 });
 
 it('goes on from its mark after a restart, also with another mode', async () => {

@@ -1,64 +1,29 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
-import { loadConfig } from '../../src/config/load-config';
-import type { LogRecord } from '../../src/log/commit-log';
-import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import type { LocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
 import type { PageReport } from '../../src/pipeline/poll';
-import { runWorker } from '../../src/runtime/worker';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { Simulator } from '../../src/simulator/simulator';
 import type { SourceOffset } from '../../src/state/source-offset';
-import { quietLogger } from '../support/source';
+import { deadline, readAll } from '../support/log-records';
+import type { quietLogger } from '../support/source';
 import { until } from '../support/until';
+import { type WorkerWorld, workerWorld } from '../support/world';
 
+let world: WorkerWorld;
 let api: Simulator;
-let dataDir: string;
 let log: LocalLog;
-let stop: AbortController;
-let running: Promise<unknown>;
-const logger = quietLogger();
+let logger: ReturnType<typeof quietLogger>;
 
 beforeEach(async () => {
-  api = await startSimulator({ records: { ipos: 20, insights: 20, analysts: 20 }, compress: false });
-  dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
-  log = openLocalLog({ dataDir });
-  stop = new AbortController();
-  running = Promise.resolve();
-  logger.warnings.length = 0;
+  world = await workerWorld();
+  ({ api, log, logger } = world);
 });
 
-afterEach(async () => {
-  stop.abort();
-  await running.catch(() => {});
-  await log.commitLog.close();
-  await api.stop();
-  rmSync(dataDir, { recursive: true });
-});
-
-function worker(once: boolean, onPage: (report: PageReport) => void = () => {}, pollInterval = '30ms') {
-  const env = {
-    HIGHWATER_API_URL: api.url,
-    HIGHWATER_API_TOKEN: api.token,
-    HIGHWATER_DATA_DIR: dataDir,
-    HIGHWATER_POLL_INTERVAL: pollInterval,
-    HIGHWATER_RETRY_TIME: '800ms',
-  };
-  const config = loadConfig({ flags: {}, env, cwd: dataDir });
-  const deps = { log: log.commitLog, registry: log.registry, logger, onPage };
-  const result = runWorker(config, deps, once, stop.signal);
-  running = result;
-  return result;
-}
+const worker = (once: boolean, onPage: (report: PageReport) => void = () => {}, pollInterval = '30ms') =>
+  world.run({ HIGHWATER_POLL_INTERVAL: pollInterval, HIGHWATER_RETRY_TIME: '800ms' }, { onPage }, once);
 
 /** The present records of a topic. */
-async function logged(topic: string): Promise<LogRecord[]> {
-  const records: LogRecord[] = [];
-  const options = { fromBeginning: true, follow: false, signal: stop.signal };
-  for await (const record of log.commitLog.read([topic], options)) records.push(record);
-  return records;
-}
+const logged = (topic: string) => readAll(log.commitLog, [topic]);
 
 it('polls every feed once and says how it went', async () => {
   expect(await worker(true)).toEqual(
@@ -118,7 +83,7 @@ it('ends after the page under way when it is told to', async () => {
   let pages = 0;
   const result = worker(false, () => pages++);
   await until(() => pages > 3);
-  stop.abort();
+  await world.stop();
   expect((await result).map(({ error }) => error)).toEqual([null, null, null]);
   const after = pages;
   expect(pages).toBe(after);
@@ -127,7 +92,7 @@ it('ends after the page under way when it is told to', async () => {
 it('publishes nothing of a feed whose schema breaks the registered one', async () => {
   await log.commitLog.acquire(
     feedTopics({ name: 'x', topic: 'x', transitions: [] } as never, ''),
-    stop.signal,
+    deadline(),
   );
   await log.registry.register('ipos.current-value', {
     type: 'record',

@@ -1,40 +1,18 @@
-import type { CommitLog } from '../../src/log/commit-log';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { commandsTopic } from '../../src/log/topics';
+import { kafkaWorld } from '../support/kafka-world';
 import { deadline, readAll, record } from '../support/log-records';
-import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
-import { uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
+import { startProxiedKafka } from '../support/proxied-kafka';
 
-let kafka: ProxiedKafka;
-const opened: CommitLog[] = [];
-
-beforeAll(async () => {
-  kafka = await startProxiedKafka();
-});
-afterEach(async () => {
-  for (const log of opened.splice(0)) await log.close();
-});
-afterAll(() => kafka?.stop());
-
-function open(brokers: string): CommitLog {
-  const log = openKafkaLog({
-    kafka: { brokers: [brokers], ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: '',
-    logger: quietLogger(),
-  });
-  opened.push(log);
-  return log;
-}
+const kafka = kafkaWorld(startProxiedKafka);
+const open = (brokers: string) => kafka.log({ brokers, topicPrefix: '' });
 
 it.each(['request', 'answer'] as const)(
   'an append whose %s is lost is made all the same, or fails and can be made again; the order stays',
   async (where) => {
-    const topic = commandsTopic('test', uniquePrefix());
-    const log = open(kafka.brokers);
+    const topic = commandsTopic('test', kafka.prefix());
+    const log = open(kafka.server().brokers);
     await log.append(topic, [record(topic.name, 'ipos', '0', { timestamp: Date.now() })], deadline());
-    const watch = kafka.proxy.cut({ api: 'Produce', where, every: 3 });
+    const watch = kafka.server().proxy.cut({ api: 'Produce', where, every: 3 });
     for (let i = 1; i <= 12; i++) {
       const one = record(topic.name, 'ipos', `${i}`, { timestamp: Date.now() });
       for (let made = false; !made; )
@@ -49,7 +27,7 @@ it.each(['request', 'answer'] as const)(
     expect(watch.met()).toBeGreaterThanOrEqual(4);
     watch.remove();
 
-    const values = (await readAll(open(kafka.direct), [topic.name])).map(({ value }) => Number(value));
+    const values = (await readAll(open(kafka.brokers()), [topic.name])).map(({ value }) => Number(value));
     // One that was made again may be there twice.
     expect(values.filter((value, i) => value !== values[i - 1])).toEqual(
       Array.from({ length: 13 }, (_, i) => i),
@@ -58,20 +36,20 @@ it.each(['request', 'answer'] as const)(
 );
 
 it('an append that the brokers do not answer ends with the signal, and the next one finds its way', async () => {
-  const topic = commandsTopic('test', uniquePrefix());
-  const log = open(kafka.brokers);
+  const topic = commandsTopic('test', kafka.prefix());
+  const log = open(kafka.server().brokers);
   const say = (text: string) => [record(topic.name, 'ipos', text, { timestamp: Date.now() })];
   await log.append(topic, say('before'), deadline());
-  kafka.proxy.freeze();
+  kafka.server().proxy.freeze();
   const stop = new AbortController();
   const hanging = log.append(topic, say('meanwhile'), stop.signal);
   const behind = log.append(topic, say('behind'), deadline());
   stop.abort(new Error('enough'));
   await expect(hanging).rejects.toThrow('enough');
-  kafka.proxy.thaw();
+  kafka.server().proxy.thaw();
   await behind;
 
-  const values = (await readAll(open(kafka.direct), [topic.name])).map(({ value }) => String(value));
+  const values = (await readAll(open(kafka.brokers()), [topic.name])).map(({ value }) => String(value));
   expect(values[0]).toBe('before');
   expect(values).toContain('behind');
 });

@@ -2,12 +2,13 @@ import { examineTransactions } from '../../src/log/kafka/admin/examine';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { appender } from '../../src/log/kafka/shared-topics';
 import { createTopics } from '../support/create-topics';
+import { plainKafka } from '../support/kafka-world';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 
 it('a clock two hours ahead is named with the limit of the brokers', async () => {
   const { brokers } = await sharedServers();
-  const cluster = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' } as const;
+  const cluster = plainKafka(brokers);
   const { signal } = new AbortController();
   const kafka = kafkaClient(cluster, 'test', quietLogger());
   const writer = appender({ kafka, cluster, closing: signal });
@@ -39,7 +40,7 @@ it.each([2, -2, 0])(
   'doctor measures that the own clock is %i hours ahead of the brokers',
   async (hours) => {
     const { brokers } = await sharedServers();
-    const cluster = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' } as const;
+    const cluster = plainKafka(brokers);
     const kafka = kafkaClient(cluster, 'test', quietLogger());
     const topicPrefix = uniquePrefix();
     const admin = kafka.admin();

@@ -1,24 +1,10 @@
-import { Kafka, logLevel } from 'kafkajs';
 import { operatorCommandContract } from '../contract/operator-commands';
 import { cliPublisher } from '../support/cli-publisher';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
 import { until } from '../support/until';
 
-let servers: SharedServers;
-let prefix: string;
-
-beforeAll(async () => {
-  servers = await sharedServers();
-});
-beforeEach(() => {
-  prefix = uniquePrefix();
-});
-
-const publisher = cliPublisher(() => ({
-  KAFKA_BROKERS: servers.brokers,
-  SCHEMA_REGISTRY_URL: servers.registryUrl,
-  HIGHWATER_TOPIC_PREFIX: prefix,
-}));
+const kafka = kafkaWorld();
+const publisher = cliPublisher(kafka.env);
 const { api, done, isPaused, running: startPublisher, records, start, stillPolled } = publisher;
 
 operatorCommandContract(publisher);
@@ -45,10 +31,8 @@ it('commands reach the publisher that runs; without one, the command takes the f
   next.signal('SIGTERM');
   await next.ended();
 
-  const admin = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  const name = `${prefix}highwater.commands`;
-  const { resources } = await admin.describeConfigs({
+  const name = `${kafka.prefix()}highwater.commands`;
+  const { resources } = await (await kafka.admin()).describeConfigs({
     includeSynonyms: false,
     resources: [{ type: 2, name }],
   });
@@ -58,9 +42,6 @@ it('commands reach the publisher that runs; without one, the command takes the f
     'retention.ms': '86400000',
     'message.timestamp.type': 'CreateTime',
   });
-  const topics = await admin.listTopics();
-  await admin.deleteTopics({ topics: topics.filter((topic) => topic.startsWith(prefix)) });
-  await admin.disconnect();
 });
 
 it('a publisher that stands still does not carry out what was withdrawn, and takes over what the command left', async () => {
@@ -96,9 +77,9 @@ it('a record of a JSON schema on their topic does not keep commands from the pub
   const running = await startPublisher();
   expect((await done(['pause', 'ipos'])).code).toBe(0);
 
-  const topic = `${prefix}highwater.commands`;
+  const topic = `${kafka.prefix()}highwater.commands`;
   const schema = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object' };
-  const answer = await fetch(`${servers.registryUrl}/subjects/${prefix}foreign/versions`, {
+  const answer = await fetch(`${kafka.registryUrl()}/subjects/${kafka.prefix()}foreign/versions`, {
     method: 'POST',
     headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
     body: JSON.stringify({ schemaType: 'JSON', schema: JSON.stringify(schema) }),
@@ -107,11 +88,7 @@ it('a record of a JSON schema on their topic does not keep commands from the pub
   const header = Buffer.alloc(5);
   header.writeUInt32BE(id, 1);
   const value = Buffer.concat([header, Buffer.from('{"pause":"ipos"}')]);
-  const kafka = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING });
-  const producer = kafka.producer();
-  await producer.connect();
-  await producer.send({ topic, messages: [{ key: 'ipos', value }] });
-  await producer.disconnect();
+  await kafka.send(topic, [{ key: 'ipos', value }]);
 
   const resumed = await done(['resume', 'ipos']);
   expect(resumed.err).toContain(`:${running.pid} has feed ipos and accepted resume.`);

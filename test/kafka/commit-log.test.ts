@@ -1,14 +1,8 @@
-import { Kafka, logLevel } from 'kafkajs';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { commitLogContract } from '../contract/commit-log';
-import { sharedServers, uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
+import { kafkaWorld, publisherLog } from '../support/kafka-world';
 import { until } from '../support/until';
 
-// They take their time to start on a busy machine.
-beforeAll(async () => {
-  await sharedServers();
-});
+const kafka = kafkaWorld();
 
 const limit = 'max.message.bytes';
 /** Kafka's protocol: a setting of the topic itself. */
@@ -17,11 +11,7 @@ const ofTopic = 1;
 commitLogContract(
   'Kafka',
   async () => {
-    const { brokers } = await sharedServers();
-    const prefix = uniquePrefix();
-    const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
-    const admin = kafka.admin();
-    await admin.connect();
+    const [prefix, admin] = [kafka.prefix(), await kafka.admin()];
 
     const own = async () => (await admin.listTopics()).filter((name) => name.startsWith(prefix));
 
@@ -55,20 +45,11 @@ commitLogContract(
 
     return {
       prefix,
-      open: async () =>
-        openKafkaLog({
-          kafka: { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' },
-          appId: 'test',
-          topicPrefix: prefix,
-          logger: quietLogger(),
-        }),
+      open: async () => publisherLog(kafka.brokers(), prefix),
       breakCommits: () => limitSourceOffsets(400),
       mendCommits: () => limitSourceOffsets(1_000_000),
       secondInstance: 'fences the first',
-      async close() {
-        await admin.deleteTopics({ topics: await own() });
-        await admin.disconnect();
-      },
+      close: async () => {},
     };
   },
   { modelRuns: 5 },

@@ -3,16 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type Admin, type Kafka, Partitioners } from 'kafkajs';
+import { type Kafka, Partitioners } from 'kafkajs';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { type CodecName, compressionType } from '../../src/log/kafka/connection/compression';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { artefacts } from '../../tools/servers/artefacts';
 import { findJava } from '../../tools/servers/java';
-import { createTopics } from '../support/create-topics';
 import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
+import { kafkaWorld, plainKafka } from '../support/kafka-world';
 import { registerCodecs } from '../support/kafkajs-codecs';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { readAll } from '../support/log-records';
 import { quietLogger } from '../support/source';
 import { DEADLINE_MS } from '../support/until';
 
@@ -25,33 +24,23 @@ const values = [
 ];
 
 describe('compressed records', () => {
+  const world = kafkaWorld();
   let brokers: string;
   let kafka: Kafka;
-  let admin: Admin;
   let topic: string;
   let foreign: ForeignReader | null = null;
   beforeAll(async () => {
     registerCodecs();
-    ({ brokers } = await sharedServers());
-    kafka = kafkaClient(config('none'), 'test', quietLogger());
-    admin = kafka.admin();
-    await admin.connect();
+    brokers = world.brokers();
+    kafka = kafkaClient(plainKafka(brokers), 'test', quietLogger());
   });
-  afterAll(() => admin?.disconnect());
   beforeEach(async () => {
-    topic = `${uniquePrefix()}codec`;
-    await createTopics(admin, [{ topic }]);
+    topic = `${world.prefix()}codec`;
+    await world.create({ topic });
   });
   afterEach(async () => {
     await foreign?.stop();
     foreign = null;
-  });
-
-  const config = (compression: CodecName) => ({
-    brokers: brokers.split(','),
-    ssl: null,
-    sasl: null,
-    compression,
   });
 
   async function write(codec: CodecName): Promise<void> {
@@ -77,17 +66,7 @@ describe('compressed records', () => {
   }
 
   async function readBack(): Promise<(Buffer | null)[]> {
-    const options = { appId: 'test', topicPrefix: '', logger: quietLogger() };
-    const log = openKafkaLog({ kafka: config('none'), ...options });
-    try {
-      const read: (Buffer | null)[] = [];
-      const { signal } = new AbortController();
-      for await (const { value } of log.read([topic], { fromBeginning: true, follow: false, signal }))
-        read.push(value);
-      return read;
-    } finally {
-      await log.close();
-    }
+    return (await readAll(world.log(), [topic])).map(({ value }) => value);
   }
 
   const written = ['gzip', 'none', 'lz4', 'zstd'] as const;

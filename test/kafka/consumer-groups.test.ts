@@ -1,15 +1,19 @@
-import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
+import type { Admin, Producer } from 'kafkajs';
 import type { LogRecord } from '../../src/log/commit-log';
 import { FENCE_KEY } from '../../src/log/commit-log';
-import type { AssignedPartition, ConsumerLog } from '../../src/log/consumer-log';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { createTopics } from '../support/create-topics';
+import type { AssignedPartition } from '../../src/log/consumer-log';
 import { type MemberProcess, startMemberProcess } from '../support/group-member-process';
-import { said, startMember, type TestMember, type TestMemberOptions } from '../support/group-members';
+import {
+  numbers,
+  said,
+  saidOf,
+  startMember,
+  type TestMember,
+  type TestMemberOptions,
+} from '../support/group-members';
 import { kafkaTools } from '../support/kafka-tools';
+import { kafkaWorld } from '../support/kafka-world';
 import { collect, deadline } from '../support/log-records';
-import { sharedServers, uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -19,46 +23,31 @@ const sessionTimeoutMs = 6_000;
 /** For the others: a busy machine costs nobody a place. */
 const LONG_SESSION_MS = 30_000;
 const folder = tempFolder();
-let kafka: Kafka;
-let brokers: string;
+const kafka = kafkaWorld();
 let admin: Admin;
 let producer: Producer;
-let prefix: string;
-const logs: ConsumerLog[] = [];
 const processes: MemberProcess[] = [];
 const producers: Producer[] = [];
 
-const topic = () => `${prefix}events`;
-const group = () => `${prefix}desk`;
-
-beforeAll(async () => {
-  ({ brokers } = await sharedServers());
-  kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
-  admin = kafka.admin();
-  await admin.connect();
-});
-
-afterAll(() => admin?.disconnect());
+const topic = () => `${kafka.prefix()}events`;
+const group = () => `${kafka.prefix()}desk`;
+const open = () => kafka.consumerLog();
 
 beforeEach(async () => {
-  prefix = uniquePrefix();
+  admin = await kafka.admin();
   await create(topic(), PARTITIONS);
   producer = await newProducer();
 });
 
 afterEach(async () => {
   await Promise.all(processes.splice(0).map((one) => one.kill()));
-  await Promise.all(logs.splice(0).map((log) => log.close()));
   await Promise.all(producers.splice(0).map((one) => one.disconnect()));
-  await admin.deleteTopics({ topics: (await admin.listTopics()).filter((name) => name.startsWith(prefix)) });
 });
 
-async function create(name: string, numPartitions: number): Promise<void> {
-  await createTopics(admin, [{ topic: name, numPartitions }]);
-}
+const create = (name: string, numPartitions: number) => kafka.create({ topic: name, numPartitions });
 
 async function newProducer(transactionalId?: string): Promise<Producer> {
-  const made = kafka.producer({
+  const made = kafka.client().producer({
     allowAutoTopicCreation: false,
     maxInFlightRequests: 1,
     ...(transactionalId !== undefined && { transactionalId }),
@@ -68,24 +57,18 @@ async function newProducer(transactionalId?: string): Promise<Producer> {
   return made;
 }
 
-function open(): ConsumerLog {
-  const config = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' } as const;
-  const log = openKafkaConsumerLog({
-    kafka: config,
-    appId: 'test',
-    topicPrefix: prefix,
-    logger: quietLogger(),
-  });
-  logs.push(log);
-  return log;
-}
-
 /** A member with connections of its own. */
 const start = (rest: Partial<TestMemberOptions> = {}): TestMember =>
   startMember(open(), { groupId: group(), topics: [topic()], sessionTimeoutMs: LONG_SESSION_MS, ...rest });
 
 function startProcess({ holds = false, sessionMs = sessionTimeoutMs, name = topic() } = {}): MemberProcess {
-  const options = { brokers, groupId: group(), topics: [name], sessionTimeoutMs: sessionMs, holds };
+  const options = {
+    brokers: kafka.brokers(),
+    groupId: group(),
+    topics: [name],
+    sessionTimeoutMs: sessionMs,
+    holds,
+  };
   const one = startMemberProcess(options);
   processes.push(one);
   return one;
@@ -93,19 +76,14 @@ function startProcess({ holds = false, sessionMs = sessionTimeoutMs, name = topi
 
 /** Records of values from one number to before another, spread over the partitions. */
 async function send(from: number, to: number, name = topic(), partitions = PARTITIONS): Promise<void> {
-  const messages = Array.from({ length: to - from }, (_, i) => ({
-    key: 'k',
-    value: String(from + i),
-    partition: (from + i) % partitions,
-  }));
   // One of its own for a topic that is deleted: kafkajs asks for it ever after.
   const sender = name === topic() ? producer : await newProducer();
-  await sender.send({ topic: name, messages });
+  await sender.send({ topic: name, messages: numbers(from, to, partitions) });
 }
 
 /** As retention does. */
 async function forget(partition: number, before: number): Promise<void> {
-  const own = kafka.admin();
+  const own = kafka.client().admin();
   await own.connect();
   // It knows leaders of topics alone that it was asked about.
   await own.fetchTopicOffsets(topic());
@@ -113,8 +91,6 @@ async function forget(partition: number, before: number): Promise<void> {
   await own.disconnect();
 }
 
-const values = (from: number, to: number) =>
-  Array.from({ length: to - from }, (_, i) => `k ${from + i}`).sort();
 const counts = (...members: TestMember[]) => members.map(({ held }) => held.size);
 
 async function offsets(name = topic()): Promise<Record<number, string>> {
@@ -138,7 +114,7 @@ it('partitions spread over the members that come, and go to those that remain', 
 });
 
 it('a member with many partitions, which commit at once, makes Node.js warn of no leak', async () => {
-  const wide = `${prefix}wide`;
+  const wide = `${kafka.prefix()}wide`;
   await create(wide, 12);
   await send(0, 12, wide, 12);
   const member = startProcess({ holds: true, sessionMs: LONG_SESSION_MS, name: wide });
@@ -171,8 +147,8 @@ it('members that come and go under load lose nothing, repeat nothing, and keep e
   }
   await sending;
   await until(() => members.reduce((sum, { handled }) => sum + handled.length, 0) >= total);
-  expect(said(...members)).toEqual(values(0, total));
-  expect([...begun].sort()).toEqual(values(0, total));
+  expect(said(...members)).toEqual(saidOf(0, total));
+  expect([...begun].sort()).toEqual(saidOf(0, total));
   expect(members.flatMap(({ failures }) => failures)).toStrictEqual([]);
   expect(await offsets()).toEqual({ 0: '1000', 1: '1000', 2: '1000', 3: '1000' });
 });
@@ -190,7 +166,7 @@ it('the partitions of a killed member go to another within the session timeout, 
   // And as long as it takes to notice, on a busy machine too; the other member's session is longer.
   expect(performance.now() - killedAt).toBeLessThan(LONG_SESSION_MS);
   await until(() => holding.handled.length + killed.handled.length >= 80);
-  expect([...said(holding), ...killed.handled].sort()).toEqual(values(0, 80));
+  expect([...said(holding), ...killed.handled].sort()).toEqual(saidOf(0, 80));
 });
 
 it('on the same machine the next one need not wait for the session of one that was killed', async () => {
@@ -225,7 +201,7 @@ it('one that stood still cannot commit over its successor, and comes back as a m
   await until(() => counts(successor)[0] === 2);
   await send(80, 120);
   await until(() => successor.handled.length + frozen.handled.length === 120);
-  expect([...said(successor), ...frozen.handled].sort()).toEqual(values(0, 120));
+  expect([...said(successor), ...frozen.handled].sort()).toEqual(saidOf(0, 120));
 });
 
 it('a handler that takes longer than the group waits cannot commit, and others go on meanwhile', async () => {
@@ -248,11 +224,11 @@ it('a handler that takes longer than the group waits cannot commit, and others g
   for (const failure of slow.failures) expect(failure).toMatchObject({ code: 'GROUP_LOST' });
   // It handles the events again that it still got.
   await until(() => quick.handled.length + slow.handled.length === 40);
-  expect(said(quick, slow)).toEqual(values(0, 40));
+  expect(said(quick, slow)).toEqual(saidOf(0, 40));
 });
 
 it('nothing of open and aborted transactions is shown, nor fences', async () => {
-  const transactional = await newProducer(`${prefix}tx`);
+  const transactional = await newProducer(`${kafka.prefix()}tx`);
   const transaction = async (value: string) => {
     const begun = await transactional.transaction();
     const messages = [0, 1, 2, 3].map((partition) => ({ key: 'k', value, partition }));
@@ -296,17 +272,8 @@ it('a place that retention has passed is lost, while reading too, and the messag
   await expect(followed).rejects.toMatchObject({ code: 'LOG_POSITION_LOST' });
 });
 
-it('partitions that are added are taken up', async () => {
-  const one = start();
-  await until(() => counts(one)[0] === 4);
-  await admin.createPartitions({ topicPartitions: [{ topic: topic(), count: 6 }] });
-  await until(() => counts(one)[0] === 6);
-  await send(0, 60, topic(), 6);
-  await until(() => one.handled.length === 60);
-});
-
 it('a topic that is deleted keeps nobody from the others, and is taken up when it is made anew', async () => {
-  const other = `${prefix}other`;
+  const other = `${kafka.prefix()}other`;
   await create(other, 1);
   const one = start({ topics: [topic(), other] });
   await until(() => counts(one)[0] === 5);
@@ -319,7 +286,7 @@ it('a topic that is deleted keeps nobody from the others, and is taken up when i
   await create(other, 1);
   await send(50, 60, other, 1);
   await until(() => one.handled.length === 60);
-  expect(said(one)).toEqual(values(0, 60));
+  expect(said(one)).toEqual(saidOf(0, 60));
   expect(one.failures).toStrictEqual([]);
 });
 
@@ -330,7 +297,7 @@ it('a consumer of another program goes on where the members have left, and they 
   await ours.member.leave();
   await send(40, 80);
 
-  const consumer = kafka.consumer({ groupId: group() });
+  const consumer = kafka.client().consumer({ groupId: group() });
   const seen: string[] = [];
   try {
     await consumer.connect();
@@ -347,16 +314,16 @@ it('a consumer of another program goes on where the members have left, and they 
   } finally {
     await consumer.disconnect();
   }
-  expect(seen.sort()).toEqual(values(40, 80));
+  expect(seen.sort()).toEqual(saidOf(40, 80));
   await send(80, 120);
   const again = start();
   await until(() => again.handled.length === 40);
-  expect(said(again)).toEqual(values(80, 120));
+  expect(said(again)).toEqual(saidOf(80, 120));
 });
 
 it("Kafka's own tool shows members, partitions and lag", async () => {
   await send(0, 40);
-  const transactional = await newProducer(`${prefix}tx`);
+  const transactional = await newProducer(`${kafka.prefix()}tx`);
   const transaction = await transactional.transaction();
   await transaction.send({ topic: topic(), messages: [{ key: 'k', value: '40', partition: 3 }] });
   await transaction.commit();
@@ -364,7 +331,7 @@ it("Kafka's own tool shows members, partitions and lag", async () => {
   await until(() => `${counts(a, b)}` === '2,2' && a.handled.length + b.handled.length === 41);
   const run = await kafkaTools({ folder: folder() });
   const shown = await run(
-    `kafka-consumer-groups.sh --bootstrap-server ${brokers} --describe --group ${group()}`,
+    `kafka-consumer-groups.sh --bootstrap-server ${kafka.brokers()} --describe --group ${group()}`,
   );
   const rows = shown
     .split('\n')

@@ -1,25 +1,17 @@
 import { confluentRegistry } from '../../src/avro/registry/confluent-registry';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { consumerContract } from '../contract/consumer';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
 import { quietLogger } from '../support/source';
 
-// They take their time to start on a busy machine.
-beforeAll(async () => {
-  await sharedServers();
-});
+const kafka = kafkaWorld();
 
 consumerContract('Kafka', async () => {
-  const { brokers: addresses, registryUrl: url } = await sharedServers();
-  const topicPrefix = uniquePrefix();
-  const [brokers, logger] = [addresses.split(','), quietLogger()];
-  const kafka = { brokers, ssl: null, sasl: null, compression: 'none' } as const;
-  const commitLog = openKafkaLog({ kafka, appId: 'test', topicPrefix, logger });
+  const [topicPrefix, url] = [kafka.prefix(), kafka.registryUrl()];
   return {
-    commitLog,
+    commitLog: kafka.log(),
     topicPrefix,
-    registry: confluentRegistry({ url, auth: null, registration: 'register' }, { logger }),
-    connect: { kafka: { brokers }, schemaRegistry: { url }, topicPrefix },
-    close: () => commitLog.close(),
+    registry: confluentRegistry({ url, auth: null, registration: 'register' }, { logger: quietLogger() }),
+    connect: { kafka: { brokers: kafka.brokers().split(',') }, schemaRegistry: { url }, topicPrefix },
+    close: async () => {},
   };
 });

@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Kafka, logLevel } from 'kafkajs';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { openLog } from '../../src/cli/log/open-log';
 import { loadConfig } from '../../src/config/load-config';
@@ -10,25 +9,21 @@ import { allTopics, feedTopics } from '../../src/log/topics';
 import { copyFeeds } from '../../src/runtime/copy-feeds';
 import type { JsonRecord } from '../../src/simulator/endpoints';
 import { type CliPublisher, cliPublisher } from '../support/cli-publisher';
+import { kafkaWorld } from '../support/kafka-world';
 import { deadline, groupBy, readAll } from '../support/log-records';
 import { expectSample } from '../support/samples';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
 /** `highwater copy`: the embedded log's feeds go on on Kafka. */
 
-let servers: SharedServers;
+const kafka = kafkaWorld();
 let where: Record<string, string>;
 let onKafka: Record<string, string>;
 
-beforeAll(async () => {
-  servers = await sharedServers();
-});
 beforeEach(() => {
-  where = { HIGHWATER_TOPIC_PREFIX: uniquePrefix() };
-  const { brokers, registryUrl } = servers;
-  onKafka = { ...where, KAFKA_BROKERS: brokers, SCHEMA_REGISTRY_URL: registryUrl };
+  where = { HIGHWATER_TOPIC_PREFIX: kafka.prefix() };
+  onKafka = kafka.env();
 });
 
 const publisher: CliPublisher = cliPublisher(() => where);
@@ -106,7 +101,7 @@ it('the copy has the history under the same ids, and a publisher on Kafka goes o
   where = onKafka;
   const { code, out, err } = await copy();
   const said = `$ highwater copy --from ./data\n${out}${err}`;
-  const places = said.replaceAll(servers.brokers, 'broker-1:9092').replaceAll(folder(), '/home/me');
+  const places = said.replaceAll(kafka.brokers(), 'broker-1:9092').replaceAll(folder(), '/home/me');
   expectSample('moving-to-kafka', places);
   expect(code).toBe(0);
   for (const topic of topics) expect([topic, await contents(topic)]).toEqual([topic, before.get(topic)]);
@@ -243,7 +238,7 @@ it('no publisher goes on from half a copy; once its topics are deleted, the copy
   expect(err).toContain('COPY_REFUSED');
   const names = allTopics(feed).map(({ name }) => name);
   expect(err.replaceAll(/\s+/g, ' ')).toContain(`delete the topics ${names.join(', ')}`);
-  const admin = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  const admin = kafka.client().admin();
   await admin.connect();
   await admin.deleteTopics({ topics: names });
   await until(async () => !(await admin.listTopics()).some((name) => names.includes(name)));

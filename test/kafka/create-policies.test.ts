@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import type { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
@@ -9,11 +11,40 @@ import { roledTopics } from '../../src/log/kafka/admin/topic-rules';
 import { prepareSharedTopic, prepareTopics } from '../../src/log/kafka/admin/topic-settings';
 import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/connection/client';
 import { commandsTopic, feedTopics } from '../../src/log/topics';
+import { artefacts } from '../../tools/servers/artefacts';
+import { findJava } from '../../tools/servers/java';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
-import { createPolicy } from '../support/create-policy';
+import { plainKafka } from '../support/kafka-world';
 import { quietLogger } from '../support/source';
 
 const signal = new AbortController().signal;
+
+/**
+ * Compiles `CreatePolicy.java`, for `startKafka`.
+ * @param folder for the jars of a broker that has the policy
+ */
+async function createPolicy(folder: string) {
+  const java = await findJava();
+  const { kafka } = await artefacts();
+  const [jars, classes] = [path.join(folder, 'jars'), path.join(folder, 'classes')];
+  mkdirSync(jars);
+  const all = readdirSync(kafka).filter((name) => name.endsWith('.jar'));
+  for (const jar of all) symlinkSync(path.join(kafka, jar), path.join(jars, jar));
+  const source = path.join(__dirname, '..', 'support', 'CreatePolicy.java');
+  const compiler = [
+    '-m',
+    'jdk.compiler/com.sun.tools.javac.Main',
+    '-d',
+    classes,
+    '-cp',
+    all.map((jar) => path.join(kafka, jar)).join(':'),
+  ];
+  const packer = ['-m', 'jdk.jartool/sun.tools.jar.Main', '-cf', path.join(jars, 'policy.jar')];
+  await promisify(execFile)(java, [...compiler, source]);
+  await promisify(execFile)(java, [...packer, '-C', classes, '.']);
+  const properties = { 'create.topic.policy.class.name': 'highwater.CreatePolicy' };
+  return { jars: () => jars, properties };
+}
 
 describe('a cluster that refuses', () => {
   let server: Cluster | undefined;
@@ -24,7 +55,7 @@ describe('a cluster that refuses', () => {
   beforeAll(async () => {
     const withPolicy = await createPolicy(folder);
     server = await startKafka(withPolicy);
-    cluster = { brokers: [server.bootstrap], ssl: null, sasl: null, compression: 'none' };
+    cluster = plainKafka(server.bootstrap);
     kafka = kafkaClient(cluster, 'test', quietLogger());
     admin = kafka.admin();
     await admin.connect();
@@ -107,12 +138,7 @@ describe('a cluster of three whose default is copies for four', () => {
   afterAll(() => server?.stop());
 
   it('is asked for three', async () => {
-    const cluster: KafkaConfig = {
-      brokers: server!.bootstrap.split(','),
-      ssl: null,
-      sasl: null,
-      compression: 'none',
-    };
+    const cluster = plainKafka(server!.bootstrap);
     const kafka = kafkaClient(cluster, 'test', quietLogger());
     const deps = { kafka, cluster, signal };
     const topics = feedTopics(ipos, 'four.');

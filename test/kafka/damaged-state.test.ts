@@ -1,18 +1,16 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Admin, Kafka, logLevel } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, LogRecord } from '../../src/log/commit-log';
 import { settingsOf } from '../../src/log/kafka/admin/topic-rules';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { commandLine } from '../support/cli';
 import { createTopics } from '../support/create-topics';
 import { kafkaTools } from '../support/kafka-tools';
+import { kafkaWorld } from '../support/kafka-world';
 import { readAll } from '../support/log-records';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -21,38 +19,24 @@ const folder = tempFolder();
 const records = 50;
 /** Longer than a publisher tries to write to a partition that is gone in the middle of a transaction, and then asks for the outcome. */
 const OUTCOME_MS = 300_000;
-let servers: SharedServers;
+const kafka = kafkaWorld();
 let admin: Admin;
 let log: CommitLog;
 let simulator: Simulator;
-let prefix: string;
 
-beforeAll(async () => {
-  servers = await sharedServers();
-  const brokers = servers.brokers.split(',');
-  admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-});
 beforeEach(async () => {
-  prefix = uniquePrefix();
+  admin = await kafka.admin();
   simulator = await startSimulator({ records: { insights: 0, analysts: 20, ipos: records } });
-  const kafka = { brokers: servers.brokers.split(','), ssl: null, sasl: null, compression: 'gzip' } as const;
-  log = openKafkaLog({ kafka, appId: 'test', topicPrefix: prefix, logger: quietLogger() });
+  log = kafka.log();
 });
-afterEach(async () => {
-  await simulator?.stop();
-  await log?.close();
-});
-afterAll(() => admin?.disconnect());
+afterEach(() => simulator?.stop());
 
-const topics = () => feedTopics(ipos, prefix);
+const topics = () => feedTopics(ipos, kafka.prefix());
 const current = () => topics().current.name;
 
 function run(...args: string[]) {
   const env = {
-    KAFKA_BROKERS: servers.brokers,
-    SCHEMA_REGISTRY_URL: servers.registryUrl,
-    HIGHWATER_TOPIC_PREFIX: prefix,
+    ...kafka.env(),
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_API_URL: simulator.url,
     HIGHWATER_API_TOKEN: simulator.token,
@@ -169,8 +153,8 @@ describe('a publisher that starts', () => {
     const asAdmin = await kafkaTools({ folder: folder() });
     await asAdmin(
       command
-        .replace('broker-1:9092', servers.brokers)
-        .replace(`'ipos`, `'${prefix.replaceAll('.', '\\.')}ipos`),
+        .replace('broker-1:9092', kafka.brokers())
+        .replace(`'ipos`, `'${kafka.prefix().replaceAll('.', '\\.')}ipos`),
     );
 
     expect((await runOnce()).code).toBe(0);
@@ -185,7 +169,7 @@ describe('a publisher that starts', () => {
       Array.from({ length: records }, (_, i) => i + 1),
     );
     const names = await admin.listTopics();
-    expect(names.filter((name) => name.startsWith(`${prefix}ipos`))).toHaveLength(5);
+    expect(names.filter((name) => name.startsWith(`${kafka.prefix()}ipos`))).toHaveLength(5);
   });
 });
 

@@ -1,24 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type CliPublisher, cliPublisher } from '../support/cli-publisher';
 import { type EventStream, openEvents, type Told } from '../support/event-stream';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
 import { until } from '../support/until';
 
-let servers: SharedServers;
-let prefix: string;
-
-beforeAll(async () => {
-  servers = await sharedServers();
-});
-beforeEach(() => {
-  prefix = uniquePrefix();
-});
-
+const kafka = kafkaWorld();
 const { api, start, done }: CliPublisher = cliPublisher(() => ({
-  KAFKA_BROKERS: servers.brokers,
-  SCHEMA_REGISTRY_URL: servers.registryUrl,
+  ...kafka.env(),
   KAFKA_SESSION_TIMEOUT: '5s',
-  HIGHWATER_TOPIC_PREFIX: prefix,
 }));
 
 async function instance(): Promise<EventStream & { kill(): void }> {

@@ -1,34 +1,12 @@
 import path from 'node:path';
-import { Kafka, logLevel } from 'kafkajs';
 import Database from 'libsql';
 import { examplePrograms } from '../support/cli';
 import { cliPublisher } from '../support/cli-publisher';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
 import { until } from '../support/until';
 
 const topics = ['insights', 'analysts', 'ipos', 'insights.rating-changes', 'ipos.deal-status'];
-let servers: SharedServers;
-let prefix: string;
-
-beforeAll(async () => {
-  servers = await sharedServers();
-});
-beforeEach(() => {
-  prefix = uniquePrefix();
-});
-afterEach(async () => {
-  const admin = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  const all = await admin.listTopics();
-  await admin.deleteTopics({ topics: all.filter((topic) => topic.startsWith(prefix)) });
-  await admin.disconnect();
-});
-
-const log = () => ({
-  KAFKA_BROKERS: servers.brokers,
-  SCHEMA_REGISTRY_URL: servers.registryUrl,
-  HIGHWATER_TOPIC_PREFIX: prefix,
-});
+const { env: log } = kafkaWorld();
 const { folder, api, start: highwater, records } = cliPublisher(log);
 const example = examplePrograms();
 

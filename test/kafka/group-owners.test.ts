@@ -1,63 +1,48 @@
-import { type Consumer, Kafka, logLevel } from 'kafkajs';
+import type { Consumer } from 'kafkajs';
 import type { CommitLog } from '../../src/log/commit-log';
-import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/connection/client';
+import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { examineGroup } from '../../src/log/kafka/group/examine-group';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
 import { createTopics } from '../support/create-topics';
 import { testFeed } from '../support/feeds';
+import { kafkaWorld, plainKafka } from '../support/kafka-world';
 import { deadline } from '../support/log-records';
-import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
-import { uniquePrefix } from '../support/servers';
+import { startProxiedKafka } from '../support/proxied-kafka';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
 const sessionTimeoutMs = 6_000;
-let kafka: ProxiedKafka;
-let prefix: string;
+const kafka = kafkaWorld(startProxiedKafka);
 /** How often members were given their places. */
 let settled: number;
 let consumer: Consumer | null = null;
-const logs: CommitLog[] = [];
 
-beforeAll(async () => {
-  kafka = await startProxiedKafka();
-});
-afterAll(() => kafka?.stop());
 beforeEach(() => {
-  prefix = uniquePrefix();
   settled = 0;
 });
 afterEach(async () => {
-  await Promise.all(logs.splice(0).map((log) => log.close()));
   await consumer?.disconnect();
   consumer = null;
 });
-
-function config(broker: string): KafkaConfig {
-  return { brokers: [broker], ssl: null, sasl: null, compression: 'none', sessionTimeoutMs };
-}
 
 function open(brokers: string): CommitLog {
   const counting = (message: string): void => {
     if (/^(This instance|the group has settled)/.test(message)) settled++;
   };
   const logger = { ...quietLogger(), info: counting, debug: counting };
-  const log = openKafkaLog({ kafka: config(brokers), appId: 'test', topicPrefix: prefix, logger });
-  logs.push(log);
-  return log;
+  return kafka.log({ brokers, kafka: { sessionTimeoutMs }, logger });
 }
 
 /** An instance that can publish feed `ipos`. */
 const start = (instance: string) =>
-  open(kafka.direct).join([feedTopics(testFeed('ipos'), prefix)], { instance, isGuest: false });
+  open(kafka.brokers()).join([feedTopics(testFeed('ipos'), kafka.prefix())], { instance, isGuest: false });
 
 function examine() {
-  const cluster = config(kafka.direct);
+  const cluster = { ...plainKafka(kafka.brokers()), sessionTimeoutMs };
   return examineGroup({
     kafka: kafkaClient(cluster, 'test', quietLogger()),
     cluster,
-    groupId: `test:${prefix}owners`,
+    groupId: `test:${kafka.prefix()}owners`,
     sessionTimeoutMs,
     signal: deadline(),
   });
@@ -67,8 +52,8 @@ it.each(['request', 'answer'] as const)(
   'who has a feed is asked again when the connection breaks over it, at the %s',
   async (where) => {
     await start('a').grant('ipos', deadline());
-    const watch = kafka.proxy.cut({ api: 'FindCoordinator', where, every: 1, times: 2 });
-    const owners = await open(kafka.brokers).owners(['ipos'], deadline());
+    const watch = kafka.server().proxy.cut({ api: 'FindCoordinator', where, every: 1, times: 2 });
+    const owners = await open(kafka.server().brokers).owners(['ipos'], deadline());
     expect([...owners]).toEqual([['ipos', 'a']]);
     expect(watch.met()).toBeGreaterThanOrEqual(2);
     watch.remove();
@@ -91,13 +76,13 @@ it('one that has a feed is told from one that waits, and nobody joins again for 
 });
 
 it('consumers that are in the group have no feed', async () => {
-  const client = new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING });
-  const topic = `${prefix}ipos`;
+  const client = kafka.client();
+  const topic = `${kafka.prefix()}ipos`;
   const admin = client.admin();
   await admin.connect();
   await createTopics(admin, [{ topic }]);
   await admin.disconnect();
-  consumer = client.consumer({ groupId: `test:${prefix}owners` });
+  consumer = client.consumer({ groupId: `test:${kafka.prefix()}owners` });
   let isIn = false;
   consumer.on('consumer.group_join', () => {
     isIn = true;
@@ -106,7 +91,7 @@ it('consumers that are in the group have no feed', async () => {
   await consumer.subscribe({ topic });
   await consumer.run({ eachMessage: async () => undefined });
   await until(() => isIn);
-  expect([...(await open(kafka.direct).owners(['ipos'], deadline()))]).toStrictEqual([]);
+  expect([...(await open(kafka.brokers()).owners(['ipos'], deadline()))]).toStrictEqual([]);
   await expect(examine()).rejects.toMatchObject({
     code: 'LOG_FAILED',
     message: expect.stringContaining('members of another program'),

@@ -1,56 +1,45 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type Admin, Kafka, logLevel } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import { connect } from '../../src/consumer';
 import type { GroupConsumeOptions } from '../../src/consumer/options';
 import { HighwaterError } from '../../src/errors';
 import type { LogRecord } from '../../src/log/commit-log';
-import { createTopics } from '../support/create-topics';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 import { consumeValues, openConsumerLog, type ValueConsumer } from '../support/value-consumer';
 
 /** Positions of groups that are no longer in the topic, or that the brokers no longer know, and dead letters that brokers refuse. */
 
-let kafka: Kafka;
-let brokers: string[];
+const kafka = kafkaWorld();
 let admin: Admin;
 let group: string;
 let topic: string;
 
-beforeAll(async () => {
-  brokers = (await sharedServers()).brokers.split(',');
-  kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
-  admin = kafka.admin();
-  await admin.connect();
-});
-afterAll(() => admin?.disconnect());
-
 beforeEach(async () => {
-  const prefix = uniquePrefix();
-  [group, topic] = [`${prefix}desk`, `${prefix}events`];
-  await createTopics(admin, [{ topic, numPartitions: 1 }]);
+  admin = await kafka.admin();
+  [group, topic] = [`${kafka.prefix()}desk`, `${kafka.prefix()}events`];
+  await kafka.create({ topic, numPartitions: 1 });
 });
 
 const running: { stop(): Promise<void> }[] = [];
 afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())));
 
 function consume(rest: Partial<GroupConsumeOptions> = {}): ValueConsumer {
-  const one = consumeValues(brokers, { group, topics: [topic], ...rest });
+  const one = consumeValues(kafka.brokers(), { group, topics: [topic], ...rest });
   running.push(one);
   return one;
 }
 
-async function send(...values: string[]): Promise<void> {
-  const producer = kafka.producer({ allowAutoTopicCreation: false });
-  await producer.connect();
-  await producer.send({ topic, messages: values.map((value) => ({ value })) });
-  await producer.disconnect();
-}
+const send = (...values: string[]) =>
+  kafka.send(
+    topic,
+    values.map((value) => ({ value })),
+  );
 
 /** A record that no reader is shown, and its marker. */
 async function abortOne(): Promise<void> {
-  const producer = kafka.producer({
+  const producer = kafka.client().producer({
     transactionalId: `${topic}-aborting`,
     maxInFlightRequests: 1,
     idempotent: true,
@@ -175,7 +164,7 @@ describe('a group without a position in a topic that holds events', () => {
 describe('dead letters', () => {
   /** All that the topic of the dead letters holds. */
   async function letters(count: number) {
-    const log = openConsumerLog(brokers);
+    const log = openConsumerLog(kafka.brokers());
     const found: LogRecord[] = [];
     await until(async () => {
       found.length = 0;
@@ -190,7 +179,7 @@ describe('dead letters', () => {
   /** A consumer that keeps each event as a dead letter. */
   function refuseAll() {
     const log = connect({
-      kafka: { brokers },
+      kafka: { brokers: kafka.brokers().split(',') },
       schemaRegistry: { url: 'http://localhost:1' },
       logger: quietLogger(),
     });
@@ -219,7 +208,7 @@ describe('dead letters', () => {
   it('that are too large for their topic are kept without the value of the event', async () => {
     const value = randomBytes(60_000);
     const configEntries = [{ name: 'max.message.bytes', value: '20000' }];
-    await createTopics(admin, [{ topic: `${group}.dead-letters`, numPartitions: 1, configEntries }]);
+    await kafka.create({ topic: `${group}.dead-letters`, numPartitions: 1, configEntries });
     await send(value.toString('base64'), 'small');
     refuseAll();
     const [large, small] = await letters(2);
@@ -235,7 +224,7 @@ describe('dead letters', () => {
 
   it('are compressed, so an event that repeats itself fits', async () => {
     const configEntries = [{ name: 'max.message.bytes', value: '20000' }];
-    await createTopics(admin, [{ topic: `${group}.dead-letters`, numPartitions: 1, configEntries }]);
+    await kafka.create({ topic: `${group}.dead-letters`, numPartitions: 1, configEntries });
     await send('a'.repeat(60_000));
     refuseAll();
     const [letter] = await letters(1);
@@ -245,7 +234,7 @@ describe('dead letters', () => {
 
 it.each(['follow', 'group'] as const)('reading as a %s says by name that no broker answers', async (how) => {
   const logger = quietLogger();
-  const log = openConsumerLog(['127.0.0.1:1'], logger);
+  const log = openConsumerLog('127.0.0.1:1', logger);
   const stop = new AbortController();
   const reading = async () => {
     if (how === 'follow') for await (const _ of log.follow(topic, new Map(), stop.signal));

@@ -1,27 +1,14 @@
 import { cliPublisher } from '../support/cli-publisher';
-import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
+import { startProxiedKafka } from '../support/proxied-kafka';
 import { until } from '../support/until';
 
-let kafka: ProxiedKafka;
-let registryUrl: string;
-const prefix = uniquePrefix();
-
-beforeAll(async () => {
-  ({ registryUrl } = await sharedServers());
-  kafka = await startProxiedKafka();
-});
-afterAll(() => kafka?.stop());
-
-const { api, publishing, start } = cliPublisher(() => ({
-  KAFKA_BROKERS: kafka.direct,
-  SCHEMA_REGISTRY_URL: registryUrl,
-  HIGHWATER_TOPIC_PREFIX: prefix,
-}));
+const kafka = kafkaWorld(startProxiedKafka, { registry: true });
+const { api, publishing, start } = cliPublisher(kafka.env);
 
 it('a commit that hangs does not keep the other feeds of a publisher that ends from their next owner', async () => {
   const env = { ...publishing(), HIGHWATER_FEEDS: 'ipos,analysts,insights' };
-  const first = start(['run'], { ...env, KAFKA_BROKERS: kafka.brokers });
+  const first = start(['run'], { ...env, KAFKA_BROKERS: kafka.server().brokers });
   await first.sees(/This instance has \w+, \w+, \w+\./, 'stderr');
   const second = start(['run'], env);
   const [, one, other] = await first.sees(/This instance has (\w+), (\w+);/, 'stderr');
@@ -33,7 +20,7 @@ it('a commit that hangs does not keep the other feeds of a publisher that ends f
     release = resolve;
   });
   for (const api of ['EndTxn', 'InitProducerId'] as const)
-    kafka.proxy.at({ api, where: 'request', every: 1 }, async ({ transactionalId }) => {
+    kafka.server().proxy.at({ api, where: 'request', every: 1 }, async ({ transactionalId }) => {
       if (transactionalId?.endsWith(one!)) {
         isHanging = true;
         await released;

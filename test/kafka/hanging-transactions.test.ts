@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { Kafka, logLevel } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, FeedSession, ProducerRecord } from '../../src/log/commit-log';
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { protocolType } from '../../src/log/kafka/connection/kafka-failure';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { markOf } from '../../src/log/kafka/ownership/commit-mark';
 import { connectToWholeLog } from '../../src/log/kafka/ownership/hanging-transactions/hanging-transactions';
 import { connectProducer } from '../../src/log/kafka/producer/producer';
@@ -16,6 +15,7 @@ import {
   startForeignReader,
 } from '../support/foreign-reader/foreign-reader';
 import { kafkaTools } from '../support/kafka-tools';
+import { publisherLog, quietKafka } from '../support/kafka-world';
 import { deadline, type PlainBatch, record, restored } from '../support/log-records';
 import { type Place, type RawProducer, rawProducer } from '../support/raw-producer';
 import { uniquePrefix } from '../support/servers';
@@ -41,7 +41,7 @@ function partitions(): Map<string, number> {
 
 async function start(options: KafkaOptions): Promise<void> {
   servers = await startKafka(options);
-  kafka = new Kafka({ brokers: servers.bootstrap.split(','), logLevel: logLevel.NOTHING });
+  kafka = quietKafka(servers.bootstrap);
   reader = await startForeignReader(servers.bootstrap);
 }
 afterEach(async () => {
@@ -58,13 +58,7 @@ beforeEach(() => {
   logger = quietLogger();
 });
 async function acquire(): Promise<FeedSession> {
-  const log = openKafkaLog({
-    kafka: { brokers: servers.bootstrap.split(','), ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: prefix,
-    logger,
-    limits: { stallMs: 2_000 },
-  });
+  const log = publisherLog(servers.bootstrap, prefix, { logger, limits: { stallMs: 2_000 } });
   logs.push(log);
   return log.acquire(topics(), deadline());
 }

@@ -1,25 +1,11 @@
 import type { CliProcess } from '../support/cli';
 import { cliPublisher } from '../support/cli-publisher';
+import { kafkaWorld } from '../support/kafka-world';
 import { samplesOf } from '../support/metrics-text';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
 import { until } from '../support/until';
 
-let servers: SharedServers;
-let prefix: string;
-
-beforeAll(async () => {
-  servers = await sharedServers();
-});
-beforeEach(() => {
-  prefix = uniquePrefix();
-});
-
-const { start } = cliPublisher(() => ({
-  KAFKA_BROKERS: servers.brokers,
-  SCHEMA_REGISTRY_URL: servers.registryUrl,
-  KAFKA_SESSION_TIMEOUT: '5s',
-  HIGHWATER_TOPIC_PREFIX: prefix,
-}));
+const kafka = kafkaWorld();
+const { start } = cliPublisher(() => ({ ...kafka.env(), KAFKA_SESSION_TIMEOUT: '5s' }));
 
 interface Ready {
   readonly ok: boolean;

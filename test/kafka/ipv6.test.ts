@@ -73,7 +73,7 @@ describe('brokers at an IPv6 address', () => {
       await session.commit(batch(session, topics, [written]));
       expect((await readAll(log, [topics.changes.name])).map(plain)).toStrictEqual([written]);
       const group = { group: 'six', topics: [topics.changes.name], from: 'beginning' } as const;
-      const consumer = consumeValues([address], group);
+      const consumer = consumeValues(address, group);
       await until(() => consumer.seen.length > 0).finally(consumer.stop);
       expect([consumer.seen, consumer.failure()]).toStrictEqual([['written'], null]);
     } finally {

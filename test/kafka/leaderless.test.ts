@@ -8,16 +8,14 @@ import type { ConsumerLog } from '../../src/log/consumer-log';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { acceptLeaderless } from '../../src/log/kafka/connection/guards/cluster-questions';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { leaderOf } from '../../src/log/kafka/reader/leaderless';
 import { feedTopics } from '../../src/log/topics';
 import { Rotation } from '../../src/secrets/rotation';
-import { type Kafka, startKafka } from '../../tools/servers/kafka';
+import { startKafka } from '../../tools/servers/kafka';
 import { createTopics } from '../support/create-topics';
 import { said, startMember, type TestMember } from '../support/group-members';
+import { kafkaWorld, plainKafka } from '../support/kafka-world';
 import { collect, deadline } from '../support/log-records';
-import { uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
@@ -26,8 +24,7 @@ import { until } from '../support/until';
  * It is the only broker with partition 2, which has no leader until the broker is back. It is the only one, too, that has the topic
  * `lone`.
  */
-let server: Kafka;
-let prefix: string;
+const world = kafkaWorld(() => startKafka({ brokers: 3, properties: { 'min.insync.replicas': '1' } }));
 let log: CommitLog;
 let consumerLog: ConsumerLog;
 let warnings: string[];
@@ -35,22 +32,14 @@ let stop: AbortController;
 let isDead = false;
 const running: Promise<unknown>[] = [];
 
-const dead = () => server.brokers[2]!;
-const [events, lone] = [() => `${prefix}events`, () => `${prefix}lone`];
-const config = () =>
-  ({ brokers: server.bootstrap.split(','), ssl: null, sasl: null, compression: 'none' }) as const;
-const kafka = () => kafkaClient(config(), 'test', quietLogger());
-
-beforeAll(async () => {
-  server = await startKafka({ brokers: 3, properties: { 'min.insync.replicas': '1' } });
-});
-afterAll(() => server?.stop());
+const dead = () => world.server().brokers[2]!;
+const [events, lone] = [() => `${world.prefix()}events`, () => `${world.prefix()}lone`];
+const kafka = () => kafkaClient(plainKafka(world.brokers()), 'test', quietLogger());
 
 beforeEach(async () => {
-  prefix = uniquePrefix();
   const admin = kafka().admin();
   await admin.connect();
-  const [first, second, third] = server.brokers.map(({ id }) => id) as [number, number, number];
+  const [first, second, third] = world.server().brokers.map(({ id }) => id) as [number, number, number];
   const replicas = [[third], [first], [third]];
   const topics = [
     { topic: events(), replicaAssignment: replicas.map((ids, partition) => ({ partition, replicas: ids })) },
@@ -76,8 +65,8 @@ beforeEach(async () => {
   warnings = [];
   stop = new AbortController();
   const logger = { ...quietLogger(), warn: (message: string) => void warnings.push(message) };
-  log = openKafkaLog({ kafka: config(), appId: 'test', topicPrefix: prefix, logger });
-  consumerLog = openKafkaConsumerLog({ kafka: config(), appId: 'test', topicPrefix: prefix, logger });
+  log = world.log({ logger });
+  consumerLog = world.consumerLog({ logger });
 });
 
 afterEach(async () => {
@@ -163,7 +152,7 @@ const sorted = (found: readonly string[]) => [...found].sort();
 const others = (...values: string[]) => values.flatMap((value) => [`0 ${value}`, `1 ${value}`]).sort();
 
 function member(groupId: string): TestMember {
-  return startMember(consumerLog, { groupId: `${prefix}${groupId}`, topics: [events(), lone()] });
+  return startMember(consumerLog, { groupId: `${world.prefix()}${groupId}`, topics: [events(), lone()] });
 }
 
 /** All ways of reading from the beginning on and on. */
@@ -259,7 +248,7 @@ it('readers that begin at the end meanwhile read of that partition what comes, n
         log: consumerLog,
         decoder: {} as Decoder,
         logger: quietLogger(),
-        topicPrefix: prefix,
+        topicPrefix: world.prefix(),
         refusals: refusalsOf(null, new Rotation()),
         closing: stop.signal,
       },
@@ -326,7 +315,7 @@ it('a reader that takes less than the whole reads the other partitions to their 
 });
 
 it('reads that must be complete fail or wait meanwhile: a read with an end, a load, the state of a publisher', async () => {
-  const topics = feedTopics(ipos, prefix);
+  const topics = feedTopics(ipos, world.prefix());
   await (await log.acquire(topics, deadline())).release();
   const admin = kafka().admin();
   await admin.connect();

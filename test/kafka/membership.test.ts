@@ -1,17 +1,14 @@
 import { once } from 'node:events';
-import { AssignerProtocol, type Consumer, Kafka, logLevel } from 'kafkajs';
-import type { CommitLog } from '../../src/log/commit-log';
+import { AssignerProtocol, type Consumer } from 'kafkajs';
 import { CoordinatorLink } from '../../src/log/kafka/group/coordinator';
 import { decodeFeeds } from '../../src/log/kafka/group/owners-protocol';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import type { Grant, Membership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
 import { createTopics } from '../support/create-topics';
 import { testFeed } from '../support/feeds';
+import { kafkaWorld } from '../support/kafka-world';
 import { deadline } from '../support/log-records';
-import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
-import { uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
+import { startProxiedKafka } from '../support/proxied-kafka';
 import { until } from '../support/until';
 
 const FEEDS = ['insights', 'analysts', 'ipos'];
@@ -19,33 +16,9 @@ const FEEDS = ['insights', 'analysts', 'ipos'];
 const sessionTimeoutMs = 2_000;
 /** For the others: a busy machine costs nobody a place. */
 const LONG_SESSION_MS = 20_000;
-let kafka: ProxiedKafka;
-let prefix: string;
-const logs: CommitLog[] = [];
-
-beforeAll(async () => {
-  kafka = await startProxiedKafka();
-});
-afterAll(() => kafka?.stop());
-beforeEach(() => {
-  prefix = uniquePrefix();
-});
-afterEach(async () => {
-  await Promise.all(logs.splice(0).map((log) => log.close()));
-});
-
-function open(brokers = kafka.direct, sessionMs = LONG_SESSION_MS): CommitLog {
-  const config = {
-    brokers: [brokers],
-    ssl: null,
-    sasl: null,
-    compression: 'none',
-    sessionTimeoutMs: sessionMs,
-  } as const;
-  const log = openKafkaLog({ kafka: config, appId: 'test', topicPrefix: prefix, logger: quietLogger() });
-  logs.push(log);
-  return log;
-}
+const kafka = kafkaWorld(startProxiedKafka);
+const open = (brokers = kafka.brokers(), sessionMs = LONG_SESSION_MS) =>
+  kafka.log({ brokers, kafka: { sessionTimeoutMs: sessionMs } });
 
 interface Instance {
   readonly membership: Membership;
@@ -69,7 +42,7 @@ function start(
     readonly sessionMs?: number;
   } = {},
 ): Instance {
-  const specs = feeds.map((feed) => feedTopics(testFeed(feed), prefix));
+  const specs = feeds.map((feed) => feedTopics(testFeed(feed), kafka.prefix()));
   const membership = open(brokers, sessionMs).join(specs, { instance, isGuest });
   const grants = new Map<string, Grant>();
   const take = async (feed: string): Promise<void> => {
@@ -106,16 +79,16 @@ it('feeds spread over the instances that come, and go to those that remain', asy
 });
 
 it('a place is confirmed while it holds, and not when the group has gone on without this member', async () => {
-  const a = start('a', { brokers: kafka.brokers, sessionMs: sessionTimeoutMs });
+  const a = start('a', { brokers: kafka.server().brokers, sessionMs: sessionTimeoutMs });
   await until(() => counts(a)[0] === 3);
   const mine = a.grant('ipos')!;
   expect(await mine.confirm(deadline())).toBe(true);
 
-  kafka.proxy.freeze();
+  kafka.server().proxy.freeze();
   const b = start('b');
   await until(() => counts(b)[0] === 3);
   expect(mine.revoked.aborted).toBe(false);
-  kafka.proxy.thaw();
+  kafka.server().proxy.thaw();
   expect(await a.grant('insights')!.confirm(deadline())).toBe(false);
   await until(() => counts(a)[0] === 1);
   await until(() => counts(b)[0] === 2);
@@ -144,11 +117,11 @@ it('a guest is told who has a feed, has it where nobody else is, and leaves no g
 });
 
 async function groups(): Promise<string[]> {
-  const admin = new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING }).admin();
+  const admin = kafka.client().admin();
   await admin.connect();
   const { groups: found } = await admin.listGroups();
   await admin.disconnect();
-  return found.map(({ groupId }) => groupId).filter((id) => id.includes(prefix));
+  return found.map(({ groupId }) => groupId).filter((id) => id.includes(kafka.prefix()));
 }
 
 it('a coordinator that is killed and comes back finds the owners as they were', async () => {
@@ -156,8 +129,8 @@ it('a coordinator that is killed and comes back finds the owners as they were', 
   // Not while the first member still has all of them.
   await until(() => all(a, b).length === 3 && a.has().length > 0 && b.has().length > 0);
   const before = [a.has(), b.has()];
-  await kafka.broker.kill();
-  await kafka.broker.restart();
+  await kafka.server().broker.kill();
+  await kafka.server().broker.restart();
   // If the broker takes long to come back, the question fails and is asked again.
   const isConfirmed = async () =>
     (await a
@@ -181,13 +154,13 @@ it('a feed that one instance cannot take over goes to another, and stays where n
 });
 
 it('a member that cannot reach the others is told so when it asks, and keeps its feeds', async () => {
-  const a = start('a', { brokers: kafka.brokers, sessionMs: sessionTimeoutMs });
+  const a = start('a', { brokers: kafka.server().brokers, sessionMs: sessionTimeoutMs });
   await until(() => counts(a)[0] === 3);
-  kafka.proxy.freeze();
+  kafka.server().proxy.freeze();
   const asked = a.grant('ipos')!.confirm(AbortSignal.timeout(50_000));
   await expect(asked).rejects.toMatchObject({ code: 'KAFKA_UNREACHABLE' });
   expect(counts(a)).toEqual([3]);
-  kafka.proxy.thaw();
+  kafka.server().proxy.thaw();
   await until(async () => (await a.grant('ipos')?.confirm(deadline())) === true);
 });
 
@@ -206,11 +179,8 @@ it('a member that ends while it joins leaves no ghost behind', async () => {
 it('a member that cannot be understood gets nothing, and keeps nobody from what is theirs', async () => {
   const a = start('a');
   await until(() => counts(a)[0] === 3);
-  const groupId = `test:${prefix}owners`;
-  const connection = new CoordinatorLink(
-    new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING }),
-    groupId,
-  );
+  const groupId = `test:${kafka.prefix()}owners`;
+  const connection = new CoordinatorLink(kafka.client(), groupId);
   try {
     const odd = await connection.connect();
     const userData = Buffer.from('not ours');
@@ -241,39 +211,25 @@ describe('what the group refuses', () => {
   let consumer: Consumer | null = null;
   afterEach(() => consumer?.disconnect());
 
-  it('a session timeout that the brokers do not allow is named with the setting', async () => {
-    const config = {
-      brokers: [kafka.direct],
-      ssl: null,
-      sasl: null,
-      compression: 'none',
-      sessionTimeoutMs: 100,
-    } as const;
-    const log = openKafkaLog({ kafka: config, appId: 'test', topicPrefix: prefix, logger: quietLogger() });
-    logs.push(log);
-    const membership = log.join([feedTopics(testFeed('ipos'), prefix)], { instance: 'a', isGuest: false });
-    await expect(membership.grant('ipos', deadline())).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
-      remedy: expect.stringContaining('KAFKA_SESSION_TIMEOUT'),
-    });
-  });
-
   it('a group of other consumers is named', async () => {
-    const client = new Kafka({ brokers: [kafka.direct], logLevel: logLevel.NOTHING });
+    const client = kafka.client();
     const admin = client.admin();
     await admin.connect();
-    await createTopics(admin, [{ topic: `${prefix}other` }]);
+    await createTopics(admin, [{ topic: `${kafka.prefix()}other` }]);
     await admin.disconnect();
-    consumer = client.consumer({ groupId: `test:${prefix}owners` });
+    consumer = client.consumer({ groupId: `test:${kafka.prefix()}owners` });
     await consumer.connect();
-    await consumer.subscribe({ topic: `${prefix}other` });
+    await consumer.subscribe({ topic: `${kafka.prefix()}other` });
     const joined = new Promise((resolve) => consumer!.on('consumer.group_join', resolve));
     await consumer.run({ eachMessage: async () => {} });
     await joined;
-    const membership = open().join([feedTopics(testFeed('ipos'), prefix)], { instance: 'a', isGuest: false });
+    const membership = open().join([feedTopics(testFeed('ipos'), kafka.prefix())], {
+      instance: 'a',
+      isGuest: false,
+    });
     await expect(membership.grant('ipos', deadline())).rejects.toMatchObject({
       code: 'LOG_FAILED',
-      remedy: expect.stringContaining(`test:${prefix}owners`),
+      remedy: expect.stringContaining(`test:${kafka.prefix()}owners`),
     });
   });
 });

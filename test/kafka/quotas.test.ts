@@ -1,50 +1,31 @@
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog } from '../../src/log/commit-log';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
 import { kafkaTools } from '../support/kafka-tools';
+import { kafkaWorld } from '../support/kafka-world';
 import { batch, deadline, readAll, record } from '../support/log-records';
-import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 const folder = tempFolder();
-let brokers: string;
-let prefix: string;
+const kafka = kafkaWorld();
 let tools: (lines: string) => Promise<string>;
-const logs: CommitLog[] = [];
 
-beforeAll(async () => {
-  ({ brokers } = await sharedServers());
-});
 beforeEach(async () => {
-  prefix = uniquePrefix();
   tools = await kafkaTools({ folder: folder() });
-});
-afterEach(async () => {
-  for (const log of logs.splice(0)) await log.close();
 });
 
 async function limit(clientId: string, quota: string, bytesPerSecond: number): Promise<void> {
   const whose = `--entity-type clients --entity-name ${clientId}`;
   await tools(
-    `kafka-configs.sh --bootstrap-server ${brokers} --alter --add-config ${quota}=${bytesPerSecond} ${whose}`,
+    `kafka-configs.sh --bootstrap-server ${kafka.brokers()} --alter --add-config ${quota}=${bytesPerSecond} ${whose}`,
   );
 }
 
 /** The app id is the client id too, to which the quotas apply. */
 function open(appId: string, logger = quietLogger(), onThrottled?: (ms: number) => void): CommitLog {
-  const log = openKafkaLog({
-    kafka: { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' },
-    appId,
-    topicPrefix: prefix,
-    logger,
-    ...(onThrottled !== undefined && { onThrottled }),
-  });
-  logs.push(log);
-  return log;
+  return kafka.log({ appId, logger, ...(onThrottled !== undefined && { onThrottled }) });
 }
 
 /** One warning for each client, with the brokers' time. */
@@ -57,8 +38,8 @@ function expectToldOnce({ warnings }: ReturnType<typeof quietLogger>): void {
 const value = 'x'.repeat(5_000);
 
 it('a page is committed although a produce quota holds the next one back for longer than a transaction may be open', async () => {
-  const appId = prefix.slice(0, -1);
-  const topics = feedTopics(ipos, prefix);
+  const appId = kafka.prefix().slice(0, -1);
+  const topics = feedTopics(ipos, kafka.prefix());
   const logger = quietLogger();
   let throttledMs = 0;
   const counting = open(appId, logger, (ms) => {
@@ -74,8 +55,8 @@ it('a page is committed although a produce quota holds the next one back for lon
 });
 
 it('a reader is shown everything although a fetch quota holds back most of it', async () => {
-  const appId = prefix.slice(0, -1);
-  const topics = feedTopics(ipos, prefix);
+  const appId = kafka.prefix().slice(0, -1);
+  const topics = feedTopics(ipos, kafka.prefix());
   const session = await open(appId).acquire(topics, deadline());
   const rows = Array.from({ length: 60 }, (_, i) => record(topics.changes.name, `${i}`, value));
   await session.commit(batch(session, topics, rows));
@@ -88,22 +69,16 @@ it('a reader is shown everything although a fetch quota holds back most of it', 
 });
 
 it('a group under a fetch quota below a batch does not wait in silence', async () => {
-  const appId = prefix.slice(0, -1);
-  const topics = feedTopics(ipos, prefix);
+  const appId = kafka.prefix().slice(0, -1);
+  const topics = feedTopics(ipos, kafka.prefix());
   const session = await open(appId).acquire(topics, deadline());
   const rows = Array.from({ length: 60 }, (_, i) => record(topics.changes.name, 'one key', `${i} ${value}`));
   await session.commit(batch(session, topics, rows));
   const reader = `${appId}-reader`;
   await limit(reader, 'consumer_byte_rate', 2_000);
   const logger = quietLogger();
-  const log = openKafkaConsumerLog({
-    kafka: { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' },
-    appId: reader,
-    topicPrefix: prefix,
-    logger,
-  });
-  const member = log.joinGroup({
-    groupId: `${prefix}desk`,
+  const member = kafka.consumerLog({ appId: reader, logger }).joinGroup({
+    groupId: `${kafka.prefix()}desk`,
     topics: [topics.changes.name],
     sessionTimeoutMs: 10_000,
     async work({ range, records, revoked }) {
@@ -115,7 +90,6 @@ it('a group under a fetch quota below a batch does not wait in silence', async (
     await until(() => logger.warnings.length > 0);
   } finally {
     await member.leave();
-    await log.close();
   }
   expectToldOnce(logger);
 });

@@ -1,37 +1,27 @@
-import { Kafka, logLevel } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, LogRecord } from '../../src/log/commit-log';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
-import { createTopics } from '../support/create-topics';
+import { kafkaWorld } from '../support/kafka-world';
 import { batch, collect, deadline, readAll, record } from '../support/log-records';
-import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
-const prefix = uniquePrefix();
-const topics = feedTopics(ipos, prefix);
-const changes = topics.changes.name;
-let kafka: Kafka;
+const kafka = kafkaWorld();
 let log: CommitLog;
-const warnings: string[] = [];
+const { warnings, ...logger } = quietLogger();
 
-beforeAll(async () => {
-  const brokers = (await sharedServers()).brokers.split(',');
-  kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
-  log = openKafkaLog({
-    kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: prefix,
-    logger: { ...quietLogger(), warn: (message) => warnings.push(message) },
-  });
+beforeEach(() => {
+  log = kafka.log({ logger });
 });
-afterAll(() => log?.close());
 
 it('reads to the end of what is committed, past no transaction that is open, and waits for none without end', async () => {
+  const topics = feedTopics(ipos, kafka.prefix());
+  const changes = topics.changes.name;
   const session = await log.acquire(topics, deadline());
   await session.commit(batch(session, topics, [record(changes, 'a', 'before')]));
-  const producer = kafka.producer({ transactionalId: `${prefix}foreign`, transactionTimeout: 60_000 });
+  const producer = kafka
+    .client()
+    .producer({ transactionalId: `${kafka.prefix()}foreign`, transactionTimeout: 60_000 });
   try {
     await producer.connect();
     const transaction = await producer.transaction();
@@ -56,20 +46,17 @@ it('reads to the end of what is committed, past no transaction that is open, and
 });
 
 it('goes on with the other topics while one is deleted, and reads that from its beginning once it is made anew', async () => {
-  const [gone, kept] = [`${prefix}gone`, `${prefix}kept`];
-  const admin = kafka.admin();
+  const [gone, kept] = [`${kafka.prefix()}gone`, `${kafka.prefix()}kept`];
+  const admin = await kafka.admin();
   const ended = new AbortController();
   const seen: string[] = [];
-  // A producer each time, since kafkajs's stands still, too, when a topic is deleted.
-  const send = async (topic: string, ...values: string[]) => {
-    const producer = kafka.producer({ allowAutoTopicCreation: false });
-    await producer.connect();
-    await producer.send({ topic, messages: values.map((value) => ({ key: 'k', value, partition: 0 })) });
-    await producer.disconnect();
-  };
-  await admin.connect();
+  const send = (topic: string, ...values: string[]) =>
+    kafka.send(
+      topic,
+      values.map((value) => ({ key: 'k', value, partition: 0 })),
+    );
   try {
-    await createTopics(admin, [{ topic: gone }, { topic: kept }]);
+    await kafka.create({ topic: gone }, { topic: kept });
     await send(gone, 'old');
     const options = { fromBeginning: true, follow: true, signal: ended.signal };
     const reading = (async () => {
@@ -82,7 +69,7 @@ it('goes on with the other topics while one is deleted, and reads that from its 
     await until(() => seen.includes('other'));
     await until(() => warnings.length === 1);
     expect(warnings[0]).toContain(gone);
-    await createTopics(admin, [{ topic: gone }]);
+    await kafka.create({ topic: gone });
     await send(gone, 'new 1', 'new 2', 'new 3');
     await until(() => seen.includes('new 3'));
     expect(seen).toEqual(['old', 'other', 'new 1', 'new 2', 'new 3']);
@@ -90,7 +77,6 @@ it('goes on with the other topics while one is deleted, and reads that from its 
     await reading;
   } finally {
     ended.abort();
-    await admin.disconnect();
   }
 });
 

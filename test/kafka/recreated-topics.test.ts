@@ -1,70 +1,44 @@
-import { type Admin, Kafka, logLevel } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import type { GroupConsumeOptions } from '../../src/consumer/options';
-import type { ConsumerLog } from '../../src/log/consumer-log';
 import { createTopics } from '../support/create-topics';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
 import { until } from '../support/until';
-import { consumeValues, openConsumerLog, type ValueConsumer } from '../support/value-consumer';
+import { consumeValues, type ValueConsumer } from '../support/value-consumer';
 
 /** A topic that is deleted and created again under its name has only new events, wherever a group was in the earlier topic. */
 
-let kafka: Kafka;
-let brokers: string[];
+const kafka = kafkaWorld();
 let admin: Admin;
-let prefix: string;
-const logs: ConsumerLog[] = [];
 
-const group = () => `${prefix}desk`;
-const topic = () => `${prefix}events`;
-const other = () => `${prefix}other`;
-
-beforeAll(async () => {
-  brokers = (await sharedServers()).brokers.split(',');
-  kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
-  admin = kafka.admin();
-  await admin.connect();
-});
-afterAll(() => admin?.disconnect());
+const group = () => `${kafka.prefix()}desk`;
+const topic = () => `${kafka.prefix()}events`;
+const other = () => `${kafka.prefix()}other`;
+const open = () => kafka.consumerLog({ topicPrefix: '' });
 
 beforeEach(async () => {
-  prefix = uniquePrefix();
-  await createTopics(
-    admin,
-    [topic(), other()].map((name) => ({ topic: name, numPartitions: 1 })),
-  );
+  admin = await kafka.admin();
+  await kafka.create({ topic: topic(), numPartitions: 1 }, { topic: other(), numPartitions: 1 });
 });
 const running: ValueConsumer[] = [];
 afterEach(async () => {
   await Promise.all(running.splice(0).map((one) => one.stop()));
-  await Promise.all(logs.splice(0).map((log) => log.close()));
 });
-
-function open(): ConsumerLog {
-  const log = openConsumerLog(brokers);
-  logs.push(log);
-  return log;
-}
 
 /** A consumer of both topics. */
 function consume(
   rest: Partial<GroupConsumeOptions> = {},
   handle?: (value: string, logOffset: number, topicId: string | null) => unknown,
 ): ValueConsumer {
-  const one = consumeValues(brokers, { group: group(), topics: [topic(), other()], ...rest }, handle);
+  const one = consumeValues(kafka.brokers(), { group: group(), topics: [topic(), other()], ...rest }, handle);
   running.push(one);
   return one;
 }
 
-/** By a producer of its own: kafkajs asks for a topic that is deleted ever after. */
-async function send(name: string, values: readonly string[], partitions = 1): Promise<void> {
-  const producer = kafka.producer({ allowAutoTopicCreation: false });
-  await producer.connect();
-  await producer.send({
-    topic: name,
-    messages: values.map((value, i) => ({ value, partition: i % partitions })),
-  });
-  await producer.disconnect();
-}
+const send = (name: string, values: readonly string[], partitions = 1) =>
+  kafka.send(
+    name,
+    values.map((value, i) => ({ value, partition: i % partitions })),
+  );
 
 const values = (text: string, count: number) => Array.from({ length: count }, (_, i) => `${text} ${i}`);
 

@@ -1,25 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { SchemaRegistry as OtherClient } from '@kafkajs/confluent-schema-registry';
 import { createFeedCodec } from '../../src/avro/codec/feed-codec';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { type ConfluentRegistryOptions, confluentRegistry } from '../../src/avro/registry/confluent-registry';
-import { loadConfig } from '../../src/config/load-config';
-import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
-import type { PageReport } from '../../src/pipeline/poll';
-import { runWorker } from '../../src/runtime/worker';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { Simulator } from '../../src/simulator/simulator';
 import { freePort } from '../../tools/servers/ports';
 import { type Registry, startRegistry } from '../../tools/servers/registry';
 import { schemaRegistryContract } from '../contract/schema-registry';
+import { endsWithTest } from '../support/ends';
 import { testFeed } from '../support/feeds';
 import { readAll } from '../support/log-records';
 import { startRegistryFront } from '../support/registry-front';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
+import { type WorkerWorld, workerWorld } from '../support/world';
 
 const logger = quietLogger();
 const open = (url: string, options: Partial<ConfluentRegistryOptions> = {}) =>
@@ -62,52 +57,34 @@ describe('a shared registry', () => {
 });
 
 describe('a publisher', () => {
+  let world: WorkerWorld;
   let api: Simulator;
-  let dataDir: string;
-  let log: LocalLog;
-  let stop: AbortController;
   let running: Promise<unknown>;
   let seen: number;
   let prefix: string;
+  let logger: WorkerWorld['logger'];
   let registry: Registry | null = null;
 
   beforeEach(async () => {
-    api = await startSimulator({ records: { ipos: 20, insights: 20, analysts: 20 }, compress: false });
-    dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
-    log = openLocalLog({ dataDir });
-    stop = new AbortController();
-    running = Promise.resolve();
+    world = await workerWorld();
+    ({ api, logger } = world);
     seen = 0;
     prefix = uniquePrefix();
-    logger.warnings.length = 0;
-  });
-  afterEach(async () => {
-    stop.abort();
-    await running.catch(() => {});
-    await log.commitLog.close();
-    await api.stop();
-    rmSync(dataDir, { recursive: true });
   });
   afterAll(() => registry?.stop());
 
   function publish(url: string, options: Partial<ConfluentRegistryOptions> = {}): void {
-    const env = {
-      HIGHWATER_API_URL: api.url,
-      HIGHWATER_API_TOKEN: api.token,
-      HIGHWATER_DATA_DIR: dataDir,
-      HIGHWATER_POLL_INTERVAL: '30ms',
-      HIGHWATER_TOPIC_PREFIX: prefix,
-    };
-    const config = loadConfig({ flags: {}, env, cwd: dataDir });
-    const deps = {
-      log: log.commitLog,
-      registry: open(url, { signal: stop.signal, timeoutMs: 1_000, ...options }),
-      logger,
-      onPage: ({ changes }: PageReport) => {
-        seen += changes.count;
+    const asking = new AbortController();
+    endsWithTest(() => asking.abort());
+    running = world.run(
+      { HIGHWATER_TOPIC_PREFIX: prefix },
+      {
+        registry: open(url, { logger, signal: asking.signal, timeoutMs: 1_000, ...options }),
+        onPage: ({ changes }) => {
+          seen += changes.count;
+        },
       },
-    };
-    running = runWorker(config, deps, false, stop.signal);
+    );
   }
 
   function addIpo(): void {
@@ -155,20 +132,18 @@ describe('a publisher', () => {
         front.schemaOfId = schemaOfId;
         await until(() => logger.warnings.filter((line) => line.includes('gave id')).length === 3);
         addIpo();
-        stop.abort();
+        await world.stop();
         await running;
         expect(seen).toBe(60);
 
         front.schemaOfId = null;
         const decode = recordDecoder(open(registry.url));
-        const offsets = await readAll(log.commitLog, [`${prefix}ipos.source-offset`]);
+        const offsets = await readAll(world.log.commitLog, [`${prefix}ipos.source-offset`]);
         expect((await decode(offsets.at(-1)!)).value).toMatchObject({ parked: 'SCHEMA_LOST' });
-        stop = new AbortController();
         publish(front.url, { confirmEveryMs: 0 });
         await until(() => seen === 61);
       } finally {
-        stop.abort();
-        await running.catch(() => {});
+        await world.stop();
         await front.stop();
       }
     },

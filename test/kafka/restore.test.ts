@@ -1,81 +1,40 @@
-import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
+import type { Producer } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
-import type { CommitLog, FeedSession, LogRecord, ProducerRecord } from '../../src/log/commit-log';
-import type { KafkaConfig } from '../../src/log/kafka/connection/client';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
+import type { FeedSession, LogRecord, ProducerRecord } from '../../src/log/commit-log';
 import type { SessionLimits } from '../../src/log/kafka/ownership/session';
 import { feedTopics } from '../../src/log/topics';
 import { startKafka } from '../../tools/servers/kafka';
+import { kafkaWorld } from '../support/kafka-world';
 import { batch, collect, deadline, record, restored } from '../support/log-records';
 import { vendorSamples } from '../support/records';
-import { sharedServers, uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
-let kafka: Kafka;
-let admin: Admin;
-let config: KafkaConfig;
-let prefix: string;
-const logs: CommitLog[] = [];
+const kafka = kafkaWorld();
 const producers: Producer[] = [];
 
-const topics = () => feedTopics(ipos, prefix);
+const topics = () => feedTopics(ipos, kafka.prefix());
 const current = () => topics().current.name;
 
-beforeAll(async () => {
-  const { brokers } = await sharedServers();
-  config = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' };
-  kafka = new Kafka({ brokers: [...config.brokers], logLevel: logLevel.NOTHING });
-  admin = kafka.admin();
-  await admin.connect();
-});
-
-beforeEach(() => {
-  prefix = uniquePrefix();
-});
-
 afterEach(async () => {
-  for (const log of logs.splice(0)) await log.close();
   for (const producer of producers.splice(0)) await producer.disconnect();
-  await admin.deleteTopics({ topics: (await admin.listTopics()).filter((name) => name.startsWith(prefix)) });
 });
 
-afterAll(() => admin?.disconnect());
+const acquire = (
+  limits: Partial<SessionLimits> = {},
+  at: Pick<typeof kafka, 'log'> = kafka,
+): Promise<FeedSession> => at.log({ limits, topicPrefix: kafka.prefix() }).acquire(topics(), deadline());
 
-function acquire(limits: Partial<SessionLimits> = {}): Promise<FeedSession> {
-  const log = openKafkaLog({
-    kafka: config,
-    appId: 'test',
-    topicPrefix: prefix,
-    logger: quietLogger(),
-    limits,
-  });
-  logs.push(log);
-  return log.acquire(topics(), deadline());
-}
-
-/** Feeds are acquired on a broker that has nothing else to do. */
-async function onOwnBroker(work: (admin: Admin) => Promise<void>): Promise<void> {
-  const [broker, shared] = [await startKafka(), config];
-  const own = new Kafka({ brokers: [broker.bootstrap], logLevel: logLevel.NOTHING }).admin();
-  config = { ...config, brokers: [broker.bootstrap] };
-  try {
-    await own.connect();
-    await work(own);
-  } finally {
-    config = shared;
-    for (const log of logs.splice(0)) await log.close();
-    await own.disconnect();
-    await broker.stop();
-  }
+/** Some other program's transaction. */
+async function begin(transactionalId: string) {
+  const producer = kafka.client().producer({ transactionalId, transactionTimeout: 60_000 });
+  producers.push(producer);
+  await producer.connect();
+  return producer.transaction();
 }
 
 /** Some other program's transaction on the topics. */
 async function foreignTransaction(records: readonly ProducerRecord[], id = 'foreign') {
-  const producer = kafka.producer({ transactionalId: `${prefix}${id}`, transactionTimeout: 60_000 });
-  producers.push(producer);
-  await producer.connect();
-  const transaction = await producer.transaction();
+  const transaction = await begin(`${kafka.prefix()}${id}`);
   for (const { topic, ...message } of records) {
     await transaction.send({ topic, messages: [{ ...message, timestamp: String(message.timestamp) }] });
   }
@@ -120,10 +79,7 @@ it('does not see what the owner before left open, and does not wait for it', asy
   const first = await acquire();
   await first.commit(batch(first, topics(), images(5, 'committed')));
   // As the owner before would: under the feed's transactional id.
-  const producer = kafka.producer({ transactionalId: `test:${prefix}ipos`, transactionTimeout: 60_000 });
-  producers.push(producer);
-  await producer.connect();
-  const open = await producer.transaction();
+  const open = await begin(`test:${kafka.prefix()}ipos`);
   await open.send({
     topic: current(),
     messages: images(5, 'open').map(({ key, value }) => ({ key, value })),
@@ -215,11 +171,13 @@ it('reads back many images of a real size, and among them the latest of those th
 
 const SEGMENT_MS = 200;
 
-it('gets through a topic that compaction has emptied of all but its latest records', async () => {
-  // Its own: the cleaner of one with many topics comes by late, or not any more.
-  await onOwnBroker(async (own) => {
-    await acquire();
-    await own.alterConfigs({
+// The cleaner of a broker with many topics comes by late, or not any more.
+describe('on a broker that has nothing else to do', () => {
+  const own = kafkaWorld(startKafka);
+
+  it('gets through a topic that compaction has emptied of all but its latest records', async () => {
+    await acquire({}, own);
+    await (await own.admin()).alterConfigs({
       validateOnly: false,
       resources: [
         {
@@ -235,7 +193,7 @@ it('gets through a topic that compaction has emptied of all but its latest recor
         },
       ],
     });
-    const first = await acquire();
+    const first = await acquire({}, own);
     let commits = 0;
     const write = (records: ProducerRecord[]) => first.commit(batch(first, topics(), records, ++commits));
     for (let i = 0; i < 30; i++) await write(images(10, `version ${i}`));
@@ -252,7 +210,7 @@ it('gets through a topic that compaction has emptied of all but its latest recor
       return left.filter(({ value }) => String(value) !== 'rolls the segment').length < 60;
     });
 
-    const second = await acquire();
+    const second = await acquire({}, own);
 
     expect(await restored(second, current())).toEqual({
       'key 0': 'rolls the segment',

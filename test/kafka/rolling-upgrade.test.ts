@@ -3,15 +3,14 @@ import path from 'node:path';
 import { type RecordSchema, readSchema } from '../../src/avro/schemas';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type CliProcess, commandLine } from '../support/cli';
+import { kafkaWorld } from '../support/kafka-world';
 import { without } from '../support/schema-versions';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 const cli = commandLine();
 const folder = tempFolder();
-const prefix = uniquePrefix();
-let servers: SharedServers;
+const kafka = kafkaWorld();
 let simulator: Simulator;
 
 // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
@@ -34,7 +33,6 @@ feeds:
 `;
 
 beforeAll(async () => {
-  servers = await sharedServers();
   simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 200 } });
 });
 afterAll(() => simulator?.stop());
@@ -45,11 +43,9 @@ function start(name: string, schema: RecordSchema, ...args: string[]): CliProces
   writeFileSync(path.join(home, 'highwater.yaml'), section);
   writeFileSync(path.join(home, 'deal.avsc'), JSON.stringify(schema));
   const env = {
-    KAFKA_BROKERS: servers.brokers,
-    SCHEMA_REGISTRY_URL: servers.registryUrl,
+    ...kafka.env(),
     HIGHWATER_FEEDS: 'deals',
-    HIGHWATER_TOPIC_PREFIX: prefix,
-    HIGHWATER_APP_ID: `${prefix}app`,
+    HIGHWATER_APP_ID: `${kafka.prefix()}app`,
     KAFKA_SESSION_TIMEOUT: '5s',
     HIGHWATER_API_URL: simulator.url,
     HIGHWATER_API_TOKEN: simulator.token,

@@ -1,7 +1,6 @@
 import { confluentRegistry } from '../../src/avro/registry/confluent-registry';
 import { readSchema } from '../../src/avro/schemas';
 import type { CommitLog } from '../../src/log/commit-log';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
 import { type PollDeps, poll } from '../../src/pipeline/poll';
 import type { Decoder } from '../../src/pipeline/records/decode';
@@ -10,11 +9,11 @@ import { retryDeadLetters } from '../../src/pipeline/rounds/retry-dead-letters';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import { commandLine } from '../support/cli';
 import { testFeed } from '../support/feeds';
+import { kafkaWorld } from '../support/kafka-world';
 import { readAll } from '../support/log-records';
 import { analyst } from '../support/records';
 import { schemaFiles, without } from '../support/schema-versions';
 import { scriptedVendor } from '../support/scripted-vendor';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 
 const cli = commandLine();
@@ -24,24 +23,17 @@ const newer = readSchema('analyst.avsc');
 const older = without(newer, ['name_last', 'ratings_accuracy.1m_stdev']);
 const vendor = scriptedVendor();
 const { signal } = new AbortController();
-let servers: SharedServers;
-let prefix: string;
+const kafka = kafkaWorld();
 let log: CommitLog;
 let owned: OwnedFeed | null = null;
 
-beforeAll(async () => {
-  servers = await sharedServers();
-});
 beforeEach(() => {
-  prefix = uniquePrefix();
   vendor.rows = [];
-  const kafka = { brokers: servers.brokers.split(','), ssl: null, sasl: null, compression: 'gzip' } as const;
-  log = openKafkaLog({ kafka, appId: 'test', topicPrefix: prefix, logger: quietLogger() });
+  log = kafka.log();
 });
 afterEach(async () => {
   await owned?.session.release();
   owned = null;
-  await log.close();
 });
 afterAll(() => files.remove());
 
@@ -53,7 +45,7 @@ async function takeOver(schema: typeof newer, registration: 'register' | 'lookup
   const feed = feedOf(schema);
   await owned?.session.release();
   const logger = quietLogger();
-  const registry = confluentRegistry({ url: servers.registryUrl, auth: null, registration }, { logger });
+  const registry = confluentRegistry({ url: kafka.registryUrl(), auth: null, registration }, { logger });
   owned = await acquireFeed(
     feed,
     {
@@ -61,7 +53,7 @@ async function takeOver(schema: typeof newer, registration: 'register' | 'lookup
       log,
       registry,
       logger,
-      topics: feedTopics(feed, prefix),
+      topics: feedTopics(feed, kafka.prefix()),
       scope: 'scope',
       appId: 'test',
       instance: 'test',
@@ -108,12 +100,14 @@ it('a dead letter is listed, retried and forgotten', async () => {
     rows: [],
     rejected: page.map((one) => ({ reason: 'not read', raw: JSON.stringify(one) })),
   });
-  const { deadLetters } = feedTopics(feed, prefix);
+  const { deadLetters } = feedTopics(feed, kafka.prefix());
   vendor.rows = [row('a', 1), { id: 'b', name: 'without updated' }];
   await expect(pollWith({ decode: unread })).rejects.toMatchObject({ code: 'SNAPSHOT_UNREADABLE' });
-  const env = { KAFKA_BROKERS: servers.brokers, SCHEMA_REGISTRY_URL: servers.registryUrl };
+  const env = { KAFKA_BROKERS: kafka.brokers(), SCHEMA_REGISTRY_URL: kafka.registryUrl() };
   const list = async () => {
-    const listing = cli(['dead-letters', 'list', 'analysts', '--json', '--topic-prefix', prefix], { env });
+    const listing = cli(['dead-letters', 'list', 'analysts', '--json', '--topic-prefix', kafka.prefix()], {
+      env,
+    });
     expect((await listing.ended()).code).toBe(0);
     return listing
       .stdout()
@@ -131,7 +125,7 @@ it('a dead letter is listed, retried and forgotten', async () => {
     superseded: 0,
   });
   expect(await list()).toEqual(['b']);
-  expect(await readAll(log, [feedTopics(feed, prefix).changes.name])).toHaveLength(1);
+  expect(await readAll(log, [feedTopics(feed, kafka.prefix()).changes.name])).toHaveLength(1);
   const gone = (await readAll(log, [deadLetters.name])).find(({ value }) => value === null)!.key;
   expect(deps.state.hasDeadLetter(gone)).toBe(false);
   expect((await takeOver(newer)).deps.state.hasDeadLetter(gone)).toBe(false);

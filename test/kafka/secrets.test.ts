@@ -1,16 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { type CarelessApi, startCarelessApi } from '../support/careless-api';
 import { type Authority, authority, encrypted } from '../support/certificates';
 import { type CliProcess, commandLine, nodePrograms } from '../support/cli';
+import { publisherLog } from '../support/kafka-world';
 import { readAll } from '../support/log-records';
 import { filesUnder, findSecrets, markedSecret, type Place } from '../support/marked-secrets';
 import { type RegistryFront, startRegistryFront } from '../support/registry-front';
 import { sharedServers, uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -90,12 +89,7 @@ async function topicsOf(prefix: string): Promise<Place[]> {
   const names = (await admin.listTopics().finally(() => admin.disconnect())).filter(
     (name) => !name.startsWith('__'),
   );
-  const log = openKafkaLog({
-    kafka: { brokers: [kafka.bootstrap], ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: prefix,
-    logger: quietLogger(),
-  });
+  const log = publisherLog(kafka.bootstrap, prefix);
   const records = await readAll(log, names).finally(() => log.close());
   return records.map(({ topic, key, value, headers }) => ({
     name: topic,

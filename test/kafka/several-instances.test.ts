@@ -1,25 +1,18 @@
 import type { CliProcess } from '../support/cli';
 import { type CliPublisher, cliPublisher, jsonLines } from '../support/cli-publisher';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
 import { until } from '../support/until';
 
-let servers: SharedServers;
-let prefix: string;
+const kafka = kafkaWorld();
 let sessionTimeout: string;
 
-beforeAll(async () => {
-  servers = await sharedServers();
-});
 beforeEach(() => {
-  prefix = uniquePrefix();
   sessionTimeout = '5s';
 });
 
 const publisher: CliPublisher = cliPublisher(() => ({
-  KAFKA_BROKERS: servers.brokers,
-  SCHEMA_REGISTRY_URL: servers.registryUrl,
+  ...kafka.env(),
   KAFKA_SESSION_TIMEOUT: sessionTimeout,
-  HIGHWATER_TOPIC_PREFIX: prefix,
 }));
 const { api, done, records, start, stillPolled } = publisher;
 

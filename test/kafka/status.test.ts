@@ -1,18 +1,5 @@
 import { statusContract } from '../contract/status';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
 
-let servers: SharedServers;
-let prefix: string;
-
-beforeAll(async () => {
-  servers = await sharedServers();
-});
-beforeEach(() => {
-  prefix = uniquePrefix();
-});
-
-statusContract('Kafka', () => ({
-  KAFKA_BROKERS: servers.brokers,
-  SCHEMA_REGISTRY_URL: servers.registryUrl,
-  HIGHWATER_TOPIC_PREFIX: prefix,
-}));
+const kafka = kafkaWorld();
+statusContract('Kafka', kafka.env);

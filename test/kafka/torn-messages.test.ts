@@ -1,25 +1,19 @@
 import path from 'node:path';
 import { observed, runCrashes, totalCommits } from '../faults/crash-run';
-import { type ProxiedPublisherLog, startProxiedPublisherLog } from '../faults/kafka-publisher-log';
+import { proxiedPublisherLog } from '../faults/kafka-publisher-log';
 import { tearMessages } from '../faults/torn-messages';
-import { countHarms, describeVerdict } from '../support/judge/verdict';
+import { describeVerdict } from '../support/judge/verdict';
 import type { ProxyWatch } from '../support/kafka-proxy';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 const folder = tempFolder();
 const seed = Number(process.env.CRASH_SEED ?? 1);
-let publisherLog: ProxiedPublisherLog;
-
-beforeAll(async () => {
-  // A broker of its own, since the proxy comes with it.
-  publisherLog = await startProxiedPublisherLog();
-});
-afterAll(() => publisherLog?.stop());
+const publisherLog = proxiedPublisherLog();
 
 describe('connections that are cut in the middle of a message, at any byte and in both directions', () => {
   it('end no publisher, while it starts, takes its feeds, restores, reads and polls', async () => {
-    const { kafka, log } = publisherLog;
+    const { kafka, log } = publisherLog();
     let lives = 0;
     let tearing: ProxyWatch | null = null;
     const { exitCode, verdict } = await runCrashes({
@@ -45,7 +39,6 @@ describe('connections that are cut in the middle of a message, at any byte and i
       },
     });
     expect(describeVerdict(verdict)).toBe('nothing to object to');
-    expect(countHarms(verdict.violations)).toEqual({ lost: 0, twice: 0, order: 0, torn: 0, wrong: 0 });
     expect(exitCode).toBe(0);
   });
 });

@@ -1,29 +1,15 @@
-import { Kafka, logLevel } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
-import type { CommitLog } from '../../src/log/commit-log';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import type { Grant } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
+import { kafkaWorld } from '../support/kafka-world';
 import { batch, deadline, readAll, record } from '../support/log-records';
-import { sharedServers, uniquePrefix } from '../support/servers';
-import { quietLogger } from '../support/source';
+import { uniquePrefix } from '../support/servers';
 
-const prefix = uniquePrefix();
-const topics = feedTopics(ipos, prefix);
+const kafka = kafkaWorld();
+const topicPrefix = uniquePrefix();
+const topics = feedTopics(ipos, topicPrefix);
 const changes = topics.changes.name;
-const logs: CommitLog[] = [];
-
-afterEach(async () => {
-  for (const log of logs.splice(0)) await log.close();
-});
-
-async function open(appId: string): Promise<CommitLog> {
-  const brokers = (await sharedServers()).brokers.split(',');
-  const kafka = { brokers, ssl: null, sasl: null, compression: 'none' as const };
-  const log = openKafkaLog({ kafka, appId, topicPrefix: prefix, logger: quietLogger() });
-  logs.push(log);
-  return log;
-}
+const open = (appId: string) => kafka.log({ appId, topicPrefix });
 
 it('several publishers that take a feed over at once are told so, and the last one has it', async () => {
   const all = await Promise.all(Array.from({ length: 5 }, () => open('same')));
@@ -42,7 +28,7 @@ it('several publishers that take a feed over at once are told so, and the last o
 
 // The brokers fence by transactional id, and these two have different ones.
 it('two publishers with different app ids on the same topics: each learns of the other before it commits over it', async () => {
-  const [first, second] = [await open('renamed'), await open('original')];
+  const [first, second] = [open('renamed'), open('original')];
   const mine = (number: number) => [record(changes, 'a', `${number}`)];
   const a = await first.acquire(topics, deadline());
   await a.commit(batch(a, topics, mine(1), 1));
@@ -66,7 +52,7 @@ function grant(isStillMine: () => boolean): Grant {
 }
 
 it('a publisher that does not know its successor acquires nothing, and its successor goes on', async () => {
-  const [zombie, successor] = [await open('same'), await open('same')];
+  const [zombie, successor] = [open('same'), open('same')];
   const held = await successor.acquire(topics, deadline());
   await held.commit(batch(held, topics, [record(changes, 'successor', '1')], 1));
   await expect(
@@ -82,16 +68,15 @@ it('a publisher that does not know its successor acquires nothing, and its succe
 // A successor takes the transactional id first and writes its fence then: in between, the log shows nothing of it.
 it('an owner that the brokers refuse asks the others before it takes the feed back', async () => {
   let isMine = true;
-  const log = await open('same');
+  const log = open('same');
   const session = await log.acquire(
     topics,
     deadline(),
     grant(() => isMine),
   );
   await session.commit(batch(session, topics, [record(changes, 'asked', '1')], 1));
-  const brokers = (await sharedServers()).brokers.split(',');
-  const successor = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer({
-    transactionalId: `same:${prefix}ipos`,
+  const successor = kafka.client().producer({
+    transactionalId: `same:${topicPrefix}ipos`,
     idempotent: true,
     maxInFlightRequests: 1,
   });

@@ -1,52 +1,35 @@
 import type { CommitLog, LogRecord } from '../../src/log/commit-log';
 import type { ConsumerLog } from '../../src/log/consumer-log';
-import { kafkaClient } from '../../src/log/kafka/connection/client';
-import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
-import { createTopics } from '../support/create-topics';
-import { type ProxiedBrokers, startProxiedBrokers } from '../support/proxied-brokers';
-import { uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
+import { startProxiedBrokers } from '../support/proxied-brokers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
 /** Each of three brokers leads one partition of `events`. Readers cannot reach the third broker, which is well. */
-let brokers: ProxiedBrokers;
-let prefix: string;
+const kafka = kafkaWorld(startProxiedBrokers);
 let log: CommitLog;
 let consumerLog: ConsumerLog;
 let warnings: string[];
 let stop: AbortController;
 const running: Promise<unknown>[] = [];
 
-const events = () => `${prefix}events`;
-const cut = () => brokers.proxies.get(3)!;
-const config = (bootstrap: string) =>
-  ({ brokers: bootstrap.split(','), ssl: null, sasl: null, compression: 'none' }) as const;
-const direct = () => kafkaClient(config(brokers.direct), 'test', quietLogger());
-
-beforeAll(async () => {
-  brokers = await startProxiedBrokers();
-});
-afterAll(() => brokers?.stop());
+const events = () => `${kafka.prefix()}events`;
+const cut = () => kafka.server().proxies.get(3)!;
 
 beforeEach(async () => {
-  prefix = uniquePrefix();
-  const admin = direct().admin();
-  await admin.connect();
   const replicas = [
     [1, 2],
     [2, 1],
     [3, 1],
   ];
   const replicaAssignment = replicas.map((ids, partition) => ({ partition, replicas: ids }));
-  await createTopics(admin, [{ topic: events(), replicaAssignment }]);
-  await admin.disconnect();
+  await kafka.create({ topic: events(), replicaAssignment });
   warnings = [];
   stop = new AbortController();
   const logger = { ...quietLogger(), warn: (message: string) => void warnings.push(message) };
-  const options = { kafka: config(brokers.proxied), appId: 'test', topicPrefix: prefix, logger };
-  log = openKafkaLog(options);
-  consumerLog = openKafkaConsumerLog(options);
+  const options = { brokers: kafka.server().proxied, logger };
+  log = kafka.log(options);
+  consumerLog = kafka.consumerLog(options);
 });
 afterEach(async () => {
   cut().thaw();
@@ -56,13 +39,11 @@ afterEach(async () => {
 });
 
 /** One record in each partition, past the proxies. */
-async function send(value: string): Promise<void> {
-  const producer = direct().producer();
-  await producer.connect();
-  const messages = [0, 1, 2].map((partition) => ({ key: `${partition}`, value, partition }));
-  await producer.send({ topic: events(), messages });
-  await producer.disconnect();
-}
+const send = (value: string) =>
+  kafka.send(
+    events(),
+    [0, 1, 2].map((partition) => ({ key: `${partition}`, value, partition })),
+  );
 
 /** Records that a reader saw, as `key value`. */
 function gather(records: AsyncIterable<LogRecord>): string[] {

@@ -5,6 +5,7 @@ import { modelMs, modelRuns } from '../support/model-runs';
 import { ended, reconciled } from '../support/operations';
 import { ipo } from '../support/records';
 import {
+  anyShape,
   namedErrors,
   styledFeed,
   styledVendor,
@@ -32,23 +33,15 @@ interface World {
   readonly steps: readonly Step[];
 }
 
-export const shapes: fc.Arbitrary<VendorShape> = fc
+const shapes: fc.Arbitrary<VendorShape> = fc
   .record({
+    ...anyShape,
     style: fc.constantFrom('page', 'offset', 'cursor', 'link'),
     filter: fc.constantFrom(true, true, false),
     sized: fc.constantFrom(true, true, false),
     cap: fc.constantFrom(1000, 1000, 7),
-    order: fc.constantFrom('updated', 'updated', 'newest', 'id'),
     blanks: fc.constantFrom(0, 0, 2),
-    endsEmpty: fc.boolean(),
-    endless: fc.boolean(),
     overlaps: fc.constantFrom(false, false, true),
-    linksNumbers: fc.boolean(),
-    isCut: fc.boolean(),
-    first: fc.constantFrom('zero', 'zero', 'one, zero is refused', 'one, zero is empty'),
-    pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
-    endsOnItself: fc.boolean(),
-    ties: fc.constantFrom('stable', 'by page'),
     since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created'),
     range: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 3_600),
   })

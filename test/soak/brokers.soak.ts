@@ -1,40 +1,28 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { createRandom } from '../../src/simulator/random';
 import { type FaultReport, runBrokerFaults } from '../faults/broker-fault-run';
 import { brokerFaults } from '../faults/broker-faults';
 import { kafkaPublisherLog } from '../faults/kafka-publisher-log';
-import { countHarms, describeVerdict } from '../support/judge/verdict';
 import { type ProxiedBrokers, startProxiedBrokers } from '../support/proxied-brokers';
 import { sharedServers, uniquePrefix } from '../support/servers';
+import { expectGood, figuresOf, say, seed, setting, soakFolder } from './soak';
 
 /**
  * Two publishers share the feeds of a restless market on three brokers. Every fault happens to the brokers, in another order each
  * round. Settings: ROUNDS (2), SOAK_MINUTES after which no further fault comes (8), SEED (drawn).
  */
-const rounds = Number(process.env.ROUNDS ?? 2);
-const minutes = Number(process.env.SOAK_MINUTES ?? 8);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
+const rounds = setting('ROUNDS', 2);
+const minutes = setting('SOAK_MINUTES', 8);
 
-const folder = mkdtempSync(path.join(tmpdir(), 'highwater-brokers-'));
 const reports: FaultReport[] = [];
 let brokers: ProxiedBrokers;
+const folder = soakFolder(() => brokers?.stop());
 
 beforeAll(async () => {
   say(`seed ${seed}`);
   brokers = await startProxiedBrokers();
 }, 180_000);
 
-afterAll(async () => {
-  await brokers?.stop();
-  rmSync(folder, { recursive: true, force: true });
-  process.stdout.write(`${table(reports)}\n`);
-}, 60_000);
-
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
+afterAll(() => void process.stdout.write(`${table(reports)}\n`));
 
 it(
   'publishers go on by themselves, whatever happens to the brokers, and the log is as it must be',
@@ -63,10 +51,8 @@ it(
       },
     }).finally(() => log.stop());
 
-    const { lost, twice, order, torn, wrong } = countHarms(verdict.violations);
-    say(`lost ${lost}, twice ${twice}, out of order ${order}, torn ${torn}, wrong ${wrong}`);
-    expect(describeVerdict(verdict)).toBe('nothing to object to');
-    expect(exitCodes).toEqual([0, 0]);
+    say(figuresOf(verdict));
+    expectGood(verdict, ...exitCodes);
   },
   (minutes + 8) * 60_000,
 );

@@ -1,27 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Kill, runCrashes } from '../faults/crash-run';
 import { embeddedLog } from '../faults/publisher-log';
-import { countHarms, describeVerdict } from '../support/judge/verdict';
+import { expectGood, figuresOf, say, seed, setting, soakFolder } from './soak';
 
 /**
  * The crash test in its long form. Settings: KILLS (200), SOAK_MINUTES after which no further kill comes (30), SEED (drawn),
  * KEEP=1 to keep the log of a run that failed.
  */
-const wanted = Number(process.env.KILLS ?? 200);
-const minutes = Number(process.env.SOAK_MINUTES ?? 30);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
-const folder = mkdtempSync(path.join(tmpdir(), 'highwater-soak-'));
-let keep = false;
-
-afterAll(() => {
-  if (!keep) rmSync(folder, { recursive: true, force: true });
-});
-
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
+const wanted = setting('KILLS', 200);
+const minutes = setting('SOAK_MINUTES', 30);
+let isBad = false;
+const folder = soakFolder(undefined, () => isBad);
 
 it(
   'survives the soak',
@@ -42,11 +31,8 @@ it(
       },
     });
     const { kills, verdict } = report;
-    const harms = countHarms(verdict.violations);
-    const events = Object.values(verdict.feeds).reduce((sum, feed) => sum + feed.events, 0);
-    const allCommits = Object.values(verdict.feeds).reduce((sum, feed) => sum + feed.commits, 0);
     const count = (which: (kill: Kill) => boolean): number => kills.filter(which).length;
-    keep = process.env.KEEP === '1' && verdict.violations.length > 0;
+    isBad = verdict.violations.length > 0;
 
     say(
       [
@@ -54,19 +40,10 @@ it(
           `${count(({ snapshots }) => snapshots.length > 0)} within a first snapshot)`,
         `restarts       ${report.restarts}`,
         `writes         ${report.writes} to the API`,
-        `commits        ${allCommits}`,
-        `events         ${events}`,
-        `lost           ${harms.lost}`,
-        `twice          ${harms.twice}`,
-        `out of order   ${harms.order}`,
-        `torn           ${harms.torn}`,
-        `wrong          ${harms.wrong}`,
-        `verdict        ${describeVerdict(verdict)}`,
-        ...(keep ? [`log            ${folder}`] : []),
+        figuresOf(verdict),
       ].join('\n'),
     );
-    expect(verdict.violations).toStrictEqual([]);
-    expect(report.exitCode).toBe(0);
+    expectGood(verdict, report.exitCode);
     expect(kills.length).toBeGreaterThan(0);
   },
   (minutes + 10) * 60_000,

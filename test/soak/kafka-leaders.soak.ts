@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { ipos } from '../../src/feeds/ipos';
 import type { FeedSession } from '../../src/log/commit-log';
-import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedTopics } from '../../src/log/topics';
 import { type Kafka, startKafka } from '../../tools/servers/kafka';
 import { startForeignReader } from '../support/foreign-reader/foreign-reader';
+import { publisherLog } from '../support/kafka-world';
 import { batch, groupBy, isAscending, record } from '../support/log-records';
-import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
 /**
@@ -26,12 +25,7 @@ afterAll(() => kafka?.stop(), 60_000);
 
 it('neither loses nor repeats a record when leaders move', async () => {
   const topics = feedTopics(ipos, 'leaders.');
-  const log = openKafkaLog({
-    kafka: { brokers: kafka.bootstrap.split(','), ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: 'leaders.',
-    logger: quietLogger(),
-  });
+  const log = publisherLog(kafka.bootstrap, 'leaders.');
   const reader = await startForeignReader(kafka.bootstrap);
   const counts = { committed: 0, again: 0, acquired: 0, kills: 0 };
   let stop = false;

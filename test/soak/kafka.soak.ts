@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { feedNames } from '../../src/simulator/endpoints';
 import { createRandom } from '../../src/simulator/random';
@@ -9,11 +7,11 @@ import { type CrashReport, type CrashRunOptions, runCrashes } from '../faults/cr
 import { type KafkaPublisherLog, kafkaPublisherLog } from '../faults/kafka-publisher-log';
 import { watchPages } from '../faults/page-commits';
 import { tearMessages } from '../faults/torn-messages';
-import { countHarms, describeVerdict } from '../support/judge/verdict';
 import type { ProxyWatch } from '../support/kafka-proxy';
 import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { until } from '../support/until';
+import { expectGood, figuresOf, say, seed, setting, soakFolder } from './soak';
 
 /**
  * The crash test on Kafka and the lost commits in their long form. Each part has topics and a market of its own, on one
@@ -23,37 +21,30 @@ import { until } from '../support/until';
  * further one (10), SEED (drawn), KEEP=1 to keep the broker's data of a run that failed.
  */
 const wanted = {
-  kills: Number(process.env.KILLS ?? 60),
-  strikes: Number(process.env.STRIKES ?? 8),
-  cuts: Number(process.env.CUTS ?? 200),
-  tears: Number(process.env.TEARS ?? 200),
+  kills: setting('KILLS', 60),
+  strikes: setting('STRIKES', 8),
+  cuts: setting('CUTS', 200),
+  tears: setting('TEARS', 200),
 };
-const minutes = Number(process.env.SOAK_MINUTES ?? 10);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
+const minutes = setting('SOAK_MINUTES', 10);
 const size = { records: { insights: 500, analysts: 250, ipos: 900 }, everyMs: 20 };
 const partMs = minutes * 60_000;
 const timeoutMs = partMs + 5 * 60_000;
 
-const folder = mkdtempSync(path.join(tmpdir(), 'highwater-soak-'));
 const figures: string[] = [];
 let isClean = true;
 let kafka: ProxiedKafka;
+const folder = soakFolder(
+  () => kafka?.stop(),
+  () => !isClean,
+);
 
 beforeAll(async () => {
   say(`seed ${seed}`);
   kafka = await startProxiedKafka({}, path.join(folder, 'kafka'));
 }, 180_000);
 
-afterAll(async () => {
-  await kafka?.stop();
-  const isKept = process.env.KEEP === '1' && !isClean;
-  if (!isKept) rmSync(folder, { recursive: true, force: true });
-  process.stdout.write(`${[...figures, ...(isKept ? [`data: ${folder}`] : [])].join('\n')}\n`);
-}, 60_000);
-
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
+afterAll(() => void process.stdout.write(`${figures.join('\n')}\n`));
 
 /** The faults of a part, once it is over. */
 interface Done {
@@ -79,16 +70,10 @@ async function part(act: (run: Run, log: KafkaPublisherLog) => Promise<[CrashRep
       (options) => runCrashes({ ...common, ...options }),
       log,
     );
-    const harms = countHarms(verdict.violations);
-    const sum = (of: 'commits' | 'events'): number =>
-      Object.values(verdict.feeds).reduce((total, counts) => total + counts[of], 0);
-    const line =
-      `${what}: ${sum('commits')} commits, ${sum('events')} events; lost ${harms.lost}, twice ${harms.twice}, ` +
-      `out of order ${harms.order}, torn ${harms.torn}, wrong ${harms.wrong}; ${recoveries(recoveredMs)}`;
+    const line = `${what}: ${figuresOf(verdict)}; ${recoveries(recoveredMs)}`;
     figures.push(line);
     say(line);
-    expect(describeVerdict(verdict)).toBe('nothing to object to');
-    expect(exitCode).toBe(0);
+    expectGood(verdict, exitCode);
     isClean = wasClean;
   } finally {
     await log.stop();

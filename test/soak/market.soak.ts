@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { feedNames } from '../../src/simulator/endpoints';
 import { collectedLog, shortenedTopics } from '../faults/collected-log';
@@ -8,8 +6,8 @@ import { type MarketReport, runMarket } from '../faults/market-run';
 import type { PublisherLog } from '../faults/publisher-log';
 import { type Quarter, quartersOf, quarterTable } from '../faults/resources';
 import type { JudgedLog } from '../support/judge/log';
-import { countHarms, describeVerdict } from '../support/judge/verdict';
 import { sharedServers, uniquePrefix } from '../support/servers';
+import { expectGood, figuresOf, say, seed, setting, soakFolder } from './soak';
 
 /**
  * Weeks at the market with operators and kills. The embedded log keeps little and is read meanwhile, so that the judge sees all of
@@ -18,24 +16,16 @@ import { sharedServers, uniquePrefix } from '../support/servers';
  * MINUTES=26 WEEKS=2.
  */
 const kind = process.env.LOG ?? 'embedded';
-const minutes = Number(process.env.MINUTES ?? 5);
-const weeksPerMinute = Number(process.env.WEEKS ?? 1);
-const keptMb = Number(process.env.KEPT_MB ?? 2);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
-const folder = mkdtempSync(path.join(tmpdir(), 'highwater-soak-'));
+const minutes = setting('MINUTES', 5);
+const weeksPerMinute = setting('WEEKS', 1);
+const keptMb = setting('KEPT_MB', 2);
+let isBad = true;
+const folder = soakFolder(
+  () => stop(),
+  () => isBad,
+);
 const embedded = kind === 'embedded' ? collectedLog(path.join(folder, 'data')) : null;
 let stop = async () => embedded?.stop();
-let isKept = process.env.KEEP === '1';
-
-afterAll(async () => {
-  await stop();
-  if (isKept) say(`log            ${folder}`);
-  else rmSync(folder, { recursive: true, force: true });
-});
-
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
 
 async function openKafka(): Promise<PublisherLog> {
   if (kind !== 'kafka') throw new Error(`LOG is embedded or kafka, not ${kind}`);
@@ -66,8 +56,7 @@ it(
       folder: path.join(folder, 'data'),
     });
     say(figures(report));
-    expect(describeVerdict(report.verdict)).toBe('nothing to object to');
-    expect(report.exitCode).toBe(0);
+    expectGood(report.verdict, report.exitCode);
     if (embedded !== null) {
       const { collected, kept, bytes } = embedded.checkTail();
       say(`retention      ${collected} events and transitions, ${collected - kept} of them removed`);
@@ -76,7 +65,7 @@ it(
       for (const size of bytes.values()) expect(size).toBeLessThan(2e6 * keptMb);
     }
     if (minutes >= LONG) assertFlat(quartersOf(report.samples));
-    isKept = false;
+    isBad = false;
   },
   (minutes + 10) * 60_000,
 );
@@ -111,7 +100,6 @@ function assertFlat(quarters: readonly Quarter[]): void {
 
 function figures(report: MarketReport): string {
   const { verdict } = report;
-  const harms = countHarms(verdict.violations);
   const feeds = Object.values(verdict.feeds);
   const byOp: Record<string, number> = {};
   for (const feed of feeds)
@@ -132,7 +120,6 @@ function figures(report: MarketReport): string {
     `outcomes       ${list(report.outcomes)}`,
     ...report.surprises.map((said) => `surprise       ${said}`),
     `events         ${sum('events')} (${list(byOp)}), ${sum('incarnations')} incarnations of ${feeds.length} feeds`,
-    `harms          lost ${harms.lost}, twice ${harms.twice}, out of order ${harms.order}, torn ${harms.torn}, wrong ${harms.wrong}`,
-    `verdict        ${describeVerdict(verdict)}`,
+    `judged         ${figuresOf(verdict)}`,
   ].join('\n');
 }

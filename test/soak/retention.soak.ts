@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
@@ -14,23 +13,18 @@ import { withLogFile } from '../support/judge/log-file';
 import { batch, record } from '../support/log-records';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
+import { say, seed, setting, soakFolder } from './soak';
 
 /**
  * A publisher of one feed that may keep little, and publishes many times as much. Settings: KEPT_MB (2) of the topic's values, TIMES (10)
  * as much is published at least, SEED (drawn).
  */
-const kept = Number(process.env.KEPT_MB ?? 2) * 1_000_000;
-const times = Number(process.env.TIMES ?? 10);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
+const kept = setting('KEPT_MB', 2) * 1_000_000;
+const times = setting('TIMES', 10);
 const IPOS = 1_000;
-const folder = mkdtempSync(path.join(tmpdir(), 'highwater-soak-'));
+const folder = soakFolder();
 const dataDir = path.join(folder, 'data');
 const file = path.join(dataDir, 'highwater.db');
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
 
 function asked<T>(sql: string): T {
   const db = new Database(file, { readonly: true });

@@ -1,18 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
 import { feedNames } from '../../src/simulator/endpoints';
 import { runBrokerFaults } from '../faults/broker-fault-run';
 import { kafkaPublisherLog } from '../faults/kafka-publisher-log';
 import { startMember } from '../support/group-members';
-import { countHarms, describeVerdict } from '../support/judge/verdict';
 import { readAll } from '../support/log-records';
 import { type ProxiedBrokers, startProxiedBrokers } from '../support/proxied-brokers';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
+import { expectGood, soakFolder } from './soak';
 
 /**
  * Three brokers go from one version of Kafka to the next, one broker after the other, under two publishers and a consumer
@@ -20,19 +17,14 @@ import { until } from '../support/until';
  * `mvn -f tools/servers/pom.xml -Dkafka.version=3.9.2 -Dservers=FOLDER process-resources`, which makes `FOLDER/kafka`.
  */
 const versions = (process.env.KAFKA_JARS ?? '').split(':').filter((folder) => folder !== '');
-const folder = mkdtempSync(path.join(tmpdir(), 'highwater-upgrade-'));
 let jars = versions[0]!;
 let brokers: ProxiedBrokers;
+const folder = soakFolder(() => brokers?.stop());
 
 beforeAll(async () => {
   if (versions.length < 2) throw new Error('Set KAFKA_JARS to the folders of two versions or more.');
   brokers = await startProxiedBrokers(undefined, () => jars);
 }, 180_000);
-
-afterAll(async () => {
-  await brokers?.stop();
-  rmSync(folder, { recursive: true, force: true });
-}, 60_000);
 
 it('brokers are upgraded one by one: publishers go on, and a consumer group handles every event', async () => {
   const { registryUrl } = await sharedServers();
@@ -60,9 +52,7 @@ it('brokers are upgraded one by one: publishers go on, and a consumer group hand
         jars = upgrades[upgrades.indexOf(jars) + 1] ?? jars;
       },
     });
-    expect(describeVerdict(verdict)).toBe('nothing to object to');
-    expect(countHarms(verdict.violations)).toEqual({ lost: 0, twice: 0, order: 0, torn: 0, wrong: 0 });
-    expect(exitCodes).toEqual([0, 0]);
+    expectGood(verdict, ...exitCodes);
 
     const published = (await readAll(reader, topics, AbortSignal.timeout(120_000))).map(place);
     const handled = () => new Set(member.handled.map(place));

@@ -48,6 +48,20 @@ export function startMember(log: ConsumerLog, options: TestMemberOptions): TestM
   return { member, handled, held, failures, has: () => [...held.keys()].sort() };
 }
 
+/** Messages of one key whose values are the numbers from one to before another, spread over the partitions. */
+export const numbers = (from: number, to: number, partitions: number) =>
+  Array.from({ length: to - from }, (_, i) => ({
+    key: 'k',
+    value: String(from + i),
+    partition: (from + i) % partitions,
+  }));
+
+/** What is `said` of such messages. */
+export const saidOf = (from: number, to: number) =>
+  numbers(from, to, 1)
+    .map(({ key, value }) => `${key} ${value}`)
+    .sort();
+
 /** `key value` of records, sorted: order is promised per partition only. */
 export function said(...members: readonly TestMember[]): string[] {
   return members

@@ -5,6 +5,7 @@ import { feedTopics } from '../../src/log/topics';
 import { type PageReport, type PollResult, poll } from '../../src/pipeline/poll';
 import { pollRound } from '../../src/pipeline/round';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
+import { endsWithTest } from './ends';
 import { testFeed } from './feeds';
 import { type MemorySession, memorySession } from './memory-session';
 import { memoryRegistry } from './registry';
@@ -16,8 +17,8 @@ import { foundEmpty } from './test-publisher';
 export type Values = Record<string, any>;
 
 /**
- * One feed between a scripted vendor and a log in memory, over a clock that only moves while somebody waits for it. The test has
- * to fake timers and the date first. Pages have ten rows.
+ * One feed between a scripted vendor and a log in memory, over a clock that only moves while somebody waits for it. The
+ * timers and the date of the test are fakes from then on. Pages have ten rows.
  */
 export interface ScriptedPublisher {
   /** Its name, which is that of its topic of changes. */
@@ -39,6 +40,8 @@ export async function scriptedPublisher(
   maxRecordBytes?: number,
   hasSnapshot = true,
 ): Promise<ScriptedPublisher> {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
+  endsWithTest(() => jest.useRealTimers());
   const settings = { pageSize: 10, pollIntervalMs: 3_600_000, wideOverlapSeconds: 100_000 };
   const feed =
     typeof definition === 'string' ? testFeed(definition, settings) : { ...definition, ...settings };

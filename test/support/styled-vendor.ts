@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { HighwaterError } from '../../src/errors';
 import type { Feed } from '../../src/feeds/feed';
 import type { PageRequest, Source, SourcePage } from '../../src/source/source';
@@ -75,6 +76,27 @@ export const plainShape: VendorShape = {
   since: 'from',
   range: Number.POSITIVE_INFINITY,
 };
+
+/** Any shape, whose members a model narrows where it has to. */
+export const anyShape = {
+  style: fc.constantFrom('page', 'offset', 'cursor', 'link', 'none'),
+  filter: fc.boolean(),
+  sized: fc.boolean(),
+  cap: fc.constant(1000),
+  order: fc.constantFrom('updated', 'updated', 'newest', 'id'),
+  blanks: fc.constantFrom(0, 0, 3),
+  endsEmpty: fc.boolean(),
+  endless: fc.boolean(),
+  endsOnItself: fc.boolean(),
+  overlaps: fc.boolean(),
+  linksNumbers: fc.boolean(),
+  isCut: fc.boolean(),
+  first: fc.constantFrom('zero', 'zero', 'one, zero is refused', 'one, zero is empty'),
+  pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
+  ties: fc.constantFrom('stable', 'by page'),
+  since: fc.constantFrom('from', 'from', 'after', 'minute', 'hours', 'earlier'),
+  range: fc.constant(Number.POSITIVE_INFINITY),
+} satisfies { readonly [Member in keyof VendorShape]: fc.Arbitrary<VendorShape[Member]> };
 
 /** A vendor in memory that pages in any of the styles. Its rows may be changed at any time. */
 export interface StyledVendor extends Source {

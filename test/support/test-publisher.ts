@@ -13,6 +13,7 @@ import { pollRound } from '../../src/pipeline/round';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import type { Source } from '../../src/source/source';
 import type { FeedState } from '../../src/state/feed-state';
+import { endsWithTest } from './ends';
 import { quietLogger } from './source';
 
 // biome-ignore lint/suspicious/noExplicitAny: decoded records of any feed, as loose as a consumer's JSON
@@ -37,6 +38,7 @@ export interface TestPublisher {
   restart(change?: { readonly feed?: Feed; readonly scope?: string }): Promise<void>;
   /** Writes into the log's file behind the publisher's back. */
   damage(sql: string): void;
+  /** Is called after the test, too. */
   close(): Promise<void>;
 }
 
@@ -106,8 +108,9 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
     },
     async close() {
       await log.commitLog.close();
-      rmSync(dataDir, { recursive: true });
+      rmSync(dataDir, { recursive: true, force: true });
     },
   };
+  endsWithTest(publisher.close);
   return publisher;
 }

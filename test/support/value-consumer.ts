@@ -6,16 +6,12 @@ import type { HighwaterError } from '../../src/errors';
 import type { ConsumerLog } from '../../src/log/consumer-log';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
 import { Rotation } from '../../src/secrets/rotation';
+import { plainKafka } from './kafka-world';
 import { quietLogger } from './source';
 
 /** @param logger default: says nothing */
-export function openConsumerLog(brokers: readonly string[], logger = quietLogger()): ConsumerLog {
-  return openKafkaConsumerLog({
-    kafka: { brokers, ssl: null, sasl: null, compression: 'none' },
-    appId: 'test',
-    topicPrefix: '',
-    logger,
-  });
+export function openConsumerLog(brokers: string, logger = quietLogger()): ConsumerLog {
+  return openKafkaConsumerLog({ kafka: plainKafka(brokers), appId: 'test', topicPrefix: '', logger });
 }
 
 /** A consumer on Kafka that records the values that it is shown, as they are. */
@@ -32,7 +28,7 @@ export interface ValueConsumer {
 
 /** @param handle awaited before a value is done */
 export function consumeValues(
-  brokers: readonly string[],
+  brokers: string,
   options: GroupConsumeOptions,
   handle: (value: string, logOffset: number, topicId: string | null) => unknown = () => null,
 ): ValueConsumer {

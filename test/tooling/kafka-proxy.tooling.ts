@@ -1,7 +1,6 @@
 import { Kafka, logLevel, type Producer, type Transaction } from 'kafkajs';
 import { createTopics } from '../support/create-topics';
 import { type ForeignReader, startForeignReader } from '../support/foreign-reader/foreign-reader';
-import type { Fate } from '../support/kafka-proxy';
 import { type ProxiedKafka, startProxiedKafka } from '../support/proxied-kafka';
 import { until } from '../support/until';
 
@@ -64,20 +63,6 @@ async function committed(name: string): Promise<string[]> {
 }
 
 describe('the proxy', () => {
-  it('passes what it is not told to cut, and counts requests', async () => {
-    const name = await topic('passed');
-    const { proxy } = kafka;
-    const [ends, partitions] = [proxy.seen('EndTxn'), proxy.seen('AddPartitionsToTxn')];
-    const own = await producer('passed');
-    await (await write(own, name, 'a')).commit();
-    await (await write(own, name, 'b')).abort();
-    await (await write(own, name, 'c')).commit();
-    expect(proxy.seen('EndTxn') - ends).toBe(3);
-    expect(proxy.seen('AddPartitionsToTxn') - partitions).toBeGreaterThanOrEqual(3);
-    await until(async () => (await committed(name)).length >= 4);
-    expect((await committed(name)).sort()).toEqual(['a/0', 'a/1', 'c/0', 'c/1']);
-  });
-
   it('loses the answer to a commit that was carried out', async () => {
     const name = await topic('answer');
     const cut = kafka.proxy.cut({ api: 'EndTxn', where: 'answer' });
@@ -101,127 +86,5 @@ describe('the proxy', () => {
     await until(async () => (await committed(name)).length >= 2);
     expect((await committed(name)).sort()).toEqual(['b/0', 'b/1']);
     cut.remove();
-  });
-
-  it('cuts every n-th message, as often as asked, and only commits if asked', async () => {
-    const name = await topic('every');
-    const cut = kafka.proxy.cut({
-      api: 'EndTxn',
-      where: 'answer',
-      commits: true,
-      nth: 2,
-      every: 3,
-      times: 2,
-    });
-    const outcomes: string[] = [];
-    for (let i = 1; i <= 9; i++) {
-      const own = await producer('every');
-      await (await write(own, name, `aborted ${i}`)).abort();
-      const transaction = await write(own, name, String(i));
-      outcomes.push(
-        await transaction.commit().then(
-          () => 'passed',
-          () => 'cut',
-        ),
-      );
-    }
-    const [p, c] = ['passed', 'cut'];
-    expect(outcomes).toEqual([p, c, p, p, c, p, p, p, p]);
-    expect(cut.met()).toBe(2);
-    cut.remove();
-    await until(async () => (await committed(name)).length >= 18);
-    expect((await committed(name)).length).toBe(18);
-  });
-
-  it('holds a message back while something is done', async () => {
-    const name = await topic('held');
-    const transaction = await write(await producer('held'), name, 'a');
-    let seen: string[] | null = null;
-    const watch = kafka.proxy.at({ api: 'EndTxn', where: 'request' }, async (): Promise<Fate> => {
-      seen = await committed(name);
-      return 'pass';
-    });
-    await transaction.commit();
-    expect(seen).toStrictEqual([]);
-    await until(async () => (await committed(name)).length === 2);
-    watch.remove();
-  });
-
-  it('freezes like a broker that hangs, and lets everything through at the thaw', async () => {
-    const name = await topic('frozen');
-    const transaction = await write(await producer('frozen'), name, 'a');
-    kafka.proxy.freeze();
-    const asked = kafka.proxy.seen();
-    const outcome = transaction.commit().then(
-      () => 'committed',
-      (error: Error) => error.message,
-    );
-    await until(() => kafka.proxy.seen() > asked);
-    expect(await committed(name)).toStrictEqual([]);
-    kafka.proxy.thaw();
-    expect(await outcome).toBe('committed');
-    // The coordinator answers before the markers are in the partitions.
-    await until(async () => (await committed(name)).length === 2);
-  });
-
-  it('passes on that the broker is gone, and that it is back', async () => {
-    const name = await topic('restarted');
-    await (await write(await producer('restarted'), name, 'a')).commit();
-    await kafka.broker.kill();
-    await expect(producer('restarted')).rejects.toThrow();
-    producers.splice(0);
-    await kafka.broker.restart();
-    await (await write(await producer('restarted'), name, 'b')).commit();
-    await until(async () => (await committed(name)).length >= 4);
-    expect((await committed(name)).sort()).toEqual(['a/0', 'a/1', 'b/0', 'b/1']);
-  });
-});
-
-describe('the foreign reader', () => {
-  it('tells topic, place, time, key, headers and value, tombstones too', async () => {
-    const name = await topic('foreign');
-    const own = await producer('foreign');
-    const transaction = await own.transaction();
-    const headers = { op: 'c', name: 'Söhne 株' };
-    await transaction.send({
-      topic: name,
-      messages: [
-        {
-          partition: 1,
-          key: 'kéy',
-          value: Buffer.from([0, 255, 10, 9]),
-          headers,
-          timestamp: '1700000000000',
-        },
-        { partition: 1, key: 'gone', value: null, timestamp: '1700000000001' },
-      ],
-    });
-    await transaction.commit();
-    await until(async () => (await committed(name)).length >= 2);
-    const records = await reader.read(name);
-    const place = { topic: name, partition: 1 };
-    const value = Buffer.from([0, 255, 10, 9]);
-    expect(records).toEqual([
-      { ...place, offset: 0, timestamp: 1700000000000, key: 'kéy', headers, value },
-      { ...place, offset: 1, timestamp: 1700000000001, key: 'gone', headers: {}, value: null },
-    ]);
-  });
-
-  it('reads on where it ended, and from the beginning after a rewind', async () => {
-    const name = await topic('on.a');
-    const other = await topic('on.b');
-    const own = await producer('on');
-    await (await write(own, name, 'a')).commit();
-    await until(async () => (await committed(name)).length === 2);
-    await (await write(own, other, 'b')).commit();
-    const open = await write(own, name, 'c');
-    await until(async () => (await reader.read('on.*')).filter(({ key }) => key === 'b').length === 2);
-    expect((await committed(name)).sort()).toEqual(['a/0', 'a/1']);
-    await open.commit();
-    await until(async () => (await committed(name)).length === 4);
-
-    await reader.rewind();
-    const again = (await reader.read('on.*', 'not-there')).map(({ topic, key }) => `${topic} ${key}`).sort();
-    expect(again).toEqual(['on.a a', 'on.a a', 'on.a c', 'on.a c', 'on.b b', 'on.b b']);
   });
 });

@@ -14,7 +14,6 @@ let publisher: TestPublisher;
 beforeEach(async () => {
   publisher = await testPublisher(feed, vendor);
 });
-afterEach(() => publisher.close());
 
 async function list(...args: string[]) {
   const process = cli(['dead-letters', 'list', ...args, '--data-dir', publisher.dataDir]);

@@ -16,7 +16,6 @@ beforeEach(async () => {
   publisher = await testPublisher(feed, vendor);
   await publisher.poll();
 });
-afterEach(() => publisher.close());
 
 /** Commits records that are not highwater's to a topic of the feed. */
 async function leaveForeign(topic: string): Promise<void> {

@@ -1,17 +1,15 @@
-import { checkNumbers, readChanges } from './change-log';
+import { checkNumbers, readChanges, where } from './change-log';
 import { checkDeadLetters } from './dead-letters';
-import { checkDeletes } from './deletes';
-import type { ApiVersion } from './history';
+import { type ApiVersion, absences, byId } from './history';
 import { checkImages, checkOffset, readOffset } from './images';
-import type { Knowledge } from './knowledge';
-import { type Live, type LivedLife, livesOf } from './lives';
+import { type Life, type Live, type LivedLife, livesOf } from './lives';
 import type { JudgedLog } from './log';
 import { withLogFile } from './log-file';
 import { checkTruth, checkVersions, replay } from './replay';
 import { checkResets } from './resets';
 import { checkTransactions } from './transactions';
 import { checkTransitions } from './transitions';
-import { type FeedCounts, findings, type Verdict, type Violation } from './verdict';
+import { type FeedCounts, type Findings, findings, type Verdict, type Violation } from './verdict';
 
 /** Present and past rows of one endpoint of the API. */
 export interface ApiTruth {
@@ -21,6 +19,18 @@ export interface ApiTruth {
   readonly records: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** Present rows without an id or `updated`. */
   readonly unusable: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Facts about a run for the judge, by feed if feeds differ. */
+export interface Knowledge {
+  /** How often a later snapshot was asked for: so often at most is a live record read once more. Default: never. */
+  readonly snapshots?: Readonly<Record<string, number>>;
+  /** So long at least a record must have been gone when it is deleted: the interval of the polls, ms. Default 0. */
+  readonly goneForMs?: number;
+  /** Overlap of each poll. A reconcile finds rows that appeared with an older `updated`. Seconds, default 5. */
+  readonly overlapSeconds?: number;
+  /** How long before its end a reconcile may have passed over a record, ms. Default 0: nothing moved while it ran. */
+  readonly reconcileMs?: number;
 }
 
 /**
@@ -77,6 +87,28 @@ export function judge(
     };
   }
   return { violations, feeds };
+}
+
+/** A record may come back while its delete is on its way: after the answer that proved it gone. */
+const PROOF_MS = 10_000;
+
+/** I7 as far as a log can show it: the API did not show a deleted record, and that for a while. */
+function checkDeletes(
+  feed: string,
+  lives: readonly Life[],
+  history: readonly ApiVersion[],
+  { goneForMs = 0 }: Knowledge,
+  found: Findings,
+): void {
+  const versions = byId(feed, history);
+  for (const { row, id, envelope } of lives.flatMap(({ events }) => events)) {
+    if (envelope.op !== 'd') continue;
+    const at = envelope.ts_ms;
+    const isProved = absences(versions.get(id) ?? []).some(
+      ({ fromMs, toMs }) => fromMs <= at - goneForMs && toMs > at - PROOF_MS,
+    );
+    if (!isProved) found.add('I7', 'wrong', `${where(row)}: ${id} is deleted, and the API showed it`);
+  }
 }
 
 /** Judges `highwater.db`, opened for reading only. */

@@ -42,12 +42,6 @@ export function findings(feed: string): Findings {
   };
 }
 
-export function countHarms(violations: readonly Violation[]): Record<Harm, number> {
-  const counts = { lost: 0, twice: 0, order: 0, torn: 0, wrong: 0 };
-  for (const { harm } of violations) counts[harm]++;
-  return counts;
-}
-
 /** For a failed test: how many of each, and the first of each kind in full. */
 export function describeVerdict({ violations }: Pick<Verdict, 'violations'>): string {
   if (violations.length === 0) return 'nothing to object to';

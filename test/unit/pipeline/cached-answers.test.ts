@@ -28,7 +28,6 @@ beforeEach(async () => {
   publisher = await testPublisher(feed, cached);
   await publisher.poll();
 });
-afterEach(() => publisher.close());
 
 const ops = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!.op).join('');
 

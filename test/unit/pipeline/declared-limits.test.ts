@@ -9,7 +9,6 @@ const NOW = 1_790_000_000;
 const DAY = 86_400;
 
 let publisher: TestPublisher;
-afterEach(() => publisher.close());
 
 const row = (id: string, updated: number): VendorRow => ({ ...ipo({ id }), id, updated });
 

@@ -25,7 +25,6 @@ beforeEach(async () => {
   // The state as a process has it that starts for the first time.
   await publisher.restart();
 });
-afterEach(() => publisher.close());
 
 const offset = () => publisher.owned().deps.state.offset;
 const ops = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!.op);

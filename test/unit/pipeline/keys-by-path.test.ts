@@ -160,10 +160,8 @@ it('rows with other keys, or beside whose array something counts, are parsed as 
 describe('a feed whose keys are paths', () => {
   let publisher: ScriptedPublisher;
   beforeEach(async () => {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
     publisher = await scriptedPublisher(feedOf(), undefined, false);
   });
-  afterEach(() => jest.useRealTimers());
 
   it('publishes under the joined key, and nothing when only the time moves', async () => {
     const poll = async (...rows: Row[]) => {

@@ -131,10 +131,8 @@ describe('a record whose key fields are not called id and updated', () => {
 describe('a feed with other key fields', () => {
   let publisher: ScriptedPublisher;
   beforeEach(async () => {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
     publisher = await scriptedPublisher(feed, undefined, false);
   });
-  afterEach(() => jest.useRealTimers());
 
   it('publishes two versions of one second in their order, under its own key', async () => {
     publisher.vendor.rows = [order({ state: 'open', items: [{ sku: 'x' }] })];

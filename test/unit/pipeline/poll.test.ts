@@ -15,13 +15,6 @@ type Row = Record<string, unknown>;
 /** A page that was read waits no longer than this for the next one. */
 const LINGER_MS = 200;
 
-beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
-
 /** n IPOs, a second apart, so that pages overlap by their last row. */
 const ipos = (n: number): Row[] =>
   Array.from({ length: n }, (_, i) => ipo({ id: `ipo-${i}`, updated: 1000 + i }));

@@ -27,7 +27,6 @@ beforeEach(async () => {
   publisher = await testPublisher(feed, vendor);
   await publisher.poll(); // an empty snapshot: what comes is created
 });
-afterEach(() => publisher.close());
 
 /** Polls these rows with a decoder that reads none of them: that of a version that could not. */
 async function reject(...rows: Row[]): Promise<void> {

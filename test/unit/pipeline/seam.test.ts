@@ -45,8 +45,6 @@ async function start(
   return { vendor, feed, write, unknown };
 }
 
-afterEach(() => publisher.close());
-
 const styles = ['page', 'offset', 'cursor', 'link'] as const;
 const filters = ['after', 'minute', 'hours'] as const;
 

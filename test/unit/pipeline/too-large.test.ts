@@ -8,13 +8,6 @@ import { type ScriptedPublisher, scriptedPublisher } from '../../support/scripte
 
 type Row = Record<string, unknown>;
 
-beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
-
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 function show(publisher: ScriptedPublisher, ...rows: Row[]) {

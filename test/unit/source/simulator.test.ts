@@ -19,27 +19,6 @@ afterEach(async () => {
   await stopAll();
 });
 
-it.each(feedDefinitions)('reads $name as it is defined', async (feed) => {
-  const page = await source(api.url, { token: api.token }).fetchPage(feed, all, never);
-  expect(new Set(page.rows.map((row) => (row as { id: string }).id))).toEqual(
-    new Set(api.truth(feed.name as 'ipos').keys()),
-  );
-  expect(Math.abs(page.serverDateMs! - page.receivedAtMs)).toBeLessThan(10_000);
-});
-
-it.each(['array', 'not-found', 'null', 'object', 'bare'] as const)(
-  'an empty page may come as %s',
-  async (emptyAs) => {
-    api.behave({ emptyAs });
-    const { rows } = await source(api.url, { token: api.token }).fetchPage(
-      ipos,
-      { ...all, pageOffset: 50 },
-      never,
-    );
-    expect(rows).toStrictEqual([]);
-  },
-);
-
 const faults: [FaultRule['fault'], string][] = [
   [{ kind: 'html' }, 'SOURCE_NOT_JSON'],
   [{ kind: 'xml' }, 'SOURCE_NOT_JSON'],
@@ -70,11 +49,4 @@ it.each(faults)('%j is %s, once, and then the page comes', async (fault, code) =
   expect(error.code).toBe(code);
   expect(everyPrintedForm(error)).not.toContain(api.token);
   expect((await client.fetchPage(ipos, all, never)).rows).toHaveLength(20);
-});
-
-it('a refused token is one request and a named error', async () => {
-  const error = await failureOf(source(api.url, { token: 'WRONG-T0KEN' }).fetchPage(ipos, all, never));
-  expect(error.code).toBe('SOURCE_UNAUTHORIZED');
-  expect(everyPrintedForm(error)).not.toContain('WRONG-T0KEN');
-  expect(api.requests()).toHaveLength(1);
 });

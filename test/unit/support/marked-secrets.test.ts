@@ -1,10 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { inspect } from 'node:util';
-import { filesUnder, findSecrets, markedSecret } from '../../support/marked-secrets';
-import { tempFolder } from '../../support/temp-folder';
+import { findSecrets, markedSecret } from '../../support/marked-secrets';
 
-const folder = tempFolder();
 const [token, password] = [markedSecret('token'), markedSecret('password')];
 const found = (content: string | Buffer) =>
   findSecrets([token, password], [{ name: 'here', content }]).map(({ secret }) => secret);
@@ -49,12 +45,4 @@ it.each(Object.entries(written))('finds a secret %s, and no other', (_, content)
 it('finds nothing where there is nothing, and each of several secrets', () => {
   expect(found(`token=[redacted] ${JSON.stringify({ password: '…' })} QUJDREVG`)).toStrictEqual([]);
   expect(found(`${password.value} ${value}`)).toEqual(['token', 'password']);
-});
-
-it('looks into every file under a folder, and says which', () => {
-  mkdirSync(path.join(folder(), 'a', 'b'), { recursive: true });
-  writeFileSync(path.join(folder(), 'a', 'clean'), 'nothing');
-  writeFileSync(path.join(folder(), 'a', 'b', '.hidden'), Buffer.concat([Buffer.from([0]), bytes]));
-  const findings = findSecrets([token], filesUnder(folder()));
-  expect(findings).toMatchObject([{ secret: 'token', form: 'plain', place: path.join('a', 'b', '.hidden') }]);
 });
