@@ -205,10 +205,15 @@ it('a bounded read counts as the end only what stays empty, however long the cal
     const config = { brokers: [server.brokers], ssl: null, sasl: null, compression: 'none' } as const;
     const never = new AbortController().signal;
     const records = read(
-      kafkaClient(config, 'reader', quietLogger()),
       [topic()],
       { follow: false, fromBeginning: true, signal: never },
-      { closing: never, logger: quietLogger(), notes: new LeaderlessNotes(quietLogger()) },
+      {
+        kafka: kafkaClient(config, 'reader', quietLogger()),
+        target: config,
+        closing: never,
+        logger: quietLogger(),
+        notes: new LeaderlessNotes(quietLogger()),
+      },
     );
     const seen: unknown[] = [];
     for await (const { value } of records) {

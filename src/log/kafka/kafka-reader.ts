@@ -56,7 +56,7 @@ export function kafkaReader({
 }): Omit<LogReader, 'close'> {
   const notes = new LeaderlessNotes(logger);
   return {
-    read: (topics, options) => read(kafka, topics, options, { closing, logger, notes }),
+    read: (topics, options) => read(topics, options, { kafka, target: cluster, closing, logger, notes }),
     async owners(feeds, signal) {
       closing.throwIfAborted();
       const found = await groupOwners({ kafka, cluster, groupId, signal });

@@ -6,9 +6,9 @@ import { joinGroup } from '../group/member';
 import { decodeAssignment } from '../group/member-data';
 import { type Remedies, refusalOf } from '../group/refusals';
 import { LeaderlessNotes } from '../reader/leaderless';
+import { type ReadingDeps, readFailure } from '../reader/reading';
 import { GroupOffsets } from './group-offsets';
 import { type Placement, type PlacementDeps, takeUp } from './placement';
-import { type ReadingDeps, readFailure } from './reading';
 import { subscription } from './subscription';
 import { TopicWatch } from './topic-watch';
 

@@ -8,7 +8,7 @@ import { isFence } from '../reader/fence';
 import type { LeaderlessNotes } from '../reader/leaderless';
 import { positionLost, strays } from '../reader/offsets';
 import { fetchDecoded, type PartitionPosition } from '../reader/partition-reader';
-import { type ReadingDeps, readFailure } from './reading';
+import { type ReadingDeps, readFailure } from '../reader/reading';
 
 /** How long a broker holds a request when nothing is new, in ms: while other partitions are read, and otherwise. */
 const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];

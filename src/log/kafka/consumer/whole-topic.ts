@@ -1,5 +1,5 @@
 import type { LogRecord } from '../../commit-log';
-import type { TopicEnds } from '../../consumer-log';
+import type { EndsAt, TopicEnds } from '../../consumer-log';
 import { type Cluster, readingCluster, withCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { persistently } from '../connection/persistently';
@@ -7,8 +7,8 @@ import { topicIds } from '../protocol/topic-ids';
 import { isLeaderless, partitionsOf } from '../reader/leaderless';
 import { partitionOffsets } from '../reader/offsets';
 import type { PartitionPosition } from '../reader/partition-reader';
+import { knowTopic, type ReadingDeps, readingTopics } from '../reader/reading';
 import { readThrough } from '../reader/restore';
-import { knowTopic, type ReadingDeps, readingTopics } from './reading';
 
 /** How long brokers may be away, or a transaction open, in ms. */
 const PATIENCE_MS = 60_000;
@@ -16,24 +16,12 @@ const PATIENCE_MS = 60_000;
 /** As `ConsumerLog.ends`. */
 export async function topicEnds(
   topic: string,
-  at: 'committed' | 'written',
-  signal: AbortSignal,
-  { kafka, target }: ReadingDeps,
-): Promise<ReadonlyMap<number, number>> {
-  return withCluster(kafka, async (cluster) => {
-    const ends = await endsOf(cluster, topic, at === 'committed' ? 'end' : 'written', signal, target);
-    return new Map((ends ?? []).map(({ partition, next }) => [partition, Number(next)]));
-  });
-}
-
-/** As `ConsumerLog.endsWithId`. */
-export async function endsWithId(
-  topic: string,
+  at: EndsAt,
   signal: AbortSignal,
   { kafka, target }: ReadingDeps,
 ): Promise<TopicEnds> {
   return withCluster(kafka, async (cluster) => {
-    acceptLeaderless(cluster);
+    if (at === 'reachable') acceptLeaderless(cluster);
     const askId = async () => {
       await cluster.connect();
       return (await topicIds(cluster, [topic])).get(topic) ?? null;
@@ -41,7 +29,7 @@ export async function endsWithId(
     // The id is asked for before the ends. If the topic is recreated in between, the ends do not count for the new topic.
     const asking = { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal };
     const topicId = await persistently(askId, asking);
-    const found = await endsOf(cluster, topic, 'end', signal, target);
+    const found = await endsOf(cluster, topic, at === 'written' ? 'written' : 'end', signal, target);
     const known = found === null ? [] : partitionsOf(cluster, [topic]);
     const leaderless = known.filter((one) => isLeaderless(cluster, one));
     const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));

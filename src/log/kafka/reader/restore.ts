@@ -7,7 +7,7 @@ import { persistently } from '../connection/persistently';
 import { isFence } from './fence';
 import { partitionOffsets } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
-import { readRounds } from './read-rounds';
+import { readRounds } from './reading';
 
 const MAX_WAIT_MS = 500;
 
