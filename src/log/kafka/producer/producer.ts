@@ -2,7 +2,7 @@ import type { CompressionTypes, Kafka, TopicPartition } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { byTopic, type Cluster, type ProducerIdentity, readingCluster } from '../connection/cluster';
+import { type Cluster, type ProducerIdentity, readingCluster } from '../connection/cluster';
 import { mayPass, protocolType } from '../connection/kafka-failure';
 import { transactionStart } from '../protocol/transaction-start';
 import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
@@ -106,17 +106,6 @@ export async function producerOver(
     });
   }
 
-  async function initProducerId(): Promise<ProducerIdentity> {
-    const given = await retried(
-      () =>
-        coordinator.ask((broker) =>
-          broker.initProducerId({ transactionalId, transactionTimeout: timeoutMs }),
-        ),
-      isOfCoordinator,
-    );
-    return { ...given, transactionalId };
-  }
-
   const identity = await connected();
 
   async function connected(): Promise<ProducerIdentity> {
@@ -125,7 +114,7 @@ export async function producerOver(
       await cluster.connect();
       // Without topics kafkajs asks for all topics of the cluster, and fails if one of them has no leader.
       if (topics.length > 0) await retried(() => cluster.addMultipleTargetTopics(topics));
-      return await initProducerId();
+      return await retried(() => coordinator.init(timeoutMs), isOfCoordinator);
     } catch (error) {
       ending.leave();
       cluster.disconnect().catch(() => undefined);
@@ -134,21 +123,12 @@ export async function producerOver(
   }
 
   const add = (places: readonly TopicPartition[], isWorthIt = mayPass) =>
-    retried(
-      () =>
-        coordinator.ask((broker) =>
-          broker.addPartitionsToTxn({ ...identity, topics: byTopic(places, ({ partition }) => partition) }),
-        ),
-      isWorthIt,
-    );
+    retried(() => coordinator.add(identity, places), isWorthIt);
 
-  async function end(transactionResult: boolean): Promise<void> {
+  async function end(commits: boolean): Promise<void> {
     // A former coordinator may have begun to end the transaction. Then the same request does no harm: the answer is that it is done
     // or in progress, and the outcome is looked up. After any other error the outcome is unknown.
-    await retried(
-      () => coordinator.ask((broker) => broker.endTxn({ ...identity, transactionResult })),
-      isNotCoordinator,
-    );
+    await retried(() => coordinator.end(identity, commits), isNotCoordinator);
   }
 
   return {

@@ -1,8 +1,11 @@
-import { KafkaJSGroupCoordinatorNotFound } from 'kafkajs';
-import type { Broker, Cluster } from '../connection/cluster';
+import { KafkaJSGroupCoordinatorNotFound, type TopicPartition } from 'kafkajs';
+import { type Broker, byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
 import { isForbidden, noteBrokers, protocolType } from '../connection/kafka-failure';
 
-/** The broker that keeps the transactions of an id. Remembered until it says that it does not, or cannot be reached. */
+/**
+ * The requests of a transactional id to the broker that keeps its transactions, which is remembered until it says that it does not,
+ * or cannot be reached. They throw errors of kafkajs.
+ */
 export class TransactionCoordinator {
   private known: string | null = null;
 
@@ -10,6 +13,22 @@ export class TransactionCoordinator {
     private readonly cluster: Cluster,
     private readonly transactionalId: string,
   ) {}
+
+  /** A new epoch. It ends the transaction of the earlier epoch, which the brokers refuse from now on. */
+  async init(transactionTimeout: number): Promise<ProducerIdentity> {
+    const { transactionalId } = this;
+    const given = await this.ask((broker) => broker.initProducerId({ transactionalId, transactionTimeout }));
+    return { ...given, transactionalId };
+  }
+
+  add(identity: ProducerIdentity, places: readonly TopicPartition[]): Promise<unknown> {
+    const topics = byTopic(places, ({ partition }) => partition);
+    return this.ask((broker) => broker.addPartitionsToTxn({ ...identity, topics }));
+  }
+
+  end(identity: ProducerIdentity, transactionResult: boolean): Promise<unknown> {
+    return this.ask((broker) => broker.endTxn({ ...identity, transactionResult }));
+  }
 
   /** @throws errors of kafkajs and of the question */
   async ask<T>(question: (coordinator: Broker) => Promise<T>): Promise<T> {

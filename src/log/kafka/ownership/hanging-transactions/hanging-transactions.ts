@@ -3,17 +3,21 @@ import { HighwaterError } from '../../../../errors';
 import type { Logger } from '../../../../logging/logger';
 import type { LogRecord } from '../../../commit-log';
 import { abortCommand, type CommandTarget } from '../../connection/admin-commands';
-import type { ProducerIdentity } from '../../connection/cluster';
+import type { Cluster, ProducerIdentity } from '../../connection/cluster';
+import { isRefusedProducer } from '../../connection/kafka-failure';
 import { persistently } from '../../connection/persistently';
-import { drop, type TransactionalProducer } from '../../producer/producer';
+import { drop, type TransactionalProducer, transactionTimeout } from '../../producer/producer';
+import { TransactionCoordinator } from '../../producer/transaction-coordinator';
 import { partitionOffsets } from '../../reader/offsets';
 import { committedRecords } from '../../reader/restore';
 import { type CommitMark, changeOf, isWithin } from '../commit-mark';
 import { committedThrough } from './committed-through';
 import { type OwnTransaction, openOfOthers, ownTransactions, type Tail } from './own-transactions';
-import { type Coordinated, takeIdentity, writeMarkers } from './raw-transaction';
 
-export interface HangingDeps extends Coordinated {
+export interface HangingDeps {
+  readonly cluster: Cluster;
+  readonly transactionalId: string;
+  readonly signal: AbortSignal;
   readonly feed: string;
   /** By topic of the feed, all of them: how many partitions it has. */
   readonly partitions: ReadonlyMap<string, number>;
@@ -89,12 +93,13 @@ async function endHanging(
   before: Look,
   acknowledged: CommitMark | null,
 ): Promise<LogRecord[]> {
-  const { cluster, sourceOffsetTopic } = deps;
+  const { cluster, sourceOffsetTopic, transactionalId } = deps;
+  const coordinator = new TransactionCoordinator(cluster, transactionalId);
   const noted = new Map(before.open);
   let mark: CommitMark | null | undefined;
   for (let tries = 0; ; tries++) {
     // After its answer the brokers end nothing of this id any more: a transaction that is open now stays open.
-    const identity = await takeIdentity(deps);
+    const identity = await patiently(deps, () => coordinator.init(transactionTimeout));
     const now = await look(deps, END_MS);
     if (tries === 0) await warnOfOthers(deps, now, identity);
     for (const [name, tail] of now.open) if (!noted.has(name)) noted.set(name, tail);
@@ -131,8 +136,16 @@ async function endHanging(
     const committed = open.filter(({ records }) => records.length > 0 && records.every(isCommitted));
     const aborted = open.filter((one) => !committed.includes(one));
     warnOfHanging(deps, committed, aborted);
-    await writeMarkers(deps, identity, committed, true);
-    await writeMarkers(deps, identity, aborted, false);
+    await writeMarkers(committed, true);
+    await writeMarkers(aborted, false);
+
+    /** By a transaction without records. It ends every open transaction of the same producer id there, also of earlier epochs. */
+    async function writeMarkers(places: readonly TopicPartition[], commits: boolean): Promise<void> {
+      if (places.length === 0) return;
+      await patiently(deps, () => coordinator.add(identity, places));
+      // If the answer is lost, the same request gets the same answer again.
+      await patiently(deps, () => coordinator.end(identity, commits));
+    }
   }
 }
 
@@ -201,6 +214,29 @@ function placeText(one: OwnTransaction): string {
 
 function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
+}
+
+/**
+ * Asks a coordinator that moves, loads, or still ends an earlier transaction.
+ * @throws the refusal of a producer that is not the latest, as kafkajs throws it; HighwaterError KAFKA_*, LOG_FAILED; the signal's reason
+ */
+async function patiently<T>(
+  { cluster, transactionalId, signal }: HangingDeps,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const doing = `ending transactions of ${transactionalId}`;
+  const tried = async () => {
+    try {
+      return { given: await ask() };
+    } catch (refusal) {
+      // To ask again changes nothing.
+      if (isRefusedProducer(refusal)) return { refusal };
+      throw refusal;
+    }
+  };
+  const answer = await persistently(tried, { cluster, doing, forMs: END_MS, signal });
+  if ('refusal' in answer) throw answer.refusal;
+  return answer.given;
 }
 
 /** The outage that makes transactions hang also moves leaders. */
