@@ -5,7 +5,7 @@ import type { CommitLog, FeedSession, ProducerRecord } from '../../src/log/commi
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { protocolType } from '../../src/log/kafka/connection/kafka-failure';
 import { openKafkaLog } from '../../src/log/kafka/kafka-log';
-import { markOf } from '../../src/log/kafka/ownership/commit-mark';
+import { markOf } from '../../src/log/kafka/ownership/hanging-transactions/committed-through';
 import { connectToWholeLog } from '../../src/log/kafka/ownership/hanging-transactions/hanging-transactions';
 import { connectProducer } from '../../src/log/kafka/producer/producer';
 import { feedTopics } from '../../src/log/topics';

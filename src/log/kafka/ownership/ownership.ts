@@ -7,11 +7,11 @@ import { connectProducer, type TransactionalProducer } from '../producer/produce
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
 import { recordsOf } from '../protocol/record-batch';
 import { RecordsEncoder } from '../protocol/record-format';
-import { batchesBetween } from '../reader/batches-between';
 import { isFence, OWNER_EPOCH } from '../reader/fence';
+import { batchesBetween } from '../reader/fetch-partitions';
 import { partitionOffsets } from '../reader/offsets';
 import { committedRecords } from '../reader/restore';
-import type { CommitMark } from './commit-mark';
+import type { CommitMark } from './hanging-transactions/committed-through';
 import { connectToWholeLog, type HangingDeps } from './hanging-transactions/hanging-transactions';
 
 /** One ownership of a feed, as the brokers see it. */

@@ -13,7 +13,7 @@ import {
 } from '../producer/producer';
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
 import { readThrough } from '../reader/restore';
-import { type CommitMark, markOf } from './commit-mark';
+import { type CommitMark, markOf } from './hanging-transactions/committed-through';
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
 
 export interface SessionDeps extends OwnershipDeps {

@@ -1,7 +1,14 @@
 import type { ApiCall, Broker } from '../connection/cluster';
 import { fetchRequests } from '../connection/kafkajs-internals';
-import { AnswerReader } from './answer-reader';
-import { flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray, writeId } from './flexible-requests';
+import {
+  AnswerReader,
+  flexibleBody,
+  NO_TAGS,
+  sendFlexible,
+  speaks,
+  writeArray,
+  writeId,
+} from './answer-reader';
 import { type RecordBatch, readBatches } from './record-batch';
 
 const FETCH = 1;

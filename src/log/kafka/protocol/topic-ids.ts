@@ -1,6 +1,13 @@
 import type { Cluster } from '../connection/cluster';
-import { AnswerReader } from './answer-reader';
-import { flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray, writeId } from './flexible-requests';
+import {
+  AnswerReader,
+  flexibleBody,
+  NO_TAGS,
+  sendFlexible,
+  speaks,
+  writeArray,
+  writeId,
+} from './answer-reader';
 
 /** https://kafka.apache.org/protocol#The_Messages_Metadata: the first version with topic ids, of Kafka 2.8. */
 const [METADATA, VERSION] = [3, 10];

@@ -1,6 +1,5 @@
 import type { Broker } from '../connection/cluster';
-import { AnswerReader } from './answer-reader';
-import { flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray } from './flexible-requests';
+import { AnswerReader, flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray } from './answer-reader';
 
 /** https://kafka.apache.org/protocol#The_Messages_DescribeTransactions, of Kafka 3.0 */
 const [DESCRIBE_TRANSACTIONS, VERSION] = [65, 0];

@@ -6,13 +6,24 @@ import { abortCommand, type CommandTarget } from '../../connection/admin-command
 import type { Cluster, ProducerIdentity } from '../../connection/cluster';
 import { isRefusedProducer } from '../../connection/kafka-failure';
 import { persistently } from '../../connection/persistently';
-import { drop, type TransactionalProducer, transactionTimeout } from '../../producer/producer';
-import { TransactionCoordinator } from '../../producer/transaction-coordinator';
+import {
+  drop,
+  type TransactionalProducer,
+  TransactionCoordinator,
+  transactionTimeout,
+} from '../../producer/producer';
 import { partitionOffsets } from '../../reader/offsets';
 import { committedRecords } from '../../reader/restore';
-import { type CommitMark, changeOf, isWithin } from '../commit-mark';
-import { committedThrough } from './committed-through';
-import { type OwnTransaction, openOfOthers, ownTransactions, type Tail } from './own-transactions';
+import {
+  type CommitMark,
+  changeOf,
+  committedThrough,
+  isWithin,
+  type OwnTransaction,
+  openOfOthers,
+  ownTransactions,
+  type Tail,
+} from './committed-through';
 
 export interface HangingDeps {
   readonly cluster: Cluster;
