@@ -107,24 +107,26 @@ async function whyUnreachable(host: string, port: number, signal: AbortSignal): 
   }
 }
 
-export interface ExamineTransactions {
+/** Transactions of one id, and the topics that they write to. */
+export interface Writing {
   readonly kafka: Kafka;
-  readonly cluster: CommandTarget;
-  readonly appId: string;
-  readonly topicPrefix: string;
-  /** The existing topics of all feeds. */
+  readonly transactionalId: string;
+  /** They exist. */
   readonly topics: readonly string[];
+  readonly cluster: CommandTarget;
   /** Own clock, in ms since 1970. */
   readonly now?: () => number;
 }
 
 /**
- * Begins a transaction over all topics and aborts it. No publisher is fenced: its id has a colon more, and neither feeds nor prefixes
- * contain colons.
- * @returns how far the own clock is ahead of that of the transaction's coordinator, in ms; null: not told
+ * Begins a transaction over all topics of an installation and aborts it. No publisher is fenced: its id has a colon more, and neither
+ * feeds nor prefixes contain colons.
+ * @returns as `assertWritable`
  * @throws HighwaterError KAFKA_FORBIDDEN and others of Kafka
  */
-export async function examineTransactions(examine: ExamineTransactions): Promise<number | null> {
+export async function examineTransactions(
+  examine: Omit<Writing, 'transactionalId'> & { readonly appId: string; readonly topicPrefix: string },
+): Promise<number | null> {
   const { appId, topicPrefix } = examine;
   const writing = { ...examine, transactionalId: `${appId}:${topicPrefix}:doctor` };
   const doing = 'beginning a transaction';
@@ -135,16 +137,6 @@ export async function examineTransactions(examine: ExamineTransactions): Promise
     if (!isRefusedProducer((error as Error).cause)) throw error;
     return await assertWritable(doing, writing);
   }
-}
-
-/** Transactions of one id, and the topics that they write to. */
-export interface Writing {
-  readonly kafka: Kafka;
-  readonly transactionalId: string;
-  /** They exist. */
-  readonly topics: readonly string[];
-  readonly cluster: CommandTarget;
-  readonly now?: () => number;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type CompressionTypes, KafkaJSError, type TopicPartition } from 'kafkajs';
-import { HighwaterError } from '../../../errors';
 import { byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
+import { brokersFailed } from '../connection/kafka-failure';
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
 
@@ -59,8 +59,8 @@ const REPLICAS_MS = 30_000;
 
 /**
  * One request to one leader.
- * @throws errors of kafkajs if one partition was refused; the other partitions may have accepted their records HighwaterError
- * LOG_FAILED for an answer that is none to this request
+ * @throws errors of kafkajs if one partition was refused; the other partitions may have accepted their records
+ * @throws HighwaterError LOG_FAILED for an answer that does not belong to this request
  */
 export async function produceTo(
   cluster: Cluster,
@@ -107,9 +107,7 @@ function baseOffsetOf(
   const offset = taken?.errorCode === 0 && isComplete ? BigInt(taken.baseOffset ?? -1) : -1n;
   if (offset >= 0n) return offset;
   const answer = answers.map((one) => `${one.topic}/${one.partition} with code ${one.errorCode}`);
-  throw new HighwaterError(
-    'LOG_FAILED',
+  throw brokersFailed(
     `${records.count} records were sent to ${topic}/${partition}, and the answer was ${answer.join(', ') || 'empty'}`,
-    { remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.' },
   );
 }

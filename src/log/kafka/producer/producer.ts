@@ -15,7 +15,7 @@ import {
   readingCluster,
 } from '../connection/cluster';
 import { isForbidden, mayPass, noteBrokers, protocolType } from '../connection/kafka-failure';
-import { transactionStart } from '../protocol/transaction-start';
+import { transactionStart } from '../protocol/topic-ids';
 import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */

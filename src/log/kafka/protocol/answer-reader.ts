@@ -1,4 +1,4 @@
-import type { ApiCall, Broker } from '../connection/cluster';
+import type { ApiCall, ApiVersion, Broker } from '../connection/cluster';
 import { type Encoder, newEncoder } from '../connection/kafkajs-internals';
 
 /** Reads the fields of an answer in order. @throws RangeError behind the end */
@@ -106,8 +106,32 @@ export function writeId(body: Encoder, id: string): void {
 }
 
 /** Whether the broker speaks this version of a request. */
-export function speaks(broker: Broker, apiKey: number, version: number): boolean {
-  return (broker.versions?.[apiKey]?.maxVersion ?? 0) >= version;
+export function speaks(broker: Broker, { apiKey, apiVersion }: Omit<ApiVersion, 'apiName'>): boolean {
+  return (broker.versions?.[apiKey]?.maxVersion ?? 0) >= apiVersion;
+}
+
+/**
+ * Asks a question whose version kafkajs does not speak.
+ * @param read is given the answer behind its header, and need not read to its end
+ * @throws what kafkajs throws
+ */
+export function askFlexible<T>(
+  broker: Broker,
+  api: ApiVersion,
+  write: (body: Encoder) => Encoder,
+  read: (answer: AnswerReader) => T,
+): Promise<T> {
+  return sendFlexible(broker, {
+    request: { ...api, encode: async () => write(flexibleBody()).writeUVarInt(NO_TAGS) },
+    response: {
+      async decode(payload) {
+        const answer = new AnswerReader(payload);
+        answer.skipTags();
+        return { clientSideThrottleTime: answer.int32(), read: read(answer) };
+      },
+      parse: async (decoded) => (decoded as { readonly read: T }).read,
+    },
+  });
 }
 
 /** @throws what kafkajs throws */

@@ -1,9 +1,9 @@
 import type { TopicPartition } from 'kafkajs';
-import { HighwaterError } from '../../../errors';
+import type { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Cluster } from '../connection/cluster';
 import { acceptsLeaderless } from '../connection/guards/cluster-questions';
-import { isUnreachable } from '../connection/kafka-failure';
+import { brokersFailed, isUnreachable } from '../connection/kafka-failure';
 
 /**
  * A partition is leaderless if it has no leader, or if its leader cannot be reached from here. Clusters that accept partitions
@@ -52,9 +52,7 @@ export function byLeader<Place extends TopicPartition>(
 
 export function missingPartition({ topic, partition }: TopicPartition): HighwaterError {
   const what = `partition ${partition} of topic ${topic} has no leader that can be reached, or does not exist any more`;
-  return new HighwaterError('LOG_FAILED', what, {
-    remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
-  });
+  return brokersFailed(what);
 }
 
 /** The partitions of topics, from the cluster's latest metadata. */

@@ -1,10 +1,10 @@
 import type { TopicPartition } from 'kafkajs';
-import { HighwaterError } from '../../../../errors';
+import type { HighwaterError } from '../../../../errors';
 import type { Logger } from '../../../../logging/logger';
 import type { LogRecord } from '../../../commit-log';
 import { abortCommand, type CommandTarget } from '../../connection/admin-commands';
 import type { Cluster, ProducerIdentity } from '../../connection/cluster';
-import { isRefusedProducer } from '../../connection/kafka-failure';
+import { brokersFailed, isRefusedProducer } from '../../connection/kafka-failure';
 import { persistently } from '../../connection/persistently';
 import {
   drop,
@@ -214,9 +214,7 @@ async function warnOfOthers(
 
 function stillOpen(open: readonly OwnTransaction[]): HighwaterError {
   const where = open.map(placeText).join(', ');
-  return new HighwaterError('LOG_FAILED', `transactions stay open although they were ended: ${where}`, {
-    remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
-  });
+  return brokersFailed(`transactions stay open although they were ended: ${where}`);
 }
 
 function placeText(one: OwnTransaction): string {
