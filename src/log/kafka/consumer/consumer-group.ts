@@ -1,7 +1,6 @@
 import { HighwaterError } from '../../../errors';
 import type { GroupMember, GroupOptions } from '../../consumer-log';
-import { kafkaFailure, passesByItself } from '../connection/kafka-failure';
-import { Contact } from '../group/contact';
+import { passesByItself } from '../connection/kafka-failure';
 import { joinGroup } from '../group/member';
 import {
   decodeAssignment,
@@ -10,7 +9,7 @@ import {
   type JoinedMember,
   ownIdentity,
 } from '../group/member-data';
-import { type Remedies, refusalOf } from '../group/refusals';
+import { Contact, joinFailure, type Remedies } from '../group/refusals';
 import { LeaderlessNotes } from '../reader/leaderless';
 import { type ReadingDeps, readFailure } from '../reader/reading';
 import { GroupOffsets } from './group-offsets';
@@ -148,10 +147,8 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
   }
 
   function failed(error: unknown): boolean {
-    const doing = `joining the group ${groupId}`;
-    const refusal = refusalOf(error, doing, groupId, sessionTimeoutMs, remediesOf(groupId));
-    const asked = { operation: 'READ', topics: [], groupId, cluster: target } as const;
-    const failure = refusal ?? kafkaFailure(error, doing, asked);
+    const joining = { groupId, sessionTimeoutMs, target };
+    const { failure, refusal } = joinFailure(error, joining, remediesOf(groupId));
     if (refusal !== null || !passesByItself(failure)) {
       end(failure);
       return true;

@@ -7,7 +7,7 @@ import { type Broker, withCluster } from '../connection/cluster';
 import { isUnreachable, kafkaFailure, protocolType } from '../connection/kafka-failure';
 import { type Coordinator, CoordinatorLink } from './coordinator';
 import { decodeFeeds, decodeInstance, OWNERS_PROTOCOL } from './owners-protocol';
-import { endForeign, refusalOf } from './refusals';
+import { endForeign, joinFailure } from './refusals';
 
 export interface AskGroup {
   readonly kafka: Kafka;
@@ -35,17 +35,16 @@ export interface InstanceReport {
  * the signal's reason
  */
 export async function examineGroup(examine: ExamineGroup): Promise<readonly InstanceReport[] | null> {
-  const { cluster, groupId, sessionTimeoutMs, signal } = examine;
-  const asked = { operation: 'READ', topics: [], groupId, cluster } as const;
-  const joining = `joining the group ${groupId}`;
-  const refusal = await unlessAborted(whyNotJoin(examine), signal).catch((error: unknown) => {
+  const { cluster, groupId, signal } = examine;
+  const joining = { ...examine, target: cluster };
+  const answer = await unlessAborted(whyNotJoin(examine), signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw kafkaFailure(error, joining, asked);
+    throw joinFailure(error, joining).failure;
   });
-  if (refusal === 'no coordinator') return null;
-  const refused = refusalOf(refusal, joining, groupId, sessionTimeoutMs);
-  if (refused?.code === 'CONFIG_INVALID') throw refused;
-  if (refused === null && refusal !== null) throw kafkaFailure(refusal, joining, asked);
+  if (answer === 'no coordinator') return null;
+  const { failure, refusal } = joinFailure(answer, joining);
+  if (refusal?.code === 'CONFIG_INVALID') throw refusal;
+  if (refusal === null && answer !== null) throw failure;
   const members = await membersOf(examine);
   const foreign = members.filter((member) => instanceOf(member) === null);
   if (foreign.length > 0) {
@@ -53,7 +52,7 @@ export async function examineGroup(examine: ExamineGroup): Promise<readonly Inst
     const what = `members of another program are in the group ${groupId}: ${who.join(', ')}`;
     throw new HighwaterError('LOG_FAILED', what, { remedy: endForeign(groupId) });
   }
-  if (refused !== null) throw refused;
+  if (refusal !== null) throw refusal;
   return members.map((member) => instanceOf(member)!).sort((a, b) => (a.instance < b.instance ? -1 : 1));
 }
 

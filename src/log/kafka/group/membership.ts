@@ -4,9 +4,6 @@ import { joinSignals } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Grant, JoinOptions, Membership } from '../../membership';
-import type { CommandTarget } from '../connection/admin-commands';
-import { kafkaFailure } from '../connection/kafka-failure';
-import { Contact } from './contact';
 import { joinGroup } from './member';
 import { encodeMetadata, type JoinedMember, ownIdentity } from './member-data';
 import {
@@ -17,7 +14,7 @@ import {
   OWNERS_PROTOCOL,
   type SharedFeeds,
 } from './owners-protocol';
-import { refusalOf } from './refusals';
+import { Contact, type Joining, joinFailure } from './refusals';
 
 /** By default the others go on without a member after this long without a sign of life, in ms. */
 export const SESSION_TIMEOUT_MS = 10_000;
@@ -28,15 +25,11 @@ interface OwnersAssignment extends SharedFeeds {
   readonly generation: number;
 }
 
-export interface GroupDeps {
+export interface GroupDeps extends Joining {
   readonly kafka: Kafka;
-  readonly groupId: string;
-  readonly sessionTimeoutMs: number;
   readonly logger: Logger;
   /** A feed's topic in the eyes of tools: its source offsets. */
   topicOf(feed: string): string;
-  /** For the commands in remedies. */
-  readonly target: CommandTarget;
   /** How long a caller that waits for a feed is kept waiting while the group cannot be reached, in ms. */
   readonly patienceMs: number;
 }
@@ -176,10 +169,7 @@ export function groupMembership(
   }
 
   function failed(error: unknown): boolean {
-    const doing = `joining the group ${groupId}`;
-    const asked = { operation: 'READ', topics: [], groupId, cluster: deps.target } as const;
-    const refusal = refusalOf(error, doing, groupId, sessionTimeoutMs);
-    const failure = refusal ?? kafkaFailure(error, doing, asked);
+    const { failure, refusal } = joinFailure(error, deps);
     const needsPerson = failure instanceof HighwaterError && failure.kind.parks;
     const isLong = contact.failed() >= deps.patienceMs;
     if (!isLong && !needsPerson && refusal === null) return false;

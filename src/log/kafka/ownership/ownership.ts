@@ -11,11 +11,11 @@ import { isFence, OWNER_EPOCH } from '../reader/fence';
 import { batchesBetween } from '../reader/fetch-partitions';
 import { partitionOffsets } from '../reader/offsets';
 import { committedRecords } from '../reader/restore';
-import type { CommitMark } from './hanging-transactions/committed-through';
-import { connectToWholeLog, type HangingDeps } from './hanging-transactions/hanging-transactions';
+import type { CommitMark, FeedLog } from './hanging-transactions/committed-through';
+import { connectToWholeLog } from './hanging-transactions/hanging-transactions';
 
 /** One ownership of a feed, as the brokers see it. */
-export interface OwnershipDeps extends HangingDeps {
+export interface OwnershipDeps extends FeedLog {
   readonly kafka: Kafka;
   readonly ownerEpoch: string;
   readonly maxRecordBytes: number;
@@ -73,7 +73,11 @@ export async function isCommitted(
   from: bigint,
   through: bigint | null,
 ): Promise<boolean> {
-  const { cluster, feed, ownerEpoch, sourceOffsetTopic: topic, signal } = deps;
+  const { cluster, ownerEpoch, signal } = deps;
+  const {
+    feed,
+    sourceOffset: { name: topic },
+  } = deps.topics;
   const wanted = JSON.stringify(positionHeaders(position));
   const once = { cluster, doing: `reading ${topic}`, forMs: 0, signal };
   const records = await persistently(async () => {
@@ -104,10 +108,13 @@ export async function isCommitted(
  * @throws HighwaterError LOG_FENCED; what kafkajs throws
  */
 export async function assertAlone(deps: OwnershipDeps, from: bigint, to: bigint): Promise<void> {
-  const { cluster, sourceOffsetTopic: topic, feed } = deps;
+  const {
+    feed,
+    sourceOffset: { name: topic },
+  } = deps.topics;
   // Nearly always only one marker lies in between.
   if (to <= from + 1n) return;
-  for await (const batch of batchesBetween(cluster, { topic, partition: 0 }, from, to)) {
+  for await (const batch of batchesBetween(deps.cluster, { topic, partition: 0 }, from, to)) {
     if (batch.isControl) continue;
     const others = [...recordsOf(topic, 0, batch)].find(
       ({ logOffset }) => logOffset >= from && logOffset < to,

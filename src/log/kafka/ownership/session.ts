@@ -1,7 +1,7 @@
 import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
-import type { BatchPosition, FeedSession, FeedTopics, TransactionBatch } from '../../commit-log';
+import type { BatchPosition, FeedSession, TransactionBatch } from '../../commit-log';
 import { recordsOf } from '../../gathered';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
@@ -17,7 +17,6 @@ import { type CommitMark, markOf } from './hanging-transactions/committed-throug
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
 
 export interface SessionDeps extends OwnershipDeps {
-  readonly topics: FeedTopics;
   /** The compacted topics, and how many partitions each has. */
   readonly compacted: ReadonlyMap<string, number>;
   readonly limits: SessionLimits;
@@ -219,7 +218,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
 }
 
 /** @throws HighwaterError LOG_FENCED when the feed is another instance's by now; what `isStillOwned` throws */
-async function assertStillOwned({ feed, signal, isStillOwned }: SessionDeps, forMs: number): Promise<void> {
+async function assertStillOwned({ topics, signal, isStillOwned }: SessionDeps, forMs: number): Promise<void> {
   if (isStillOwned === undefined) return;
   const waiting = new AbortController();
   const late = () => {
@@ -230,7 +229,7 @@ async function assertStillOwned({ feed, signal, isStillOwned }: SessionDeps, for
     );
   };
   const isMine = await unlessLate(isStillOwned(waiting.signal), Math.max(0, forMs), signal, late);
-  if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${feed}`);
+  if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${topics.feed}`);
 }
 
 function isCode(error: unknown, code: ErrorCode): error is HighwaterError {

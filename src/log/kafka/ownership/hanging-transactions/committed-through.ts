@@ -1,6 +1,7 @@
 import type { TopicPartition } from 'kafkajs';
-import type { LogRecord, ProducerRecord } from '../../../commit-log';
-import { isDeadLetterTopic } from '../../../topics';
+import type { Logger } from '../../../../logging/logger';
+import type { FeedTopics, LogRecord, ProducerRecord } from '../../../commit-log';
+import type { CommandTarget } from '../../connection/admin-commands';
 import type { Cluster } from '../../connection/cluster';
 import { recordsOf } from '../../protocol/record-batch';
 import { isFence } from '../../reader/fence';
@@ -54,12 +55,18 @@ export function changeOf({
   return ofId === undefined ? null : { incarnation: ofId, seq: Number(number) };
 }
 
-export interface CommittedDeps {
+/** The log of one feed, as the brokers hold it. */
+export interface FeedLog {
   readonly cluster: Cluster;
-  readonly feed: string;
+  readonly transactionalId: string;
+  /** The source offset topic has one partition: the feed's position and its fences lie in one order. */
+  readonly topics: FeedTopics;
+  /** By topic of the feed, all of them: how many partitions it has. */
   readonly partitions: ReadonlyMap<string, number>;
-  readonly sourceOffsetTopic: string;
   readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** For the commands in warnings and errors. */
+  readonly target: CommandTarget;
 }
 
 /**
@@ -74,24 +81,23 @@ export interface CommittedDeps {
  * @returns null: nothing is committed
  */
 export async function committedThrough(
-  deps: CommittedDeps,
+  { cluster, topics, partitions, signal }: FeedLog,
   unsettled: readonly OwnTransaction[],
   acknowledged: CommitMark | null,
 ): Promise<CommitMark | null> {
-  const { cluster, feed, partitions, sourceOffsetTopic, signal } = deps;
-  const isOffset = (record: LogRecord) => record.key === feed && !isFence(record);
-  const witnesses = [...partitions.keys()].filter((topic) => !isDeadLetterTopic(topic, feed));
+  const isOffset = (record: LogRecord) => record.key === topics.feed && !isFence(record);
+  const witnesses = [...partitions.keys()].filter((topic) => topic !== topics.deadLetters.name);
   const places = await offsetRanges(cluster, witnesses, 'end');
   const [offsets, others] = [
-    places.filter(({ topic }) => topic === sourceOffsetTopic),
-    places.filter(({ topic }) => topic !== sourceOffsetTopic),
+    places.filter(({ topic }) => topic === topics.sourceOffset.name),
+    places.filter(({ topic }) => topic !== topics.sourceOffset.name),
   ];
   const shown = await lastShown(cluster, offsets[0]!, isOffset, signal);
   let mark = shown === null ? null : markOf(shown);
   if (acknowledged !== null && isBeyond(acknowledged, mark)) mark = acknowledged;
 
   const unknown = unsettled
-    .filter(({ topic }) => topic === sourceOffsetTopic)
+    .filter(({ topic }) => topic === topics.sourceOffset.name)
     .flatMap(({ records }) => records.filter(isOffset).map(markOf));
   if (!unknown.some((one) => isBeyond(one, mark))) return mark;
   const lasts = await Promise.all(
@@ -138,12 +144,6 @@ export interface OwnTransaction extends TopicPartition {
   readonly marker: { readonly offset: bigint; readonly commits: boolean } | null;
 }
 
-/** A part of a partition; `to` is exclusive. */
-export interface Tail extends TopicPartition {
-  readonly from: bigint;
-  readonly to: bigint;
-}
-
 /**
  * The transactions of one producer id in the tail of a partition: open, committed and aborted. Read uncommitted, because a committed
  * reader is shown nothing behind an open transaction of another program.
@@ -151,11 +151,11 @@ export interface Tail extends TopicPartition {
  */
 export async function ownTransactions(
   cluster: Cluster,
-  tail: Tail,
+  tail: OffsetRange,
   producerId: string,
   since: bigint,
 ): Promise<OwnTransaction[]> {
-  const { topic, partition, from, to } = tail;
+  const { topic, partition, first: from, end: to } = tail;
   const found: OwnTransaction[] = [];
   let open: (OwnTransaction & { records: LogRecord[]; lastOffset: bigint }) | null = null;
   for await (const batch of batchesBetween(cluster, tail, from, to)) {
@@ -185,9 +185,13 @@ export async function ownTransactions(
  * brokers give it a new producer id after 32,767 takeovers, when the epochs of the old one are used up.
  * @returns the offset of the first record of each transaction
  */
-export async function openOfOthers(cluster: Cluster, tail: Tail, producerId: string): Promise<bigint[]> {
+export async function openOfOthers(
+  cluster: Cluster,
+  tail: OffsetRange,
+  producerId: string,
+): Promise<bigint[]> {
   const open = new Map<bigint, bigint>();
-  for await (const batch of batchesBetween(cluster, tail, tail.from, tail.to)) {
+  for await (const batch of batchesBetween(cluster, tail, tail.first, tail.end)) {
     if (!batch.inTransaction || String(batch.producerId) === producerId) continue;
     if (batch.isControl) open.delete(batch.producerId);
     else if (!open.has(batch.producerId)) open.set(batch.producerId, batch.baseOffset);
