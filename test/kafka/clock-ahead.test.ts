@@ -10,7 +10,7 @@ it('a clock two hours ahead is named with the limit of the brokers', async () =>
   const cluster = { brokers: brokers.split(','), ssl: null, sasl: null, compression: 'none' } as const;
   const { signal } = new AbortController();
   const kafka = kafkaClient(cluster, 'test', quietLogger());
-  const writer = appender({ kafka, cluster, closing: signal });
+  const writer = appender(kafka, cluster, signal);
   const spec = {
     name: `${uniquePrefix()}commands`,
     partitions: 1,

@@ -331,7 +331,7 @@ describe('brokers that left out markers', () => {
           signal: deadline(),
           target: { brokers: servers.bootstrap.split(','), ssl: null, sasl: null },
         },
-        () => connectProducer(kafka, transactionalId, [...partitions().keys()], deadline()),
+        () => connectProducer(readingCluster(kafka), transactionalId, [...partitions().keys()], deadline()),
         markOf(second.records.at(-1)!),
       );
       await Promise.all([producer.disconnect(), cluster.disconnect()]);

@@ -4,11 +4,11 @@ import type { LogRecord } from '../commit-log';
 import type { ConsumerLog, GroupMember } from '../consumer-log';
 import { kafkaClient } from './connection/client';
 import { joinConsumerGroup } from './consumer/consumer-group';
-import { load, topicEnds } from './consumer/whole-topic';
 import type { KafkaLogOptions } from './kafka-log';
 import { LeaderlessNotes } from './reader/leaderless';
 import { follow } from './reader/read';
 import type { ReadingDeps } from './reader/reading';
+import { load, topicEnds } from './reader/restore';
 import { appender } from './shared-topics';
 
 /** As the log of publishers. Topics and groups are named in full here. */
@@ -18,7 +18,7 @@ export type KafkaConsumerLogOptions = Omit<KafkaLogOptions, 'limits'>;
 export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaConsumerLogOptions): ConsumerLog {
   const kafka = kafkaClient(target, appId, logger);
   const closing = sharedController();
-  const shared = appender({ kafka, cluster: target, closing: closing.signal });
+  const shared = appender(kafka, target, closing.signal);
   const members = new Set<GroupMember>();
   const deps: ReadingDeps = { kafka, target, logger };
 

@@ -5,6 +5,7 @@ import { unlessLate } from '../../../async/wait';
 import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
 import { addressOf } from '../connection/bootstrap';
+import { readingCluster } from '../connection/cluster';
 import {
   copiesRemedy,
   forbidden,
@@ -148,7 +149,12 @@ export async function assertWritable(doing: string, writing: Writing): Promise<n
   const { kafka, transactionalId, topics, cluster, now = Date.now } = writing;
   let producer: TransactionalProducer | null = null;
   try {
-    producer = await connectProducer(kafka, transactionalId, [], new AbortController().signal);
+    producer = await connectProducer(
+      readingCluster(kafka),
+      transactionalId,
+      [],
+      new AbortController().signal,
+    );
     const { names, aheadMs } = await unwritableTopics(producer, topics, now);
     if (names.length > 0) throw forbidden(doing, { operation: 'WRITE', resource: 'topic', names }, cluster);
     return aheadMs;

@@ -170,6 +170,11 @@ export function byTopic<P extends TopicPartition, T>(
   return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }
 
+/** The node id of the broker that leads a partition by the cluster's latest metadata. Undefined for an unknown partition. */
+export function knownLeader(cluster: Cluster, { topic, partition }: TopicPartition): string | undefined {
+  return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
+}
+
 /**
  * A cluster to read from without a consumer group. kafkajs has no `assign()`, but it hands its cluster to the assigner of a consumer.
  * This consumer never runs or joins, so the brokers create no group.

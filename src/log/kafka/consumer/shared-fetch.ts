@@ -1,7 +1,7 @@
 import { pause } from '../../../async/wait';
 import { Outage } from '../../../logging/outage';
 import type { LogRecord } from '../../commit-log';
-import type { Cluster } from '../connection/cluster';
+import { type Cluster, knownLeader } from '../connection/cluster';
 import { passesByItself, protocolType } from '../connection/kafka-failure';
 import { topicIds } from '../protocol/topic-ids';
 import { isFence } from '../reader/fence';
@@ -196,9 +196,9 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
   }
 
   /** @returns empty while the topic is not known */
-  function leaderOf({ position: { topic, partition } }: Reader): string {
+  function leaderOf({ position }: Reader): string {
     try {
-      return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0] ?? '';
+      return knownLeader(cluster, position) ?? '';
     } catch {
       return '';
     }

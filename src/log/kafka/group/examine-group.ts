@@ -110,34 +110,20 @@ export async function groupOwners(asking: AskGroup): Promise<ReadonlyMap<string,
   return new Map(owners);
 }
 
-async function membersOf({
-  kafka,
-  cluster,
-  groupId,
-  signal,
-}: AskGroup): Promise<readonly MemberDescription[]> {
-  try {
-    return await settledMembers(kafka, groupId, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    const asked = { operation: 'DESCRIBE', topics: [], groupId, cluster } as const;
-    throw kafkaFailure(error, `asking for the members of the group ${groupId}`, asked);
-  }
-}
-
 /** How long a group may take to settle, and its coordinator to be found, in ms. */
 const SETTLE_MS = 15_000;
 const AGAIN_MS = 100;
 
 /**
  * The members of a group, once it has settled. Asks without joining. If the coordinator is away or moves, asks its successor.
- * @throws what kafkajs throws; LOG_FAILED when the group does not settle; the signal's reason
+ * @throws HighwaterError KAFKA_*, LOG_FAILED, also when the group does not settle; the signal's reason
  */
-export async function settledMembers(
-  kafka: Kafka,
-  groupId: string,
-  signal: AbortSignal,
-): Promise<readonly MemberDescription[]> {
+async function membersOf({
+  kafka,
+  cluster,
+  groupId,
+  signal,
+}: AskGroup): Promise<readonly MemberDescription[]> {
   const either = joinSignals([signal, AbortSignal.timeout(SETTLE_MS)]);
   const link = new CoordinatorLink(kafka, groupId);
   let last: unknown = unsettled(groupId, 'its coordinator does not answer');
@@ -161,7 +147,9 @@ export async function settledMembers(
     });
   } catch (error) {
     signal.throwIfAborted();
-    throw either.signal.aborted ? last : error;
+    const asked = { operation: 'DESCRIBE', topics: [], groupId, cluster } as const;
+    const failure = either.signal.aborted ? last : error;
+    throw kafkaFailure(failure, `asking for the members of the group ${groupId}`, asked);
   } finally {
     either.leave();
     link.drop();
@@ -169,7 +157,7 @@ export async function settledMembers(
 }
 
 /** Whether a broker says that it does not coordinate a group: another broker does, or none does by now. */
-export function isElsewhere(error: unknown): boolean {
+function isElsewhere(error: unknown): boolean {
   return elsewhere.has(protocolType(error) ?? '');
 }
 

@@ -1,6 +1,7 @@
 import { CompressionTypes, type Kafka } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { type BatchPosition, FENCE_KEY, positionHeaders } from '../../commit-log';
+import { readingCluster } from '../connection/cluster';
 import { persistently } from '../connection/persistently';
 import { PartitionedRecords } from '../producer/partitioned-records';
 import { connectProducer, type TransactionalProducer } from '../producer/producer';
@@ -26,6 +27,7 @@ export interface OwnershipDeps extends FeedLog {
  * Becomes the only producer of the feed, ends the hanging transactions of its predecessors, and writes a fence to each partition. This
  * order must not change: a fence proves nothing if another producer can still write behind it, and its marker would decide on
  * transactions that hang.
+ * @param topics that get fences
  * @param written takes the offsets of the fences and of later records of the same topics
  * @param acknowledged the last transaction that this ownership knows to be committed
  * @param timeoutMs how long a transaction of the producer may be open
@@ -33,15 +35,17 @@ export interface OwnershipDeps extends FeedLog {
  */
 export async function takeOver(
   deps: OwnershipDeps,
-  partitions: ReadonlyMap<string, number>,
+  topics: readonly string[],
   written: WrittenOffsets,
   acknowledged: CommitMark | null = null,
   timeoutMs?: number,
 ): Promise<TransactionalProducer> {
   const { kafka, transactionalId, ownerEpoch, signal, maxRecordBytes } = deps;
-  for (const topic of partitions.keys()) if (!written.has(topic)) written.set(topic, new Map());
+  for (const topic of topics) if (!written.has(topic)) written.set(topic, new Map());
   const connect = () =>
-    connectProducer(kafka, transactionalId, [...deps.partitions.keys()], signal, timeoutMs);
+    connectProducer(readingCluster(kafka), transactionalId, [...deps.partitions.keys()], signal, {
+      timeoutMs,
+    });
   const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
   if (lost.length > 0) {
     const again = new PartitionedRecords((topic) => deps.partitions.get(topic)!, maxRecordBytes);
@@ -54,8 +58,8 @@ export async function takeOver(
     batch.add({ topic, key: FENCE_KEY, value: null, headers, timestamp: Date.now() });
     return { topic, partition, sends: [batch.finish()] };
   };
-  const fences = [...partitions].flatMap(([topic, count]) =>
-    Array.from({ length: count }, (_, partition) => fence(topic, partition)),
+  const fences = topics.flatMap((topic) =>
+    Array.from({ length: deps.partitions.get(topic)! }, (_, partition) => fence(topic, partition)),
   );
   await writeTransaction(producer, fences, CompressionTypes.None, written);
   return producer;

@@ -17,8 +17,8 @@ import { type CommitMark, markOf } from './hanging-transactions/committed-throug
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
 
 export interface SessionDeps extends OwnershipDeps {
-  /** The compacted topics, and how many partitions each has. */
-  readonly compacted: ReadonlyMap<string, number>;
+  /** The names of the compacted topics. */
+  readonly compacted: readonly string[];
   readonly limits: SessionLimits;
   /** Asks the other instances; left out if there are none. @throws the signal's reason */
   isStillOwned?(signal: AbortSignal): Promise<boolean>;
@@ -114,7 +114,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       if (isRefusedProducer(error) || isRefusedProducer(last))
         await assertStillOwned(deps, giveUpAt - performance.now());
       await isCommitted(deps, position, known, null);
-      producer = await takeOver(deps, sourceOffsetOnly, written, acknowledged, timeoutMs);
+      producer = await takeOver(deps, [topics.sourceOffset.name], written, acknowledged, timeoutMs);
       // The session was released in the meantime, and nobody else would close this producer.
       if (over !== null) throw over;
       const committed = await isCommitted(deps, position, known, behindLast() - 1n);
@@ -146,8 +146,6 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     }
   }
 
-  const sourceOffsetOnly = new Map([[topics.sourceOffset.name, 1]]);
-
   const gather = () => new PartitionedRecords(partitionsOf, deps.maxRecordBytes);
 
   function gatheredOf(batch: TransactionBatch): PartitionedRecords {
@@ -163,7 +161,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     partitionsOf,
     gather,
     restore(topic, signal) {
-      if (!compacted.has(topic))
+      if (!compacted.includes(topic))
         throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
       return readThrough(deps.cluster, topic, {
         through: written.get(topic)!,

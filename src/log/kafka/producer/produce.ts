@@ -1,5 +1,5 @@
 import { type CompressionTypes, KafkaJSError, type TopicPartition } from 'kafkajs';
-import { byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
+import { byTopic, type Cluster, knownLeader, type ProducerIdentity } from '../connection/cluster';
 import { brokersFailed } from '../connection/kafka-failure';
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
@@ -46,9 +46,8 @@ export function byLeader(
 ): Map<string, PartitionRecords[]> {
   const groups = new Map<string, PartitionRecords[]>();
   for (const each of sends) {
-    const { topic, partition } = each;
-    const [leader] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-    if (leader === undefined) throw new KafkaJSError(`no leader is known of ${topic}/${partition}`);
+    const leader = knownLeader(cluster, each);
+    if (leader === undefined) throw new KafkaJSError(`no leader is known of ${each.topic}/${each.partition}`);
     groups.set(leader, [...(groups.get(leader) ?? []), each]);
   }
   return groups;

@@ -1,19 +1,8 @@
-import {
-  type CompressionTypes,
-  type Kafka,
-  KafkaJSGroupCoordinatorNotFound,
-  type TopicPartition,
-} from 'kafkajs';
+import { type CompressionTypes, KafkaJSGroupCoordinatorNotFound, type TopicPartition } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import {
-  type Broker,
-  byTopic,
-  type Cluster,
-  type ProducerIdentity,
-  readingCluster,
-} from '../connection/cluster';
+import { type Broker, byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
 import { isForbidden, mayPass, noteBrokers, protocolType } from '../connection/kafka-failure';
 import { transactionStart } from '../protocol/topic-ids';
 import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
@@ -62,36 +51,29 @@ export interface TransactionalProducer {
   disconnect(): Promise<void>;
 }
 
+interface ProducerLimits {
+  /** Errors that may pass are tried again for this long. */
+  readonly patienceMs?: number;
+  /** How long a transaction may be open. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /**
  * A producer under a transactional id. Its beginning (InitProducerId) ends the open transaction of an earlier producer of that id,
  * which the brokers refuse from now on.
  *
  * It uses kafkajs's connections, but not its producer. That producer handles one partition after the other (find the coordinator,
  * add the partition, write), and with several brokers it repeats records under new sequence numbers. `docs/decisions/0015`.
+ * @param cluster belongs to the producer from now on
  * @param topics that it is going to write to: they exist. None, when it writes nothing
  * @throws what kafkajs throws; the signal's reason
  */
-export function connectProducer(
-  kafka: Kafka,
-  transactionalId: string,
-  topics: readonly string[],
-  signal: AbortSignal,
-  timeoutMs = transactionTimeout,
-): Promise<TransactionalProducer> {
-  return producerOver(readingCluster(kafka), transactionalId, topics, signal, PATIENCE_MS, timeoutMs);
-}
-
-/**
- * @param cluster belongs to the producer from now on
- * @param patienceMs errors that may pass are tried again for this long
- */
-export async function producerOver(
+export async function connectProducer(
   cluster: Cluster,
   transactionalId: string,
   topics: readonly string[],
   signal: AbortSignal,
-  patienceMs = PATIENCE_MS,
-  timeoutMs = transactionTimeout,
+  { patienceMs = PATIENCE_MS, timeoutMs = transactionTimeout }: ProducerLimits = {},
 ): Promise<TransactionalProducer> {
   const closing = new AbortController();
   const ending = joinSignals([signal, closing.signal]);

@@ -1,7 +1,7 @@
 import type { TopicPartition } from 'kafkajs';
 import type { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
-import type { Cluster } from '../connection/cluster';
+import { type Cluster, knownLeader } from '../connection/cluster';
 import { acceptsLeaderless } from '../connection/guards/cluster-questions';
 import { brokersFailed, isUnreachable } from '../connection/kafka-failure';
 
@@ -26,14 +26,14 @@ const unreachable = new WeakMap<Cluster, Map<string, number>>();
 
 /** The broker that leads a partition. @throws HighwaterError LOG_FAILED */
 export function leaderOf(cluster: Cluster, place: TopicPartition): string {
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(place.topic, [place.partition]));
+  const nodeId = knownLeader(cluster, place);
   if (nodeId === undefined || nodeId === NO_LEADER) throw missingPartition(place);
   return nodeId;
 }
 
 /** From the cluster's latest metadata. False for a partition that does not exist. */
 export function isLeaderless(cluster: Cluster, { topic, partition }: TopicPartition): boolean {
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  const nodeId = knownLeader(cluster, { topic, partition });
   return nodeId !== undefined && (nodeId === NO_LEADER || unreachable.get(cluster)?.has(nodeId) === true);
 }
 
@@ -137,7 +137,7 @@ export class LeaderlessNotes {
       return false;
     }
     this.noted.set(name, note);
-    const hasLeader = !(NO_LEADER in cluster.findLeaderForPartitions(topic, [partition]));
+    const hasLeader = knownLeader(cluster, { topic, partition }) !== NO_LEADER;
     const momentMs = isAtOnce ? 0 : hasLeader ? UNREACHABLE_MS : MOMENT_MS;
     if (note.isTold || performance.now() - note.sinceMs < momentMs) return note.isTold;
     note.isTold = true;
