@@ -1,7 +1,7 @@
 import type { TopicPartition } from 'kafkajs';
 import type { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
-import { type Cluster, knownLeader } from '../connection/cluster';
+import { type Cluster, grouped, knownLeader } from '../connection/cluster';
 import { acceptsLeaderless } from '../connection/guards/cluster-questions';
 import { brokersFailed, isUnreachable } from '../connection/kafka-failure';
 
@@ -42,12 +42,8 @@ export function byLeader<Place extends TopicPartition>(
   cluster: Cluster,
   places: readonly Place[],
 ): Map<string, Place[]> {
-  const groups = new Map<string, Place[]>();
-  for (const place of places.filter((one) => !isLeaderless(cluster, one))) {
-    const leader = leaderOf(cluster, place);
-    groups.set(leader, [...(groups.get(leader) ?? []), place]);
-  }
-  return groups;
+  const led = places.filter((one) => !isLeaderless(cluster, one));
+  return grouped(led, (place) => leaderOf(cluster, place));
 }
 
 export function missingPartition({ topic, partition }: TopicPartition): HighwaterError {
