@@ -20,8 +20,8 @@ export interface TopicReading extends Omit<ReadOptions, 'signal'> {
   readonly cluster: Cluster;
   readonly topics: readonly string[];
   /**
-   * Of one topic: reading fails if records that were to come are gone, or the topic was recreated. Otherwise it goes on with the
-   * records that are there.
+   * Reading fails if records that were to come are gone, or the topic was recreated; there is only one topic. Otherwise it goes on with
+   * the records that are there.
    */
   readonly exact?:
     | {
@@ -45,7 +45,7 @@ export class TopicPositions {
   /** Topics that were read and do not exist now, and in how many looks in a row they were missing. */
   private readonly missed = new Map<string, number>();
   private readonly calledAt = Date.now();
-  /** Of an exact reading. Null while it is not known, and if the brokers know no ids. */
+  /** The id of the topic of an exact reading. Null while it is not known, and if the brokers know no ids. */
   private topicId: string | null;
 
   constructor(private readonly reading: TopicReading) {
