@@ -24,7 +24,7 @@ export async function* readEvents(
   { log, decoder }: { readonly log: ConsumerLog; readonly decoder: Decoder },
 ): AsyncGenerator<LogEvent> {
   const wanted = eventFilter(where);
-  const { topicId, ends } = from === 'end' ? await log.endsWithId(topic, signal) : BEGINNING;
+  const { topicId, ends } = from === 'end' ? await log.ends(topic, 'reachable', signal) : BEGINNING;
   if (from === 'end' && !follow) return;
   const records = follow ? log.follow(topic, ends, signal, topicId) : log.load(topic, signal);
   for await (const record of records) {

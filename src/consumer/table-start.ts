@@ -1,5 +1,5 @@
 import type { FeedTopics, LogRecord } from '../log/commit-log';
-import type { ConsumerLog } from '../log/consumer-log';
+import type { ConsumerLog, TopicEnds } from '../log/consumer-log';
 
 /** A feed's images, and from where its changes are to be followed so that nothing lies between. */
 export interface TableStart {
@@ -10,9 +10,9 @@ export interface TableStart {
   /** The topic of the changes that `from` belongs to, as `TopicEnds.topicId`. */
   readonly topicId: string | null;
   /** By partition of the changes: offset to go on from. */
-  readonly from: ReadonlyMap<number, number>;
+  readonly from: TopicEnds['ends'];
   /** By partition of the changes: no change before this offset is of a later incarnation than `incarnation`. */
-  readonly ends: ReadonlyMap<number, number>;
+  readonly ends: TopicEnds['ends'];
 }
 
 /**
@@ -30,9 +30,7 @@ export async function startTable(
   signal: AbortSignal,
 ): Promise<TableStart> {
   for (;;) {
-    // The id is asked for before the ends. If the topic is recreated in between, the ends are not followed.
-    const { topicId } = await log.endsWithId(changes.name, signal);
-    const from = await log.ends(changes.name, 'committed', signal);
+    const { topicId, ends: from } = await log.ends(changes.name, 'committed', signal);
     const images = new Map<string, { record: LogRecord; seq: number }>();
     const lives = new Map<string, string>();
     for await (const record of log.load(current.name, signal)) {
@@ -45,7 +43,7 @@ export async function startTable(
       lives.set(record.key, place.incarnation);
     }
     const incarnation = await incarnationOf(log, sourceOffset.name, signal);
-    const ends = await log.ends(changes.name, 'written', signal);
+    const { ends } = await log.ends(changes.name, 'written', signal);
     if (incarnation !== (await incarnationOf(log, sourceOffset.name, signal))) continue;
     for (const [id, life] of lives) if (life !== incarnation) images.delete(id);
     return { incarnation, images, topicId, from, ends };

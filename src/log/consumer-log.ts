@@ -8,16 +8,10 @@ export interface ConsumerLog {
   /** The file of the embedded log if there is none yet; null if there is one, and on Kafka. */
   missing(): string | null;
   /**
-   * Partition → the position after the last record that readers see (`committed`), or after the last record of all, including open
-   * transactions (`written`). Empty if the topic does not exist.
+   * The end of each partition; none if the topic does not exist.
    * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
    */
-  ends(topic: string, at: 'committed' | 'written', signal: AbortSignal): Promise<ReadonlyMap<number, number>>;
-  /**
-   * As `ends` with `committed`, with the id of the topic. It does not wait for a partition without a leader: its end is null. To
-   * read it from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`.
-   */
-  endsWithId(topic: string, signal: AbortSignal): Promise<TopicEnds>;
+  ends(topic: string, at: EndsAt, signal: AbortSignal): Promise<TopicEnds>;
   /**
    * All that a topic holds, from its beginning through all that was written when this was called: transactions that
    * were open then are waited for. A compacted topic yields at least the latest record of each key, tombstones too; the
@@ -47,12 +41,20 @@ export interface ConsumerLog {
   close(): Promise<void>;
 }
 
+/**
+ * `committed`: the position after the last record that readers see. `written`: after the last record of all, including open
+ * transactions. `reachable`: as `committed`, but it does not wait for a partition without a leader, whose end is then null. To read
+ * that partition from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`.
+ */
+export type EndsAt = 'committed' | 'written' | 'reachable';
+
 export interface TopicEnds {
   /**
    * A topic that is deleted and created again under its name has another id. Null if the topic does not exist, or if the log has no
-   * ids: the embedded log, whose topics cannot be deleted, and Kafka before 2.8.
+   * ids: the embedded log, whose topics cannot be deleted, and Kafka before 2.8. It was asked for before the ends.
    */
   readonly topicId: string | null;
+  /** By partition. Null only for `reachable`. */
   readonly ends: ReadonlyMap<number, number | null>;
 }
 

@@ -4,8 +4,6 @@ import type { FeedTopics, SharedTopicSpec, TopicSpec } from './commit-log';
 /** Records spread over these, so that a consumer group can share the work of a feed. */
 const SPREAD_PARTITIONS = 3;
 
-const DEAD_LETTERS = '.dead-letters';
-
 /**
  * Names and shapes of all topics of one feed. `transitions` has one entry for each of the definition's, in its order; a
  * transition that is routed onto the feed's own topic repeats `changes`.
@@ -25,14 +23,9 @@ export function feedTopics(
     changes: plain(feed.topic),
     current: { name: `${prefix}${feed.name}.current`, partitions: SPREAD_PARTITIONS, cleanup: 'compact' },
     sourceOffset: { name: `${prefix}${feed.name}.source-offset`, partitions: 1, cleanup: 'compact' },
-    deadLetters: { name: `${prefix}${feed.name}${DEAD_LETTERS}`, partitions: 1, cleanup: 'compact,delete' },
+    deadLetters: { name: `${prefix}${feed.name}.dead-letters`, partitions: 1, cleanup: 'compact,delete' },
     transitions: feed.transitions.map((transition) => plain(transition.topic)),
   };
-}
-
-/** Whether a topic of a feed is its topic of dead letters, with any prefix. */
-export function isDeadLetterTopic(topic: string, feed: string): boolean {
-  return topic.endsWith(`${feed}${DEAD_LETTERS}`);
 }
 
 /** Operators' requests and the owners' replies, of all feeds of an installation. Its name carries both of what makes one. */

@@ -6,7 +6,7 @@ import type {
   ProducerRecord,
   SharedTopicSpec,
 } from '../../src/log/commit-log';
-import type { AssignedPartition, ConsumerLog } from '../../src/log/consumer-log';
+import type { AssignedPartition, ConsumerLog, TopicEnds } from '../../src/log/consumer-log';
 import { feedTopics } from '../../src/log/topics';
 import { said, startMember, type TestMember, type TestMemberOptions } from '../support/group-members';
 import { batch, byKey, collect, deadline, plain, record } from '../support/log-records';
@@ -77,9 +77,8 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
 
     describe('ends, and all that a topic holds,', () => {
       it('are nothing while there is no such topic', async () => {
-        expect(await log.ends(changes(), 'committed', deadline())).toEqual(new Map());
-        expect(await log.ends(changes(), 'written', deadline())).toEqual(new Map());
-        expect((await log.endsWithId(changes(), deadline())).ends).toEqual(new Map());
+        for (const at of ['committed', 'written', 'reachable'] as const)
+          expect(await log.ends(changes(), at, deadline())).toEqual({ topicId: null, ends: new Map() });
         expect(await collect(log.load(changes(), deadline()))).toStrictEqual([]);
       });
 
@@ -88,15 +87,15 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         // Waits until readers see the committed records.
         const found = await collect(log.load(changes(), deadline()));
         expect(found.map(({ key }) => key).sort()).toEqual(keys);
-        const ends = await log.ends(changes(), 'committed', deadline());
+        const { ends } = await log.ends(changes(), 'committed', deadline());
         expect([...ends.keys()].sort()).toEqual([0, 1, 2]);
         for (const [partition, end] of ends) {
           const last = found.filter((one) => one.partition === partition).at(-1);
           expect(end).toBeGreaterThanOrEqual((last?.logOffset ?? -1) + 1);
         }
-        expect((await log.endsWithId(changes(), deadline())).ends).toEqual(ends);
-        const written = await log.ends(changes(), 'written', deadline());
-        for (const [partition, end] of ends) expect(written.get(partition)).toBeGreaterThanOrEqual(end);
+        expect((await log.ends(changes(), 'reachable', deadline())).ends).toEqual(ends);
+        const written = (await log.ends(changes(), 'written', deadline())).ends;
+        for (const [partition, end] of ends) expect(written.get(partition)).toBeGreaterThanOrEqual(end!);
       });
 
       it('are there in order, tombstones too, and no fences', async () => {
@@ -124,7 +123,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
     });
 
     describe('following a topic', () => {
-      async function followed(from: ReadonlyMap<number, number>, wanted: number): Promise<string[]> {
+      async function followed(from: TopicEnds['ends'], wanted: number): Promise<string[]> {
         const found: string[] = [];
         const end = new AbortController();
         const stop = AbortSignal.any([end.signal, deadline()]);
@@ -137,7 +136,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
 
       it('begins where it is told, at the beginning where it is not, and ends at the signal', async () => {
         await publishAll('1');
-        const ends = await log.ends(changes(), 'written', deadline());
+        const { ends } = await log.ends(changes(), 'written', deadline());
         const following = followed(ends, keys.length);
         await publishAll('2');
         expect(await following).toEqual(all('2'));
@@ -161,7 +160,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         expect(given.map(({ topic, partition }) => [topic, partition]).sort()).toEqual(
           [0, 1, 2].map((partition) => [changes(), partition]),
         );
-        const ends = await log.ends(changes(), 'committed', deadline());
+        const { ends } = await log.ends(changes(), 'committed', deadline());
         for (const { partition, committed, range } of given) {
           expect(committed).toBeNull();
           expect(range.first).toBe(0);

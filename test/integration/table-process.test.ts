@@ -10,8 +10,7 @@ it('a table that cannot be kept up to date ends a process in which nobody listen
   const program = `
     const { openTable } = require(${JSON.stringify(path.join(dist, 'consumer', 'table.js'))});
     const log = {
-      ends: async () => new Map([[0, 0]]),
-      endsWithId: async () => ({ topicId: null, ends: new Map([[0, 0]]) }),
+      ends: async () => ({ topicId: null, ends: new Map([[0, 0]]) }),
       async *load() {},
       async *follow() { throw new Error('the topic is gone'); },
     };

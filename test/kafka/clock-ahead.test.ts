@@ -11,7 +11,7 @@ it('a clock two hours ahead is named with the limit of the brokers', async () =>
   const cluster = plainKafka(brokers);
   const { signal } = new AbortController();
   const kafka = kafkaClient(cluster, 'test', quietLogger());
-  const writer = appender({ kafka, cluster, closing: signal });
+  const writer = appender(kafka, cluster, signal);
   const spec = {
     name: `${uniquePrefix()}commands`,
     partitions: 1,

@@ -188,10 +188,15 @@ it('a bounded read counts as the end only what stays empty, however long the cal
     await transaction.send({ topic: topic(), messages: [{ key: 'k', value: 'open', partition: 0 }] });
     const never = new AbortController().signal;
     const records = read(
-      kafkaClient(plainKafka(kafka.server().brokers), 'reader', quietLogger()),
       [topic()],
       { follow: false, fromBeginning: true, signal: never },
-      { closing: never, logger: quietLogger(), notes: new LeaderlessNotes(quietLogger()) },
+      {
+        kafka: kafkaClient(plainKafka(kafka.server().brokers), 'reader', quietLogger()),
+        target: plainKafka(kafka.server().brokers),
+        closing: never,
+        logger: quietLogger(),
+        notes: new LeaderlessNotes(quietLogger()),
+      },
     );
     const seen: unknown[] = [];
     for await (const { value } of records) {

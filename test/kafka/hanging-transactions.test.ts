@@ -4,7 +4,7 @@ import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, FeedSession, ProducerRecord } from '../../src/log/commit-log';
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { protocolType } from '../../src/log/kafka/connection/kafka-failure';
-import { markOf } from '../../src/log/kafka/ownership/commit-mark';
+import { markOf } from '../../src/log/kafka/ownership/hanging-transactions/committed-through';
 import { connectToWholeLog } from '../../src/log/kafka/ownership/hanging-transactions/hanging-transactions';
 import { connectProducer } from '../../src/log/kafka/producer/producer';
 import { feedTopics } from '../../src/log/topics';
@@ -320,13 +320,12 @@ describe('brokers that left out markers', () => {
           cluster,
           transactionalId,
           logger,
-          feed: 'ipos',
+          topics: topics(),
           partitions: partitions(),
           signal: deadline(),
-          sourceOffsetTopic: topics().sourceOffset.name,
           target: { brokers: servers.bootstrap.split(','), ssl: null, sasl: null },
         },
-        () => connectProducer(kafka, transactionalId, [...partitions().keys()], deadline()),
+        () => connectProducer(readingCluster(kafka), transactionalId, [...partitions().keys()], deadline()),
         markOf(second.records.at(-1)!),
       );
       await Promise.all([producer.disconnect(), cluster.disconnect()]);

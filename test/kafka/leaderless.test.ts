@@ -228,7 +228,7 @@ it('readers that begin at the end meanwhile read of that partition what comes, n
   await killOne();
   const consumed: string[] = [];
   const tailed = gather(log.read([events()], { fromBeginning: false, follow: true, signal: stop.signal }));
-  const { ends } = await consumerLog.endsWithId(events(), stop.signal);
+  const { ends } = await consumerLog.ends(events(), 'reachable', stop.signal);
   expect([...ends].sort()).toEqual([
     [0, 1],
     [1, 1],

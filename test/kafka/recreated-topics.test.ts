@@ -202,7 +202,7 @@ describe('a reader without a group, such as a table,', () => {
   it('ends with a named error if its topic was recreated before it began to read', async () => {
     await send(topic(), values('old', 10));
     const log = open();
-    const { topicId, ends } = await log.endsWithId(topic(), AbortSignal.timeout(60_000));
+    const { topicId, ends } = await log.ends(topic(), 'reachable', AbortSignal.timeout(60_000));
     await recreate(values('new', 30));
     const records = log.follow(topic(), ends, AbortSignal.timeout(60_000), topicId);
     await expect(records[Symbol.asyncIterator]().next()).rejects.toMatchObject(lost);

@@ -15,7 +15,7 @@ export interface ModelRecord {
  * one by one, then it is committed, then each partition learns of that in its own time; and of each compacted topic some superseded
  * records are gone. The events between two answers are drawn from `chance`.
  */
-export interface ModelConsumerLog extends Pick<ConsumerLog, 'ends' | 'endsWithId' | 'load' | 'follow'> {
+export interface ModelConsumerLog extends Pick<ConsumerLog, 'ends' | 'load' | 'follow'> {
   /** Everything that the writer is to do has been done, and the reader has been shown all of it. */
   isDrained(): boolean;
 }
@@ -83,14 +83,13 @@ export function modelConsumerLog(options: ModelOptions): ModelConsumerLog {
       all(followed.topic).every(
         (p) => (followed!.next.get(p) ?? 0) === places.get(`${followed!.topic} ${p}`)!.length,
       ),
-    endsWithId: async () => ({ topicId: null, ends: new Map() }),
     async ends(topic, at) {
       goOn();
       const end = (partition: number) =>
-        at === 'committed' ? stableEnd(topic, partition) : places.get(`${topic} ${partition}`)!.length;
-      const answer = new Map(all(topic).map((partition) => [partition, end(partition)]));
+        at !== 'written' ? stableEnd(topic, partition) : places.get(`${topic} ${partition}`)!.length;
+      const ends = new Map(all(topic).map((partition) => [partition, end(partition)]));
       goOn();
-      return answer;
+      return { topicId: null, ends };
     },
     async *load(topic) {
       goOn();

@@ -29,10 +29,8 @@ export const core: Readonly<Record<string, readonly string[]>> = {
   'src/pipeline/scan/scan.ts': scans,
   'src/pipeline/scan/seam.ts': [`${pipeline}/seam.test.ts`],
   'src/pipeline/scan/all-pages.ts': [`${pipeline}/seam.test.ts`],
-  'src/log/kafka/group/feed-assignment.ts': ['test/unit/log/kafka/feed-assignment.test.ts'],
-  'src/log/kafka/consumer/partition-assignment.ts': [
-    'test/unit/log/kafka/consumer/partition-assignment.test.ts',
-  ],
+  'src/log/kafka/group/owners-protocol.ts': ['test/unit/log/kafka/feed-assignment.test.ts'],
+  'src/log/kafka/consumer/subscription.ts': ['test/unit/log/kafka/consumer/partition-assignment.test.ts'],
   'src/log/kafka/connection/kafka-failure.ts': ['test/unit/log/kafka/kafka-failure.test.ts'],
   'src/source/retry.ts': ['test/unit/source/retry.test.ts', 'test/unit/source/retry-after.test.ts'],
   'src/source/response-policy.ts': policy,

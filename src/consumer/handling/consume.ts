@@ -66,7 +66,7 @@ export async function takePart(
   async function lookAtTopics(): Promise<void> {
     for (const topic of topics) {
       if (atCall.has(topic)) continue;
-      const found = await log.endsWithId(topic, stopped.signal);
+      const found = await log.ends(topic, 'reachable', stopped.signal);
       if (found.ends.size === 0)
         logger.warn(`The topic ${topic} does not exist yet; it is read once it exists.`);
       atCall.set(topic, found);

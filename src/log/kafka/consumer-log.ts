@@ -4,10 +4,11 @@ import type { LogRecord } from '../commit-log';
 import type { ConsumerLog, GroupMember } from '../consumer-log';
 import { kafkaClient } from './connection/client';
 import { joinConsumerGroup } from './consumer/consumer-group';
-import { follow } from './consumer/follow';
-import type { ReadingDeps } from './consumer/reading';
-import { endsWithId, load, topicEnds } from './consumer/whole-topic';
 import type { KafkaLogOptions } from './kafka-log';
+import { LeaderlessNotes } from './reader/leaderless';
+import { follow } from './reader/read';
+import type { ReadingDeps } from './reader/reading';
+import { load, topicEnds } from './reader/restore';
 import { appender } from './shared-topics';
 
 /** As the log of publishers. Topics and groups are named in full here. */
@@ -17,7 +18,7 @@ export type KafkaConsumerLogOptions = Omit<KafkaLogOptions, 'limits'>;
 export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaConsumerLogOptions): ConsumerLog {
   const kafka = kafkaClient(target, appId, logger);
   const closing = sharedController();
-  const shared = appender({ kafka, cluster: target, closing: closing.signal });
+  const shared = appender(kafka, target, closing.signal);
   const members = new Set<GroupMember>();
   const deps: ReadingDeps = { kafka, target, logger };
 
@@ -27,30 +28,24 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaCons
     return joinSignals([signal, closing.signal]);
   }
 
-  async function ask<T>(signal: AbortSignal, question: (either: AbortSignal) => Promise<T>): Promise<T> {
-    const either = joined(signal);
-    return question(either.signal).finally(either.leave);
-  }
-
-  async function* read(
-    signal: AbortSignal,
-    records: (either: AbortSignal) => AsyncIterable<LogRecord>,
-  ): AsyncGenerator<LogRecord> {
-    const either = joined(signal);
-    try {
-      yield* records(either.signal);
-    } finally {
-      either.leave();
-    }
-  }
-
   return {
     missing: () => null,
-    ends: (topic, at, signal) => ask(signal, (either) => topicEnds(topic, at, either, deps)),
-    endsWithId: (topic, signal) => ask(signal, (either) => endsWithId(topic, either, deps)),
-    load: (topic, signal) => read(signal, (either) => load(topic, either, deps)),
-    follow: (topic, from, signal, topicId = null) =>
-      read(signal, (either) => follow(topic, from, either, topicId, deps)),
+    async ends(topic, at, signal) {
+      const either = joined(signal);
+      return topicEnds(topic, at, either.signal, deps).finally(either.leave);
+    },
+    async *load(topic, signal): AsyncGenerator<LogRecord> {
+      const either = joined(signal);
+      try {
+        yield* load(topic, either.signal, deps);
+      } finally {
+        either.leave();
+      }
+    },
+    follow(topic, from, signal, topicId = null) {
+      const notes = new LeaderlessNotes(logger);
+      return follow(topic, { from, topicId }, signal, { ...deps, notes, closing: closing.signal });
+    },
     joinGroup(group) {
       closing.signal.throwIfAborted();
       const member = joinConsumerGroup(group, deps);

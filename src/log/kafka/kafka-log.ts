@@ -34,7 +34,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
   const limits = { ...defaultLimits, ...options.limits };
   const kafka = kafkaClient(options.kafka, appId, logger, options.onThrottled);
   const closing = sharedController();
-  const shared = appender({ kafka, cluster: options.kafka, closing: closing.signal });
+  const shared = appender(kafka, options.kafka, closing.signal);
   const sessions = new Set<FeedSession>();
   const memberships = new Set<Membership>();
   /** By feed: the acquisition that began last. Never rejects. */
@@ -48,7 +48,9 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
 
   async function acquire(topics: FeedTopics, signal: AbortSignal, grant?: Grant): Promise<FeedSession> {
     const { feed } = topics;
-    const compacted = allTopics(topics).filter(isCompacted);
+    const compacted = allTopics(topics)
+      .filter(isCompacted)
+      .map(({ name }) => name);
     const layouts = await prepareTopics(topics, { kafka, cluster: options.kafka, signal, logger, warned });
     const partitions = new Map([...layouts].map(([name, layout]) => [name, layout.partitions]));
     signal.throwIfAborted();
@@ -56,23 +58,20 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     try {
       await cluster.connect();
       await cluster.addMultipleTargetTopics([...partitions.keys()]);
-      const owned = compacted.map(({ name }) => name);
-      await assertReadable(cluster, owned, `reading the state of feed ${feed}`, options.kafka);
+      await assertReadable(cluster, compacted, `reading the state of feed ${feed}`, options.kafka);
       signal.throwIfAborted();
       const session = await openSession({
         kafka,
         cluster,
         topics,
-        feed,
         partitions,
         logger,
         limits,
         signal,
-        compacted: new Map(compacted.map(({ name }) => [name, partitions.get(name)!])),
+        compacted,
         target: options.kafka,
         transactionalId: transactionalId(feed),
         ownerEpoch: randomUUID(),
-        sourceOffsetTopic: topics.sourceOffset.name,
         maxRecordBytes: largestRecord(topics, layouts),
         compression: compressionType(options.kafka.compression),
         released: (released) => void sessions.delete(released),
@@ -131,7 +130,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       }
     },
     append: shared.append,
-    ...kafkaReader({ kafka, cluster: options.kafka, groupId, closing: closing.signal, logger }),
+    ...kafkaReader(options, kafka, closing.signal),
     async close() {
       if (closing.signal.aborted) return;
       closing.abort(new HighwaterError('LOG_CLOSED', 'the log was closed'));

@@ -3,7 +3,6 @@ import { sharedController } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
 import type { LogReader } from '../commit-log';
-import type { CommandTarget } from './connection/admin-commands';
 import { type KafkaConfig, kafkaClient } from './connection/client';
 import { groupOwners } from './group/examine-group';
 import { ownersGroup } from './group/owners-protocol';
@@ -21,45 +20,33 @@ export interface KafkaReaderOptions {
 }
 
 /** The log on Kafka for programs that read it. Opens no connection before the first call that needs one. */
-export function openKafkaReader({ appId, topicPrefix, logger, ...options }: KafkaReaderOptions): LogReader {
+export function openKafkaReader(options: KafkaReaderOptions): LogReader {
   const closing = sharedController();
+  const kafka = kafkaClient(options.kafka, options.appId, options.logger, options.onThrottled);
   return {
-    ...kafkaReader({
-      kafka: kafkaClient(options.kafka, appId, logger, options.onThrottled),
-      cluster: options.kafka,
-      groupId: ownersGroup(appId, topicPrefix),
-      closing: closing.signal,
-      logger,
-    }),
+    ...kafkaReader(options, kafka, closing.signal),
     async close() {
       closing.abort(new HighwaterError('LOG_CLOSED', 'the log was closed'));
     },
   };
 }
 
-/** Reads with a client that others close. */
-export function kafkaReader({
-  kafka,
-  cluster,
-  groupId,
-  closing,
-  logger,
-}: {
-  readonly kafka: Kafka;
-  /** For the commands in errors. */
-  readonly cluster: CommandTarget;
-  /** The group of the publishers. */
-  readonly groupId: string;
-  /** Aborted with LOG_CLOSED when the log is closed. */
-  readonly closing: AbortSignal;
-  readonly logger: Logger;
-}): Omit<LogReader, 'close'> {
+/**
+ * Reads with a client that others close.
+ * @param closing aborted with LOG_CLOSED when the log is closed
+ */
+export function kafkaReader(
+  { kafka: target, appId, topicPrefix, logger }: KafkaReaderOptions,
+  kafka: Kafka,
+  closing: AbortSignal,
+): Omit<LogReader, 'close'> {
   const notes = new LeaderlessNotes(logger);
+  const groupId = ownersGroup(appId, topicPrefix);
   return {
-    read: (topics, options) => read(kafka, topics, options, { closing, logger, notes }),
+    read: (topics, options) => read(topics, options, { kafka, target, closing, logger, notes }),
     async owners(feeds, signal) {
       closing.throwIfAborted();
-      const found = await groupOwners({ kafka, cluster, groupId, signal });
+      const found = await groupOwners({ kafka, cluster: target, groupId, signal });
       return new Map([...found].filter(([feed]) => feeds.includes(feed)));
     },
     async topicNames() {

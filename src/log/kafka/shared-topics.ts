@@ -1,28 +1,13 @@
 import { CompressionTypes, type Kafka, Partitioners, type Producer } from 'kafkajs';
 import { joinSignals, unlessAborted } from '../../async/wait';
 import { HighwaterError } from '../../errors';
-import type { ProducerRecord, SharedTopicSpec } from '../commit-log';
+import type { CommitLog, ProducerRecord, SharedTopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
 import type { CommandTarget } from './connection/admin-commands';
 import { clientRetry } from './connection/client';
 import { kafkaFailure, protocolType } from './connection/kafka-failure';
 import { drop } from './producer/producer';
-
-export interface AppenderDeps {
-  readonly kafka: Kafka;
-  /** For the commands in errors. */
-  readonly cluster: CommandTarget;
-  /** Aborted with LOG_CLOSED when the log is closed. */
-  readonly closing: AbortSignal;
-}
-
-/** Writes to topics that belong to no feed, outside any transaction. */
-export interface Appender {
-  /** @throws HighwaterError KAFKA_*, LOG_*, such as LOG_CLOSED; the signal's reason */
-  append(topic: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal): Promise<void>;
-  close(): Promise<void>;
-}
 
 /** What the brokers say of a record that they will never take. */
 const REFUSALS: ReadonlySet<string> = new Set([
@@ -34,10 +19,16 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Has one idempotent producer, which the first call connects. A producer that failed is never used again: its outstanding records
+ * Writes to topics that belong to no feed, outside any transaction. It has one idempotent producer, which the first call connects. A producer that failed is never used again: its outstanding records
  * may have been written, so its sequence numbers cannot be trusted.
+ * @param cluster for the commands in errors
+ * @param closing aborted with LOG_CLOSED when the log is closed
  */
-export function appender({ kafka, cluster, closing }: AppenderDeps): Appender {
+export function appender(
+  kafka: Kafka,
+  cluster: CommandTarget,
+  closing: AbortSignal,
+): Pick<CommitLog, 'append' | 'close'> {
   const layouts = new Map<string, TopicLayout>();
   let producer: Producer | null = null;
   /** Calls run one after another, which keeps the order of a key's records. */

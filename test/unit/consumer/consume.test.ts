@@ -57,7 +57,7 @@ function scriptedLog() {
       return { done: options!.work(place), revoke: () => revoking.abort() };
     },
     port: {
-      endsWithId: async () => ({ topicId: null, ends: new Map([[0, 10]]) }),
+      ends: async () => ({ topicId: null, ends: new Map([[0, 10]]) }),
       joinGroup(given) {
         options = given;
         joins++;
@@ -70,7 +70,7 @@ function scriptedLog() {
         if (log.appendFails !== null) throw log.appendFails;
         appended.push(...records);
       },
-    } as Pick<ConsumerLog, 'endsWithId' | 'joinGroup' | 'append'> as ConsumerLog,
+    } as Pick<ConsumerLog, 'ends' | 'joinGroup' | 'append'> as ConsumerLog,
     /** Ends the membership. */
     refuse: (error: HighwaterError) => refuse(error),
     joins: () => joins,
@@ -355,7 +355,7 @@ it('rejects also when what fails it is nothing', async () => {
 
 it('tells of a topic that is not there', async () => {
   const log = scriptedLog();
-  log.port.endsWithId = async () => ({ topicId: null, ends: new Map() });
+  log.port.ends = async () => ({ topicId: null, ends: new Map() });
   const logger = quietLogger();
   const { ended, stop } = consume(log, () => undefined, {}, logger);
   await log.joined();

@@ -115,8 +115,7 @@ it('a table is what the feed is, and shows each change once, whatever the writer
 
 describe('a table that cannot be kept up to date', () => {
   const broken = {
-    endsWithId: async () => ({ topicId: null, ends: new Map() }),
-    ends: async () => new Map([[0, 0]]),
+    ends: async () => ({ topicId: null, ends: new Map([[0, 0]]) }),
     async *load() {},
     // biome-ignore lint/correctness/useYield: it fails before there is anything
     async *follow() {
@@ -149,8 +148,7 @@ describe('a table that is closed while it is loaded', () => {
     const reason = new Error('closed');
     let isFollowed = false;
     const log = {
-      endsWithId: async () => ({ topicId: null, ends: new Map() }),
-      ends: async () => new Map([[0, 1]]),
+      ends: async () => ({ topicId: null, ends: new Map([[0, 1]]) }),
       async *load(topic: string) {
         yield topic === current ? record : source;
       },

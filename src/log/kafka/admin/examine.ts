@@ -5,6 +5,7 @@ import { unlessLate } from '../../../async/wait';
 import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
 import { addressOf } from '../connection/bootstrap';
+import { readingCluster } from '../connection/cluster';
 import {
   copiesRemedy,
   forbidden,
@@ -107,24 +108,26 @@ async function whyUnreachable(host: string, port: number, signal: AbortSignal): 
   }
 }
 
-export interface ExamineTransactions {
+/** Transactions of one id, and the topics that they write to. */
+export interface Writing {
   readonly kafka: Kafka;
-  readonly cluster: CommandTarget;
-  readonly appId: string;
-  readonly topicPrefix: string;
-  /** The existing topics of all feeds. */
+  readonly transactionalId: string;
+  /** They exist. */
   readonly topics: readonly string[];
+  readonly cluster: CommandTarget;
   /** Own clock, in ms since 1970. */
   readonly now?: () => number;
 }
 
 /**
- * Begins a transaction over all topics and aborts it. No publisher is fenced: its id has a colon more, and neither feeds nor prefixes
- * contain colons.
- * @returns how far the own clock is ahead of that of the transaction's coordinator, in ms; null: not told
+ * Begins a transaction over all topics of an installation and aborts it. No publisher is fenced: its id has a colon more, and neither
+ * feeds nor prefixes contain colons.
+ * @returns as `assertWritable`
  * @throws HighwaterError KAFKA_FORBIDDEN and others of Kafka
  */
-export async function examineTransactions(examine: ExamineTransactions): Promise<number | null> {
+export async function examineTransactions(
+  examine: Omit<Writing, 'transactionalId'> & { readonly appId: string; readonly topicPrefix: string },
+): Promise<number | null> {
   const { appId, topicPrefix } = examine;
   const writing = { ...examine, transactionalId: `${appId}:${topicPrefix}:doctor` };
   const doing = 'beginning a transaction';
@@ -137,16 +140,6 @@ export async function examineTransactions(examine: ExamineTransactions): Promise
   }
 }
 
-/** Transactions of one id, and the topics that they write to. */
-export interface Writing {
-  readonly kafka: Kafka;
-  readonly transactionalId: string;
-  /** They exist. */
-  readonly topics: readonly string[];
-  readonly cluster: CommandTarget;
-  readonly now?: () => number;
-}
-
 /**
  * Asks the brokers whether transactions under an id may write to topics. Fences the last producer of that id.
  * @returns how far the own clock is ahead of that of the transaction's coordinator, in ms; null: not told
@@ -156,7 +149,12 @@ export async function assertWritable(doing: string, writing: Writing): Promise<n
   const { kafka, transactionalId, topics, cluster, now = Date.now } = writing;
   let producer: TransactionalProducer | null = null;
   try {
-    producer = await connectProducer(kafka, transactionalId, [], new AbortController().signal);
+    producer = await connectProducer(
+      readingCluster(kafka),
+      transactionalId,
+      [],
+      new AbortController().signal,
+    );
     const { names, aheadMs } = await unwritableTopics(producer, topics, now);
     if (names.length > 0) throw forbidden(doing, { operation: 'WRITE', resource: 'topic', names }, cluster);
     return aheadMs;

@@ -1,5 +1,5 @@
 import type { CommandTarget } from '../connection/admin-commands';
-import type { Cluster } from '../connection/cluster';
+import { type Cluster, knownLeader } from '../connection/cluster';
 import { forbidden, isForbidden } from '../connection/kafka-failure';
 import { fetchBatches } from '../protocol/fetch';
 
@@ -23,7 +23,7 @@ export async function assertReadable(
 
 /** The error of the brokers that refuse it; null if they allow it. */
 async function refusal(cluster: Cluster, topic: string): Promise<unknown> {
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
+  const nodeId = knownLeader(cluster, { topic, partition: 0 });
   // A leader that is missing says nothing of permissions, nor does an offset that is there no more.
   if (nodeId === undefined) return null;
   const broker = await cluster.findBroker({ nodeId });

@@ -1,8 +1,13 @@
 import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
-import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
-import { forbidden, isForbidden, kafkaFailure, protocolType } from '../connection/kafka-failure';
+import {
+  brokersFailed,
+  forbidden,
+  isForbidden,
+  kafkaFailure,
+  protocolType,
+} from '../connection/kafka-failure';
 import { judge, type RoledTopic, type Verdict } from './topic-rules';
 
 /** The cluster's description of one topic. */
@@ -145,9 +150,6 @@ export async function eventually<Answer>(
   } catch (error) {
     if (!isNotYet(error)) throw error;
     const what = `${failure} within ${turnUpWithinMs / 1000} s: ${(error as NotYet).message}`;
-    throw new HighwaterError('LOG_FAILED', what, {
-      now: 'The feed is not started; that is tried again.',
-      remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
-    });
+    throw brokersFailed(what, { now: 'The feed is not started; that is tried again.' });
   }
 }

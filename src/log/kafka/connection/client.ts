@@ -5,10 +5,9 @@ import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
 import { guardedListeners } from './guards/guarded-listeners';
 import { keepReasons } from './guards/refused-topics';
-import { restRequestQueues } from './guards/request-queues';
 import { endingSilent } from './guards/silent-connections';
 import { socketFactory } from './guards/sockets';
-import { tellThrottling } from './guards/throttling';
+import { watchQueues } from './guards/throttling';
 import { wholeAnswers } from './guards/whole-answers';
 
 /** Where and how to reach the brokers. */
@@ -83,7 +82,7 @@ export function kafkaClient(
       ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
         logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
   });
-  return tellThrottling(keepReasons(restRequestQueues(tolerateLeaderless(kafka))), logger, onThrottled);
+  return watchQueues(keepReasons(tolerateLeaderless(kafka)), logger, onThrottled);
 }
 
 /** kafkajs reads the password at each login, and adds members of its own to the object. */

@@ -165,9 +165,22 @@ export function byTopic<P extends TopicPartition, T>(
   places: readonly P[],
   shape: (place: P) => T,
 ): OfTopic<T>[] {
-  const topics = new Map<string, T[]>();
-  for (const place of places) topics.set(place.topic, [...(topics.get(place.topic) ?? []), shape(place)]);
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
+  const topics = grouped(places, ({ topic }) => topic);
+  return [...topics].map(([topic, own]) => ({ topic, partitions: own.map(shape) }));
+}
+
+export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    groups.set(key, [...(groups.get(key) ?? []), item]);
+  }
+  return groups;
+}
+
+/** The node id of the broker that leads a partition by the cluster's latest metadata. Undefined for an unknown partition. */
+export function knownLeader(cluster: Cluster, { topic, partition }: TopicPartition): string | undefined {
+  return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
 }
 
 /**

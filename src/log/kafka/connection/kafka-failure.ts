@@ -8,7 +8,7 @@ import {
   KafkaJSRequestTimeoutError,
   KafkaJSSASLAuthenticationError,
 } from 'kafkajs';
-import { HighwaterError } from '../../../errors';
+import { type ErrorCode, HighwaterError } from '../../../errors';
 import { type Access, aclCommand, type CommandTarget } from './admin-commands';
 import { asWritten } from './bootstrap';
 import { type TlsFailure, tlsFailure } from './tls-failure';
@@ -34,63 +34,54 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
   const chain = causes(error);
   if (!chain.some((one) => one instanceof KafkaJSError || isOfConnection(one))) return error;
   const says = chain.at(-1)!.message;
-  if (chain.some((one) => one instanceof KafkaJSSASLAuthenticationError)) {
-    return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${says}`, { cause: error });
-  }
+  const failed = (code: ErrorCode, what: string, remedy?: string) =>
+    new HighwaterError(code, `${doing}: ${what}`, { cause: error, ...(remedy !== undefined && { remedy }) });
+  if (chain.some((one) => one instanceof KafkaJSSASLAuthenticationError))
+    return failed('KAFKA_UNAUTHENTICATED', says);
   const refused = tlsRefusal(chain);
   if (refused !== null) {
     const { failure, broker, says: reason } = refused;
-    const { code, remedy } = failure;
-    return new HighwaterError(code, `${doing}: ${broker}: ${reason}`, { cause: error, remedy });
+    return failed(failure.code, `${broker}: ${reason}`, failure.remedy);
   }
   const type = protocolType(error);
   if (type !== null && Object.hasOwn(loginRefusals, type)) {
     const { what, remedy } = loginRefusals[type]!;
-    return new HighwaterError('KAFKA_UNAUTHENTICATED', `${doing}: ${what} (${type})`, {
-      cause: error,
-      remedy,
-    });
+    return failed('KAFKA_UNAUTHENTICATED', `${what} (${type})`, remedy);
   }
   if (type !== null && isForbidden(error)) {
     const access = asked === undefined ? null : refusedAccess(type, asked);
     // Brokers do not say which of several topics they refuse.
     const which = access !== null && access.names.length > 1 ? ', or on some of them' : '';
     if (access !== null) return forbidden(doing, access, asked!.cluster, error, which);
-    return new HighwaterError('KAFKA_FORBIDDEN', `${doing}: ${type}`, { cause: error });
+    return failed('KAFKA_FORBIDDEN', type);
   }
   const closed = chain.find(
     (one) => one instanceof KafkaJSConnectionError && one.message === 'Closed connection',
   ) as KafkaJSConnectionError | undefined;
   if (closed !== undefined) {
-    return new HighwaterError(
-      'KAFKA_UNREACHABLE',
-      `${doing}: ${asWritten(closed.broker ?? '')} closed the connection`,
-      {
-        cause: error,
-        remedy:
-          'Nothing, if it passes. Otherwise the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.',
-      },
-    );
+    const remedy =
+      'Nothing, if it passes. Otherwise the brokers may demand a login there (KAFKA_SASL_USERNAME) or TLS (KAFKA_SSL), or look into their log.';
+    return failed('KAFKA_UNREACHABLE', `${asWritten(closed.broker ?? '')} closed the connection`, remedy);
   }
   if (type === 'INVALID_TIMESTAMP') {
     const what = `the brokers refuse the time of a record (${type}); the clock of this machine says ${new Date().toISOString()}`;
-    return new HighwaterError('LOG_FAILED', `${doing}: ${what}`, { cause: error, remedy: clockRemedy });
+    return failed('LOG_FAILED', what, clockRemedy);
   }
   const few = chain.map((one) => fewBrokers.get(one)).find((one) => one !== undefined);
   if (few !== undefined) {
     const settings = 'offsets.topic.replication.factor and transaction.state.log.replication.factor';
-    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: no broker coordinates it (${says})`, {
-      cause: error,
-      remedy: `Nothing, if it passes. Otherwise the brokers cannot make the topics in which they keep groups and transactions. ${copiesRemedy(few, settings)}`,
-    });
+    const remedy = `Nothing, if it passes. Otherwise the brokers cannot make the topics in which they keep groups and transactions. ${copiesRemedy(few, settings)}`;
+    return failed('KAFKA_UNREACHABLE', `no broker coordinates it (${says})`, remedy);
   }
-  if (chain.some(isOfConnection)) {
-    return new HighwaterError('KAFKA_UNREACHABLE', `${doing}: ${says}`, { cause: error });
-  }
-  return new HighwaterError('LOG_FAILED', `${doing}: ${type === null ? '' : `${type}: `}${says}`, {
-    cause: error,
-    remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
-  });
+  if (chain.some(isOfConnection)) return failed('KAFKA_UNREACHABLE', says);
+  return failed('LOG_FAILED', `${type === null ? '' : `${type}: `}${says}`, BROKERS_LOGS);
+}
+
+const BROKERS_LOGS = 'Nothing, if it passes. Otherwise look into the logs of the brokers.';
+
+/** A failure that only the brokers can explain. */
+export function brokersFailed(what: string, more: { readonly now?: string } = {}): HighwaterError {
+  return new HighwaterError('LOG_FAILED', what, { ...more, remedy: BROKERS_LOGS });
 }
 
 const clockRemedy =

@@ -1,15 +1,26 @@
 import { HighwaterError } from '../../../errors';
 import type { GroupMember, GroupOptions } from '../../consumer-log';
-import { kafkaFailure, passesByItself } from '../connection/kafka-failure';
-import { Contact } from '../group/contact';
+import { passesByItself } from '../connection/kafka-failure';
 import { joinGroup } from '../group/member';
-import { decodeAssignment } from '../group/member-data';
-import { type Remedies, refusalOf } from '../group/refusals';
+import {
+  decodeAssignment,
+  encodeAssignment,
+  encodeMetadata,
+  type JoinedMember,
+  ownIdentity,
+} from '../group/member-data';
+import { Contact, joinFailure, type Remedies } from '../group/refusals';
 import { LeaderlessNotes } from '../reader/leaderless';
+import { type ReadingDeps, readFailure } from '../reader/reading';
 import { GroupOffsets } from './group-offsets';
 import { type Placement, type PlacementDeps, takeUp } from './placement';
-import { type ReadingDeps, readFailure } from './reading';
-import { subscription } from './subscription';
+import {
+  assignPartitions,
+  CONSUMER_PROTOCOL,
+  decodeSubscriber,
+  NO_CLAIMS,
+  type Subscriber,
+} from './subscription';
 import { TopicWatch } from './topic-watch';
 
 /** How often the leader looks for topics and partitions that were added, in ms. */
@@ -40,28 +51,46 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
   // The caller may not listen.
   over.catch(() => undefined);
 
-  const protocol = subscription({
-    groupId,
-    sessionTimeoutMs,
-    topics,
-    logger,
-    claims() {
-      // Asked at every join: nobody knows yet who leads the group next.
-      watch.unwatch();
-      return placement;
-    },
-    partitions: (wanted) =>
-      watch.watch(wanted).catch((error: unknown) => {
-        throw readFailure(error, wanted, target);
-      }),
-  });
+  /** A member that cannot be understood gets nothing, and does not keep the others from their partitions. */
+  function readSubscriber(joined: JoinedMember): Subscriber {
+    const { memberId } = joined;
+    try {
+      return decodeSubscriber(joined);
+    } catch (error) {
+      const what = `The member ${memberId} of group ${groupId} is of another program; it gets no partitions.`;
+      logger.warn(what, { error });
+      return { memberId, topics: [], claims: NO_CLAIMS };
+    }
+  }
+
   const member = joinGroup({
     kafka,
     groupId,
     sessionTimeoutMs,
     logger,
     protocol: {
-      ...protocol,
+      name: CONSUMER_PROTOCOL,
+      // Members first finish the work in hand, which may take one session timeout. The rest is a reserve for the steps before and
+      // after.
+      rebalanceTimeoutMs: 2 * sessionTimeoutMs,
+      introduction() {
+        // Nobody knows yet who leads the group next.
+        watch.unwatch();
+        const { generation, partitions } = placement ?? NO_CLAIMS;
+        return encodeMetadata(topics, { process: ownIdentity(), claims: { generation, partitions } });
+      },
+      async divide(members) {
+        const known = members.map(readSubscriber);
+        const wanted = [...new Set(known.flatMap((one) => one.topics))];
+        const found = await watch.watch(wanted).catch((error: unknown) => {
+          throw readFailure(error, wanted, target);
+        });
+        return [...assignPartitions(known, found)].map(([memberId, partitions]) => ({
+          memberId,
+          memberAssignment: encodeAssignment(partitions),
+        }));
+      },
+      isPassing: () => false,
       placed(place) {
         const partitions = decodeAssignment(place.assignment)?.partitions ?? {};
         logger.debug('the group has settled', { groupId, generation: place.generation, partitions });
@@ -118,10 +147,8 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
   }
 
   function failed(error: unknown): boolean {
-    const doing = `joining the group ${groupId}`;
-    const refusal = refusalOf(error, doing, groupId, sessionTimeoutMs, remediesOf(groupId));
-    const asked = { operation: 'READ', topics: [], groupId, cluster: target } as const;
-    const failure = refusal ?? kafkaFailure(error, doing, asked);
+    const joining = { groupId, sessionTimeoutMs, target };
+    const { failure, refusal } = joinFailure(error, joining, remediesOf(groupId));
     if (refusal !== null || !passesByItself(failure)) {
       end(failure);
       return true;

@@ -6,13 +6,12 @@ import type { AssignedPartition, GroupOptions, PartitionRange } from '../../cons
 import { type Cluster, readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { persistently } from '../connection/persistently';
-import type { MemberPlace } from '../group/group-protocol';
-import type { TopicPartitions } from '../group/member-data';
+import type { MemberPlace, TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/topic-ids';
 import { isLeaderless, type LeaderlessNotes, leaderlessSince } from '../reader/leaderless';
 import { isSamePartition, offsetRanges, offsetsSince, topicsOf } from '../reader/offsets';
+import { type ReadingDeps, readingTopics } from '../reader/reading';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
-import { type ReadingDeps, readingTopics } from './reading';
 import { type SharedFetch, sharedFetch } from './shared-fetch';
 
 /** How often to look whether partitions without a leader have one, in ms. */

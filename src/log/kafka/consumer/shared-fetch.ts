@@ -1,14 +1,14 @@
 import { pause } from '../../../async/wait';
 import { Outage } from '../../../logging/outage';
 import type { LogRecord } from '../../commit-log';
-import type { Cluster } from '../connection/cluster';
+import { type Cluster, knownLeader } from '../connection/cluster';
 import { passesByItself, protocolType } from '../connection/kafka-failure';
 import { topicIds } from '../protocol/topic-ids';
 import { isFence } from '../reader/fence';
 import type { LeaderlessNotes } from '../reader/leaderless';
 import { positionLost, strays } from '../reader/offsets';
 import { fetchDecoded, type PartitionPosition } from '../reader/partition-reader';
-import { type ReadingDeps, readFailure } from './reading';
+import { type ReadingDeps, readFailure } from '../reader/reading';
 
 /** How long a broker holds a request when nothing is new, in ms: while other partitions are read, and otherwise. */
 const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];
@@ -196,9 +196,9 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
   }
 
   /** @returns empty while the topic is not known */
-  function leaderOf({ position: { topic, partition } }: Reader): string {
+  function leaderOf({ position }: Reader): string {
     try {
-      return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0] ?? '';
+      return knownLeader(cluster, position) ?? '';
     } catch {
       return '';
     }

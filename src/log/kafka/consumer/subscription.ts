@@ -1,73 +1,62 @@
 import { z } from 'zod';
-import type { Logger } from '../../../logging/logger';
-import type { GroupProtocol } from '../group/group-protocol';
-import {
-  decodeMetadata,
-  encodeAssignment,
-  encodeMetadata,
-  type JoinedMember,
-  memberData,
-  type TopicPartitions,
-} from '../group/member-data';
-import { ownIdentity } from '../group/process-identity';
-import { assignPartitions, type Claims, type Subscriber } from './partition-assignment';
+import { decodeMetadata, type JoinedMember, memberData, type TopicPartitions } from '../group/member-data';
+import { assign, byText, type Item, idOf } from '../group/sticky-assignor';
 
 /** Members that speak no protocol in common cannot be in one group. */
-const CONSUMER_PROTOCOL = 'highwater-sticky';
+export const CONSUMER_PROTOCOL = 'highwater-sticky';
 
-const NO_CLAIMS: Claims = { generation: -1, partitions: {} };
+/** The last assignment of a member, and the generation of the group in which it was given. */
+const claimsData = z
+  .object({ generation: z.number(), partitions: z.record(z.string(), z.array(z.number()).readonly()) })
+  .default({ generation: -1, partitions: {} });
 
-const subscriberData = memberData.extend({
-  claims: z
-    .object({ generation: z.number(), partitions: z.record(z.string(), z.array(z.number())) })
-    .default({ generation: -1, partitions: {} }),
-});
+export const NO_CLAIMS: z.infer<typeof claimsData> = { generation: -1, partitions: {} };
 
-export interface SubscriptionDeps {
-  readonly groupId: string;
-  readonly sessionTimeoutMs: number;
+const subscriberData = memberData.extend({ claims: claimsData });
+
+/** A member of a consumer group, and what it sends to the others when it joins. */
+export interface Subscriber extends Pick<z.infer<typeof subscriberData>, 'claims'> {
+  /** Given by the coordinator; another one after an expulsion. */
+  readonly memberId: string;
   readonly topics: readonly string[];
-  readonly logger: Logger;
-  /** The present assignment; null: none yet. */
-  claims(): Claims | null;
-  /** The partitions of topics that there are. Asked if this member leads the group. */
-  partitions(topics: readonly string[]): Promise<TopicPartitions>;
 }
 
-/** How the members of a consumer group share partitions. */
-export function subscription(deps: SubscriptionDeps): Omit<GroupProtocol, 'placed' | 'work'> {
-  const { groupId, sessionTimeoutMs, topics, logger } = deps;
+/** @throws Error if the member is of another program */
+export function decodeSubscriber(member: JoinedMember): Subscriber {
+  const { topics, data } = decodeMetadata(member, subscriberData);
+  return { memberId: member.memberId, topics, claims: data.claims };
+}
 
-  /** A member that cannot be understood gets nothing, and does not keep the others from their partitions. */
-  function readSubscriber(member: JoinedMember): Subscriber {
-    const { memberId } = member;
-    try {
-      const { topics: wanted, data } = decodeMetadata(member, subscriberData);
-      return { memberId, topics: wanted, claims: data.claims };
-    } catch (error) {
-      const what = `The member ${memberId} of group ${groupId} is of another program; it gets no partitions.`;
-      logger.warn(what, { error });
-      return { memberId, topics: [], claims: NO_CLAIMS };
-    }
+/**
+ * Gives each partition to one member that subscribes to its topic. If two members claim a partition, the member with the later
+ * assignment has it, because the other member was away.
+ * @param partitions number for each existing topic
+ * @returns assignments of all members, by member id
+ */
+export function assignPartitions(
+  members: readonly Subscriber[],
+  partitions: TopicPartitions,
+): ReadonlyMap<string, TopicPartitions> {
+  const latestFirst = [...members].sort(
+    (a, b) => b.claims.generation - a.claims.generation || byText(a.memberId, b.memberId),
+  );
+  const items = Object.entries(partitions).flatMap(([topic, numbers]) => {
+    const subscribers = latestFirst.filter(({ topics }) => topics.includes(topic));
+    if (subscribers.length === 0) return [];
+    return numbers.map((partition): Item => {
+      const claimants = subscribers.filter(({ claims }) => claims.partitions[topic]?.includes(partition));
+      return { topic, partition, candidates: subscribers.map(idOf), claimants: claimants.map(idOf) };
+    });
+  });
+  const given = assign(members.map(idOf), items);
+  return new Map([...given].map(([memberId, own]) => [memberId, byTopic(own)]));
+}
+
+function byTopic(items: readonly Item[]): TopicPartitions {
+  const found: Record<string, number[]> = {};
+  for (const { topic, partition } of [...items].sort((a, b) => a.partition - b.partition)) {
+    found[topic] ??= [];
+    found[topic].push(partition);
   }
-
-  return {
-    name: CONSUMER_PROTOCOL,
-    // Members first finish the work in hand, which may take one session timeout. The rest is a reserve for the steps before and
-    // after.
-    rebalanceTimeoutMs: 2 * sessionTimeoutMs,
-    introduction() {
-      const { generation, partitions } = deps.claims() ?? NO_CLAIMS;
-      return encodeMetadata(topics, { process: ownIdentity(), claims: { generation, partitions } });
-    },
-    async divide(members) {
-      const known = members.map(readSubscriber);
-      const found = await deps.partitions([...new Set(known.flatMap((one) => one.topics))]);
-      return [...assignPartitions(known, found)].map(([memberId, partitions]) => ({
-        memberId,
-        memberAssignment: encodeAssignment(partitions),
-      }));
-    },
-    isPassing: () => false,
-  };
+  return found;
 }

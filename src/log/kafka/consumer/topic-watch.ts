@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs';
 import { type Cluster, readingCluster } from '../connection/cluster';
 import { isForbidden } from '../connection/kafka-failure';
 import type { TopicPartitions } from '../group/member-data';
-import { knowTopic } from './reading';
+import { knowTopic } from '../reader/reading';
 
 /** The partitions of topics, asked again and again over one connection. */
 export class TopicWatch {

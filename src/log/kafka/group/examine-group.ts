@@ -1,13 +1,13 @@
 import type { Kafka, MemberDescription } from 'kafkajs';
-import { unlessAborted } from '../../../async/wait';
+import { retrying } from '../../../async/retrying';
+import { joinSignals, unlessAborted } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
 import { type Broker, withCluster } from '../connection/cluster';
-import { kafkaFailure, protocolType } from '../connection/kafka-failure';
-import type { Coordinator } from './coordinator';
+import { isUnreachable, kafkaFailure, protocolType } from '../connection/kafka-failure';
+import { type Coordinator, CoordinatorLink } from './coordinator';
 import { decodeFeeds, decodeInstance, OWNERS_PROTOCOL } from './owners-protocol';
-import { endForeign, refusalOf } from './refusals';
-import { isElsewhere, settledMembers } from './settled-members';
+import { endForeign, joinFailure } from './refusals';
 
 export interface AskGroup {
   readonly kafka: Kafka;
@@ -35,17 +35,16 @@ export interface InstanceReport {
  * the signal's reason
  */
 export async function examineGroup(examine: ExamineGroup): Promise<readonly InstanceReport[] | null> {
-  const { cluster, groupId, sessionTimeoutMs, signal } = examine;
-  const asked = { operation: 'READ', topics: [], groupId, cluster } as const;
-  const joining = `joining the group ${groupId}`;
-  const refusal = await unlessAborted(whyNotJoin(examine), signal).catch((error: unknown) => {
+  const { cluster, groupId, signal } = examine;
+  const joining = { ...examine, target: cluster };
+  const answer = await unlessAborted(whyNotJoin(examine), signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw kafkaFailure(error, joining, asked);
+    throw joinFailure(error, joining).failure;
   });
-  if (refusal === 'no coordinator') return null;
-  const refused = refusalOf(refusal, joining, groupId, sessionTimeoutMs);
-  if (refused?.code === 'CONFIG_INVALID') throw refused;
-  if (refused === null && refusal !== null) throw kafkaFailure(refusal, joining, asked);
+  if (answer === 'no coordinator') return null;
+  const { failure, refusal } = joinFailure(answer, joining);
+  if (refusal?.code === 'CONFIG_INVALID') throw refusal;
+  if (refusal === null && answer !== null) throw failure;
   const members = await membersOf(examine);
   const foreign = members.filter((member) => instanceOf(member) === null);
   if (foreign.length > 0) {
@@ -53,7 +52,7 @@ export async function examineGroup(examine: ExamineGroup): Promise<readonly Inst
     const what = `members of another program are in the group ${groupId}: ${who.join(', ')}`;
     throw new HighwaterError('LOG_FAILED', what, { remedy: endForeign(groupId) });
   }
-  if (refused !== null) throw refused;
+  if (refusal !== null) throw refusal;
   return members.map((member) => instanceOf(member)!).sort((a, b) => (a.instance < b.instance ? -1 : 1));
 }
 
@@ -111,17 +110,68 @@ export async function groupOwners(asking: AskGroup): Promise<ReadonlyMap<string,
   return new Map(owners);
 }
 
+/** How long a group may take to settle, and its coordinator to be found, in ms. */
+const SETTLE_MS = 15_000;
+const AGAIN_MS = 100;
+
+/**
+ * The members of a group, once it has settled. Asks without joining. If the coordinator is away or moves, asks its successor.
+ * @throws HighwaterError KAFKA_*, LOG_FAILED, also when the group does not settle; the signal's reason
+ */
 async function membersOf({
   kafka,
   cluster,
   groupId,
   signal,
 }: AskGroup): Promise<readonly MemberDescription[]> {
+  const either = joinSignals([signal, AbortSignal.timeout(SETTLE_MS)]);
+  const link = new CoordinatorLink(kafka, groupId);
+  let last: unknown = unsettled(groupId, 'its coordinator does not answer');
+  const ask = async () => {
+    const coordinator = await unlessAborted(link.connect(), either.signal);
+    const answer = await unlessAborted(coordinator.describeGroups({ groupIds: [groupId] }), either.signal);
+    const { state, members } = answer.groups[0]!;
+    if (members.length > 0 && state !== 'Stable') throw unsettled(groupId, state);
+    return members;
+  };
   try {
-    return await settledMembers(kafka, groupId, signal);
+    return await retrying(ask, {
+      signal: either.signal,
+      forMs: SETTLE_MS,
+      pauseMs: AGAIN_MS,
+      isWorthIt: (error) => error instanceof HighwaterError || passes(error),
+      recover(error) {
+        last = error;
+        if (!(error instanceof HighwaterError)) link.drop();
+      },
+    });
   } catch (error) {
     signal.throwIfAborted();
     const asked = { operation: 'DESCRIBE', topics: [], groupId, cluster } as const;
-    throw kafkaFailure(error, `asking for the members of the group ${groupId}`, asked);
+    const failure = either.signal.aborted ? last : error;
+    throw kafkaFailure(failure, `asking for the members of the group ${groupId}`, asked);
+  } finally {
+    either.leave();
+    link.drop();
   }
+}
+
+/** Whether a broker says that it does not coordinate a group: another broker does, or none does by now. */
+function isElsewhere(error: unknown): boolean {
+  return elsewhere.has(protocolType(error) ?? '');
+}
+
+const elsewhere = new Set(['NOT_COORDINATOR_FOR_GROUP', 'GROUP_COORDINATOR_NOT_AVAILABLE']);
+
+function passes(error: unknown): boolean {
+  return isElsewhere(error) || protocolType(error) === 'GROUP_LOAD_IN_PROGRESS' || isUnreachable(error);
+}
+
+function unsettled(groupId: string, state: string): HighwaterError {
+  const what = `the group ${groupId} has not settled within ${SETTLE_MS / 1_000} s (${state})`;
+  return new HighwaterError('LOG_FAILED', what, {
+    now: 'Nothing was changed.',
+    remedy:
+      'Try again: instances may be coming and going. If that does not help, look into the logs of the instances and of the brokers.',
+  });
 }

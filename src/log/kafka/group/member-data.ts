@@ -1,7 +1,8 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { AssignerProtocol, type Assignment } from 'kafkajs';
 import { z } from 'zod';
 import type { Joined } from './coordinator';
-import { hasEnded } from './process-identity';
 
 /**
  * Data that the members of a group and their leader exchange. It is Kafka's own protocol of consumers, so Kafka's tools show the
@@ -68,4 +69,77 @@ export function decodeAssignment(
 
 function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value), 'utf8');
+}
+
+/**
+ * The machine and process of an instance. Another process on the same machine can check whether it still runs. A publisher that is
+ * killed and started again on the same machine has its feeds back after 1.4 s, and without this after 9.7 s: it waits for the
+ * session timeout (10 s). In another container it waits all the same.
+ */
+export interface ProcessIdentity {
+  /**
+   * Identifies the boot of the machine and the container: a pid means the same process in one place only. Null: not
+   * known.
+   */
+  readonly place: string | null;
+  readonly pid: number;
+}
+
+export function ownIdentity(): ProcessIdentity {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return { place: `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/pid')}`, pid: process.pid };
+  } catch {
+    // Only Linux has these files. Elsewhere two machines may have one name.
+    return { place: null, pid: process.pid };
+  }
+}
+
+/** For certain: false of a process elsewhere, and of one whose pid another has by now. */
+export function hasEnded({ place, pid }: ProcessIdentity): boolean {
+  if (place === null || place !== ownIdentity().place) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+}
+
+/** The assignment of a member. It holds until the next one. */
+export interface MemberPlace {
+  readonly memberId: string;
+  readonly generation: number;
+  readonly assignment: Buffer;
+}
+
+export interface Assigned {
+  readonly memberId: string;
+  readonly memberAssignment: Buffer;
+}
+
+/** How the members of a group share its work. The member's loop carries it and does not look inside. */
+export interface GroupProtocol {
+  /** Members that speak no protocol in common cannot be in one group. */
+  readonly name: string;
+  /** How long the group waits for members to join again, in ms. It does not wait for a member without signs of life. */
+  readonly rebalanceTimeoutMs: number;
+  /** Asked at every join. */
+  introduction(): Buffer;
+  /** Asked of the member that leads the group. */
+  divide(members: readonly JoinedMember[]): Promise<readonly Assigned[]>;
+  /** The group has settled. */
+  placed(place: MemberPlace): void;
+  /** Whether the group is to be deleted when this member was the last. */
+  isPassing(): boolean;
+  /** Left out by members that have no work in hand. */
+  readonly work?: {
+    /**
+     * The place is to be given up. Resolves when the work in hand is done. Heartbeats continue during that time. May be called
+     * again.
+     */
+    finish(): Promise<void>;
+    /** The group goes on without what this member had. */
+    lost(): void;
+  };
 }

@@ -3,8 +3,7 @@ import { joinSignals, pause, unlessAborted, unlessLate } from '../../../async/wa
 import type { Logger } from '../../../logging/logger';
 import { protocolType } from '../connection/kafka-failure';
 import { type Coordinator, CoordinatorLink, type Joined } from './coordinator';
-import type { GroupProtocol } from './group-protocol';
-import { isGhost } from './member-data';
+import { type GroupProtocol, isGhost } from './member-data';
 
 export interface MemberDeps {
   readonly kafka: Kafka;

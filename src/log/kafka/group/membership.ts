@@ -4,25 +4,32 @@ import { joinSignals } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Grant, JoinOptions, Membership } from '../../membership';
-import type { CommandTarget } from '../connection/admin-commands';
-import { kafkaFailure } from '../connection/kafka-failure';
-import { Contact } from './contact';
 import { joinGroup } from './member';
-import { type OwnersAssignment, ownersProtocol, type TopicOf } from './owners-protocol';
-import { ownIdentity } from './process-identity';
-import { refusalOf } from './refusals';
+import { encodeMetadata, type JoinedMember, ownIdentity } from './member-data';
+import {
+  decodeFeeds,
+  decodeInstance,
+  divideFeeds,
+  type Member,
+  OWNERS_PROTOCOL,
+  type SharedFeeds,
+} from './owners-protocol';
+import { Contact, type Joining, joinFailure } from './refusals';
 
 /** By default the others go on without a member after this long without a sign of life, in ms. */
 export const SESSION_TIMEOUT_MS = 10_000;
 
-export interface GroupDeps {
+/** The assignment of an instance. It holds until the next one. */
+interface OwnersAssignment extends SharedFeeds {
+  readonly memberId: string;
+  readonly generation: number;
+}
+
+export interface GroupDeps extends Joining {
   readonly kafka: Kafka;
-  readonly groupId: string;
-  readonly sessionTimeoutMs: number;
   readonly logger: Logger;
-  readonly topicOf: TopicOf;
-  /** For the commands in remedies. */
-  readonly target: CommandTarget;
+  /** A feed's topic in the eyes of tools: its source offsets. */
+  topicOf(feed: string): string;
   /** How long a caller that waits for a feed is kept waiting while the group cannot be reached, in ms. */
   readonly patienceMs: number;
 }
@@ -42,7 +49,7 @@ export function groupMembership(
   { instance, isGuest }: JoinOptions,
   deps: GroupDeps,
 ): Membership {
-  const { groupId, logger, sessionTimeoutMs } = deps;
+  const { groupId, logger, sessionTimeoutMs, topicOf } = deps;
   /** Feed → ends its grant. */
   const held = new Map<string, { readonly grant: Grant; revoke(): void }>();
   /** `said`: the group has answered; `error`: it cannot be asked. Callers wait for either. */
@@ -54,33 +61,50 @@ export function groupMembership(
   let answered = 0;
   let isOver = false;
 
-  const protocol = ownersProtocol({
-    ...deps,
-    introduction() {
-      const { memberId = '', generation = 0, feeds: own = [] } = place ?? {};
-      return {
-        instance,
-        isGuest,
-        feeds,
-        process: ownIdentity(),
-        declined: declined.now(),
-        claims: { memberId, feeds: Object.fromEntries(own.map((feed) => [feed, generation])) },
-      };
-    },
-    placed,
-  });
   const member = joinGroup({
     kafka: deps.kafka,
     groupId,
     sessionTimeoutMs,
     logger,
-    protocol,
+    // Nothing waits for work that an instance is in the middle of: the fence of the log ends it.
+    protocol: {
+      name: OWNERS_PROTOCOL,
+      rebalanceTimeoutMs: sessionTimeoutMs,
+      introduction: () => encodeMetadata(feeds.map(topicOf), introduction()),
+      divide: async (members) => divideFeeds(members.map(readMember), topicOf),
+      placed: ({ assignment, ...next }) => placed({ ...next, ...decodeFeeds(assignment) }),
+      isPassing: () => isGuest,
+    },
     confirmed(mark) {
       answered = mark;
       isReached();
     },
     failed,
   });
+
+  function introduction(): Omit<Member, 'memberId'> {
+    const { memberId = '', generation = 0, feeds: own = [] } = place ?? {};
+    return {
+      instance,
+      isGuest,
+      feeds,
+      process: ownIdentity(),
+      declined: declined.now(),
+      claims: { memberId, feeds: Object.fromEntries(own.map((feed) => [feed, generation])) },
+    };
+  }
+
+  /** A member that cannot be understood gets nothing, and does not keep the others from their feeds. */
+  function readMember(joined: JoinedMember): Member {
+    try {
+      return decodeInstance(joined);
+    } catch (error) {
+      const { memberId } = joined;
+      const what = `The member ${memberId} of group ${groupId} is of another program or version; it gets no feeds.`;
+      logger.warn(what, { error });
+      return { ...introduction(), memberId, instance: memberId, feeds: [] };
+    }
+  }
 
   function placed(next: OwnersAssignment): void {
     const isNews = place === null || sharing(next) !== sharing(place);
@@ -145,10 +169,7 @@ export function groupMembership(
   }
 
   function failed(error: unknown): boolean {
-    const doing = `joining the group ${groupId}`;
-    const asked = { operation: 'READ', topics: [], groupId, cluster: deps.target } as const;
-    const refusal = refusalOf(error, doing, groupId, sessionTimeoutMs);
-    const failure = refusal ?? kafkaFailure(error, doing, asked);
+    const { failure, refusal } = joinFailure(error, deps);
     const needsPerson = failure instanceof HighwaterError && failure.kind.parks;
     const isLong = contact.failed() >= deps.patienceMs;
     if (!isLong && !needsPerson && refusal === null) return false;

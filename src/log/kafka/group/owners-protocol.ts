@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import type { Logger } from '../../../logging/logger';
-import { assignFeeds, type Member } from './feed-assignment';
-import type { GroupProtocol } from './group-protocol';
 import {
+  type Assigned,
   decodeAssignment,
   decodeMetadata,
   encodeAssignment,
-  encodeMetadata,
   type JoinedMember,
   memberData,
 } from './member-data';
+import { assign, byText, idOf } from './sticky-assignor';
 
 /** Members that speak no protocol in common cannot be in one group. */
 export const OWNERS_PROTOCOL = 'highwater';
@@ -19,18 +17,24 @@ export function ownersGroup(appId: string, topicPrefix: string): string {
   return `${appId}:${topicPrefix}owners`;
 }
 
-/** A feed's topic in the eyes of tools: its source offsets. */
-export type TopicOf = (feed: string) => string;
-
+/** Data that an instance sends to the others when it joins. */
 const instanceData = memberData.extend({
   instance: z.string(),
-  feeds: z.array(z.string()),
+  /** Names of the feeds that it can publish. */
+  feeds: z.array(z.string()).readonly(),
   isGuest: z.boolean().default(false),
-  declined: z.array(z.string()).default([]),
+  /** The feeds that it could not take over lately: others come first. */
+  declined: z.array(z.string()).readonly().default([]),
+  /** Its member id at its earlier assignment. Feed → generation of the group in which it was given. */
   claims: z
     .object({ memberId: z.string(), feeds: z.record(z.string(), z.number()) })
     .default({ memberId: '', feeds: {} }),
 });
+
+export interface Member extends z.infer<typeof instanceData> {
+  /** Given by the coordinator; another one after an expulsion. */
+  readonly memberId: string;
+}
 
 const sharedFeeds = z.object({
   feeds: z.array(z.string()),
@@ -41,63 +45,17 @@ const sharedFeeds = z.object({
 /** The feeds assigned to one instance. */
 export type SharedFeeds = z.infer<typeof sharedFeeds>;
 
-/** The assignment of an instance. It holds until the next one. */
-export interface OwnersAssignment extends SharedFeeds {
-  readonly memberId: string;
-  readonly generation: number;
-}
-
-export interface OwnersProtocolDeps {
-  readonly groupId: string;
-  readonly sessionTimeoutMs: number;
-  readonly logger: Logger;
-  readonly topicOf: TopicOf;
-  /** Asked at every join. */
-  introduction(): Omit<Member, 'memberId'>;
-  /** The group has settled. */
-  placed(place: OwnersAssignment): void;
-}
-
-/** How instances share feeds. Nothing waits for work that an instance is in the middle of: the fence of the log ends it. */
-export function ownersProtocol(deps: OwnersProtocolDeps): GroupProtocol {
-  const { groupId, logger, topicOf } = deps;
-
-  /** A member that cannot be understood gets nothing, and does not keep the others from their feeds. */
-  function readMember(member: JoinedMember): Member {
-    try {
-      return decodeInstance(member);
-    } catch (error) {
-      const { memberId } = member;
-      const what = `The member ${memberId} of group ${groupId} is of another program or version; it gets no feeds.`;
-      logger.warn(what, { error });
-      return { ...deps.introduction(), memberId, instance: memberId, feeds: [] };
-    }
-  }
-
-  return {
-    name: OWNERS_PROTOCOL,
-    rebalanceTimeoutMs: deps.sessionTimeoutMs,
-    introduction() {
-      const own = deps.introduction();
-      return encodeMetadata(own.feeds.map(topicOf), own);
-    },
-    async divide(members) {
-      const known = members.map(readMember);
-      const instances = new Map(known.map(({ memberId, instance }) => [memberId, instance]));
-      const given = assignFeeds(known);
-      const owners = Object.fromEntries(
-        [...given].flatMap(([id, feeds]) => feeds.map((feed) => [feed, instances.get(id)!])),
-      );
-      return [...given].map(([memberId, feeds]) => {
-        const topics = Object.fromEntries(feeds.map((feed) => [topicOf(feed), [0]]));
-        return { memberId, memberAssignment: encodeAssignment(topics, { feeds, owners }) };
-      });
-    },
-    placed({ assignment, ...place }) {
-      deps.placed({ ...place, ...decodeFeeds(assignment) });
-    },
-    isPassing: () => deps.introduction().isGuest,
-  };
+/** @param topicOf a feed's topic in the eyes of tools: its source offsets */
+export function divideFeeds(members: readonly Member[], topicOf: (feed: string) => string): Assigned[] {
+  const instances = new Map(members.map(({ memberId, instance }) => [memberId, instance]));
+  const given = assignFeeds(members);
+  const owners = Object.fromEntries(
+    [...given].flatMap(([id, feeds]) => feeds.map((feed) => [feed, instances.get(id)!])),
+  );
+  return [...given].map(([memberId, feeds]) => {
+    const topics = Object.fromEntries(feeds.map((feed) => [topicOf(feed), [0]]));
+    return { memberId, memberAssignment: encodeAssignment(topics, { feeds, owners }) };
+  });
 }
 
 /** @throws Error if the member is of another program */
@@ -111,4 +69,48 @@ export function decodeFeeds(assignment: Buffer): SharedFeeds {
   return given === null
     ? { feeds: [], owners: {} }
     : sharedFeeds.parse(JSON.parse(given.userData.toString('utf8')));
+}
+
+/**
+ * Gives each feed to one member. A guest keeps its feeds, and otherwise gets only feeds that no other member can have. A member
+ * that declines a feed has it only if all that could have it decline it.
+ * @returns feeds by member id; every member is there
+ */
+export function assignFeeds(members: readonly Member[]): ReadonlyMap<string, readonly string[]> {
+  const feeds = [...new Set(members.flatMap((member) => member.feeds))];
+  const items = feeds.map((feed) => {
+    const candidates = candidatesOf(feed, members);
+    const claimants = claimantsOf(feed, candidates);
+    return { topic: feed, partition: 0, candidates: candidates.map(idOf), claimants: claimants.map(idOf) };
+  });
+  const given = assign(members.map(idOf), items);
+  return new Map([...given].map(([memberId, own]) => [memberId, own.map(({ topic }) => topic)]));
+}
+
+function candidatesOf(feed: string, members: readonly Member[]): readonly Member[] {
+  const able = members.filter(({ feeds }) => feeds.includes(feed));
+  const [holder] = claimantsOf(feed, able);
+  if (holder?.isGuest && isValid(holder)) return [holder];
+  const regulars = able.filter(({ isGuest }) => !isGuest);
+  const willing = regulars.filter(({ declined }) => !declined.includes(feed));
+  return [willing, regulars].find(({ length }) => length > 0) ?? able;
+}
+
+/** If two claims are valid, one member missed a generation: the later claim is of the member that had the feed last. */
+function claimantsOf(feed: string, members: readonly Member[]): readonly Member[] {
+  const since = ({ claims }: Member): number => claims.feeds[feed]!;
+  return members
+    .filter(({ claims }) => Object.hasOwn(claims.feeds, feed))
+    .sort(
+      (a, b) =>
+        Number(isValid(b)) - Number(isValid(a)) || since(b) - since(a) || byText(a.memberId, b.memberId),
+    );
+}
+
+/**
+ * A claim that was made under another member id is of a member that the group has gone on without. It counts only if
+ * no other member has the feed by now, or a process that was stopped for a while would take its feeds back.
+ */
+function isValid({ claims, memberId }: Member): boolean {
+  return claims.memberId === memberId;
 }

@@ -1,5 +1,6 @@
 import { HighwaterError } from '../../../errors';
-import { protocolType } from '../connection/kafka-failure';
+import type { CommandTarget } from '../connection/admin-commands';
+import { kafkaFailure, protocolType } from '../connection/kafka-failure';
 
 /** Remedies for refusals. */
 export interface Remedies {
@@ -16,17 +17,35 @@ const ofOwners = (groupId: string): Remedies => ({
   crowded: 'Run fewer instances, or raise it.',
 });
 
+/** The group that a member joins. */
+export interface Joining {
+  readonly groupId: string;
+  readonly sessionTimeoutMs: number;
+  /** For the commands in remedies. */
+  readonly target: CommandTarget;
+}
+
 /**
- * The error for a refusal of the coordinator that another try does not change.
- * @param doing `joining the group highwater:owners`
- * @returns null: another try may help
+ * A failure of joining a group in words for people.
+ * @param remedies default: those of the owners of feeds
+ * @returns `refusal`: the coordinator would refuse another try too; null otherwise
  */
-export function refusalOf(
+export function joinFailure(
+  error: unknown,
+  { groupId, sessionTimeoutMs, target }: Joining,
+  remedies = ofOwners(groupId),
+): { readonly failure: unknown; readonly refusal: HighwaterError | null } {
+  const doing = `joining the group ${groupId}`;
+  const refusal = refusalOf(error, doing, sessionTimeoutMs, remedies);
+  const asked = { operation: 'READ', topics: [], groupId, cluster: target } as const;
+  return { failure: refusal ?? kafkaFailure(error, doing, asked), refusal };
+}
+
+function refusalOf(
   error: unknown,
   doing: string,
-  groupId: string,
   sessionTimeoutMs: number,
-  remedies = ofOwners(groupId),
+  remedies: Remedies,
 ): HighwaterError | null {
   switch (protocolType(error)) {
     case 'INVALID_SESSION_TIMEOUT': {
@@ -49,4 +68,32 @@ export function refusalOf(
 /** The remedy if members of another program are in the group. */
 export function endForeign(groupId: string): string {
   return `Give this installation another app id (HIGHWATER_APP_ID), or end the consumers that use the group ${groupId}.`;
+}
+
+/** Whether a group can be reached, and whether people were told that it cannot. */
+export class Contact {
+  /** Own clock; null while the group can be reached. At first it has not been reached. */
+  private lostSince: number | null = performance.now();
+  private isTold = false;
+
+  /** @returns whether people were told that it was lost */
+  regained(): boolean {
+    const { isTold } = this;
+    this.lostSince = null;
+    this.isTold = false;
+    return isTold;
+  }
+
+  /** @returns for how long the group could not be reached, in ms */
+  failed(): number {
+    this.lostSince ??= performance.now();
+    return performance.now() - this.lostSince;
+  }
+
+  /** @returns whether people are to be told now: once for each loss */
+  tell(): boolean {
+    const { isTold } = this;
+    this.isTold = true;
+    return !isTold;
+  }
 }

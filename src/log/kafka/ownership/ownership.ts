@@ -1,21 +1,22 @@
 import { CompressionTypes, type Kafka } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { type BatchPosition, FENCE_KEY, positionHeaders } from '../../commit-log';
+import { readingCluster } from '../connection/cluster';
 import { persistently } from '../connection/persistently';
 import { PartitionedRecords } from '../producer/partitioned-records';
 import { connectProducer, type TransactionalProducer } from '../producer/producer';
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
 import { recordsOf } from '../protocol/record-batch';
 import { RecordsEncoder } from '../protocol/record-format';
-import { batchesBetween } from '../reader/batches-between';
 import { isFence, OWNER_EPOCH } from '../reader/fence';
+import { batchesBetween } from '../reader/fetch-partitions';
 import { partitionOffsets } from '../reader/offsets';
 import { committedRecords } from '../reader/restore';
-import type { CommitMark } from './commit-mark';
-import { connectToWholeLog, type HangingDeps } from './hanging-transactions/hanging-transactions';
+import type { CommitMark, FeedLog } from './hanging-transactions/committed-through';
+import { connectToWholeLog } from './hanging-transactions/hanging-transactions';
 
 /** One ownership of a feed, as the brokers see it. */
-export interface OwnershipDeps extends HangingDeps {
+export interface OwnershipDeps extends FeedLog {
   readonly kafka: Kafka;
   readonly ownerEpoch: string;
   readonly maxRecordBytes: number;
@@ -26,6 +27,7 @@ export interface OwnershipDeps extends HangingDeps {
  * Becomes the only producer of the feed, ends the hanging transactions of its predecessors, and writes a fence to each partition. This
  * order must not change: a fence proves nothing if another producer can still write behind it, and its marker would decide on
  * transactions that hang.
+ * @param topics that get fences
  * @param written takes the offsets of the fences and of later records of the same topics
  * @param acknowledged the last transaction that this ownership knows to be committed
  * @param timeoutMs how long a transaction of the producer may be open
@@ -33,15 +35,17 @@ export interface OwnershipDeps extends HangingDeps {
  */
 export async function takeOver(
   deps: OwnershipDeps,
-  partitions: ReadonlyMap<string, number>,
+  topics: readonly string[],
   written: WrittenOffsets,
   acknowledged: CommitMark | null = null,
   timeoutMs?: number,
 ): Promise<TransactionalProducer> {
   const { kafka, transactionalId, ownerEpoch, signal, maxRecordBytes } = deps;
-  for (const topic of partitions.keys()) if (!written.has(topic)) written.set(topic, new Map());
+  for (const topic of topics) if (!written.has(topic)) written.set(topic, new Map());
   const connect = () =>
-    connectProducer(kafka, transactionalId, [...deps.partitions.keys()], signal, timeoutMs);
+    connectProducer(readingCluster(kafka), transactionalId, [...deps.partitions.keys()], signal, {
+      timeoutMs,
+    });
   const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
   if (lost.length > 0) {
     const again = new PartitionedRecords((topic) => deps.partitions.get(topic)!, maxRecordBytes);
@@ -54,8 +58,8 @@ export async function takeOver(
     batch.add({ topic, key: FENCE_KEY, value: null, headers, timestamp: Date.now() });
     return { topic, partition, sends: [batch.finish()] };
   };
-  const fences = [...partitions].flatMap(([topic, count]) =>
-    Array.from({ length: count }, (_, partition) => fence(topic, partition)),
+  const fences = topics.flatMap((topic) =>
+    Array.from({ length: deps.partitions.get(topic)! }, (_, partition) => fence(topic, partition)),
   );
   await writeTransaction(producer, fences, CompressionTypes.None, written);
   return producer;
@@ -73,7 +77,11 @@ export async function isCommitted(
   from: bigint,
   through: bigint | null,
 ): Promise<boolean> {
-  const { cluster, feed, ownerEpoch, sourceOffsetTopic: topic, signal } = deps;
+  const { cluster, ownerEpoch, signal } = deps;
+  const {
+    feed,
+    sourceOffset: { name: topic },
+  } = deps.topics;
   const wanted = JSON.stringify(positionHeaders(position));
   const once = { cluster, doing: `reading ${topic}`, forMs: 0, signal };
   const records = await persistently(async () => {
@@ -104,10 +112,13 @@ export async function isCommitted(
  * @throws HighwaterError LOG_FENCED; what kafkajs throws
  */
 export async function assertAlone(deps: OwnershipDeps, from: bigint, to: bigint): Promise<void> {
-  const { cluster, sourceOffsetTopic: topic, feed } = deps;
+  const {
+    feed,
+    sourceOffset: { name: topic },
+  } = deps.topics;
   // Nearly always only one marker lies in between.
   if (to <= from + 1n) return;
-  for await (const batch of batchesBetween(cluster, { topic, partition: 0 }, from, to)) {
+  for await (const batch of batchesBetween(deps.cluster, { topic, partition: 0 }, from, to)) {
     if (batch.isControl) continue;
     const others = [...recordsOf(topic, 0, batch)].find(
       ({ logOffset }) => logOffset >= from && logOffset < to,

@@ -1,7 +1,7 @@
 import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
-import type { BatchPosition, FeedSession, FeedTopics, TransactionBatch } from '../../commit-log';
+import type { BatchPosition, FeedSession, TransactionBatch } from '../../commit-log';
 import { recordsOf } from '../../gathered';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
@@ -13,13 +13,12 @@ import {
 } from '../producer/producer';
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
 import { readThrough } from '../reader/restore';
-import { type CommitMark, markOf } from './commit-mark';
+import { type CommitMark, markOf } from './hanging-transactions/committed-through';
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
 
 export interface SessionDeps extends OwnershipDeps {
-  readonly topics: FeedTopics;
-  /** The compacted topics, and how many partitions each has. */
-  readonly compacted: ReadonlyMap<string, number>;
+  /** The names of the compacted topics. */
+  readonly compacted: readonly string[];
   readonly limits: SessionLimits;
   /** Asks the other instances; left out if there are none. @throws the signal's reason */
   isStillOwned?(signal: AbortSignal): Promise<boolean>;
@@ -115,7 +114,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       if (isRefusedProducer(error) || isRefusedProducer(last))
         await assertStillOwned(deps, giveUpAt - performance.now());
       await isCommitted(deps, position, known, null);
-      producer = await takeOver(deps, sourceOffsetOnly, written, acknowledged, timeoutMs);
+      producer = await takeOver(deps, [topics.sourceOffset.name], written, acknowledged, timeoutMs);
       // The session was released in the meantime, and nobody else would close this producer.
       if (over !== null) throw over;
       const committed = await isCommitted(deps, position, known, behindLast() - 1n);
@@ -147,8 +146,6 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     }
   }
 
-  const sourceOffsetOnly = new Map([[topics.sourceOffset.name, 1]]);
-
   const gather = () => new PartitionedRecords(partitionsOf, deps.maxRecordBytes);
 
   function gatheredOf(batch: TransactionBatch): PartitionedRecords {
@@ -164,7 +161,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     partitionsOf,
     gather,
     restore(topic, signal) {
-      if (!compacted.has(topic))
+      if (!compacted.includes(topic))
         throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
       return readThrough(deps.cluster, topic, {
         through: written.get(topic)!,
@@ -219,7 +216,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
 }
 
 /** @throws HighwaterError LOG_FENCED when the feed is another instance's by now; what `isStillOwned` throws */
-async function assertStillOwned({ feed, signal, isStillOwned }: SessionDeps, forMs: number): Promise<void> {
+async function assertStillOwned({ topics, signal, isStillOwned }: SessionDeps, forMs: number): Promise<void> {
   if (isStillOwned === undefined) return;
   const waiting = new AbortController();
   const late = () => {
@@ -230,7 +227,7 @@ async function assertStillOwned({ feed, signal, isStillOwned }: SessionDeps, for
     );
   };
   const isMine = await unlessLate(isStillOwned(waiting.signal), Math.max(0, forMs), signal, late);
-  if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${feed}`);
+  if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${topics.feed}`);
 }
 
 function isCode(error: unknown, code: ErrorCode): error is HighwaterError {

@@ -1,6 +1,6 @@
 import { type CompressionTypes, KafkaJSError, type TopicPartition } from 'kafkajs';
-import { HighwaterError } from '../../../errors';
-import { byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
+import { byTopic, type Cluster, grouped, knownLeader, type ProducerIdentity } from '../connection/cluster';
+import { brokersFailed } from '../connection/kafka-failure';
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
 
@@ -23,19 +23,18 @@ export interface Produced {
 
 /** Sequence numbers, by which brokers recognise a record that a producer sends again. They have no gap within a partition. */
 export class SequenceNumbers {
-  /** By topic, then partition. */
-  private readonly numbers = new Map<string, Map<number, number>>();
+  /** By `topic partition`. */
+  private readonly numbers = new Map<string, number>();
 
   next({ topic, partition }: TopicPartition): number {
-    return this.numbers.get(topic)?.get(partition) ?? 0;
+    return this.numbers.get(`${topic} ${partition}`) ?? 0;
   }
 
   /** These records were taken. */
-  move({ topic, partition, records }: PartitionRecords): void {
-    const own = this.numbers.get(topic) ?? new Map<number, number>();
-    this.numbers.set(topic, own);
+  move(sent: PartitionRecords): void {
     // 32 bits, and none for the sign.
-    own.set(partition, (this.next({ topic, partition }) + records.count) % 2 ** 31);
+    const next = (this.next(sent) + sent.records.count) % 2 ** 31;
+    this.numbers.set(`${sent.topic} ${sent.partition}`, next);
   }
 }
 
@@ -44,14 +43,11 @@ export function byLeader(
   cluster: Cluster,
   sends: Iterable<PartitionRecords>,
 ): Map<string, PartitionRecords[]> {
-  const groups = new Map<string, PartitionRecords[]>();
-  for (const each of sends) {
-    const { topic, partition } = each;
-    const [leader] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-    if (leader === undefined) throw new KafkaJSError(`no leader is known of ${topic}/${partition}`);
-    groups.set(leader, [...(groups.get(leader) ?? []), each]);
-  }
-  return groups;
+  return grouped(sends, (each) => {
+    const leader = knownLeader(cluster, each);
+    if (leader === undefined) throw new KafkaJSError(`no leader is known of ${each.topic}/${each.partition}`);
+    return leader;
+  });
 }
 
 /** How long a broker may wait for its replicas, in ms. Its connection is given up sooner, and the same is sent again by another. */
@@ -59,8 +55,8 @@ const REPLICAS_MS = 30_000;
 
 /**
  * One request to one leader.
- * @throws errors of kafkajs if one partition was refused; the other partitions may have accepted their records HighwaterError
- * LOG_FAILED for an answer that is none to this request
+ * @throws errors of kafkajs if one partition was refused; the other partitions may have accepted their records
+ * @throws HighwaterError LOG_FAILED for an answer that does not belong to this request
  */
 export async function produceTo(
   cluster: Cluster,
@@ -107,9 +103,7 @@ function baseOffsetOf(
   const offset = taken?.errorCode === 0 && isComplete ? BigInt(taken.baseOffset ?? -1) : -1n;
   if (offset >= 0n) return offset;
   const answer = answers.map((one) => `${one.topic}/${one.partition} with code ${one.errorCode}`);
-  throw new HighwaterError(
-    'LOG_FAILED',
+  throw brokersFailed(
     `${records.count} records were sent to ${topic}/${partition}, and the answer was ${answer.join(', ') || 'empty'}`,
-    { remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.' },
   );
 }

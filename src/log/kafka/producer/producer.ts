@@ -1,12 +1,11 @@
-import type { CompressionTypes, Kafka, TopicPartition } from 'kafkajs';
+import { type CompressionTypes, KafkaJSGroupCoordinatorNotFound, type TopicPartition } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { byTopic, type Cluster, type ProducerIdentity, readingCluster } from '../connection/cluster';
-import { mayPass, protocolType } from '../connection/kafka-failure';
-import { transactionStart } from '../protocol/transaction-start';
+import { type Broker, byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
+import { isForbidden, mayPass, noteBrokers, protocolType } from '../connection/kafka-failure';
+import { transactionStart } from '../protocol/topic-ids';
 import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
-import { isNotCoordinator, TransactionCoordinator } from './transaction-coordinator';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */
 export const transactionTimeout = 10_000;
@@ -52,36 +51,29 @@ export interface TransactionalProducer {
   disconnect(): Promise<void>;
 }
 
+interface ProducerLimits {
+  /** Errors that may pass are tried again for this long. */
+  readonly patienceMs?: number;
+  /** How long a transaction may be open. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /**
  * A producer under a transactional id. Its beginning (InitProducerId) ends the open transaction of an earlier producer of that id,
  * which the brokers refuse from now on.
  *
  * It uses kafkajs's connections, but not its producer. That producer handles one partition after the other (find the coordinator,
  * add the partition, write), and with several brokers it repeats records under new sequence numbers. `docs/decisions/0015`.
+ * @param cluster belongs to the producer from now on
  * @param topics that it is going to write to: they exist. None, when it writes nothing
  * @throws what kafkajs throws; the signal's reason
  */
-export function connectProducer(
-  kafka: Kafka,
-  transactionalId: string,
-  topics: readonly string[],
-  signal: AbortSignal,
-  timeoutMs = transactionTimeout,
-): Promise<TransactionalProducer> {
-  return producerOver(readingCluster(kafka), transactionalId, topics, signal, PATIENCE_MS, timeoutMs);
-}
-
-/**
- * @param cluster belongs to the producer from now on
- * @param patienceMs errors that may pass are tried again for this long
- */
-export async function producerOver(
+export async function connectProducer(
   cluster: Cluster,
   transactionalId: string,
   topics: readonly string[],
   signal: AbortSignal,
-  patienceMs = PATIENCE_MS,
-  timeoutMs = transactionTimeout,
+  { patienceMs = PATIENCE_MS, timeoutMs = transactionTimeout }: ProducerLimits = {},
 ): Promise<TransactionalProducer> {
   const closing = new AbortController();
   const ending = joinSignals([signal, closing.signal]);
@@ -106,17 +98,6 @@ export async function producerOver(
     });
   }
 
-  async function initProducerId(): Promise<ProducerIdentity> {
-    const given = await retried(
-      () =>
-        coordinator.ask((broker) =>
-          broker.initProducerId({ transactionalId, transactionTimeout: timeoutMs }),
-        ),
-      isOfCoordinator,
-    );
-    return { ...given, transactionalId };
-  }
-
   const identity = await connected();
 
   async function connected(): Promise<ProducerIdentity> {
@@ -125,7 +106,7 @@ export async function producerOver(
       await cluster.connect();
       // Without topics kafkajs asks for all topics of the cluster, and fails if one of them has no leader.
       if (topics.length > 0) await retried(() => cluster.addMultipleTargetTopics(topics));
-      return await initProducerId();
+      return await retried(() => coordinator.init(timeoutMs), isOfCoordinator);
     } catch (error) {
       ending.leave();
       cluster.disconnect().catch(() => undefined);
@@ -134,21 +115,12 @@ export async function producerOver(
   }
 
   const add = (places: readonly TopicPartition[], isWorthIt = mayPass) =>
-    retried(
-      () =>
-        coordinator.ask((broker) =>
-          broker.addPartitionsToTxn({ ...identity, topics: byTopic(places, ({ partition }) => partition) }),
-        ),
-      isWorthIt,
-    );
+    retried(() => coordinator.add(identity, places), isWorthIt);
 
-  async function end(transactionResult: boolean): Promise<void> {
+  async function end(commits: boolean): Promise<void> {
     // A former coordinator may have begun to end the transaction. Then the same request does no harm: the answer is that it is done
     // or in progress, and the outcome is looked up. After any other error the outcome is unknown.
-    await retried(
-      () => coordinator.ask((broker) => broker.endTxn({ ...identity, transactionResult })),
-      isNotCoordinator,
-    );
+    await retried(() => coordinator.end(identity, commits), isNotCoordinator);
   }
 
   return {
@@ -241,3 +213,73 @@ const ofPartition = new Set([
 function isOfCoordinator(error: unknown): boolean {
   return isNotCoordinator(error) || protocolType(error) === 'CONCURRENT_TRANSACTIONS';
 }
+
+/**
+ * The requests of a transactional id to the broker that keeps its transactions, which is remembered until it says that it does not,
+ * or cannot be reached. They throw errors of kafkajs.
+ */
+export class TransactionCoordinator {
+  private known: string | null = null;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly transactionalId: string,
+  ) {}
+
+  /** A new epoch. It ends the transaction of the earlier epoch, which the brokers refuse from now on. */
+  async init(transactionTimeout: number): Promise<ProducerIdentity> {
+    const { transactionalId } = this;
+    const given = await this.ask((broker) => broker.initProducerId({ transactionalId, transactionTimeout }));
+    return { ...given, transactionalId };
+  }
+
+  add(identity: ProducerIdentity, places: readonly TopicPartition[]): Promise<unknown> {
+    const topics = byTopic(places, ({ partition }) => partition);
+    return this.ask((broker) => broker.addPartitionsToTxn({ ...identity, topics }));
+  }
+
+  end(identity: ProducerIdentity, transactionResult: boolean): Promise<unknown> {
+    return this.ask((broker) => broker.endTxn({ ...identity, transactionResult }));
+  }
+
+  /** @throws errors of kafkajs and of the question */
+  async ask<T>(question: (coordinator: Broker) => Promise<T>): Promise<T> {
+    try {
+      const coordinator = await this.find();
+      this.known = coordinator.nodeId;
+      return await question(coordinator);
+    } catch (error) {
+      // Any other answer is that of the coordinator.
+      if (protocolType(error) === null || isNotCoordinator(error)) this.known = null;
+      throw error;
+    }
+  }
+
+  private async find(): Promise<Broker> {
+    const { cluster, known } = this;
+    // If that broker cannot be reached, another broker has its place, or is going to.
+    const broker = known === null ? null : await cluster.findBroker({ nodeId: known }).catch(() => null);
+    if (broker !== null) return broker;
+    const wanted = { groupId: this.transactionalId, coordinatorType: 1 } as const;
+    try {
+      return await cluster.findGroupCoordinator(wanted);
+    } catch (error) {
+      if (!(error instanceof KafkaJSGroupCoordinatorNotFound)) throw error;
+      // kafkajs drops the brokers' message when they refuse to name a coordinator.
+      const asked = cluster.brokerPool.findConnectedBroker();
+      const refusal = await asked.then((one) => one.findGroupCoordinator(wanted)).catch((one) => one);
+      throw isForbidden(refusal) ? refusal : noteBrokers(error, refusal, cluster.getNodeIds().length);
+    }
+  }
+}
+
+/** Another broker is to be asked. Only what does no harm twice: one of these answers also stands for an append that came too late. */
+export function isNotCoordinator(error: unknown): boolean {
+  return notCoordinator.has(protocolType(error) ?? '');
+}
+
+const notCoordinator = new Set([
+  'NOT_COORDINATOR_FOR_GROUP',
+  'GROUP_COORDINATOR_NOT_AVAILABLE',
+  'GROUP_LOAD_IN_PROGRESS',
+]);

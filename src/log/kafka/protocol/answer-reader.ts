@@ -1,3 +1,6 @@
+import type { ApiCall, ApiVersion, Broker } from '../connection/cluster';
+import { type Encoder, newEncoder } from '../connection/kafkajs-internals';
+
 /** Reads the fields of an answer in order. @throws RangeError behind the end */
 export class AnswerReader {
   private at = 0;
@@ -79,3 +82,65 @@ export class AnswerReader {
 }
 
 const ID_BYTES = 16;
+
+/**
+ * Requests in "flexible" versions of the protocol (KIP-482), which kafkajs does not speak: lengths are variable-length integers, and
+ * every structure ends with tagged fields. Only these versions have topic ids (KIP-516).
+ */
+
+export const NO_TAGS = 0;
+
+/** The header of a flexible request ends with tagged fields. kafkajs writes headers without them, so they begin the body. */
+export function flexibleBody(): Encoder {
+  return newEncoder().writeUVarInt(NO_TAGS);
+}
+
+export function writeArray<T>(body: Encoder, values: readonly T[], write: (value: T) => void): void {
+  body.writeUVarInt(values.length + 1);
+  for (const value of values) write(value);
+}
+
+/** @param id as `AnswerReader.id` returns it */
+export function writeId(body: Encoder, id: string): void {
+  body.writeBufferInternal(Buffer.from(id, 'base64url'));
+}
+
+/** Whether the broker speaks this version of a request. */
+export function speaks(broker: Broker, { apiKey, apiVersion }: Omit<ApiVersion, 'apiName'>): boolean {
+  return (broker.versions?.[apiKey]?.maxVersion ?? 0) >= apiVersion;
+}
+
+/**
+ * Asks a question whose version kafkajs does not speak.
+ * @param read is given the answer behind its header, and need not read to its end
+ * @throws what kafkajs throws
+ */
+export function askFlexible<T>(
+  broker: Broker,
+  api: ApiVersion,
+  write: (body: Encoder) => Encoder,
+  read: (answer: AnswerReader) => T,
+): Promise<T> {
+  return sendFlexible(broker, {
+    request: { ...api, encode: async () => write(flexibleBody()).writeUVarInt(NO_TAGS) },
+    response: {
+      async decode(payload) {
+        const answer = new AnswerReader(payload);
+        answer.skipTags();
+        return { clientSideThrottleTime: answer.int32(), read: read(answer) };
+      },
+      parse: async (decoded) => (decoded as { readonly read: T }).read,
+    },
+  });
+}
+
+/** @throws what kafkajs throws */
+export async function sendFlexible<T>(broker: Broker, call: ApiCall<T>): Promise<T> {
+  try {
+    return await broker.connectionPool.send(call);
+  } catch (error) {
+    // As kafkajs does: the next caller that asks for this broker connects again.
+    if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
+    throw error;
+  }
+}

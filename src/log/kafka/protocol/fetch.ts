@@ -1,7 +1,14 @@
 import type { ApiCall, Broker } from '../connection/cluster';
 import { fetchRequests } from '../connection/kafkajs-internals';
-import { AnswerReader } from './answer-reader';
-import { flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray, writeId } from './flexible-requests';
+import {
+  AnswerReader,
+  flexibleBody,
+  NO_TAGS,
+  sendFlexible,
+  speaks,
+  writeArray,
+  writeId,
+} from './answer-reader';
 import { type RecordBatch, readBatches } from './record-batch';
 
 const FETCH = 1;
@@ -58,7 +65,8 @@ export async function fetchBatches(broker: Broker, asked: FetchRequest): Promise
   const call = broker.lookupRequest<FetchAnswer>(FETCH, fetchRequests())(asked);
   const { parse } = call.response;
   const isById =
-    asked.topics.every(({ topicId }) => typeof topicId === 'string') && speaks(broker, FETCH, BY_ID);
+    asked.topics.every(({ topicId }) => typeof topicId === 'string') &&
+    speaks(broker, { apiKey: FETCH, apiVersion: BY_ID });
   const request = isById ? requestById(asked) : call.request;
   const decode = (payload: Buffer) => decodeAnswer(payload, request.apiVersion, asked);
   return sendFlexible(broker, { request, response: { decode, parse } });

@@ -1,9 +1,8 @@
-import type { Cluster } from '../connection/cluster';
-import { AnswerReader } from './answer-reader';
-import { flexibleBody, NO_TAGS, sendFlexible, speaks, writeArray, writeId } from './flexible-requests';
+import type { Broker, Cluster } from '../connection/cluster';
+import { askFlexible, NO_TAGS, speaks, writeArray, writeId } from './answer-reader';
 
 /** https://kafka.apache.org/protocol#The_Messages_Metadata: the first version with topic ids, of Kafka 2.8. */
-const [METADATA, VERSION] = [3, 10];
+const METADATA = { apiKey: 3, apiName: 'Metadata', apiVersion: 10 };
 /** Stands for no id. */
 const NO_ID = Buffer.alloc(16).toString('base64url');
 
@@ -17,57 +16,73 @@ export async function topicIds(
   topics: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const broker = await cluster.brokerPool.findConnectedBroker();
-  if (topics.length === 0 || !speaks(broker, METADATA, VERSION)) return new Map();
-  return sendFlexible(broker, {
-    request: {
-      apiKey: METADATA,
-      apiName: 'Metadata',
-      apiVersion: VERSION,
-      encode: async () => {
-        const body = flexibleBody();
-        writeArray(body, topics, (topic) => {
-          writeId(body, NO_ID);
-          body.writeUVarIntString(topic).writeUVarInt(NO_TAGS);
-        });
-        const [createsTopics, tellsClusterOperations, tellsTopicOperations] = [false, false, false];
-        body.writeBoolean(createsTopics).writeBoolean(tellsClusterOperations);
-        return body.writeBoolean(tellsTopicOperations).writeUVarInt(NO_TAGS);
-      },
+  if (topics.length === 0 || !speaks(broker, METADATA)) return new Map();
+  return askFlexible(
+    broker,
+    METADATA,
+    (body) => {
+      writeArray(body, topics, (topic) => {
+        writeId(body, NO_ID);
+        body.writeUVarIntString(topic).writeUVarInt(NO_TAGS);
+      });
+      const [createsTopics, tellsClusterOperations, tellsTopicOperations] = [false, false, false];
+      body.writeBoolean(createsTopics).writeBoolean(tellsClusterOperations);
+      return body.writeBoolean(tellsTopicOperations);
     },
-    response: {
-      decode: async (payload) => decodeMetadata(payload),
-      parse: async (decoded) => (decoded as ReturnType<typeof decodeMetadata>).ids,
+    (answer) => {
+      for (let brokers = answer.compactLength(); brokers > 0; brokers--) {
+        answer.skip(4);
+        answer.compactText();
+        answer.skip(4);
+        answer.compactText();
+        answer.skipTags();
+      }
+      answer.compactText();
+      answer.skip(4);
+      const ids = new Map<string, string>();
+      for (let found = answer.compactLength(); found > 0; found--) {
+        answer.skip(2);
+        const [name, id] = [answer.compactText(), answer.id()];
+        if (id !== NO_ID) ids.set(name, id);
+        answer.skip(1);
+        for (let partitions = answer.compactLength(); partitions > 0; partitions--) {
+          answer.skip(2 + 4 + 4 + 4);
+          for (let lists = 3; lists > 0; lists--) answer.skip(4 * answer.compactLength());
+          answer.skipTags();
+        }
+        answer.skip(4);
+        answer.skipTags();
+      }
+      return ids;
     },
-  });
+  );
 }
 
-/** Reads no further than the last topic. */
-function decodeMetadata(payload: Buffer): { clientSideThrottleTime: number; ids: Map<string, string> } {
-  const reader = new AnswerReader(payload);
-  reader.skipTags();
-  const clientSideThrottleTime = reader.int32();
-  for (let brokers = reader.compactLength(); brokers > 0; brokers--) {
-    reader.skip(4);
-    reader.compactText();
-    reader.skip(4);
-    reader.compactText();
-    reader.skipTags();
-  }
-  reader.compactText();
-  reader.skip(4);
-  const ids = new Map<string, string>();
-  for (let topics = reader.compactLength(); topics > 0; topics--) {
-    reader.skip(2);
-    const [name, id] = [reader.compactText(), reader.id()];
-    if (id !== NO_ID) ids.set(name, id);
-    reader.skip(1);
-    for (let partitions = reader.compactLength(); partitions > 0; partitions--) {
-      reader.skip(2 + 4 + 4 + 4);
-      for (let lists = 3; lists > 0; lists--) reader.skip(4 * reader.compactLength());
-      reader.skipTags();
-    }
-    reader.skip(4);
-    reader.skipTags();
-  }
-  return { clientSideThrottleTime, ids };
+/** https://kafka.apache.org/protocol#The_Messages_DescribeTransactions, of Kafka 3.0 */
+const DESCRIBE_TRANSACTIONS = { apiKey: 65, apiName: 'DescribeTransactions', apiVersion: 0 };
+
+/**
+ * When the open transaction of an id began, by the clock of its coordinator, in ms since 1970.
+ * @returns null: none is open, it may not be seen, or the broker is older
+ * @throws errors of kafkajs
+ */
+export async function transactionStart(coordinator: Broker, transactionalId: string): Promise<number | null> {
+  if (!speaks(coordinator, DESCRIBE_TRANSACTIONS)) return null;
+  return askFlexible(
+    coordinator,
+    DESCRIBE_TRANSACTIONS,
+    (body) => {
+      writeArray(body, [transactionalId], (id) => body.writeUVarIntString(id));
+      return body;
+    },
+    (answer) => {
+      const described = answer.compactLength();
+      const error = described === 0 ? null : answer.int16();
+      if (error !== 0) return null;
+      const [_id, _state] = [answer.compactText(), answer.compactText()];
+      answer.skip(4);
+      const start = Number(answer.int64());
+      return start < 0 ? null : start;
+    },
+  );
 }

@@ -1,6 +1,9 @@
+import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import type { Cluster } from '../connection/cluster';
 import { type FetchAnswer, type FetchedPartition, fetchBatches } from '../protocol/fetch';
+import type { RecordBatch } from '../protocol/record-batch';
+import { leaderOf } from './leaderless';
 
 /** Where to read from. */
 export interface FetchPosition {
@@ -100,4 +103,70 @@ export function notWhole(
 ): HighwaterError {
   const what = `a broker sent ${recordBytes} bytes of ${topic}/${partition} from offset ${next} on, which are not a whole batch`;
   return new HighwaterError('LOG_UNREADABLE', what);
+}
+
+/**
+ * The committed batches of a fetched partition, in order: without markers, and without batches of aborted transactions. The id of a
+ * producer is enough to tell transactions apart: a producer begins none before its last one has ended.
+ */
+export function committedBatches({ batches, abortedTransactions }: FetchedPartition): RecordBatch[] {
+  const aborted = [...abortedTransactions].sort((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1));
+  const open = new Set<bigint>();
+  return batches.filter(({ producerId, lastOffset, isControl, inTransaction }) => {
+    while (aborted.length > 0 && aborted[0]!.firstOffset <= lastOffset) open.add(aborted.shift()!.producerId);
+    // A marker of either kind ends the producer's transaction. Committed transactions are not in the list.
+    if (isControl) open.delete(producerId);
+    return !isControl && !(inTransaction && open.has(producerId));
+  });
+}
+
+/**
+ * Where to fetch from next. The end of a batch counts, not its last record: compaction removes records and keeps the range.
+ * @returns the same offset when nothing was fetched
+ */
+export function nextOffset({ batches }: Pick<FetchedPartition, 'batches'>, from: bigint): bigint {
+  const last = batches.at(-1);
+  if (last === undefined) return from;
+  return last.lastOffset >= from ? last.lastOffset + 1n : from + 1n;
+}
+
+/** Time for which a broker may send none of the existing records, in ms: because of a quota, or as a new leader. */
+const PATIENCE_MS = 10_000;
+const MAX_WAIT_MS = 100;
+
+/**
+ * All batches that are written in a partition, also of open and aborted transactions, and their markers.
+ * @param from inclusive; the first batch may begin before it
+ * @param to exclusive, at most the end of the partition; the last batch may end behind it
+ * @throws HighwaterError LOG_FAILED, LOG_UNREADABLE; errors of kafkajs
+ */
+export async function* batchesBetween(
+  cluster: Cluster,
+  { topic, partition }: TopicPartition,
+  from: bigint,
+  to: bigint,
+): AsyncGenerator<RecordBatch> {
+  let emptySince: number | null = null;
+  for (let next = from; next < to; ) {
+    const place = { topic, partition, next };
+    const maxWaitMs = emptySince === null ? 0 : MAX_WAIT_MS;
+    const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs };
+    const answers = await fetchPartitions(cluster, leaderOf(cluster, place), [place], wanted);
+    const answer = answers.get(`${topic} ${partition}`);
+    if (answer !== undefined && answer.batches.length > 0) {
+      const { batches } = answer;
+      for (const batch of batches) if (batch.baseOffset < to && batch.lastOffset >= from) yield batch;
+      next = nextOffset({ batches }, next);
+      emptySince = null;
+      continue;
+    }
+    if (answer !== undefined && answer.recordBytes > 0) throw notWhole(place, answer);
+    // Compaction has removed the rest.
+    if (answer !== undefined && answer.highWatermark >= to) return;
+    emptySince ??= performance.now();
+    if (performance.now() - emptySince > PATIENCE_MS) {
+      const what = `${topic}/${partition} could not be read beyond offset ${next} of ${to}`;
+      throw new HighwaterError('LOG_FAILED', what);
+    }
+  }
 }

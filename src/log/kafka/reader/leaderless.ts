@@ -1,9 +1,9 @@
 import type { TopicPartition } from 'kafkajs';
-import { HighwaterError } from '../../../errors';
+import type { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
-import type { Cluster } from '../connection/cluster';
+import { type Cluster, grouped, knownLeader } from '../connection/cluster';
 import { acceptsLeaderless } from '../connection/guards/cluster-questions';
-import { isUnreachable } from '../connection/kafka-failure';
+import { brokersFailed, isUnreachable } from '../connection/kafka-failure';
 
 /**
  * A partition is leaderless if it has no leader, or if its leader cannot be reached from here. Clusters that accept partitions
@@ -26,14 +26,14 @@ const unreachable = new WeakMap<Cluster, Map<string, number>>();
 
 /** The broker that leads a partition. @throws HighwaterError LOG_FAILED */
 export function leaderOf(cluster: Cluster, place: TopicPartition): string {
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(place.topic, [place.partition]));
+  const nodeId = knownLeader(cluster, place);
   if (nodeId === undefined || nodeId === NO_LEADER) throw missingPartition(place);
   return nodeId;
 }
 
 /** From the cluster's latest metadata. False for a partition that does not exist. */
 export function isLeaderless(cluster: Cluster, { topic, partition }: TopicPartition): boolean {
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  const nodeId = knownLeader(cluster, { topic, partition });
   return nodeId !== undefined && (nodeId === NO_LEADER || unreachable.get(cluster)?.has(nodeId) === true);
 }
 
@@ -42,19 +42,13 @@ export function byLeader<Place extends TopicPartition>(
   cluster: Cluster,
   places: readonly Place[],
 ): Map<string, Place[]> {
-  const groups = new Map<string, Place[]>();
-  for (const place of places.filter((one) => !isLeaderless(cluster, one))) {
-    const leader = leaderOf(cluster, place);
-    groups.set(leader, [...(groups.get(leader) ?? []), place]);
-  }
-  return groups;
+  const led = places.filter((one) => !isLeaderless(cluster, one));
+  return grouped(led, (place) => leaderOf(cluster, place));
 }
 
 export function missingPartition({ topic, partition }: TopicPartition): HighwaterError {
   const what = `partition ${partition} of topic ${topic} has no leader that can be reached, or does not exist any more`;
-  return new HighwaterError('LOG_FAILED', what, {
-    remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
-  });
+  return brokersFailed(what);
 }
 
 /** The partitions of topics, from the cluster's latest metadata. */
@@ -139,7 +133,7 @@ export class LeaderlessNotes {
       return false;
     }
     this.noted.set(name, note);
-    const hasLeader = !(NO_LEADER in cluster.findLeaderForPartitions(topic, [partition]));
+    const hasLeader = knownLeader(cluster, { topic, partition }) !== NO_LEADER;
     const momentMs = isAtOnce ? 0 : hasLeader ? UNREACHABLE_MS : MOMENT_MS;
     if (note.isTold || performance.now() - note.sinceMs < momentMs) return note.isTold;
     note.isTold = true;

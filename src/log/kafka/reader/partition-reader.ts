@@ -4,10 +4,11 @@ import type { Cluster } from '../connection/cluster';
 import { isForbidden } from '../connection/kafka-failure';
 import type { FetchedPartition } from '../protocol/fetch';
 import { recordsOf } from '../protocol/record-batch';
-import { committedBatches, nextOffset } from './committed';
 import {
+  committedBatches,
   type FetchPosition,
   fetchPartitions,
+  nextOffset,
   notWhole,
   READ_COMMITTED,
   READ_UNCOMMITTED,

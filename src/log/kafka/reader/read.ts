@@ -1,19 +1,20 @@
 import type { Kafka } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, unlessAborted } from '../../../async/wait';
-import type { Logger } from '../../../logging/logger';
+import { Outage } from '../../../logging/outage';
 import type { LogRecord, ReadOptions } from '../../commit-log';
 import { readingCluster, withCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { kafkaFailure, passesByItself, protocolType } from '../connection/kafka-failure';
+import { type Persistence, persistently } from '../connection/persistently';
 import { isFence } from './fence';
 import type { LeaderlessNotes } from './leaderless';
-import { readRounds } from './read-rounds';
-import { GIVE_UP_MS, namesOf, TopicPositions } from './topic-positions';
+import { type Reading, type ReadingDeps, readingTopics, readRounds } from './reading';
+import { GIVE_UP_MS, namesOf, TopicPositions, type TopicReading } from './topic-positions';
 
-export interface ReadDeps {
+export interface ReadDeps extends ReadingDeps {
+  /** Aborted with LOG_CLOSED when the log is closed. */
   readonly closing: AbortSignal;
-  readonly logger: Logger;
   readonly notes: LeaderlessNotes;
 }
 
@@ -39,25 +40,33 @@ export async function topicNames(kafka: Kafka): Promise<string[]> {
  * since part of the records must not pass for all, unless the caller accepts a part (`canBePartial`).
  */
 export function read(
-  kafka: Kafka,
   topics: readonly string[],
-  options: ReadOptions,
-  { closing, logger, notes }: ReadDeps,
+  { exact, ...options }: ReadOptions & Pick<TopicReading, 'exact'>,
+  { kafka, target, closing, logger, notes }: ReadDeps,
 ): AsyncIterable<LogRecord> {
-  const { follow, fromBeginning } = options;
   const names = [...new Set(topics)];
-  const doing = `reading ${names.join(', ')}`;
+  const { doing, asked } = readingTopics(names, target);
   const { signal, leave } = joinSignals([options.signal, closing]);
-  const isPartial = follow || options.canBePartial === true;
+  const isPartial = options.follow || options.canBePartial === true;
   const cluster = isPartial ? acceptLeaderless(readingCluster(kafka)) : readingCluster(kafka);
-  const positions = new TopicPositions(names, options, cluster, notes, logger);
-  const began = isPartial ? beginPersistently() : positions.begin();
+  const positions = new TopicPositions({ ...options, exact, topics: names, cluster, notes, logger });
+  const reading: Persistence & Pick<Reading, 'cluster'> = {
+    cluster,
+    doing,
+    signal,
+    forMs: options.follow ? Number.POSITIVE_INFINITY : GIVE_UP_MS,
+    recover: (error) => positions.recover(error),
+    ...(exact !== undefined && { asked, outage: new Outage(`Reading the topic ${names[0]}`, logger) }),
+  };
+  const began = begin();
   // The reader of the records gets its failure.
   began.catch(() => undefined);
   return records();
 
-  /** While leaders move, brokers may refuse to say where a partition ends. */
-  function beginPersistently(): Promise<void> {
+  function begin(): Promise<void> {
+    if (exact !== undefined) return persistently(() => positions.begin(), reading);
+    if (!isPartial) return positions.begin();
+    // While leaders move, brokers may refuse to say where a partition ends.
     return retrying(() => positions.begin(), {
       signal,
       pauseMs: MAX_WAIT_MS,
@@ -75,23 +84,15 @@ export function read(
   async function* records(): AsyncGenerator<LogRecord> {
     try {
       await unlessAborted(began, signal);
-      if (!follow && !fromBeginning) return;
       const rounds = readRounds({
-        cluster,
-        doing,
-        signal,
-        forMs: follow ? Number.POSITIVE_INFINITY : GIVE_UP_MS,
+        ...reading,
         maxWaitMs: MAX_WAIT_MS,
         positions: () => positions.present(),
         isOver: (emptyMs) => positions.isOver(emptyMs),
         ...(isPartial && { look: () => positions.look() }),
-        async recover(error) {
-          logger.debug('reading is tried again', { topics: names, error });
-          await positions.recover(error);
-        },
       });
       for await (const found of rounds) {
-        for (const record of inTime([...found])) {
+        for (const record of exact === undefined ? inTime([...found]) : found) {
           if (isFence(record)) continue;
           yield record;
           if (signal.aborted) return;
@@ -104,6 +105,17 @@ export function read(
       cluster.disconnect().catch(() => undefined);
     }
   }
+}
+
+/** As `ConsumerLog.follow`. */
+export async function* follow(
+  topic: string,
+  exact: NonNullable<TopicReading['exact']>,
+  signal: AbortSignal,
+  deps: ReadDeps,
+): AsyncGenerator<LogRecord> {
+  deps.closing.throwIfAborted();
+  yield* read([topic], { fromBeginning: false, follow: true, signal, exact }, deps);
 }
 
 /**

@@ -1,13 +1,17 @@
 import { oneAhead } from '../../../async/one-ahead';
 import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
-import type { Cluster } from '../connection/cluster';
+import type { EndsAt, TopicEnds } from '../../consumer-log';
+import { type Cluster, readingCluster, withCluster } from '../connection/cluster';
+import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import type { Asked } from '../connection/kafka-failure';
-import { persistently } from '../connection/persistently';
+import { type Persistence, persistently } from '../connection/persistently';
+import { topicIds } from '../protocol/topic-ids';
 import { isFence } from './fence';
+import { isLeaderless, partitionsOf } from './leaderless';
 import { partitionOffsets } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
-import { readRounds } from './read-rounds';
+import { knowTopic, type Reading, type ReadingDeps, readingTopics, readRounds } from './reading';
 
 const MAX_WAIT_MS = 500;
 
@@ -38,14 +42,7 @@ export async function* readThrough(
     // State topics are compacted.
     return { ...position, end: (through.get(position.partition) ?? -1n) + 1n, isCompacted: true };
   });
-  const rounds = (stop: AbortSignal) =>
-    readRounds({
-      ...reading,
-      signal: stop,
-      maxWaitMs: MAX_WAIT_MS,
-      positions: () => positions,
-      isOver: (emptyMs) => emptyMs >= stallMs || positions.every(isAtEnd),
-    });
+  const rounds = (stop: AbortSignal) => roundsToEnd(positions, { ...reading, signal: stop }, stallMs);
   for await (const { value: records } of oneAhead(rounds, signal)) {
     for (const record of records) {
       if (isFence(record)) continue;
@@ -54,6 +51,20 @@ export async function* readThrough(
     }
   }
   if (!positions.every(isAtEnd)) throw stalled(positions, stallMs);
+}
+
+/** @param giveUpMs how long rounds in a row may bring nothing */
+function roundsToEnd(
+  positions: readonly PartitionPosition[],
+  reading: Persistence & Pick<Reading, 'cluster'>,
+  giveUpMs: number,
+): ReturnType<typeof readRounds> {
+  return readRounds({
+    ...reading,
+    maxWaitMs: MAX_WAIT_MS,
+    positions: () => positions,
+    isOver: (emptyMs) => emptyMs >= giveUpMs || positions.every(isAtEnd),
+  });
 }
 
 function stalled(positions: readonly PartitionPosition[], stallMs: number): HighwaterError {
@@ -81,17 +92,71 @@ export async function committedRecords(
   const { topic, partition, end } = place;
   const position = { ...place, isCompacted: true };
   const records: LogRecord[] = [];
-  const rounds = readRounds({
-    cluster,
-    doing: `reading ${topic}`,
-    forMs: 0,
-    signal,
-    maxWaitMs: MAX_WAIT_MS,
-    positions: () => [position],
-    isOver: (emptyMs) => emptyMs > READ_MS || isAtEnd(position),
-  });
+  const rounds = roundsToEnd([position], { cluster, doing: `reading ${topic}`, forMs: 0, signal }, READ_MS);
   for await (const round of rounds) for (const record of round) records.push(record);
   if (isAtEnd(position)) return records;
   const what = `${topic}/${partition} could not be read beyond offset ${position.next} of ${end}`;
   throw new HighwaterError('LOG_RESTORE_STALLED', what);
+}
+
+/** How long brokers may be away, or a transaction open, in ms. */
+const PATIENCE_MS = 60_000;
+
+/** As `ConsumerLog.ends`. */
+export async function topicEnds(
+  topic: string,
+  at: EndsAt,
+  signal: AbortSignal,
+  { kafka, target }: ReadingDeps,
+): Promise<TopicEnds> {
+  return withCluster(kafka, async (cluster) => {
+    if (at === 'reachable') acceptLeaderless(cluster);
+    const askId = async () => {
+      await cluster.connect();
+      return (await topicIds(cluster, [topic])).get(topic) ?? null;
+    };
+    // The id is asked for before the ends. If the topic is recreated in between, the ends do not count for the new topic.
+    const asking = { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal };
+    const topicId = await persistently(askId, asking);
+    const found = await endsOf(cluster, topic, at === 'written' ? 'written' : 'end', signal, target);
+    const known = found === null ? [] : partitionsOf(cluster, [topic]);
+    const leaderless = known.filter((one) => isLeaderless(cluster, one));
+    const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));
+    for (const { partition, next } of found ?? []) ends.set(partition, Number(next));
+    return { topicId, ends };
+  });
+}
+
+/** As `ConsumerLog.load`. */
+export async function* load(
+  topic: string,
+  signal: AbortSignal,
+  { kafka, target }: ReadingDeps,
+): AsyncGenerator<LogRecord> {
+  const cluster = readingCluster(kafka);
+  try {
+    const ends = await endsOf(cluster, topic, 'written', signal, target);
+    if (ends === null) return;
+    const through = new Map(ends.map(({ partition, next }) => [partition, next - 1n]));
+    const { asked } = readingTopics([topic], target);
+    yield* readThrough(cluster, topic, { through, signal, stallMs: PATIENCE_MS, asked });
+  } finally {
+    cluster.disconnect().catch(() => undefined);
+  }
+}
+
+/** Null if there is no such topic. */
+async function endsOf(
+  cluster: Cluster,
+  topic: string,
+  at: 'end' | 'written',
+  signal: AbortSignal,
+  target: ReadingDeps['target'],
+): Promise<readonly PartitionPosition[] | null> {
+  const ask = async () => {
+    await cluster.connect();
+    if (!(await knowTopic(cluster, topic))) return null;
+    return partitionOffsets(cluster, [topic], at);
+  };
+  return persistently(ask, { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal });
 }

@@ -4,46 +4,74 @@ import type { Logger } from '../../../logging/logger';
 import type { ReadOptions } from '../../commit-log';
 import type { Cluster } from '../connection/cluster';
 import { protocolType } from '../connection/kafka-failure';
+import { topicIds } from '../protocol/topic-ids';
 import { type LeaderlessNotes, leaderlessSince, partitionsOf } from './leaderless';
-import { isSamePartition, offsetsSince, partitionOffsets, strays, topicsOf } from './offsets';
+import { isSamePartition, offsetsSince, partitionOffsets, positionLost, strays, topicsOf } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
+import { knowTopic } from './reading';
 
 /** A reader that does not follow waits for this long for records that ought to come, in ms. */
 export const GIVE_UP_MS = 30_000;
 /** Time to wait for open transactions without new records, in ms. */
 const SETTLE_MS = 2_000;
 
-/** The partitions of the topics of one `read`, and how far it is in each. */
+/** The topics that are read without a group, from where, and up to where. */
+export interface TopicReading extends Omit<ReadOptions, 'signal'> {
+  readonly cluster: Cluster;
+  readonly topics: readonly string[];
+  /**
+   * Reading fails if records that were to come are gone, or the topic was recreated; there is only one topic. Otherwise it goes on with
+   * the records that are there.
+   */
+  readonly exact?:
+    | {
+        /** Null: the topic that has the name when reading begins. */
+        readonly topicId: string | null;
+        /** As `ConsumerLog.follow` takes it. */
+        readonly from: ReadonlyMap<number, number | null>;
+      }
+    | undefined;
+  readonly notes: LeaderlessNotes;
+  readonly logger: Logger;
+}
+
+/** The partitions of one reading, and how far it is in each. */
 export class TopicPositions {
+  private readonly cluster: Cluster;
+  private readonly names: readonly string[];
   private all: PartitionPosition[] = [];
   /** Partitions that existed at the call and whose end could not be asked for then. They must not be read from their beginning. */
   private late: TopicPartition[] = [];
   /** Topics that were read and do not exist now, and in how many looks in a row they were missing. */
   private readonly missed = new Map<string, number>();
   private readonly calledAt = Date.now();
+  /** The id of the topic of an exact reading. Null while it is not known, and if the brokers know no ids. */
+  private topicId: string | null;
 
-  constructor(
-    private readonly names: readonly string[],
-    private readonly options: ReadOptions,
-    private readonly cluster: Cluster,
-    private readonly notes: LeaderlessNotes,
-    private readonly logger: Logger,
-  ) {}
+  constructor(private readonly reading: TopicReading) {
+    this.cluster = reading.cluster;
+    this.names = reading.topics;
+    this.topicId = reading.exact?.topicId ?? null;
+    for (const [partition, next] of reading.exact?.from ?? [])
+      if (next === null) this.late.push({ topic: this.names[0]!, partition });
+  }
 
   /** Finds the partitions, where to begin, and without `follow` where to end. May be called again after an error. */
   async begin(): Promise<void> {
+    const { exact, follow, fromBeginning, notes } = this.reading;
     await this.cluster.connect();
     await this.addPartitions(true);
+    if (exact !== undefined) return;
     this.late = partitionsOf(this.cluster, this.names).filter((one) => !includes(this.all, one));
-    if (this.options.follow) return;
+    if (follow) return;
     // Up to the present ends of the topics; otherwise a busy publisher could keep a reader for ever. Open transactions count too,
     // since a commit is answered before its markers are written.
     for (const end of await partitionOffsets(this.cluster, topicsOf(this.all), 'written')) {
       const position = this.all.find((one) => isSamePartition(one, end));
       if (position !== undefined) position.end = end.next;
     }
-    this.all = this.all.filter(({ end }) => end !== null);
-    this.notes.look(this.cluster, this.names, true);
+    this.all = fromBeginning ? this.all.filter(({ end }) => end !== null) : [];
+    notes.look(this.cluster, this.names, true);
   }
 
   /** An end that is asked for from now on is no longer the end at the call. */
@@ -53,9 +81,9 @@ export class TopicPositions {
 
   /** Finds partitions that were added, or ends reading partitions that stay leaderless. */
   async look(): Promise<void> {
-    if (this.options.follow) return this.addPartitions();
+    if (this.reading.follow) return this.addPartitions();
     await this.cluster.refreshMetadata();
-    this.all = this.all.filter((position) => !this.notes.note(this.cluster, position));
+    this.all = this.all.filter((position) => !this.reading.notes.note(this.cluster, position));
   }
 
   /** The positions that can be asked for now. */
@@ -65,7 +93,7 @@ export class TopicPositions {
 
   /** Whether all was read, or only open transactions are left. @throws HighwaterError LOG_RESTORE_STALLED */
   isOver(emptyMs: number): boolean {
-    if (this.options.follow) return false;
+    if (this.reading.follow) return false;
     const left = this.all.filter((position) => !isAtEnd(position));
     const heldBack = left.find(({ isHeldBack }) => isHeldBack);
     if (left.length === 0) return true;
@@ -80,33 +108,68 @@ export class TopicPositions {
     });
   }
 
-  /** After a failed round: a topic was deleted or created again, or retention removed the next records. */
+  /**
+   * After a failed round: a topic was deleted or created again, or retention removed the next records.
+   * @throws HighwaterError LOG_POSITION_LOST if the reading is exact
+   */
   async recover(failure: unknown): Promise<void> {
+    const { exact, logger } = this.reading;
+    logger.debug('reading is tried again', { topics: this.names, error: failure });
     const type = protocolType(failure);
-    if (type === 'UNKNOWN_TOPIC_OR_PARTITION') {
+    if (type === 'UNKNOWN_TOPIC_OR_PARTITION' && exact === undefined) {
       this.leaveOutDeleted(await namesOf(this.cluster));
       await this.cluster.refreshMetadata();
     }
-    if (type === 'OFFSET_OUT_OF_RANGE') {
-      for (const { position, first } of await strays(this.cluster, this.all)) position.next = first;
+    if (type !== 'OFFSET_OUT_OF_RANGE') return;
+    for (const stray of await strays(this.cluster, this.all)) {
+      // Retention may pass the beginning of a partition before it is read: then the partition begins elsewhere.
+      if (exact !== undefined && !stray.position.isUnread) throw positionLost(stray);
+      stray.position.next = stray.first;
     }
   }
 
   /** Takes up partitions that are there and not read yet. */
   private async addPartitions(isBeginning = false): Promise<void> {
-    const isWhole = this.missed.size === 0 && this.names.every((name) => topicsOf(this.all).includes(name));
-    const found = isWhole ? this.names : this.leaveOutDeleted(await namesOf(this.cluster));
+    const { exact, follow, notes } = this.reading;
+    const found = await this.existing();
     if (found.length === 0) return;
     await this.cluster.addMultipleTargetTopics(found);
     await this.cluster.refreshMetadata();
+    // The id is asked for before the offsets. If the topic is recreated in between, reading at these offsets is refused.
+    if (exact !== undefined) await this.assertSame(found[0]!);
     const known = await partitionOffsets(this.cluster, found, 'beginning');
-    if (this.options.follow) this.notes.look(this.cluster, found);
-    const added = known.filter((one) => !includes(this.all, one));
+    if (follow) notes.look(this.cluster, found);
+    const added = known.filter((one) => !includes(this.all, one)).map((one) => this.placed(one));
     const late = added.filter((one) => includes(this.late, one));
     const others = added.filter((one) => !late.includes(one));
     const leapt = await this.leap(late, true);
-    this.all.push(...(isBeginning ? await this.leap(others, false) : others), ...leapt);
+    const leaps = isBeginning && exact === undefined;
+    this.all.push(...(leaps ? await this.leap(others, false) : others), ...leapt);
     this.late = this.late.filter((one) => !includes(leapt, one));
+  }
+
+  /** The topics that are there. */
+  private async existing(): Promise<readonly string[]> {
+    const { cluster, names } = this;
+    if (this.reading.exact !== undefined) return (await knowTopic(cluster, names[0]!)) ? names : [];
+    const isWhole = this.missed.size === 0 && names.every((name) => topicsOf(this.all).includes(name));
+    return isWhole ? names : this.leaveOutDeleted(await namesOf(cluster));
+  }
+
+  /** @throws HighwaterError LOG_POSITION_LOST if the topic is not the one that the positions are of */
+  private async assertSame(topic: string): Promise<void> {
+    const id = (await topicIds(this.cluster, [topic])).get(topic) ?? null;
+    this.topicId ??= id;
+    if (id !== null && id !== this.topicId)
+      throw new HighwaterError('LOG_POSITION_LOST', `the topic ${topic} was deleted and created again`);
+  }
+
+  /** @param beginning of the partition */
+  private placed(beginning: PartitionPosition): PartitionPosition {
+    const { topicId } = this;
+    const next = this.reading.exact?.from.get(beginning.partition) ?? null;
+    if (next === null) return { ...beginning, topicId, isUnread: true };
+    return { ...beginning, topicId, next: BigInt(next) };
   }
 
   /**
@@ -115,7 +178,7 @@ export class TopicPositions {
    * @returns the positions for which a leader could be asked
    */
   private async leap(positions: readonly PartitionPosition[], isLate: boolean): Promise<PartitionPosition[]> {
-    const { fromBeginning, notBefore } = this.options;
+    const { fromBeginning, notBefore } = this.reading;
     const startAt = fromBeginning ? notBefore : { positionsToEnd: 0 };
     if (startAt === undefined || positions.length === 0) return [...positions];
     const topics = topicsOf(positions);
@@ -154,7 +217,7 @@ export class TopicPositions {
       if (times < 2) continue;
       this.all = this.all.filter(({ topic }) => topic !== name);
       this.missed.delete(name);
-      this.logger.warn(
+      this.reading.logger.warn(
         `The topic ${name} was deleted. The others are read on; it is read again once it is there.`,
       );
     }

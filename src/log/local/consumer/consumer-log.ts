@@ -28,18 +28,16 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
   const { reading, assertOpen, close } = openLocalReader(dataDir, busyTimeoutMs);
   const members = new Set<GroupMember>();
 
-  async function ends(topic: string, signal: AbortSignal): Promise<ReadonlyMap<number, number>> {
-    signal.throwIfAborted();
-    assertOpen();
-    const reader = reading.reader();
-    const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
-    return new Map(Array.from({ length: partitions }, (_, i) => [i, reader!.endOffset(topic, i)]));
-  }
-
   const consumerLog: ConsumerLog = {
     missing: () => (existsSync(file) ? null : file),
-    ends: (topic, _at, signal) => ends(topic, signal),
-    endsWithId: async (topic, signal) => ({ topicId: null, ends: await ends(topic, signal) }),
+    async ends(topic, _at, signal) {
+      signal.throwIfAborted();
+      assertOpen();
+      const reader = reading.reader();
+      const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
+      const ends = Array.from({ length: partitions }, (_, i) => [i, reader!.endOffset(topic, i)] as const);
+      return { topicId: null, ends: new Map(ends) };
+    },
     async *load(topic, signal): AsyncGenerator<LogRecord> {
       signal.throwIfAborted();
       assertOpen();

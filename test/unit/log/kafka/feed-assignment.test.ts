@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { assignFeeds, type Member } from '../../../../src/log/kafka/group/feed-assignment';
+import { assignFeeds, type Member } from '../../../../src/log/kafka/group/owners-protocol';
 import { runs } from '../../../support/runs';
 
 const FEEDS = ['analysts', 'insights', 'ipos'];

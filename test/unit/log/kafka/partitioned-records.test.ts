@@ -4,8 +4,8 @@ import {
   PartitionedRecords,
   type PartitionSends,
 } from '../../../../src/log/kafka/producer/partitioned-records';
+import { RecordsDecoder } from '../../../../src/log/kafka/protocol/record-batch';
 import type { EncodedRecords } from '../../../../src/log/kafka/protocol/record-format';
-import { RecordsDecoder } from '../../../../src/log/kafka/protocol/records-decoder';
 import { partitionOf } from '../../../../src/log/partitioner';
 import { inOneMemory } from '../../../support/log-records';
 import { runs } from '../../../support/runs';

@@ -7,7 +7,7 @@ import type {
   ProduceRequest,
 } from '../../../../src/log/kafka/connection/cluster';
 import type { PartitionRecords } from '../../../../src/log/kafka/producer/produce';
-import { producerOver } from '../../../../src/log/kafka/producer/producer';
+import { connectProducer } from '../../../../src/log/kafka/producer/producer';
 import { runs } from '../../../support/runs';
 
 type Asked = ProduceRequest<unknown>;
@@ -85,7 +85,7 @@ function brokers(leaders: Record<string, string> = {}) {
     },
   } as unknown as Cluster;
   const connect = (signal = new AbortController().signal, patienceMs = 2_000) =>
-    producerOver(cluster, 'id', ['ipos', 'ipos.current'], signal, patienceMs);
+    connectProducer(cluster, 'id', ['ipos', 'ipos.current'], signal, { patienceMs });
   const refuse = (call: string, ...errors: unknown[]) => {
     refusals[call] = errors;
   };

@@ -1,6 +1,6 @@
 import { CompressionCodecs } from 'kafkajs';
 import { kafkaClient } from '../../../../src/log/kafka/connection/client';
-import { type RequestQueue, restWhenEmpty } from '../../../../src/log/kafka/connection/guards/request-queues';
+import { type RequestQueue, restWhenEmpty } from '../../../../src/log/kafka/connection/guards/throttling';
 import { quietLogger } from '../../../support/source';
 
 /** As the connections of kafkajs use it. */

@@ -2,26 +2,33 @@ import type { Kafka } from 'kafkajs';
 import type { Logger } from '../../../../logging/logger';
 import { adaptBrokers } from './each-broker';
 
-interface ThrottledQueue {
+/** Through which a connection of kafkajs sends; not part of its published types. */
+export interface RequestQueue {
+  /** Requests that a quota of the brokers holds back, or that wait because enough others are on their way. */
+  readonly pending: readonly unknown[];
+  /** Sets a timer that sends as much of `pending` as possible, and then calls this again. */
+  scheduleCheckPendingRequests(): void;
   /** Called for each answer, with the time for which the broker reads nothing more from this client, in ms. */
   maybeThrottle(ms: number | null | undefined): void;
 }
 
 interface PooledBroker {
-  readonly connectionPool: { readonly pool: readonly { readonly requestQueue: ThrottledQueue }[] };
+  readonly connectionPool: { readonly pool: readonly { readonly requestQueue: RequestQueue }[] };
 }
 
 /** Shorter ones smooth what a client does, and nobody notices them. In ms. */
 const WORTH_TELLING_MS = 1_000;
 
 /**
- * Warns once for each client that a quota of the brokers holds back: kafkajs only waits.
+ * Has the connections of a client rest when they have nothing to send, and warns once if a quota of the brokers holds it back: kafkajs
+ * only waits.
  * @param onThrottled is told each time, with the time in ms
  */
-export function tellThrottling(kafka: Kafka, logger: Logger, onThrottled: (ms: number) => void): Kafka {
+export function watchQueues(kafka: Kafka, logger: Logger, onThrottled: (ms: number) => void): Kafka {
   let isTold = false;
   return adaptBrokers<PooledBroker>(kafka, ({ connectionPool }) => {
     for (const { requestQueue } of connectionPool.pool) {
+      restWhenEmpty(requestQueue);
       const throttle = requestQueue.maybeThrottle;
       requestQueue.maybeThrottle = (ms) => {
         throttle.call(requestQueue, ms);
@@ -36,4 +43,17 @@ export function tellThrottling(kafka: Kafka, logger: Logger, onThrottled: (ms: n
       };
     }
   });
+}
+
+/**
+ * Stops the timer of a connection that has nothing to send (tulios/kafkajs#1751, #1704). From its first answer on a connection looks
+ * for requests to send when a quota ends, by a timer of `throttledUntil - now`. Without a quota that is below zero, so it looks
+ * every millisecond, for good; Node 24 reports it on stderr (TimeoutNegativeWarning). While requests are held back, the
+ * timer is right and is set as before.
+ */
+export function restWhenEmpty(queue: RequestQueue): void {
+  const schedule = queue.scheduleCheckPendingRequests;
+  queue.scheduleCheckPendingRequests = () => {
+    if (queue.pending.length > 0) schedule.call(queue);
+  };
 }

@@ -1,28 +1,28 @@
 import type { TopicPartition } from 'kafkajs';
-import { HighwaterError } from '../../../../errors';
-import type { Logger } from '../../../../logging/logger';
+import type { HighwaterError } from '../../../../errors';
 import type { LogRecord } from '../../../commit-log';
-import { abortCommand, type CommandTarget } from '../../connection/admin-commands';
+import { abortCommand } from '../../connection/admin-commands';
 import type { ProducerIdentity } from '../../connection/cluster';
+import { brokersFailed, isRefusedProducer } from '../../connection/kafka-failure';
 import { persistently } from '../../connection/persistently';
-import { drop, type TransactionalProducer } from '../../producer/producer';
-import { partitionOffsets } from '../../reader/offsets';
+import {
+  drop,
+  type TransactionalProducer,
+  TransactionCoordinator,
+  transactionTimeout,
+} from '../../producer/producer';
+import { type OffsetRange, partitionOffsets } from '../../reader/offsets';
 import { committedRecords } from '../../reader/restore';
-import { type CommitMark, changeOf, isWithin } from '../commit-mark';
-import { committedThrough } from './committed-through';
-import { type OwnTransaction, openOfOthers, ownTransactions, type Tail } from './own-transactions';
-import { type Coordinated, takeIdentity, writeMarkers } from './raw-transaction';
-
-export interface HangingDeps extends Coordinated {
-  readonly feed: string;
-  /** By topic of the feed, all of them: how many partitions it has. */
-  readonly partitions: ReadonlyMap<string, number>;
-  /** One partition: the feed's position and its fences lie in one order. */
-  readonly sourceOffsetTopic: string;
-  readonly logger: Logger;
-  /** For the commands in warnings and errors. */
-  readonly target: CommandTarget;
-}
+import {
+  type CommitMark,
+  changeOf,
+  committedThrough,
+  type FeedLog,
+  isWithin,
+  type OwnTransaction,
+  openOfOthers,
+  ownTransactions,
+} from './committed-through';
 
 export interface WholeLog {
   readonly producer: TransactionalProducer;
@@ -40,7 +40,7 @@ export interface WholeLog {
  * @throws HighwaterError KAFKA_*, LOG_*; what kafkajs throws; the signal's reason
  */
 export async function connectToWholeLog(
-  deps: HangingDeps,
+  deps: FeedLog,
   connect: () => Promise<TransactionalProducer>,
   acknowledged: CommitMark | null,
 ): Promise<WholeLog> {
@@ -61,11 +61,11 @@ export async function connectToWholeLog(
 /** The partitions with an open transaction of any program, and the ends of all partitions. By `topic/partition`. */
 interface Look {
   /** Begins at the first record that readers are not shown. */
-  readonly open: ReadonlyMap<string, Tail>;
+  readonly open: ReadonlyMap<string, OffsetRange>;
   readonly ends: ReadonlyMap<string, bigint>;
 }
 
-async function look(deps: HangingDeps, forMs: number): Promise<Look> {
+async function look(deps: FeedLog, forMs: number): Promise<Look> {
   const topics = [...deps.partitions.keys()];
   const asking = () =>
     Promise.all([
@@ -74,35 +74,37 @@ async function look(deps: HangingDeps, forMs: number): Promise<Look> {
     ]);
   const [stable, written] = await lookFor(deps, asking, forMs);
   const ends = new Map(written.map((position) => [nameOf(position), position.next]));
-  const open = new Map<string, Tail>();
+  const open = new Map<string, OffsetRange>();
   for (const position of stable) {
-    const { topic, partition, next: from } = position;
-    const to = ends.get(nameOf(position)) ?? from;
-    if (to > from) open.set(nameOf(position), { topic, partition, from, to });
+    const { topic, partition, next: first } = position;
+    const end = ends.get(nameOf(position)) ?? first;
+    if (end > first) open.set(nameOf(position), { topic, partition, first, end });
   }
   return { open, ends };
 }
 
 /** @returns records that were committed and are lost */
 async function endHanging(
-  deps: HangingDeps,
+  deps: FeedLog,
   before: Look,
   acknowledged: CommitMark | null,
 ): Promise<LogRecord[]> {
-  const { cluster, sourceOffsetTopic } = deps;
+  const { cluster, topics, transactionalId } = deps;
+  const isOffset = ({ topic }: LogRecord) => topic === topics.sourceOffset.name;
+  const coordinator = new TransactionCoordinator(cluster, transactionalId);
   const noted = new Map(before.open);
   let mark: CommitMark | null | undefined;
   for (let tries = 0; ; tries++) {
     // After its answer the brokers end nothing of this id any more: a transaction that is open now stays open.
-    const identity = await takeIdentity(deps);
+    const identity = await patiently(deps, () => coordinator.init(transactionTimeout));
     const now = await look(deps, END_MS);
     if (tries === 0) await warnOfOthers(deps, now, identity);
     for (const [name, tail] of now.open) if (!noted.has(name)) noted.set(name, tail);
     const unsettled = await lookFor(deps, async () => {
       const reading = [...noted].map(([name, tail]) => {
-        const whole = { ...tail, to: now.ends.get(name) ?? tail.to };
+        const whole = { ...tail, end: now.ends.get(name) ?? tail.end };
         // Transactions that ended before the first look do not matter.
-        return ownTransactions(cluster, whole, identity.producerId, before.ends.get(name) ?? tail.to);
+        return ownTransactions(cluster, whole, identity.producerId, before.ends.get(name) ?? tail.end);
       });
       return (await Promise.all(reading)).flat();
     });
@@ -110,7 +112,7 @@ async function endHanging(
     // Settled once: the markers that are written below must not change it.
     mark ??= await lookFor(deps, () => committedThrough(deps, unsettled, acknowledged));
     const through = mark;
-    const isCommitted = (record: LogRecord) => isWithin(record, through, record.topic === sourceOffsetTopic);
+    const isCommitted = (record: LogRecord) => isWithin(record, through, isOffset(record));
 
     const open = unsettled.filter(({ marker }) => marker === null);
     if (open.length === 0) {
@@ -119,8 +121,7 @@ async function endHanging(
         .flatMap(({ records }) => records.filter(isCommitted));
       // A guess by time is good enough to end a transaction that must be ended, but not to write records again.
       const isKnown = lost.some(
-        (record) =>
-          record.topic === sourceOffsetTopic || changeOf(record)?.incarnation === through?.incarnation,
+        (record) => isOffset(record) || changeOf(record)?.incarnation === through?.incarnation,
       );
       if (!isKnown || (await wentOn(deps, before, now))) return [];
       warnOfLost(deps, lost);
@@ -131,26 +132,30 @@ async function endHanging(
     const committed = open.filter(({ records }) => records.length > 0 && records.every(isCommitted));
     const aborted = open.filter((one) => !committed.includes(one));
     warnOfHanging(deps, committed, aborted);
-    await writeMarkers(deps, identity, committed, true);
-    await writeMarkers(deps, identity, aborted, false);
+    await writeMarkers(committed, true);
+    await writeMarkers(aborted, false);
+
+    /** By a transaction without records. It ends every open transaction of the same producer id there, also of earlier epochs. */
+    async function writeMarkers(places: readonly TopicPartition[], commits: boolean): Promise<void> {
+      if (places.length === 0) return;
+      await patiently(deps, () => coordinator.add(identity, places));
+      // If the answer is lost, the same request gets the same answer again.
+      await patiently(deps, () => coordinator.end(identity, commits));
+    }
   }
 }
 
 /** Whether an owner wrote on between the first look and the end of its ownership. Then that owner aborted, and knew why. */
-async function wentOn(
-  { cluster, sourceOffsetTopic, signal }: HangingDeps,
-  before: Look,
-  now: Look,
-): Promise<boolean> {
-  const place = { topic: sourceOffsetTopic, partition: 0 };
+async function wentOn({ cluster, topics, signal }: FeedLog, before: Look, now: Look): Promise<boolean> {
+  const place = { topic: topics.sourceOffset.name, partition: 0 };
   const next = before.ends.get(nameOf(place)) ?? 0n;
   const end = now.ends.get(nameOf(place)) ?? next;
-  const stable = now.open.get(nameOf(place))?.from ?? end;
+  const stable = now.open.get(nameOf(place))?.first ?? end;
   return (await committedRecords(cluster, { ...place, next, end: stable }, signal)).length > 0;
 }
 
 function warnOfHanging(
-  { logger, feed }: HangingDeps,
+  { logger, topics: { feed } }: FeedLog,
   committed: readonly OwnTransaction[],
   aborted: readonly OwnTransaction[],
 ): void {
@@ -164,7 +169,7 @@ function warnOfHanging(
   );
 }
 
-function warnOfLost({ logger, feed }: HangingDeps, lost: readonly LogRecord[]): void {
+function warnOfLost({ logger, topics: { feed } }: FeedLog, lost: readonly LogRecord[]): void {
   logger.warn(
     `the brokers left a committed transaction of feed ${feed} open and then aborted it in part (KAFKA-20734); the missing records are written again`,
     { feed, records: lost.length, partitions: [...new Set(lost.map(nameOf))].join(', ') },
@@ -172,12 +177,13 @@ function warnOfLost({ logger, feed }: HangingDeps, lost: readonly LogRecord[]): 
 }
 
 /** The coordinator does not let this feed end transactions of others, so a person must. */
-async function warnOfOthers(
-  deps: HangingDeps,
-  { open }: Look,
-  { producerId }: ProducerIdentity,
-): Promise<void> {
-  const { cluster, feed, logger, target } = deps;
+async function warnOfOthers(deps: FeedLog, { open }: Look, { producerId }: ProducerIdentity): Promise<void> {
+  const {
+    cluster,
+    topics: { feed },
+    logger,
+    target,
+  } = deps;
   for (const tail of open.values()) {
     const offsets = await lookFor(deps, () => openOfOthers(cluster, tail, producerId));
     for (const offset of offsets)
@@ -190,9 +196,7 @@ async function warnOfOthers(
 
 function stillOpen(open: readonly OwnTransaction[]): HighwaterError {
   const where = open.map(placeText).join(', ');
-  return new HighwaterError('LOG_FAILED', `transactions stay open although they were ended: ${where}`, {
-    remedy: 'Nothing, if it passes. Otherwise look into the logs of the brokers.',
-  });
+  return brokersFailed(`transactions stay open although they were ended: ${where}`);
 }
 
 function placeText(one: OwnTransaction): string {
@@ -203,9 +207,32 @@ function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
 
+/**
+ * Asks a coordinator that moves, loads, or still ends an earlier transaction.
+ * @throws the refusal of a producer that is not the latest, as kafkajs throws it; HighwaterError KAFKA_*, LOG_FAILED; the signal's reason
+ */
+async function patiently<T>(
+  { cluster, transactionalId, signal }: FeedLog,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const doing = `ending transactions of ${transactionalId}`;
+  const tried = async () => {
+    try {
+      return { given: await ask() };
+    } catch (refusal) {
+      // To ask again changes nothing.
+      if (isRefusedProducer(refusal)) return { refusal };
+      throw refusal;
+    }
+  };
+  const answer = await persistently(tried, { cluster, doing, forMs: END_MS, signal });
+  if ('refusal' in answer) throw answer.refusal;
+  return answer.given;
+}
+
 /** The outage that makes transactions hang also moves leaders. */
 function lookFor<T>(
-  { cluster, feed, signal }: HangingDeps,
+  { cluster, topics: { feed }, signal }: FeedLog,
   work: () => Promise<T>,
   forMs = END_MS,
 ): Promise<T> {

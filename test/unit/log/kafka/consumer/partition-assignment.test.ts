@@ -1,8 +1,5 @@
 import fc from 'fast-check';
-import {
-  assignPartitions,
-  type Subscriber,
-} from '../../../../../src/log/kafka/consumer/partition-assignment';
+import { assignPartitions, type Subscriber } from '../../../../../src/log/kafka/consumer/subscription';
 import type { TopicPartitions } from '../../../../../src/log/kafka/group/member-data';
 import { runs } from '../../../../support/runs';
 

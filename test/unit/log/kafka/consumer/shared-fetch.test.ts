@@ -1,7 +1,7 @@
 import type { Cluster } from '../../../../../src/log/kafka/connection/cluster';
-import type { ReadingDeps } from '../../../../../src/log/kafka/consumer/reading';
 import { sharedFetch } from '../../../../../src/log/kafka/consumer/shared-fetch';
 import { LeaderlessNotes } from '../../../../../src/log/kafka/reader/leaderless';
+import type { ReadingDeps } from '../../../../../src/log/kafka/reader/reading';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../../support/fetched';
 import { quietLogger } from '../../../../support/source';
 

@@ -1,8 +1,19 @@
+import type { Kafka } from 'kafkajs';
 import { pause } from '../../../async/wait';
+import type { Logger } from '../../../logging/logger';
 import type { LogRecord } from '../../commit-log';
+import type { CommandTarget } from '../connection/admin-commands';
 import type { Cluster } from '../connection/cluster';
+import { type Asked, kafkaFailure, protocolType } from '../connection/kafka-failure';
 import { type Persistence, persistently } from '../connection/persistently';
 import { fetchRound, type PartitionPosition } from './partition-reader';
+
+export interface ReadingDeps {
+  readonly kafka: Kafka;
+  /** For the commands in remedies. */
+  readonly target: CommandTarget;
+  readonly logger: Logger;
+}
 
 /** How often a reader looks around, in ms. */
 const LOOK_INTERVAL_MS = 1_000;
@@ -58,4 +69,30 @@ export async function* readRounds(reading: Reading): AsyncGenerator<Iterable<Log
 
 function progressOf(positions: readonly PartitionPosition[]): bigint {
   return positions.reduce((sum, { next }) => sum + next, 0n);
+}
+
+/** Reading topics, as failures name it. */
+export function readingTopics(
+  topics: readonly string[],
+  target: CommandTarget,
+): { readonly doing: string; readonly asked: Asked } {
+  const names = [...new Set(topics)];
+  const asked = { operation: 'READ', topics: names, cluster: target } as const;
+  return { doing: `reading ${names.join(', ')}`, asked };
+}
+
+export function readFailure(error: unknown, topics: readonly string[], target: CommandTarget): unknown {
+  const { doing, asked } = readingTopics(topics, target);
+  return kafkaFailure(error, doing, asked);
+}
+
+/** Makes a cluster load the metadata of a topic. @returns false: the topic does not exist */
+export async function knowTopic(cluster: Cluster, topic: string): Promise<boolean> {
+  try {
+    await cluster.addMultipleTargetTopics([topic]);
+    return true;
+  } catch (error) {
+    if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
+    throw error;
+  }
 }
