@@ -33,7 +33,7 @@ export async function startTable(
     const { topicId, ends: from } = await log.ends(changes.name, 'committed', signal);
     const images = new Map<string, { record: LogRecord; seq: number }>();
     const lives = new Map<string, string>();
-    for await (const record of log.load(current.name, signal)) {
+    for await (const record of log.load(current.name, signal, true)) {
       const place = imagePlace(record);
       if (place === null) {
         images.delete(record.key);
@@ -57,7 +57,7 @@ export async function incarnationOf(
   signal: AbortSignal,
 ): Promise<string | null> {
   let found: string | null = null;
-  for await (const { headers } of log.load(topic, signal)) found = headers.incarnation ?? found;
+  for await (const { headers } of log.load(topic, signal, true)) found = headers.incarnation ?? found;
   return found;
 }
 

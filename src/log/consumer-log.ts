@@ -16,9 +16,10 @@ export interface ConsumerLog {
    * All that a topic holds, from its beginning through all that was written when this was called: transactions that
    * were open then are waited for. A compacted topic yields at least the latest record of each key, tombstones too; the
    * reader folds them. A topic that does not exist yields nothing.
+   * @param isCompacted known to be; else the log finds out, if it matters: records that compaction took are not waited for
    * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*, LOG_*; the signal's reason: half of a table must not pass for the whole
    */
-  load(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
+  load(topic: string, signal: AbortSignal, isCompacted?: boolean): AsyncIterable<LogRecord>;
   /**
    * Committed records of a topic from given positions on, in log order per partition, for ever: ends without an error at the
    * signal. A partition that is not named, or a topic that appears later, is read from its beginning. A partition with null begins

@@ -34,10 +34,10 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaCons
       const either = joined(signal);
       return topicEnds(topic, at, either.signal, deps).finally(either.leave);
     },
-    async *load(topic, signal): AsyncGenerator<LogRecord> {
+    async *load(topic, signal, isCompacted = false): AsyncGenerator<LogRecord> {
       const either = joined(signal);
       try {
-        yield* load(topic, either.signal, deps);
+        yield* load(topic, either.signal, isCompacted, deps);
       } finally {
         either.leave();
       }

@@ -165,6 +165,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
       return readThrough(deps.cluster, topic, {
         through: written.get(topic)!,
+        isCompacted: true,
         signal,
         stallMs: limits.stallMs,
       });

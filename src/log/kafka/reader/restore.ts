@@ -18,6 +18,8 @@ const MAX_WAIT_MS = 500;
 export interface RestoreOptions {
   /** By partition: the offset of the last record to be read, such as the fence. Compaction may have removed this record. */
   readonly through: ReadonlyMap<number, bigint>;
+  /** As `PartitionPosition.isCompacted`. */
+  readonly isCompacted?: boolean;
   readonly signal: AbortSignal;
   /** Restoring is given up after this long without any progress, in ms. */
   readonly stallMs: number;
@@ -33,14 +35,14 @@ export interface RestoreOptions {
 export async function* readThrough(
   cluster: Cluster,
   topic: string,
-  { through, stallMs, ...options }: RestoreOptions,
+  { through, isCompacted, stallMs, ...options }: RestoreOptions,
 ): AsyncGenerator<LogRecord> {
   const { signal } = options;
   const reading = { ...options, cluster, doing: `reading ${topic}`, forMs: stallMs };
   const found = await persistently(() => partitionOffsets(cluster, [topic], 'beginning'), reading);
   const positions = found.map((position): PartitionPosition => {
-    // State topics are compacted.
-    return { ...position, end: (through.get(position.partition) ?? -1n) + 1n, isCompacted: true };
+    const end = (through.get(position.partition) ?? -1n) + 1n;
+    return { ...position, end, ...(isCompacted !== undefined && { isCompacted }) };
   });
   const rounds = (stop: AbortSignal) => roundsToEnd(positions, { ...reading, signal: stop }, stallMs);
   for await (const { value: records } of oneAhead(rounds, signal)) {
@@ -131,6 +133,7 @@ export async function topicEnds(
 export async function* load(
   topic: string,
   signal: AbortSignal,
+  isCompacted: boolean,
   { kafka, target }: ReadingDeps,
 ): AsyncGenerator<LogRecord> {
   const cluster = readingCluster(kafka);
@@ -139,7 +142,8 @@ export async function* load(
     if (ends === null) return;
     const through = new Map(ends.map(({ partition, next }) => [partition, next - 1n]));
     const { asked } = readingTopics([topic], target);
-    yield* readThrough(cluster, topic, { through, signal, stallMs: PATIENCE_MS, asked });
+    const known = isCompacted ? { isCompacted } : {};
+    yield* readThrough(cluster, topic, { through, signal, stallMs: PATIENCE_MS, asked, ...known });
   } finally {
     cluster.disconnect().catch(() => undefined);
   }

@@ -6,6 +6,7 @@ import {
   fetchRound,
   type PartitionPosition,
 } from '../../../../src/log/kafka/reader/partition-reader';
+import { readThrough } from '../../../../src/log/kafka/reader/restore';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../support/fetched';
 
 /** A topic `t` of which each partition has its own leader, and three records in one batch. */
@@ -181,4 +182,33 @@ it('a round that cannot be decoded loses nothing', async () => {
     message: expect.stringContaining('the batch of t/0 at offset 1 cannot be'),
   });
   expect(place!.next).toBe(0n);
+});
+
+it('a topic that is read to its end, and is not compacted, loses nothing while remote storage is slow', async () => {
+  const records = fetchedPartition([fetchedBatch(0, { keys: ['a', 'b'] })], { lastStableOffset: 2n });
+  let fetched = 0;
+  const slow = {
+    ...single({ 0: fetchedPartition([]), 1: records }),
+    findTopicPartitionMetadata: () => [{ partitionId: 0 }],
+    findBroker: async () => ({
+      ...fetchingBroker(async ({ isolationLevel }) => {
+        const isThere = isolationLevel === 1 && ++fetched > 3;
+        const partitions = [isThere ? records : fetchedPartition([], { lastStableOffset: 2n })];
+        return { responses: [{ topicName: 't', partitions }] };
+      }),
+      listOffsets: async () => ({
+        responses: [
+          { topic: 't', partitions: [{ partition: 0, offset: '0', errorCode: 0, timestamp: '-1' }] },
+        ],
+      }),
+      describeConfigs: async () => ({
+        resources: [{ configEntries: [{ configName: 'cleanup.policy', configValue: 'delete' }] }],
+      }),
+    }),
+  } as unknown as Cluster;
+  const through = new Map([[0, 1n]]);
+  const { signal } = new AbortController();
+  const found: string[] = [];
+  for await (const { key } of readThrough(slow, 't', { through, signal, stallMs: 30_000 })) found.push(key);
+  expect(found).toEqual(['a', 'b']);
 });
