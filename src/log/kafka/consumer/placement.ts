@@ -7,7 +7,7 @@ import { type Cluster, readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { persistently } from '../connection/persistently';
 import type { MemberPlace, TopicPartitions } from '../group/member-data';
-import { topicIds } from '../protocol/topic-ids';
+import { topicIds } from '../protocol/newer-requests';
 import { isLeaderless, type LeaderlessNotes, leaderlessSince } from '../reader/leaderless';
 import { isSamePartition, offsetRanges, offsetsSince, topicsOf } from '../reader/offsets';
 import { type ReadingDeps, readingTopics } from '../reader/reading';

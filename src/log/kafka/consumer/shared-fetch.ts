@@ -3,7 +3,7 @@ import { Outage } from '../../../logging/outage';
 import type { LogRecord } from '../../commit-log';
 import { type Cluster, knownLeader } from '../connection/cluster';
 import { passesByItself, protocolType } from '../connection/kafka-failure';
-import { topicIds } from '../protocol/topic-ids';
+import { topicIds } from '../protocol/newer-requests';
 import { isFence } from '../reader/fence';
 import type { LeaderlessNotes } from '../reader/leaderless';
 import { positionLost, strays } from '../reader/offsets';

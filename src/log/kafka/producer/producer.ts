@@ -4,7 +4,7 @@ import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import { type Broker, byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
 import { isForbidden, mayPass, noteBrokers, protocolType } from '../connection/kafka-failure';
-import { transactionStart } from '../protocol/topic-ids';
+import { transactionStart } from '../protocol/newer-requests';
 import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */

@@ -6,7 +6,7 @@ import { type Cluster, readingCluster, withCluster } from '../connection/cluster
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import type { Asked } from '../connection/kafka-failure';
 import { type Persistence, persistently } from '../connection/persistently';
-import { topicIds } from '../protocol/topic-ids';
+import { topicIds } from '../protocol/newer-requests';
 import { isFence } from './fence';
 import { isLeaderless, partitionsOf } from './leaderless';
 import { partitionOffsets } from './offsets';

@@ -4,7 +4,7 @@ import type { Logger } from '../../../logging/logger';
 import type { ReadOptions } from '../../commit-log';
 import type { Cluster } from '../connection/cluster';
 import { protocolType } from '../connection/kafka-failure';
-import { topicIds } from '../protocol/topic-ids';
+import { topicIds } from '../protocol/newer-requests';
 import { type LeaderlessNotes, leaderlessSince, partitionsOf } from './leaderless';
 import { isSamePartition, offsetsSince, partitionOffsets, positionLost, strays, topicsOf } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
