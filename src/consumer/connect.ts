@@ -10,7 +10,7 @@ import type { LogEvent } from './event';
 import { takePart } from './handling/consume';
 import { batchJob, eventJob } from './handling/handlers';
 import type { HighwaterLog } from './highwater-log';
-import { type ConnectOptions, openLog } from './open-log';
+import { type ConnectOptions, type Opened, openLog } from './open-log';
 import { readEvents } from './read';
 import { openTable } from './table';
 
@@ -20,7 +20,10 @@ import { openTable } from './table';
  * @throws HighwaterError CONFIG_INVALID
  */
 export function connect(options?: ConnectOptions): HighwaterLog {
-  const { log, registry, feeds, topicPrefix, logger, refusals } = openLog(options);
+  return highwaterLog(openLog(options));
+}
+
+export function highwaterLog({ log, registry, feeds, topicPrefix, logger, refusals }: Opened): HighwaterLog {
   const decoder = valueDecoder(registry, knownSchemas(feeds));
   const names = feeds.map(({ name }) => name);
   const closing = new AbortController();
@@ -37,7 +40,7 @@ export function connect(options?: ConnectOptions): HighwaterLog {
     return work;
   }
 
-  const highwaterLog = {
+  const opened = {
     async consume(given: Parameters<typeof eventJob>[0], handler: (event: LogEvent) => unknown) {
       checkConsume(given, names);
       warnIfMissing(log, logger);
@@ -70,7 +73,7 @@ export function connect(options?: ConnectOptions): HighwaterLog {
     },
   };
   // The overloads give each topic the type of its events. They exist only for the compiler.
-  return highwaterLog as unknown as HighwaterLog;
+  return opened as unknown as HighwaterLog;
 }
 
 /** The schemas whose types a program sees: values are converted to them, whichever version wrote them. */

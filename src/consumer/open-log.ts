@@ -1,7 +1,7 @@
 import { confluentRegistry, type SchemaRegistryConfig } from '../avro/registry/confluent-registry';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import { workingDirectory } from '../config/files/working-directory';
-import { loadConfig } from '../config/load-config';
+import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
@@ -81,12 +81,7 @@ export function openLog(options: ConnectOptions | undefined): Opened {
   if (typeof options?.config === 'string' || options === undefined) {
     const flags = { config: options?.config };
     const config = loadConfig({ flags, env: process.env, cwd: workingDirectory() }, 'nothing');
-    const { kafka, schemaRegistry, dataDir, topicPrefix, secrets, rotation } = config;
-    const declared = new Set(config.feeds.map(({ name }) => name));
-    // Topics that another instance publishes are read too.
-    const feeds = [...config.feeds, ...feedDefinitions.filter(({ name }) => !declared.has(name))];
-    const given = { feeds, topicPrefix, secrets, rotation, logger: options?.logger };
-    return open({ kafka, schemaRegistry, dataDir }, given);
+    return openConfigured(config, options?.logger);
   }
   const { topicPrefix = '', logger } = options;
   const given = { feeds: feedDefinitions, topicPrefix, rotation: new Rotation(), logger };
@@ -121,6 +116,15 @@ export function openLog(options: ConnectOptions | undefined): Opened {
     { kafka, schemaRegistry, dataDir: '', clientId: options.kafka.clientId },
     { ...given, secrets: secrets.filter((one) => one !== undefined) },
   );
+}
+
+/** The log that loaded settings name. */
+export function openConfigured(config: Config, logger?: Logger): Opened {
+  const { kafka, schemaRegistry, dataDir, topicPrefix, secrets, rotation } = config;
+  const declared = new Set(config.feeds.map(({ name }) => name));
+  // Topics that another instance publishes are read too.
+  const feeds = [...config.feeds, ...feedDefinitions.filter(({ name }) => !declared.has(name))];
+  return open({ kafka, schemaRegistry, dataDir }, { feeds, topicPrefix, secrets, rotation, logger });
 }
 
 const noTexts = { ca: null, cert: null, key: null, passphrase: null };

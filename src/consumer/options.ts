@@ -44,6 +44,8 @@ export interface RetryOptions {
   readonly delayMs?: number;
   /** Longest pause before any try, ms. Default 10,000. */
   readonly maxDelayMs?: number;
+  /** The pause before the next try that another system asked for, ms. Undefined: the usual one. */
+  readonly pauseMs?: (error: unknown) => number | undefined;
 }
 
 export interface PositionStore {
@@ -76,6 +78,8 @@ export interface HandlerContext {
   readonly signal: AbortSignal;
   /** The same id as in `PositionStore.load`. */
   readonly topicId: string | null;
+  /** Says why the event is not done yet: `highwater groups` shows it until the position moves. */
+  note(why: string): Promise<void>;
 }
 
 /** Second argument of the handler of `consumeBatches`. A batch has consecutive events of one partition. */

@@ -102,10 +102,11 @@ export interface AssignedPartition {
   settled(next: number): number;
   /**
    * Remembers for the group that everything before an offset, as `settled` has it, is done with. Also after `revoked`, until `work` returns.
+   * @param note why the group stands there, for people; empty: nothing to say
    * @throws HighwaterError GROUP_LOST if the group has gone on without this member: the new owner of the partition begins at the
    * last committed position; KAFKA_*, LOG_*
    */
-  commit(next: number): Promise<void>;
+  commit(next: number, note?: string): Promise<void>;
 }
 
 /** Offsets of a partition when it was given to a member. */

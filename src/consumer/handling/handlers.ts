@@ -30,8 +30,8 @@ type BatchHandler = (events: readonly LogEvent[], context: BatchContext) => unkn
 
 /** One event after the other. */
 export function eventJob(options: ConsumeOptions, handler: Handler, deps: JobDeps): PartitionJob {
-  const call: BatchHandler = ([event], { topicId, signal, attempt }) =>
-    handler(attempt === 1 ? event! : { ...event!, attempt }, { topicId, signal });
+  const call: BatchHandler = ([event], { topicId, signal, note, attempt }) =>
+    handler(attempt === 1 ? event! : { ...event!, attempt }, { topicId, signal, note });
   return jobOf({ ...options, maxBatch: 1 }, call, deps);
 }
 
@@ -46,7 +46,7 @@ function jobOf(
   { decoder, wanted, keep, logger }: JobDeps,
 ): PartitionJob {
   return {
-    async work(records, place, advance) {
+    async work(records, place, advance, note) {
       const { topic, partition, revoked } = place;
       const what = `Fetching schemas for ${topic}, partition ${partition}, from the registry`;
       const outage = new Outage(what, logger);
@@ -55,7 +55,7 @@ function jobOf(
         const batch = records.slice(from, from + maxBatch);
         const next = batch.at(-1)!.logOffset + 1;
         const asked = batch.filter(wanted);
-        if (asked.length > 0 && !(await handled(asked, next, place, outage))) return;
+        if (asked.length > 0 && !(await handled(asked, next, { ...place, note }, outage))) return;
         await advance(next);
       }
     },
@@ -65,7 +65,7 @@ function jobOf(
   async function handled(
     records: readonly LogRecord[],
     next: number,
-    { topic, topicId, partition, revoked }: AssignedPartition,
+    { topic, topicId, partition, revoked, note }: AssignedPartition & Pick<HandlerContext, 'note'>,
     outage: Outage,
   ): Promise<boolean> {
     let tries = 0;
@@ -74,7 +74,7 @@ function jobOf(
       async (attempt) => {
         events ??= await eventsOf(records, outage);
         tries = attempt;
-        const context = { topic, topicId, partition, next, attempt, signal: revoked };
+        const context = { topic, topicId, partition, next, attempt, signal: revoked, note };
         await watched(call(events, context), records[0]!, logger);
       },
       retry,
@@ -142,7 +142,7 @@ export async function tryOften(
   outage?: Outage,
 ): Promise<Outcome> {
   // The default also counts for undefined.
-  const { attempts = 5, delayMs = 200, maxDelayMs = 10_000, isRetriable = () => true } = retry ?? {};
+  const { attempts = 5, delayMs = 200, maxDelayMs = 10_000, isRetriable = () => true, pauseMs } = retry ?? {};
   for (let attempt = 1; ; attempt++) {
     try {
       await work(attempt);
@@ -154,7 +154,7 @@ export async function tryOften(
       const isLast = !passes && (attempt >= attempts || !isRetriable(error));
       // Full jitter: consumers that failed over the same thing do not come back together.
       const longestMs = Math.min(maxDelayMs, delayMs * 2 ** Math.min(attempt - 1, 30));
-      if (!isLast) await pause(Math.random() * longestMs, signal);
+      if (!isLast) await pause(pauseMs?.(error) ?? Math.random() * longestMs, signal);
       if (!isLast && !signal.aborted) continue;
       outage?.end();
       return { ok: false, error };

@@ -8,6 +8,7 @@ export interface PartitionJob {
   /**
    * Works through records in order.
    * @param advance tells that everything before an offset is done with
+   * @param note says why it goes no further
    * @returns early when the partition is revoked
    * @throws HighwaterError CONSUMER_HANDLER_FAILED
    */
@@ -15,6 +16,7 @@ export interface PartitionJob {
     records: readonly LogRecord[],
     place: AssignedPartition,
     advance: (next: number) => Promise<void>,
+    note: (why: string) => Promise<void>,
   ): Promise<void>;
 }
 
@@ -42,13 +44,12 @@ export function placeName({ topic, topicId, partition }: AssignedPartition): str
 }
 
 /**
- * How often a position is committed again, until it was committed twice. When a topic is deleted, brokers remove its offsets a little
- * later. By then a new topic of that name may have been read and committed for.
+ * A position is committed again after a tick, then after twice as long each time, up to an hour. When a topic is deleted, brokers
+ * remove its offsets later, when a new topic of that name may have been read and committed for. Brokers also forget a position a
+ * while after it was committed; old ones even while the group runs.
  */
-const AGAIN_MS = 10_000;
-
-/** Brokers forget a position a while after it was committed; old ones also while the group runs. */
-const REFRESH_MS = 3_600_000;
+const TICK_MS = 10_000;
+const MOST_TICKS = 360;
 
 /** Works on one partition until it is revoked, and tells the group how far it is. */
 export async function workOn(
@@ -63,8 +64,10 @@ export async function workOn(
   let isUnread = start.isUnread ?? false;
   let told = place.committed;
   let committed = place.committed;
-  let committedTwice = place.committed;
+  /** Since the last commit, and when it is committed again. */
+  let [ticks, againAt] = [0, 1];
   let isTelling = false;
+  let why = '';
   let committedAt = performance.now();
   // The position at which a group begins is committed before any later event comes, and so is a position that was not committed
   // yet.
@@ -72,17 +75,14 @@ export async function workOn(
   // Errors are only logged here. One that does not pass is thrown by the commit after the next event.
   const again = setInterval(() => {
     // Markers that came since have moved the end.
-    const isOld = place.settled(next) !== told || performance.now() - committedAt >= REFRESH_MS;
-    if ((next !== committedTwice || isOld) && !isTelling && !place.revoked.aborted) tell().catch(notTold);
-  }, AGAIN_MS).unref();
+    const isTold = next === committed && place.settled(next) === told;
+    ticks += 1;
+    if ((!isTold || ticks >= againAt) && !isTelling && !place.revoked.aborted) tell().catch(notTold);
+  }, TICK_MS).unref();
   try {
     for await (const records of place.records(next, goesOn)) {
       isUnread = false;
-      await job.work(records, place, async (reached) => {
-        next = reached;
-        done.set(name, next);
-        if (performance.now() - committedAt >= commitEveryMs) await commit();
-      });
+      await job.work(records, place, advance, note);
       await commit();
       if (place.revoked.aborted) return;
     }
@@ -92,6 +92,18 @@ export async function workOn(
     throw error;
   } finally {
     clearInterval(again);
+  }
+
+  async function advance(reached: number): Promise<void> {
+    next = reached;
+    why = '';
+    done.set(name, next);
+    if (performance.now() - committedAt >= commitEveryMs) await commit();
+  }
+
+  async function note(reason: string): Promise<void> {
+    why = reason;
+    await tell().catch(notTold);
   }
 
   function goesOn(first: number): boolean {
@@ -123,13 +135,13 @@ export async function workOn(
     isTelling = true;
     committedAt = performance.now();
     try {
-      await place.commit(reached);
+      await place.commit(reached, why);
     } finally {
       isTelling = false;
     }
     committed = reached;
     told = settled;
-    if (isAgain) committedTwice = reached;
+    [ticks, againAt] = [0, isAgain ? Math.min(2 * againAt, MOST_TICKS) : 1];
   }
 
   function notTold(error: unknown): void {

@@ -22,13 +22,17 @@ export interface CommittedOffset {
   readonly next: number;
   /** The id of the topic that was read. Null when the brokers know no ids, or when another program or an older version committed. */
   readonly topicId: string | null;
+  /** Why the group stands there; empty: nothing to say. */
+  readonly note: string;
 }
 
 /**
  * The id stands in the metadata of the offset, which is text that other programs show, or ignore. Brokers remove offsets with
  * their topic, but they keep an offset that was committed when the topic was gone already, or while the coordinator moved.
  */
-const METADATA = /^topic-id=([\w-]{22})$/;
+const METADATA = /^(?:topic-id=([\w-]{22}))? ?(.*)$/s;
+/** Brokers take 4,096 bytes (offset.metadata.max.bytes). Characters. */
+const LONGEST_NOTE = 1_000;
 
 /** Offsets of a group. They are requested from its coordinator, over the connection of the member's heartbeats. */
 export class GroupOffsets {
@@ -63,8 +67,7 @@ export class GroupOffsets {
     );
     const found = responses.flatMap(({ topic, partitions: own }) =>
       own.map(({ partition, offset, metadata }) => {
-        const topicId = METADATA.exec(metadata ?? '')?.[1] ?? null;
-        return [`${topic} ${partition}`, { next: Number(offset), topicId }] as const;
+        return [`${topic} ${partition}`, { next: Number(offset), ...readMetadata(metadata) }] as const;
       }),
     );
     return new Map(found.filter(([, { next }]) => next >= 0));
@@ -73,11 +76,12 @@ export class GroupOffsets {
   /** @throws HighwaterError GROUP_LOST, KAFKA_*, LOG_*; the signal's reason */
   async commit(
     { memberId, generation }: Holder,
-    { topic, topicId, partition, next }: CommittedOffset & TopicPartition,
+    { topic, topicId, partition, next, note }: CommittedOffset & TopicPartition,
     signal: AbortSignal,
   ): Promise<void> {
     const { groupId } = this;
-    const metadata = topicId === null ? null : `topic-id=${topicId}`;
+    const id = topicId === null ? '' : `topic-id=${topicId}`;
+    const metadata = `${id} ${note.slice(0, LONGEST_NOTE)}`.trim() || null;
     const topics = [{ topic, partitions: [{ partition, offset: String(next), metadata }] }];
     await this.ask(
       (coordinator) => coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
@@ -110,6 +114,11 @@ export class GroupOffsets {
     const isWorthIt = (failure: unknown) => passesByItself(failure) && failure.code !== 'GROUP_LOST';
     return retrying(tried, { signal, isWorthIt, pauseMs: AGAIN_MS, forMs });
   }
+}
+
+export function readMetadata(metadata: string | null): Pick<CommittedOffset, 'topicId' | 'note'> {
+  const [, topicId = null, note = ''] = METADATA.exec(metadata ?? '') ?? [];
+  return { topicId, note };
 }
 
 export function groupLost(groupId: string, cause?: unknown): HighwaterError {

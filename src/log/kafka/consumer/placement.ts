@@ -140,9 +140,9 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       revoked: signal,
       records: (from, goesOn) => fetching.records(topic, partition, from, goesOn),
       settled: (next) => fetching.settled(topic, partition, next),
-      commit(next) {
+      commit(next, note = '') {
         const settled = assigned.settled(next);
-        const done = committing.then(() => commit({ topic, topicId, partition, next: settled }));
+        const done = committing.then(() => commit({ topic, topicId, partition, next: settled, note }));
         committing = done.catch(() => undefined);
         return done;
       },

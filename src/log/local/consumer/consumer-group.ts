@@ -102,7 +102,7 @@ export function joinLocalGroup(
               revoked: leaving.signal,
               records: (from, goesOn) => batches(topic, partition, from, goesOn),
               settled: (next) => next,
-              commit: async (next) => offsets.commit(topic, partition, next),
+              commit: async (next, note) => offsets.commit(topic, partition, next, note),
             };
             // The caller deals with errors of `work`; the other workers go on.
             workers.push(work(given).catch(() => undefined));

@@ -6,7 +6,7 @@ export interface GroupOffsets {
   /** Offset of the record to come; null when the group never committed there. */
   committed(topic: string, partition: number): number | null;
   /** @throws HighwaterError LOG_* */
-  commit(topic: string, partition: number, next: number): void;
+  commit(topic: string, partition: number, next: number, note?: string): void;
   close(): void;
 }
 
@@ -41,9 +41,13 @@ function make(file: string): void {
   attempt(file, () => renameSync(partial, file));
 }
 
+/** `notes`: why a group stands where it does. */
 const TABLE = `
 CREATE TABLE IF NOT EXISTS offsets (
   topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, partition)
+) STRICT;
+CREATE TABLE IF NOT EXISTS notes (
+  topic TEXT NOT NULL, partition INTEGER NOT NULL, note TEXT NOT NULL, PRIMARY KEY (topic, partition)
 ) STRICT`;
 
 function groupOffsets(db: Connection, file: string): GroupOffsets {
@@ -57,12 +61,24 @@ function groupOffsets(db: Connection, file: string): GroupOffsets {
     db,
     `INSERT INTO offsets VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next = excluded.next`,
   );
+  const explain = prepare(
+    db,
+    `INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET note = excluded.note`,
+  );
+  /** The notes as they are stored; unknown until the first commit. */
+  const notes = new Map<string, string>();
   return {
     committed(topic, partition) {
       const [row] = attempt(file, () => committed.all(topic, partition)) as [number][];
       return row?.[0] ?? null;
     },
-    commit: (topic, partition, next) => void attempt(file, () => commit.run([topic, partition, next])),
+    commit(topic, partition, next, note = '') {
+      attempt(file, () => {
+        commit.run([topic, partition, next]);
+        if (notes.get(`${partition} ${topic}`) !== note) explain.run([topic, partition, note]);
+      });
+      notes.set(`${partition} ${topic}`, note);
+    },
     close: () => void db.close(),
   };
 }
