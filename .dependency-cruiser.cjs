@@ -141,7 +141,10 @@ module.exports = {
     forbid(
       'axios-in-its-adapters',
       'One HTTP client, and one place for each server that it calls.',
-      { path: '^src/', pathNot: '^src/(source/|avro/registry/confluent-registry-http\\.ts$)' },
+      {
+        path: '^src/',
+        pathNot: '^src/(source/|delivery/send\\.ts$|avro/registry/confluent-registry-http\\.ts$)',
+      },
       { path: 'node_modules/axios' },
     ),
     forbid(

@@ -22,6 +22,7 @@ const loads: Readonly<Record<string, Load>> = {
   status: (run) => (require('./status') as typeof import('./status')).statusCommand(run),
   feeds: (run) => (require('./list') as typeof import('./list')).feedsCommand(run),
   topics: (run) => (require('./list') as typeof import('./list')).topicsCommand(run),
+  deliver: (run) => (require('./deliver') as typeof import('./deliver')).deliverCommand(run),
   'dead-letters': (run) =>
     (require('./dead-letters') as typeof import('./dead-letters')).deadLettersCommand(run),
   doctor: (run) => (require('./doctor') as typeof import('./doctor')).doctorCommand(run),
@@ -53,6 +54,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     demo: 'See it work: a simulated API, three feeds, and live events in this terminal and on the dashboard. Needs no setup.',
     init: 'Read the endpoint of another API, find out how to poll it, and write its feed and schema.',
     run: 'Poll the API and publish changes until a signal ends it.',
+    deliver:
+      'Send events to webhooks and Slack, as `deliveries` in highwater.yaml says, until a signal ends it.',
   },
   'See what is published, and the state of the feeds:': {
     tail: 'Show decoded records of topics, live, while a publisher runs elsewhere.',
@@ -95,6 +98,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const usages: Readonly<Record<string, string>> = {
   init: '[options] <url>',
   tail: '[options] <topics...>',
+  deliver: '[options] [names...]',
   'dead-letters': '',
   config: '',
   explain: '[code]',

@@ -10,14 +10,14 @@ import { createRedactor } from '../secrets/redaction';
 import { version } from '../version';
 import { openLog } from './log/open-log';
 import type { CommandContext, RunCommand } from './process/command-context';
+import { usageError } from './process/command-line';
 import { publisherProgress } from './progress/publisher-progress';
 import { progressScreen } from './progress/screen';
 
 export function runWorkerCommand(run: RunCommand): Command {
-  const command = new Command('run').option(
-    '--once',
-    'One poll of each feed, then end: exit 0, or 1 when a feed failed',
-  );
+  const command = new Command('run')
+    .option('--once', 'One poll of each feed, then end: exit 0, or 1 when a feed failed')
+    .option('--deliver', 'Also send events to webhooks and Slack, as `highwater deliver` does');
   return addSettings(command)
     .addHelpText(
       'after',
@@ -46,11 +46,13 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const screen = progressScreen(context, format === 'pretty' && (level === 'info' || level === 'debug'));
   const logger = createLogger({ ...config.log, secrets: config.secrets, ...screen.logging });
   const instance = instanceName();
+  if (once && flags.deliver === true) throw onceAndDeliver();
   const open = openLog(config, { logger, signal: context.signal, instance });
   const { commitLog: log, registry } = open;
   introduce(config, open.place, once, logger);
   const { onPage, onRestore } = publisherProgress(screen, logger);
   let admin: Admin | null = null;
+  let deliveries: { close(): Promise<unknown> } | null = null;
   try {
     refuseEarly(open.hold);
     // A single poll ends before anyone could ask.
@@ -66,6 +68,10 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     }
     const tell = admin === null ? {} : { tell: admin.tell };
     const deps = { log, registry, logger, onPage, onRestore, ...tell };
+    if (flags.deliver === true) {
+      const { startDeliveries }: typeof import('./deliver') = require('./deliver');
+      deliveries = startDeliveries(config, logger, context);
+    }
     const reports = await runWorker(config, deps, once, context.signal);
     const unfinished = reports.filter(({ complete }) => !complete).map(({ feed }) => feed);
     if (context.signal.aborted) {
@@ -77,9 +83,18 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     return once && unfinished.length > 0 ? 1 : 0;
   } finally {
     await admin?.close();
+    await deliveries?.close();
     await log.close();
     screen.end();
   }
+}
+
+function onceAndDeliver(): HighwaterError {
+  return usageError(
+    '--deliver goes on until a signal, and --once ends after one poll',
+    'Nothing was started.',
+    'Leave out one of them. Deliveries also run by themselves: `highwater deliver`.',
+  );
 }
 
 /** A publisher that can never begin says so before it names a dashboard. Errors that may pass are left to the feeds. */

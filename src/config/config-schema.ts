@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { deliverySettings } from './deliveries';
 import { feedSettings } from './feeds/feed-settings';
 import { type Setting, settings } from './settings';
 
@@ -14,6 +15,7 @@ export function configSchema(): unknown {
   const file = z.strictObject({
     ...Object.fromEntries(own),
     feeds: z.record(z.string(), feedSettings).describe('Settings of feeds, and feeds of your own, by name.'),
+    deliveries: z.record(z.string(), deliverySettings).describe('Where which events are sent, by name.'),
   });
   return z.toJSONSchema(file.partial(), {
     io: 'input',

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
+import type { Delivery } from '../delivery/delivery';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
+
 import type { Feed } from '../feeds/feed';
 import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { RetentionLimits } from '../log/local/retention';
@@ -11,6 +13,7 @@ import { type Live, Rotation } from '../secrets/rotation';
 import { type ApiAccess, secretsOf } from '../source/api-access';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
+import { loadDeliveries, namedVariables } from './deliveries';
 import { type ReadAccess, readAccess } from './feeds/feed-access';
 import { valueAt } from './feeds/feed-settings';
 import { loadFeeds } from './feeds/load-feeds';
@@ -42,6 +45,7 @@ export function baseUrlsOf({ access }: Pick<ApiConfig, 'access'>): string[] {
 
 export interface Config {
   readonly feeds: readonly Feed[];
+  readonly deliveries: readonly Delivery[];
   /** Absolute path of the folder of the embedded log, which is used if there is no Kafka. */
   readonly dataDir: string;
   /** Limits of the embedded log. */
@@ -79,7 +83,7 @@ export interface LoadConfigInput {
   readonly rotation?: Rotation;
 }
 
-type Needs = 'api' | 'feeds' | 'whatever is set' | 'nothing';
+type Needs = 'api' | 'feeds' | 'deliveries' | 'whatever is set' | 'nothing';
 
 /** Settings that a command needs to read the log. */
 const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'logLevel', 'logFormat'];
@@ -105,7 +109,7 @@ const usedByPublishers: readonly SettingKey[] = [
 /**
  * Reads all settings. A flag wins over the environment, which wins over `highwater.yaml`, which wins over the default.
  * @param needs `api`: address and token must be set. `feeds`: the command works with the feeds, but does not read the API. `whatever
- * is set`: every setting is checked, and the API may be missing. `nothing`: the command only reads the log; a wrong setting that it
+ * is set`: every setting is checked, and the API may be missing. `deliveries`: as `nothing`, and it delivers. `nothing`: the command only reads the log; a wrong setting that it
  * does not need gets its default, or is left out
  * @throws HighwaterError CONFIG_INVALID with all mistakes and the place of each
  */
@@ -123,7 +127,9 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   const ca = readApiCa(loading);
   const http = readHttp(loading);
   const { kafka, schemaRegistry } = readKafka(loading);
-  const { feeds, broken, named } = loadFeeds({ definitions, file, filePath }, loading);
+  const { feeds, broken, named: ofFeeds } = loadFeeds({ definitions, file, filePath }, loading);
+  const deliveries = loadDeliveries(file, feeds, loading.mistakes);
+  const named = [...ofFeeds, ...namedVariables(deliveries)];
   const where = (path: readonly PropertyKey[]) => file.where(path);
   const api = readAccess(feeds, { loading, token, env, runs: readsApi, where });
   const tokens = [...api.access.values()].flatMap(secretsOf);
@@ -133,7 +139,8 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   // Where a feed is read is of no matter to a command that does not read it.
   if (readsApi) all.push(...api.mistakes);
   const mistakes = all.filter((mistake) => {
-    if (needs === 'nothing') return concerns(mistake, usedByReaders);
+    if (needs === 'deliveries' && mistake.key.startsWith('deliveries')) return true;
+    if (needs === 'nothing' || needs === 'deliveries') return concerns(mistake, usedByReaders);
     return needs !== 'feeds' || !usedByPublishers.some((key) => key === mistake.key);
   });
   if (needs === 'api') {
@@ -153,6 +160,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   if (mistakes.length > 0) throw configError(mistakes, createRedactor(secrets));
   return {
     feeds,
+    deliveries,
     dataDir: resolve(cwd, values.dataDir),
     retention: { ageMs: values.retentionAge, bytes: values.retentionSize },
     kafka,

@@ -92,7 +92,7 @@ function lookUp(
  */
 export function findUnknown({ env, file }: SettingSources, named: readonly string[] = []): Mistake[] {
   const mistakes: Mistake[] = [];
-  const known = [...settingKeys, 'feeds'];
+  const known = [...settingKeys, 'feeds', 'deliveries'];
   for (const key of Object.keys(file.values)) {
     if (known.includes(key)) continue;
     const near = didYouMean(key, known);

@@ -664,6 +664,27 @@ const consumer = {
   },
 } satisfies Kinds;
 
+const deliveries = 'deliver.md';
+
+const delivery = {
+  DELIVERY_FAILED: {
+    ...passes,
+    what: 'The receiver of a delivery did not take an event: it gave no answer, answered with an error or a redirect, or shows a certificate that is not trusted. The message has its answer.',
+    now: 'The event is sent again, ever more slowly (at least every minute), or when the receiver asks for it (`Retry-After`). Later events of its partition wait. After `retryFor` (24 h) it becomes a dead letter.',
+    remedy:
+      'Check the receiver and its address. The delivery goes on by itself once the receiver answers with a status from 200 to 299.',
+    see: deliveries,
+  },
+  DELIVERY_REFUSED: {
+    ...lasts,
+    what: 'The receiver of a delivery refused this event (400, 413, 415 or 422). The message has its answer.',
+    now: 'The event is sent five times; then it becomes a dead letter, and the delivery goes on.',
+    remedy:
+      'Find out from the answer what the receiver does not take. `highwater deliver --dry-run` prints what is sent. Dead letters can be delivered again.',
+    see: deliveries,
+  },
+} satisfies Kinds;
+
 const faults = {
   UNEXPECTED: {
     ...passes,
@@ -684,5 +705,6 @@ export const errorGroups = {
   'Schemas and the registry': schemas,
   "Operators' commands": commands,
   Consumers: consumer,
+  Deliveries: delivery,
   'Faults of highwater': faults,
 } satisfies Readonly<Record<string, Kinds>>;

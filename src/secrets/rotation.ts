@@ -107,8 +107,14 @@ export class Rotation {
   }
 
   /** A secret that one file holds. @param path absolute */
-  file(name: string, path: string, first: string, read: () => Read<string>): Secret {
-    const live = this.files(name, [path], first, read, (value) => [value]);
+  file(
+    name: string,
+    path: string,
+    first: string,
+    read: () => Read<string>,
+    secretsIn: (value: string) => readonly string[] = (value) => [value],
+  ): Secret {
+    const live = this.files(name, [path], first, read, secretsIn);
     return {
       source: `file ${path}`,
       get value() {

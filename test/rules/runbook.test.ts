@@ -7,6 +7,7 @@ import { completionCommand } from '../../src/cli/completion';
 import { configCommand } from '../../src/cli/config';
 import { copyCommand } from '../../src/cli/copy';
 import { deadLettersCommand } from '../../src/cli/dead-letters';
+import { deliverCommand } from '../../src/cli/deliver';
 import { demoCommand } from '../../src/cli/demo';
 import { doctorCommand } from '../../src/cli/doctor';
 import { explainCommand } from '../../src/cli/explain';
@@ -45,6 +46,7 @@ const commands = [
   statusCommand(run),
   ...operatorCommands(run),
   deadLettersCommand(run),
+  deliverCommand(run),
   doctorCommand(run),
   explainCommand(run),
   healthcheckCommand(run),

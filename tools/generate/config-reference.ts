@@ -1,3 +1,4 @@
+import { deliverySettings } from '../../src/config/deliveries';
 import { feedSettings } from '../../src/config/feeds/feed-settings';
 import { type Setting, settings } from '../../src/config/settings';
 
@@ -78,6 +79,16 @@ ${Object.entries(feedSettings.shape)
 
 A change of address, path, \`headers\`, \`query\`, \`responseKey\` or \`beginAt\` changes which records the feed watches (its scope).
 Highwater notices the change, and records that are out of sight afterwards do not count as deleted.
+
+## Deliveries
+
+\`deliveries\` in the file has one section for each [delivery](deliver.md).
+
+| key | |
+|---|---|
+${Object.entries(deliverySettings.shape)
+  .map(([key, schema]) => `| \`${key}\` | ${cell(schema.description ?? '')} |`)
+  .join('\n')}
 
 ## Example
 

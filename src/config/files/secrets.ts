@@ -86,7 +86,14 @@ export function secretFrom(
     cwd,
     rotation,
     isToken = true,
-  }: { readonly cwd: string; readonly rotation: Rotation; readonly isToken?: boolean },
+    secretsIn,
+  }: {
+    readonly cwd: string;
+    readonly rotation: Rotation;
+    readonly isToken?: boolean;
+    /** Default: the whole text is one secret. */
+    readonly secretsIn?: (content: string) => readonly string[];
+  },
 ): { readonly token: string; readonly live: Secret } | { readonly problem: string } {
   const [what, empty, wrong] =
     'command' in place
@@ -111,7 +118,7 @@ export function secretFrom(
   };
   const found = readFile();
   if ('problem' in found) return found;
-  return { token: found.value, live: rotation.file(key, path, found.value, readFile) };
+  return { token: found.value, live: rotation.file(key, path, found.value, readFile, secretsIn) };
 }
 
 /** A long value that does not look like a path may be the token itself, set in place of the file name. */

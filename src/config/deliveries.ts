@@ -1,0 +1,250 @@
+import { z } from 'zod';
+import { readSchema } from '../avro/schemas';
+import type { Condition, Delivery, Destination, Place, Target } from '../delivery/delivery';
+import type { Feed } from '../feeds/feed';
+import type { Live, Rotation } from '../secrets/rotation';
+import { didYouMean } from './did-you-mean';
+import { declaredSchema, recordPaths } from './feeds/declared-schema';
+import { valueAt } from './feeds/feed-settings';
+import type { ConfigFile } from './files/config-file';
+import { secretFrom } from './files/secrets';
+import { type Mistake, unexpected } from './mistake';
+import { age, bareUrl, list, matching, oneOf, text } from './value-types';
+
+const value = z.string().nullable();
+const values = z.union([value.transform((one) => [one]), z.array(value).min(1)]);
+const conditionText = 'a value, a list of values, or not with one of these';
+const condition = z
+  .union([values, z.strictObject({ not: values })], { error: conditionText })
+  .transform(
+    (given): Condition =>
+      Array.isArray(given) ? { values: given, not: false } : { values: given.not, not: true },
+  );
+
+const variable = matching(/^[A-Za-z_]\w*$/, 'the name of a variable').optional();
+const file = text('the path of a file').optional();
+const hiddenText = 'urlEnv (a variable that holds the address) or urlFile (a file that holds it)';
+const hidden = z
+  .strictObject({ urlEnv: variable, urlFile: file }, { error: hiddenText })
+  .refine(({ urlEnv, urlFile }) => (urlEnv === undefined) !== (urlFile === undefined), { error: hiddenText })
+  .transform(({ urlEnv, urlFile }) => placeOf(urlEnv, urlFile)!);
+const webhookText = `an address of http or https without user, query or fragment, or ${hiddenText}`;
+const toText =
+  'webhook with an address and secretEnv or secretFile, or slack with urlEnv or urlFile (Slack addresses are secrets)';
+const to = z
+  .strictObject(
+    {
+      webhook: z.union([bareUrl(), hidden], { error: webhookText }).optional(),
+      slack: hidden.optional(),
+      secretEnv: variable,
+      secretFile: file,
+    },
+    { error: toText },
+  )
+  .transform(({ webhook, slack, secretEnv, secretFile }, context): Destination => {
+    const url = webhook ?? slack;
+    const secret = placeOf(secretEnv, secretFile);
+    const isSlack = slack !== undefined;
+    const isTwofold = (webhook && slack) || (secretEnv && secretFile) || (isSlack && secret !== null);
+    if (url !== undefined && !isTwofold) return { kind: isSlack ? 'slack' : 'webhook', url, secret };
+    context.addIssue({ code: 'custom', message: toText });
+    return z.NEVER;
+  });
+
+/** One section of `deliveries`. Descriptions are printed in the reference page. */
+export const deliverySettings = z.strictObject(
+  {
+    topics: list('names of topics, such as ipos.deal-status').describe(
+      'Topics whose events are delivered, without prefix.',
+    ),
+    where: z
+      .record(z.string(), condition, { error: 'fields of the event, each with its values' })
+      .default({})
+      .describe(
+        'Conditions on fields of the event (dotted paths): a value, a list of values, or `{ not: … }`. All must hold. Default: every event.',
+      ),
+    to: to.describe(
+      '`{ webhook: https://…, secretFile: … }` or `{ slack: { urlEnv: … } }`. Secrets stand in files (`urlFile`, `secretFile`) or variables (`urlEnv`, `secretEnv`).',
+    ),
+    from: oneOf(['beginning', 'end'])
+      .default('end')
+      .describe('Whether a new delivery begins with all events that are kept. Default: `end`.'),
+    retryFor: age()
+      .default(86_400_000)
+      .describe(
+        'How long a receiver that fails is asked again before its events become dead letters. Default: 24h.',
+      ),
+  },
+  { error: 'settings of a delivery' },
+);
+
+/** It becomes part of the names of a consumer group and of a topic. */
+const deliveryName = /^[a-z0-9][a-z0-9_-]{0,60}$/;
+
+export function loadDeliveries(file: ConfigFile, feeds: readonly Feed[], mistakes: Mistake[]): Delivery[] {
+  const sections = file.values.deliveries ?? {};
+  const add = (path: readonly PropertyKey[], problem: string): void => {
+    const full = ['deliveries', ...path];
+    mistakes.push({ key: full.join('.'), where: file.where(full), problem });
+  };
+  if (typeof sections !== 'object' || Array.isArray(sections)) {
+    add([], unexpected(sections, 'a section for each delivery'));
+    return [];
+  }
+  const fieldsOf = eventFields(feeds);
+  return Object.entries(sections).flatMap(([name, section]) => {
+    const at = (path: readonly PropertyKey[], problem: string) => add([name, ...path], problem);
+    if (!deliveryName.test(name))
+      at([], 'is not a name, expected small letters, digits, dashes, underscores');
+    const parsed = deliverySettings.safeParse(section ?? {});
+    for (const issue of parsed.error?.issues ?? []) report(issue, section, at);
+    if (parsed.data === undefined) return [];
+    const { retryFor, ...delivery } = parsed.data;
+    const known = delivery.topics.map((topic) => fieldsOf.get(topic));
+    // A topic that another instance publishes may have any fields.
+    if (!known.includes(undefined))
+      checkFields(
+        Object.keys(delivery.where),
+        known.flatMap((one) => one!),
+        at,
+      );
+    return [{ ...delivery, name, retryForMs: retryFor }];
+  });
+
+  function checkFields(paths: readonly string[], fields: readonly string[], at: typeof add): void {
+    for (const path of paths) {
+      if (fields.includes(path) || /^(before|after)\.extra\./.test(path)) continue;
+      const near = didYouMean(path, fields);
+      at(['where', path], `is not a field of these events${near === null ? '' : `; did you mean ${near}?`}`);
+    }
+  }
+}
+
+function report(
+  issue: z.core.$ZodIssue,
+  section: unknown,
+  at: (path: readonly PropertyKey[], problem: string) => void,
+): void {
+  const { path, message } = issue;
+  if (issue.code === 'unrecognized_keys') {
+    const known =
+      path.length === 0 ? deliverySettings.shape : { webhook: 0, slack: 0, secretEnv: 0, secretFile: 0 };
+    const names = Object.keys(known);
+    for (const key of issue.keys) {
+      const near = didYouMean(key, names);
+      const hint = near === null ? `known are ${names.join(', ')}` : `did you mean ${near}?`;
+      at([...path, key], `is not a setting of a delivery; ${hint}`);
+    }
+    return;
+  }
+  const found = valueAt(section, path);
+  if (found === undefined) at(path, `is not set, expected ${message}`);
+  // An address or a secret may have been written in the place of its variable.
+  else at(path, path[0] === 'to' ? `expected ${message}` : unexpected(found, message));
+}
+
+/** Topic → dotted paths of the fields of its events. */
+function eventFields(feeds: readonly Feed[]): ReadonlyMap<string, readonly string[]> {
+  const pathsOf = (schema: string) => {
+    const declared = declaredSchema(schema);
+    return 'problem' in declared ? [] : recordPaths(declared.schema).avro;
+  };
+  const ofEnvelope = recordPaths(readSchema('envelope.avsc')).avro;
+  const fields = new Map<string, readonly string[]>();
+  const add = (topic: string, paths: readonly string[]) =>
+    fields.set(topic, [...(fields.get(topic) ?? []), ...paths]);
+  for (const { topic, schema, transitions } of feeds) {
+    const images = pathsOf(schema).flatMap((path) => [`before.${path}`, `after.${path}`]);
+    add(topic, [...ofEnvelope, ...images]);
+    for (const transition of transitions) add(transition.topic, pathsOf(transition.schema));
+  }
+  return fields;
+}
+
+function placeOf(env: string | undefined, path: string | undefined): Exclude<Place, string> | null {
+  if (env !== undefined) return { env };
+  return path === undefined ? null : { file: path };
+}
+
+export interface TargetInput {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly rotation: Rotation;
+}
+
+/** Variables that deliveries name. */
+export function namedVariables(deliveries: readonly Delivery[]): string[] {
+  return deliveries.flatMap(({ to: { url, secret } }) =>
+    [url, secret].flatMap((place) =>
+      typeof place === 'object' && place !== null && 'env' in place ? place.env : [],
+    ),
+  );
+}
+
+/** Reads the variables and files of a destination. Files are read again when they change. @returns mistakes if one is not usable */
+export function targetOf(
+  { name, to: { kind, url, secret } }: Delivery,
+  input: TargetInput,
+): Target | readonly Mistake[] {
+  const key = `deliveries.${name}.to`;
+  const isOpen = typeof url === 'string';
+  const address = isOpen ? { value: [url] } : wordsAt(`${key}.${kind}`, url, isAddress, input);
+  const signing = secret === null ? { value: [] } : wordsAt(`${key}.secret`, secret, areSecrets, input);
+  const mistakes = [address, signing].flatMap((found) => ('problem' in found ? found : []));
+  if (mistakes.length > 0) return mistakes;
+  const [live, secrets] = [address, signing] as readonly Live<readonly string[]>[];
+  const target = {
+    kind,
+    get value() {
+      return live!.value[0]!;
+    },
+  };
+  return {
+    kind,
+    url: target,
+    get shown() {
+      return isOpen ? url : new URL(target.value).origin;
+    },
+    secrets: secrets!,
+  };
+}
+
+const isAddress = (words: readonly string[]) =>
+  words.length === 1 && URL.canParse(words[0]!) && /^https?:$/.test(new URL(words[0]!).protocol)
+    ? null
+    : 'one address of http or https';
+
+/** Standard Webhooks wants 24 to 64 bytes. */
+const areSecrets = (words: readonly string[]) =>
+  words.every((word) => /^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$/.test(word))
+    ? null
+    : 'secrets such as whsec_ with 24 to 64 bytes in base64, one a line';
+
+/** What a variable or a file holds, without the blanks between. Nobody sees it from then on. */
+function wordsAt(
+  key: string,
+  place: Exclude<Place, string>,
+  wrong: (words: readonly string[]) => string | null,
+  { env, cwd, rotation }: TargetInput,
+): Live<readonly string[]> | Mistake {
+  const wordsIn = (content: string) => content.split(/\s+/).filter((word) => word !== '');
+  const expected = (content: string) => wrong(wordsIn(content));
+  if ('env' in place) {
+    const content = env[place.env] ?? '';
+    const where = `the variable ${place.env}`;
+    if (content.trim() === '') return { key, where: null, problem: `${where} is not set` };
+    rotation.hide(wordsIn(content));
+    const problem = expected(content);
+    return problem === null
+      ? { value: wordsIn(content) }
+      : { key, where: null, problem: `${where} holds something else, expected ${problem}` };
+  }
+  const found = secretFrom(key, place, expected, { cwd, rotation, secretsIn: wordsIn });
+  if ('problem' in found) return { key, where: null, problem: found.problem };
+  rotation.hide(wordsIn(found.token));
+  return {
+    get value() {
+      return wordsIn(found.live.value);
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Readable } from 'node:stream';
+import axios from 'axios';
+import { HighwaterError } from '../errors';
+import { isCertificateFailure } from '../net/certificate-failures';
+import { networkCode, networkReason } from '../net/network-reason';
+import { excerpt } from '../secrets/excerpt';
+import type { Redact } from '../secrets/redaction';
+import { retryAfterMs } from '../source/retry';
+import { version } from '../version';
+import type { Target } from './delivery';
+import type { Message } from './message';
+
+/** An event that a receiver has not taken. */
+export class NotDelivered extends HighwaterError {
+  /** How long the receiver asked to wait, ms. */
+  retryAfterMs: number | undefined;
+  /** How often the event was sent. */
+  attempt = 1;
+}
+
+/** For the beginning of an answer, ms. */
+const ANSWER_MS = 15_000;
+/** For the rest of it, ms. The status has said everything; an end keeps the connection for the next request. */
+const REST_MS = 1_000;
+const MOST_BYTES = 65_536;
+
+/** These say that a receiver does not take this event, whatever it does with others. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+
+/** Sends requests to one receiver, and keeps its connections. */
+export function sender(
+  { kind, url, shown }: Target,
+  redact: Redact,
+): { send(message: Message): Promise<void>; close(): void } {
+  const httpAgent = new HttpAgent({ keepAlive: true });
+  const httpsAgent = new HttpsAgent({ keepAlive: true });
+
+  /**
+   * A request is not broken off when the program ends: the receiver may have taken it already.
+   * @throws NotDelivered DELIVERY_FAILED, DELIVERY_REFUSED
+   */
+  async function send({ headers, body }: Message): Promise<void> {
+    const late = AbortSignal.timeout(ANSWER_MS);
+    const answer = await axios
+      .post<Readable>(url.value, body, {
+        httpAgent,
+        httpsAgent,
+        headers: { ...headers, 'User-Agent': `highwater/${version}` },
+        responseType: 'stream',
+        maxRedirects: 0,
+        maxBodyLength: Number.POSITIVE_INFINITY,
+        transformRequest: (text) => text,
+        validateStatus: () => true,
+        signal: late,
+      })
+      .catch((error: unknown) => {
+        throw notDelivered(
+          'DELIVERY_FAILED',
+          late.aborted ? `gave no answer for ${ANSWER_MS / 1_000} s` : why(error),
+        );
+      });
+    const text = await beginningOf(answer.data);
+    if (answer.status >= 200 && answer.status < 300) return;
+    const said = text === '' ? '' : `: ${excerpt(text, redact)}`;
+    const isRedirect = answer.status >= 300 && answer.status < 400;
+    const what = `answered ${answer.status}${isRedirect ? ', and redirects are not followed' : said}`;
+    const failure = notDelivered(REFUSALS.has(answer.status) ? 'DELIVERY_REFUSED' : 'DELIVERY_FAILED', what);
+    const { 'retry-after': after, date } = answer.headers as Readonly<Record<string, string | undefined>>;
+    failure.retryAfterMs = retryAfterMs(after, date, Date.now()) ?? undefined;
+    throw failure;
+  }
+
+  function notDelivered(code: 'DELIVERY_FAILED' | 'DELIVERY_REFUSED', what: string): NotDelivered {
+    return new NotDelivered(code, `${kind} ${shown} ${what}`);
+  }
+
+  /** The library's error holds the request with its secrets. */
+  function why(error: unknown): string {
+    const reason = excerpt(networkReason(error), redact);
+    return isCertificateFailure(networkCode(error))
+      ? `shows a certificate that is not trusted (${reason})`
+      : `gave no answer (${reason})`;
+  }
+
+  return {
+    send,
+    close() {
+      httpAgent.destroy();
+      httpsAgent.destroy();
+    },
+  };
+}
+
+/** The part that comes soon: an answer without end is cut off. */
+async function beginningOf(answer: Readable): Promise<string> {
+  const timer = setTimeout(() => answer.destroy(), REST_MS);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) break;
+    }
+  } catch {
+    // The status counts even if the rest breaks off.
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(chunks).toString();
+}

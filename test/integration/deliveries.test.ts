@@ -1,0 +1,323 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { openLocalLog } from '../../src/log/local/local-log';
+import { startSimulator } from '../../src/simulator/simulator';
+import { authority } from '../support/certificates';
+import { type ChangeWriter, changeWriter } from '../support/change-writer';
+import { commandLineHere } from '../support/cli';
+import { endsWithTest } from '../support/ends';
+import { startHttpServer } from '../support/http-server';
+import { ok, type Received, startReceiver } from '../support/receiver';
+import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
+
+/** `highwater deliver`, against real receivers. */
+
+const here = commandLineHere();
+const folder = tempFolder();
+const [SECRET, NEXT] = ['a', 'b'].map(
+  (letter) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`,
+);
+
+async function publisher(): Promise<ChangeWriter> {
+  const { commitLog, registry } = openLocalLog({ dataDir: folder() });
+  endsWithTest(() => commitLog.close());
+  const writer = await changeWriter({ commitLog, registry }, '');
+  endsWithTest(() => writer.close());
+  return writer;
+}
+
+/** @param to of the delivery `desk`, as YAML; @param more lines of its section */
+function settings(to: string, ...more: string[]): void {
+  const lines = [
+    `dataDir: ${folder()}`,
+    'deliveries:',
+    '  desk:',
+    '    topics: [ipos.deal-status]',
+    '    from: beginning',
+    `    to: ${to}`,
+    ...more.map((line) => `    ${line}`),
+  ];
+  writeFileSync(path.join(folder(), 'highwater.yaml'), `${lines.join('\n')}\n`);
+}
+
+function deliver(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+  return here(['deliver', ...args], { cwd: folder(), env: { HOOK_SECRET: SECRET!, ...env } });
+}
+
+const verified = ({ body, headers }: Received, secret: string) =>
+  new Webhook(secret).verify(body, headers as Record<string, string>);
+
+it('a withdrawn IPO arrives as a signed CloudEvent, and other statuses do not', async () => {
+  const { write, incarnation } = await publisher();
+  const receiver = await startReceiver();
+  settings(
+    `{ webhook: "${receiver.url}/hooks/ipo", secretEnv: HOOK_SECRET }`,
+    'where: { status: Withdrawn }',
+  );
+  await write(
+    { id: 'a', status: 'Rumored' },
+    { id: 'b', status: 'Priced' },
+    { id: 'a', status: 'Withdrawn' },
+  );
+  deliver();
+  await until(() => receiver.received.length === 1);
+  const [received] = receiver.received;
+  const id = `ipos:${incarnation()}:3:deal_status`;
+  expect(received).toMatchObject({
+    url: '/hooks/ipo',
+    headers: { 'webhook-id': id, 'content-type': 'application/cloudevents+json; charset=utf-8' },
+  });
+  expect(verified(received!, SECRET!)).toMatchObject({
+    specversion: '1.0',
+    id,
+    source: '/highwater/ipos',
+    type: 'marketdata.ipos.deal-status-changed',
+    subject: 'a',
+    datacontenttype: 'application/json',
+    topic: 'ipos.deal-status',
+    partitionkey: 'a',
+    data: { id: 'a', previous_status: 'Rumored', status: 'Withdrawn', ticker: 'A' },
+  });
+  expect(() => verified(received!, NEXT!)).toThrow('signature');
+});
+
+it('each secret of a file signs, and a file that is replaced counts at once', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver();
+  const file = path.join(folder(), 'hook-secret');
+  writeFileSync(file, `${NEXT}\n${SECRET}\n`);
+  settings(`{ webhook: "${receiver.url}", secretFile: hook-secret }`);
+  await write({ id: 'a', status: 'Rumored' });
+  const run = deliver();
+  await until(() => receiver.received.length === 1);
+  for (const secret of [SECRET, NEXT]) verified(receiver.received[0]!, secret!);
+  writeFileSync(file, `${NEXT}\n`);
+  const signatures = () => String(receiver.received.at(-1)!.headers['webhook-signature']).split(' ');
+  for (let id = 0; signatures().length > 1; id++) {
+    const { length } = receiver.received;
+    await write({ id: `x${id}`, status: 'Rumored' });
+    await until(() => receiver.received.length > length);
+  }
+  verified(receiver.received.at(-1)!, NEXT!);
+  expect(run.stderr()).not.toContain(SECRET);
+});
+
+it('Slack gets one line in the words of the feed, and its address is never shown', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver((response, _, index) => {
+    response.writeHead(index === 0 ? 403 : 200).end(`no access by ${receiver.url}/services/T1/B2/verysecret`);
+  });
+  settings('{ slack: { urlEnv: DESK_SLACK } }', 'where: { status: [Withdrawn, Postponed] }');
+  await write({ id: 'a', status: 'Rumored' }, { id: 'a', status: 'Withdrawn' });
+  const run = deliver([], {
+    DESK_SLACK: `${receiver.url}/services/T1/B2/verysecret`,
+    HIGHWATER_LOG_LEVEL: 'debug',
+  });
+  await until(() => receiver.received.length === 2);
+  expect(receiver.received.map(({ body }) => JSON.parse(body))).toEqual(
+    Array(2).fill({ text: '*⚠ WITHDRAWN*  Issuer a (A): Rumored → Withdrawn' }),
+  );
+  expect(run.stderr()).toContain('Delivering ipos.deal-status as desk to http://127.0.0.1');
+  expect(run.stderr()).not.toContain('verysecret');
+});
+
+it('an event is sent again with the same id until the receiver takes it, and the next one waits', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver((response, _, index) => {
+    response
+      .writeHead([500, 503, 302, 404, 200][index] ?? 200, { location: `${receiver.url}/elsewhere` })
+      .end('no');
+  });
+  settings(`{ webhook: "${receiver.url}", secretEnv: HOOK_SECRET }`);
+  await write({ id: 'a', status: 'Rumored' }, { id: 'a', status: 'Priced' });
+  deliver();
+  await until(() => receiver.received.length === 6);
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+  expect(new Set(ids.slice(0, 5)).size).toBe(1);
+  expect(ids[5]).not.toBe(ids[0]);
+  expect(receiver.received.every(({ url }) => url === '/')).toBe(true);
+});
+
+it('a receiver that asks to wait is asked no earlier', async () => {
+  const { write } = await publisher();
+  const asked: number[] = [];
+  const receiver = await startReceiver((response, _, index) => {
+    asked.push(performance.now());
+    response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '3' }).end();
+  });
+  settings(`{ webhook: "${receiver.url}", secretEnv: HOOK_SECRET }`);
+  await write({ id: 'a', status: 'Rumored' });
+  deliver();
+  await until(() => asked.length === 2);
+  expect(asked[1]! - asked[0]!).toBeGreaterThan(2_900);
+});
+
+it('an event that the receiver refuses becomes a dead letter after five tries, and the next one is delivered', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver((response, { body }) => {
+    response.writeHead(body.includes('"Broken"') ? 422 : 200).end('status is not in the enum');
+  });
+  settings(`{ webhook: "${receiver.url}", secretEnv: HOOK_SECRET }`);
+  await write({ id: 'a', status: 'Broken' }, { id: 'a', status: 'Priced' });
+  const run = deliver();
+  await until(() => receiver.received.length === 6);
+  const bodies = receiver.received.map(
+    ({ body }) => (JSON.parse(body) as { data: { status: string } }).data.status,
+  );
+  expect(bodies).toEqual([...Array(5).fill('Broken'), 'Priced']);
+  expect(run.stderr()).toContain('DELIVERY_REFUSED');
+  const tail = here(['tail', 'delivery-desk.dead-letters', '--json', '--no-follow'], { cwd: folder() });
+  await tail.ended();
+  expect(JSON.parse(tail.stdout())).toMatchObject({
+    headers: {
+      'error.message': `webhook ${receiver.url} answered 422: status is not in the enum`,
+      'error.attempts': '5',
+      'error.topic': 'ipos.deal-status',
+    },
+    value: { status: 'Broken' },
+  });
+  // Another delivery sends it again, once the receiver has been mended.
+  receiver.answers(ok);
+  settings(`{ webhook: "${receiver.url}/again" }`, 'where: { status: Broken }');
+  const file = path.join(folder(), 'highwater.yaml');
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8')
+      .replace('desk:', 'again:')
+      .replace('ipos.deal-status', 'delivery-desk.dead-letters'),
+  );
+  deliver(['again']);
+  await until(() => receiver.received.at(-1)!.url === '/again');
+  expect(receiver.received.at(-1)!.headers['webhook-id']).toBe(receiver.received[0]!.headers['webhook-id']);
+}, 120_000);
+
+it('a delivery goes on where it stopped', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver();
+  settings(`{ webhook: "${receiver.url}" }`);
+  await write({ id: 'a', status: 'Rumored' }, { id: 'b', status: 'Rumored' });
+  const first = deliver();
+  await until(() => receiver.received.length === 2);
+  first.signal('SIGTERM');
+  expect(await first.ended()).toEqual({ code: 0, signal: null });
+  await write({ id: 'c', status: 'Rumored' });
+  deliver();
+  await until(() => receiver.received.length === 3);
+  expect(receiver.keys().sort()).toEqual(['a', 'b', 'c']);
+  expect(receiver.received[0]!.headers['webhook-signature']).toBeUndefined();
+});
+
+it('an answer without end, and one that breaks off, count by their status', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver((response, _, index) => {
+    response.writeHead(200);
+    if (index === 0) response.write('x');
+    else if (index === 1) response.write('x', () => response.destroy());
+    else response.end();
+  });
+  settings(`{ webhook: "${receiver.url}" }`);
+  await write({ id: 'a', status: '1' }, { id: 'a', status: '2' }, { id: 'a', status: '3' });
+  deliver();
+  await until(() => receiver.received.length === 3);
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+});
+
+it('a receiver that is not there, gives no answer or has a foreign certificate is named once within 10 s', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Rumored' });
+  const { key, cert } = await (await authority('nobody')).sign({ name: 'hook' });
+  const secure = createServer({ key, cert }, (_, response) => response.end());
+  await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+  endsWithTest(() => new Promise((resolve) => secure.close(resolve)));
+  const mute = await startHttpServer(() => undefined);
+  endsWithTest(() => mute.stop());
+  const gone = await startHttpServer(() => undefined);
+  await gone.stop();
+  const places = [
+    [`https://127.0.0.1:${(secure.address() as AddressInfo).port}`, 'a certificate that is not trusted'],
+    [mute.url, 'no answer has come yet'],
+    [gone.url, 'ECONNREFUSED'],
+  ] as const;
+  const file = places.map(
+    ([url], i) => `  d${i}: { topics: [ipos.deal-status], from: beginning, to: { webhook: "${url}" } }`,
+  );
+  writeFileSync(
+    path.join(folder(), 'highwater.yaml'),
+    `dataDir: ${folder()}\ndeliveries:\n${file.join('\n')}\n`,
+  );
+  const run = deliver();
+  for (const [i, [, why]] of places.entries())
+    await run.sees(new RegExp(`The delivery d${i} to \\S+ has not succeeded for 10 s[^]*?${why}`), 'stderr');
+  expect(run.stderr().match(/The delivery d2 to/g)).toHaveLength(1);
+}, 120_000);
+
+it('prints what would be sent, sends nothing and keeps no position', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver();
+  settings(
+    `{ webhook: "${receiver.url}" }`,
+    'where: { status: { not: Rumored }, previous_status: [~, Priced] }',
+  );
+  await write(
+    { id: 'a', status: 'Rumored' },
+    { id: 'a', status: 'Priced' },
+    { id: 'a', status: 'Closed' },
+    { id: 'b', status: 'Filed' },
+  );
+  const run = deliver(['desk', '--dry-run']);
+  expect(await run.ended()).toEqual({ code: 0, signal: null });
+  const lines = run
+    .stdout()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const moved = lines.map(({ body }) => `${body.data.previous_status} ${body.data.status}`).sort();
+  expect(moved).toEqual(['Priced Closed', 'null Filed']);
+  expect(lines[0]).toMatchObject({
+    delivery: 'desk',
+    to: receiver.url,
+    headers: { 'webhook-id': expect.any(String) },
+  });
+  expect(run.stderr()).toContain('desk would send 2 events.');
+  expect(receiver.received).toEqual([]);
+});
+
+it('a publisher delivers what it publishes', async () => {
+  const receiver = await startReceiver(ok);
+  settings(`{ webhook: "${receiver.url}" }`);
+  const api = await startSimulator({ records: { ipos: 20 } });
+  endsWithTest(() => api.stop());
+  const run = here(['run', '--deliver', '--feeds', 'ipos', '--poll-interval', '100ms'], {
+    cwd: folder(),
+    env: { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token },
+  });
+  await run.sees(/complete/, 'stderr');
+  api.marketDay.step();
+  await until(() => receiver.received.length > 0);
+  run.signal('SIGTERM');
+  expect(await run.ended()).toEqual({ code: 0, signal: null });
+});
+
+it.each([
+  [['--once', '--deliver'], '--deliver goes on until a signal, and --once ends after one poll'],
+  [['--deliver'], 'no deliveries are set'],
+])('run %j is refused: %s', async (flags, message) => {
+  const env = { HIGHWATER_API_URL: 'http://127.0.0.1:9', HIGHWATER_API_TOKEN: 'token' };
+  const run = here(['run', ...flags], { cwd: folder(), env });
+  expect(await run.ended()).toEqual({ code: 2, signal: null });
+  expect(run.stderr()).toContain(message);
+});
+
+it('a delivery that does not exist, or whose variable is not set, is named', async () => {
+  settings('{ slack: { urlEnv: DESK_SLACK } }');
+  const other = deliver(['dekc']);
+  expect(await other.ended()).toEqual({ code: 2, signal: null });
+  expect(other.stderr()).toContain('there is no delivery dekc; there are desk');
+  const lacking = deliver();
+  expect(await lacking.ended()).toEqual({ code: 2, signal: null });
+  expect(lacking.stderr()).toContain('deliveries.desk.to.slack: the variable DESK_SLACK is not set');
+});

@@ -1,0 +1,213 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { loadConfig } from '../../src/config/load-config';
+import { isWanted } from '../../src/delivery/delivery';
+import { messageOf } from '../../src/delivery/message';
+import { feedDefinitions } from '../../src/feeds';
+import { tempFolder } from '../support/temp-folder';
+
+const folder = tempFolder();
+
+function load(section: string) {
+  writeFileSync(path.join(folder(), 'highwater.yaml'), `deliveries:\n  desk: ${section}\n`);
+  return loadConfig({ flags: {}, env: {}, cwd: folder() }, 'deliveries').deliveries;
+}
+
+const hook = 'to: { webhook: "https://desk.example/hook" }';
+
+it('a section has the topics, the conditions and the receiver of a delivery', () => {
+  expect(
+    load(
+      `{ topics: [ipos, other], where: { op: [c, u], after.deal_status: { not: ~ } }, retryFor: 2d, ${hook} }`,
+    ),
+  ).toEqual([
+    {
+      name: 'desk',
+      topics: ['ipos', 'other'],
+      where: {
+        op: { values: ['c', 'u'], not: false },
+        'after.deal_status': { values: [null], not: true },
+      },
+      from: 'end',
+      retryForMs: 172_800_000,
+      to: { kind: 'webhook', url: 'https://desk.example/hook', secret: null },
+    },
+  ]);
+});
+
+it.each([
+  [
+    'no topics',
+    `{ ${hook} }`,
+    'deliveries.desk.topics (highwater.yaml, line 2): is not set, expected names of topics',
+  ],
+  [
+    'no receiver',
+    '{ topics: [ipos] }',
+    'deliveries.desk.to (highwater.yaml, line 2): is not set, expected webhook',
+  ],
+  [
+    'a field that the events lack',
+    `{ topics: [ipos.deal-status], where: { stauts: Withdrawn }, ${hook} }`,
+    'deliveries.desk.where.stauts (highwater.yaml, line 2): is not a field of these events; did you mean status?',
+  ],
+  [
+    'a field of a record without its side',
+    `{ topics: [ipos], where: { deal_status: Withdrawn }, ${hook} }`,
+    'deliveries.desk.where.deal_status',
+  ],
+  [
+    'a misspelt setting',
+    `{ topics: [ipos], wehre: {}, ${hook} }`,
+    'is not a setting of a delivery; did you mean where?',
+  ],
+  [
+    'a condition of another form',
+    `{ topics: [ipos], where: { op: { is: c } }, ${hook} }`,
+    'expected a value, a list',
+  ],
+  [
+    'two receivers',
+    '{ topics: [ipos], to: { webhook: "https://a.example", slack: { urlEnv: X } } }',
+    'expected webhook',
+  ],
+  [
+    'a secret for Slack',
+    '{ topics: [ipos], to: { slack: { urlEnv: X }, secretEnv: Y } }',
+    'expected webhook',
+  ],
+  [
+    'two places of a secret',
+    '{ topics: [ipos], to: { webhook: "https://a.example", secretEnv: Y, secretFile: y } }',
+    'expected webhook',
+  ],
+])('%s is refused', (_, section, message) => {
+  expect(() => load(section)).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
+  );
+});
+
+it.each([
+  'to: { slack: "https://hooks.slack.example/services/verysecret" }',
+  'to: { webhook: "https://a.example/?key=verysecret" }',
+  'to: { webhook: "https://a.example", secret: verysecret }',
+])('a secret in the file is refused and not shown: %s', (section) => {
+  expect(() => load(`{ topics: [ipos], ${section} }`)).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.not.stringContaining('verysecret') }),
+  );
+});
+
+it('a name that cannot be part of a topic is refused, and so is a section of another form', () => {
+  const write = (text: string) => writeFileSync(path.join(folder(), 'highwater.yaml'), text);
+  const loaded = () => loadConfig({ flags: {}, env: {}, cwd: folder() }, 'deliveries');
+  write(`deliveries:\n  "a desk": { topics: [ipos], ${hook} }\n`);
+  expect(loaded).toThrow('deliveries.a desk (highwater.yaml, line 2): is not a name');
+  write('deliveries: [desk]\n');
+  expect(loaded).toThrow('expected a section for each delivery');
+});
+
+const event = {
+  op: 'u',
+  after: { price: 5, volume: 9_007_199_254_740_993n, is_open: true, name: null, extra: { 'a.b': '1' } },
+  changed_fields: ['price', 'name'],
+  none: [],
+};
+
+it.each([
+  ['op', ['u'], true],
+  ['op', ['c', 'd'], false],
+  ['after.price', ['5.0'], true],
+  ['after.price', [''], false],
+  ['after.volume', ['9007199254740993'], true],
+  ['after.is_open', ['true'], true],
+  ['after.name', [null], true],
+  ['after.name', ['null'], false],
+  ['after.gone', [null], true],
+  ['after.extra.a.b', ['1'], true],
+  ['changed_fields', ['name'], true],
+  ['changed_fields', ['op'], false],
+  ['none', [null], false],
+  ['__proto__.x', [null], true],
+] as const)('the condition %s: %j holds: %s', (field, values, holds) => {
+  expect(isWanted({ where: { [field]: { values, not: false } } }, event)).toBe(holds);
+  expect(isWanted({ where: { [field]: { values, not: true } } }, event)).toBe(!holds);
+});
+
+it('all conditions must hold', () => {
+  const [yes, no] = [
+    { values: ['u'], not: false },
+    { values: ['u'], not: true },
+  ];
+  expect(isWanted({ where: {} }, null)).toBe(true);
+  expect(isWanted({ where: { op: yes, 'after.op': yes } }, event)).toBe(false);
+  expect(isWanted({ where: { op: yes, 'after.op': no } }, event)).toBe(true);
+});
+
+const feed = feedDefinitions.find(({ name }) => name === 'ipos')!;
+const record = (value: unknown, type: string | null, more = {}) => ({
+  id: '',
+  type,
+  value,
+  topic: 'ipos',
+  partition: 2,
+  offset: 7,
+  key: 'k',
+  timestamp: 1_790_000_000_000,
+  headers: {},
+  attempt: 1,
+  record: {} as never,
+  ...more,
+});
+
+const text = (value: unknown, type: string | null, of: typeof feed | null = feed) => {
+  const target = { kind: 'slack', secrets: { value: [] } } as const;
+  return (JSON.parse(messageOf(record(value, type), target, () => of, 0).body) as { text: string }).text;
+};
+
+it.each([
+  [
+    'an update',
+    {
+      op: 'u',
+      before: { name: 'A', price_min: '1.50' },
+      after: { name: 'A', price_min: null },
+      changed_fields: ['price_min'],
+    },
+    '*ipos updated*  A: price_min 1.50 → –',
+  ],
+  [
+    'a new record',
+    {
+      op: 'c',
+      before: null,
+      after: { name: '<A&B>', ticker: 'AB', deal_status: 'Filed' },
+      changed_fields: [],
+    },
+    '*ipos created*  &lt;A&amp;B&gt; (AB): Filed',
+  ],
+  [
+    'a deleted record',
+    { op: 'd', before: { name: 'A', deal_status: 'Filed' }, after: null, changed_fields: [] },
+    '*ipos deleted*  A: Filed',
+  ],
+])('Slack shows %s', (_, value, line) => {
+  expect(text(value, 'marketdata.ipos.Envelope')).toBe(line);
+});
+
+it('Slack shows a record of no feed as JSON, a tombstone by its key, and no text without end', () => {
+  expect(text({ a: 1 }, 'other.Thing', null)).toBe('*other.Thing*  k  {"a":1}');
+  expect(text(null, null)).toBe('*tombstone*  k  null');
+  expect(text({ a: 'x'.repeat(9_000) }, 'other.Thing', null)).toHaveLength(3_001);
+});
+
+it('an event without an id has the id of its place', () => {
+  const target = { kind: 'webhook', secrets: { value: [] } } as const;
+  const { headers, body } = messageOf(record(null, null), target, () => feed, 0);
+  expect(headers['webhook-id']).toBe('ipos:2:7');
+  expect(JSON.parse(body)).toMatchObject({
+    id: 'ipos:2:7',
+    type: 'tombstone',
+    source: '/highwater/ipos',
+    data: null,
+  });
+});
