@@ -669,7 +669,7 @@ const deliveries = 'deliver.md';
 const delivery = {
   DELIVERY_FAILED: {
     ...passes,
-    what: 'The receiver of a delivery did not take an event: it gave no answer, answered with an error or a redirect, or shows a certificate that is not trusted. The message has its answer.',
+    what: 'The receiver of a delivery did not take an event. It gave no answer, answered with an error or a redirect, or shows a certificate that is not trusted. The message has its answer.',
     now: 'The event is sent again, ever more slowly (at least every minute), or when the receiver asks for it (`Retry-After`). Later events of its partition wait. After `retryFor` (24 h) it becomes a dead letter.',
     remedy:
       'Check the receiver and its address. The delivery goes on by itself once the receiver answers with a status from 200 to 299.',

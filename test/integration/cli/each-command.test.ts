@@ -29,6 +29,7 @@ const overTheLog: readonly [string, number, RegExp][] = [
   ['status --poll-interval 1h', 0, /^✗ No publisher runs on this log/m],
   ['topics', 0, /^ipos\.deal-status +ipos$/m],
   ['dead-letters list', 0, /^No dead letters of ipos\.\n$/],
+  ['deliver', 2, /no deliveries are set/],
   ['doctor', 0, /\d+ fine/],
   ['schemas check', 0, /^ipos-value +=/m],
   ['pause ipos', 0, /Feed ipos is paused/],

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { configSchema } from '../../../src/config/config-schema';
+import { deliverySettings } from '../../../src/config/deliveries';
 import { feedSettings } from '../../../src/config/feeds/feed-settings';
 import { settingKeys } from '../../../src/config/settings';
 import { openLocalLog } from '../../../src/log/local/local-log';
@@ -68,10 +69,12 @@ describe('highwater config', () => {
   it('schema knows every setting and every setting of a feed, and nothing else', async () => {
     const schema = JSON.parse((await said(['config', 'schema'])).out);
     expect(schema).toEqual(configSchema());
-    expect(Object.keys(schema.properties).sort()).toEqual([...settingKeys, 'feeds'].sort());
+    expect(Object.keys(schema.properties).sort()).toEqual([...settingKeys, 'feeds', 'deliveries'].sort());
     const feed = schema.properties.feeds.additionalProperties;
     expect(Object.keys(feed.properties).sort()).toEqual(Object.keys(feedSettings.shape).sort());
-    expect([schema.additionalProperties, feed.additionalProperties]).toEqual([false, false]);
+    const delivery = schema.properties.deliveries.additionalProperties;
+    expect(Object.keys(delivery.properties).sort()).toEqual(Object.keys(deliverySettings.shape).sort());
+    expect([schema, feed, delivery].map((one) => one.additionalProperties)).toEqual([false, false, false]);
     for (const key of exampleFile.matchAll(/^(\w+):/gm)) expect(schema.properties).toHaveProperty(key[1]!);
   });
 
