@@ -91,8 +91,8 @@ export async function* scan(
   }
   position.highWaterMark = restart.highWaterMark;
   const { otherBorders, snapshot, wide } = start;
-  const whole = { ...restart, otherBorders, isWide: wide || snapshot };
-  const beyondReach = yield* scanWithoutOrder(position, whole, mayRewind);
+  const whole = { ...restart, otherBorders, isWide: wide || snapshot, mayRewind };
+  const beyondReach = yield* scanWithoutOrder(position, whole);
   if (beyondReach === null) return;
   reader.setPaging({ ...reader.paging(), ordered: true });
   if (!(yield* readInOrder(restart.from))) throw beyondReach;
@@ -210,10 +210,12 @@ class OrderedScan {
   /** Nothing is left in the range that the API answers: the next range comes, if there is one. */
   private async *entersNextWindow(page: FetchedPage): AsyncGenerator<ScanPage, boolean> {
     if (!this.hasNextWindow(page)) return false;
-    const end = this.position.reader.windowEnd(this.cursor.anchor);
+    const { reader } = this.position;
+    const end = reader.windowEnd(this.cursor.anchor);
     this.moveMark(end, end);
     yield { ...this.position.page(page), rows: [] };
-    this.moveTo({ ...this.cursor, anchor: end, expectsRows: false }, null);
+    const anchor = reader.nextWindow(this.cursor.anchor);
+    this.moveTo({ ...this.cursor, anchor, expectsRows: false }, null);
     return true;
   }
 

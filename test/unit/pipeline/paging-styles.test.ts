@@ -3,7 +3,7 @@ import { HighwaterError } from '../../../src/errors';
 import type { Feed } from '../../../src/feeds/feed';
 import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { type ScanStart, scan } from '../../../src/pipeline/scan/scan';
-import type { ScanPage } from '../../../src/types';
+import { type ScanPage, WHOLE_FEED } from '../../../src/types';
 import { runs } from '../../support/runs';
 import { quietLogger } from '../../support/source';
 import {
@@ -345,6 +345,25 @@ it('a poll in order goes on behind a short page that names a next one', async ()
   const paging = { ...unknownPaging(30), longestPage: 30 };
   const { ids, last } = await read(shape, vendor, { ...poll, paging });
   expect([ids.size, last?.complete]).toEqual([60, true]);
+});
+
+it.each([
+  ['that is not used, since it goes by another time', { lag: WHOLE_FEED, range: 3_600 }],
+  ['that is not used, over thousands of ranges', { lag: WHOLE_FEED, range: 5 }],
+  ['that is asked for earlier than a range is long', { lag: 8 * 3600, range: 3_600 }],
+  ['that is asked for earlier, in no order', { lag: 8 * 3600, range: 3_600, order: 'newest' as const }],
+])('ranges of a filter %s are read up to the present', async (_, { lag, ...ranged }) => {
+  const shape = { style: 'cursor', ...ranged } as const;
+  const vendor = vendorOf(shape, from(PRESENT - 9_000, 60));
+  vendor.rows.set('last', { id: 'last', updated: PRESENT - 20 });
+  vendor.beforeAnswer = (request) => {
+    if (request > 20_000) throw new Error('asked without end');
+  };
+  const paging = { ...unknownPaging(30), lag };
+  const start = { highWaterMark: PRESENT - 9_500, snapshot: false, wide: true, paging };
+  const { error, ids, last } = await read(shape, vendor, start, { beginAt: PRESENT - 40_000 });
+  expect([error, ids.size, last?.complete]).toEqual([null, 61, true]);
+  expect(last!.highWaterMark).toBeLessThanOrEqual(PRESENT);
 });
 
 const anyVendor: fc.Arbitrary<VendorShape> = fc.record({
