@@ -1,4 +1,3 @@
-import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { Source } from '../../source/source';
@@ -11,6 +10,7 @@ import { bringsNothingNew, type FetchedPage, type PageFacts } from './pages/page
 import { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS } from './pages/page-walk';
 import { pagingReach, withPageSize } from './pages/paging';
+import { isOutOfReach } from './pages/window';
 import { WindowReader } from './pages/window-reader';
 import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
@@ -362,8 +362,4 @@ class OrderedScan {
     this.moveTo({ ...cursor, anchor: next, expectsRows: true }, seamAt(next, passing, cursor.anchor));
     return 'read';
   }
-}
-
-function isOutOfReach(error: unknown): error is HighwaterError {
-  return error instanceof HighwaterError && ['SCAN_BEYOND_REACH', 'SCAN_PAGING_IGNORED'].includes(error.code);
 }
