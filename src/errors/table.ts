@@ -259,6 +259,14 @@ const answers = {
     remedy: 'Check the names of the paging parameters in highwater.yaml, or ask for larger pages.',
     see: feedParked,
   },
+  SCAN_PAGES_EMPTY: {
+    ...parks,
+    what: 'The API goes on naming next pages, but they have no records. 1,000 pages in a row were empty, so its pages may never end.',
+    now: 'The feed is parked and tried again slowly. The records read so far are published.',
+    remedy:
+      'Check `paging` of the feed in highwater.yaml. If it is right, ask for larger pages (pageSize), or ask the vendor how to recognise the last page.',
+    see: feedParked,
+  },
   SCAN_CURSOR_REPEATED: {
     ...passes,
     what: 'The pages of the API go round in a circle. An answer names a page as the next one that was already read, so the pages would never end.',

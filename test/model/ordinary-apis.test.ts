@@ -40,7 +40,6 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     filter: fc.constantFrom(true, true, false),
     sized: fc.constantFrom(true, true, false),
     cap: fc.constantFrom(1000, 1000, 7),
-    blanks: fc.constantFrom(0, 0, 2),
     overlaps: fc.constantFrom(false, false, true),
     since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created'),
     range: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 3_600),

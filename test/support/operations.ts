@@ -27,12 +27,15 @@ const MOST_WINDOWS = 8;
 /** Requests that learn how the server pages, and that ask again after an odd answer. */
 const LEARNING = 100;
 
+/** A reading ends after so many pages without rows; at a wide second, three more readings begin behind it. */
+const MOST_EMPTY = 4 * 1_000;
+
 /**
  * Most requests of an operation, for any behaviour of the server. A walk gives up after twice as many pages as rows, and ten; it
  * reads them up and down, and there are at most `MOST_WALKS` walks behind the first climb.
  */
 export function mostRequests(what: Operation, rows: number, missing: number): number {
-  return (LEARNING + (MOST_WALKS + 1) * 2 * (2 * rows + 10)) * times(what, missing);
+  return (LEARNING + MOST_EMPTY + (MOST_WALKS + 1) * 2 * (2 * rows + 10)) * times(what, missing);
 }
 
 /** How many times an operation may read what it has to read: a proof of absence looks for each missing record. */

@@ -22,6 +22,8 @@ export interface VendorShape {
   readonly order: 'updated' | 'newest' | 'id';
   /** Pages without rows that come before each page with rows but the first; cursors and links name them as others. */
   readonly blanks: number;
+  /** They come before the first page, too. */
+  readonly beginsBlank: boolean;
   /** The last page names a next one, which is empty. */
   readonly endsEmpty: boolean;
   /** The last page names a next one, too, which is empty and leads to itself. */
@@ -64,6 +66,7 @@ export const plainShape: VendorShape = {
   cap: 1000,
   order: 'updated',
   blanks: 0,
+  beginsBlank: false,
   endsEmpty: false,
   endless: false,
   endsOnItself: false,
@@ -85,6 +88,7 @@ export const anyShape = {
   cap: fc.constant(1000),
   order: fc.constantFrom('updated', 'updated', 'newest', 'id'),
   blanks: fc.constantFrom(0, 0, 3),
+  beginsBlank: fc.boolean(),
   endsEmpty: fc.boolean(),
   endless: fc.boolean(),
   endsOnItself: fc.boolean(),
@@ -166,7 +170,9 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
 
     const { continuation } = request;
     const place: Place =
-      continuation === undefined ? { after: null, page: 0, blanks: 0 } : JSON.parse(continuation);
+      continuation === undefined
+        ? { after: null, page: 0, blanks: shape.beginsBlank ? shape.blanks : 0 }
+        : JSON.parse(continuation);
     if (place.blanks > 0) return { rows: [], next: said({ ...place, blanks: place.blanks - 1 }) };
     const isNumbered = shape.linksNumbers;
     const behind = all.findIndex(({ key }) => place.after === null || compare(key, place.after) > 0);

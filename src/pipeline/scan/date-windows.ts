@@ -6,6 +6,7 @@ import type { FetchedPage } from './pages/page-facts';
 import { PageReader } from './pages/page-reader';
 import { MOST_WALKS } from './pages/page-walk';
 import { pagingReach } from './pages/paging';
+import { isOutOfReach } from './pages/window';
 import { WindowReader } from './pages/window-reader';
 import type { ScanDeps } from './scan';
 
@@ -35,7 +36,7 @@ const FEW_PAGES = MOST_PAGES / 4;
  * `updated since` stays in the query, with 0: the specification says that it forces the order, and a request without it
  * would be the only one of its kind.
  *
- * @throws HighwaterError SCAN_BEYOND_REACH if a single day cannot be paged through, SCAN_PAGING_IGNORED, SOURCE_*
+ * @throws HighwaterError SCAN_BEYOND_REACH if a single day cannot be paged through, SCAN_PAGING_IGNORED, SCAN_PAGES_EMPTY, SOURCE_*
  */
 export async function* readDays(
   feed: Feed,
@@ -64,7 +65,7 @@ export async function* readDays(
       }
       settled = window.isSettled;
     } catch (error) {
-      if (!isTooWide(error)) throw error;
+      if (!isOutOfReach(error)) throw error;
       if (isOneDay) throw oneDayTooWide(feed, dates.from, error);
     }
     paging = reader.learned();
@@ -89,13 +90,6 @@ async function pagingOf(feed: Feed, known: Paging, source: Source, signal: Abort
 
 function ofDates(source: Source, dates: { readonly from: string; readonly to: string }): Source {
   return { fetchPage: (feed, request, signal) => source.fetchPage(feed, { ...request, dates }, signal) };
-}
-
-function isTooWide(error: unknown): error is HighwaterError {
-  return (
-    error instanceof HighwaterError &&
-    (error.code === 'SCAN_BEYOND_REACH' || error.code === 'SCAN_PAGING_IGNORED')
-  );
 }
 
 function oneDayTooWide(feed: Feed, date: string, error: HighwaterError): HighwaterError {

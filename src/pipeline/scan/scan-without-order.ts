@@ -16,9 +16,20 @@ import { isFilterOfNoUse, isShownBetween } from './seam';
  */
 export async function* scanWithoutOrder(
   position: ScanPosition,
-  { from, highWaterMark, otherBorders, isWide = false }: WindowStart,
-  mayRewind: boolean,
+  start: WindowStart,
 ): AsyncGenerator<ScanPage, HighwaterError | null> {
+  for (let window = start; ; ) {
+    const end = yield* scanWindow(position, window);
+    if (end === null || end instanceof HighwaterError) return end;
+    window = end;
+  }
+}
+
+/** @returns the window that is read next, or as `scanWithoutOrder` */
+async function* scanWindow(
+  position: ScanPosition,
+  { from, highWaterMark, otherBorders, isWide = false, mayRewind }: WindowStart,
+): AsyncGenerator<ScanPage, WindowStart | HighwaterError | null> {
   const { feed, reader } = position;
   const everything = { from, second: null, reach: pagingReach(feed), otherBorders };
   const window = new WindowReader(feed, reader, everything);
@@ -45,15 +56,15 @@ export async function* scanWithoutOrder(
     if (mayTrust && isBeyondReach(error) && order.isShownByClimb()) return error;
     throw error;
   }
-  if (early !== null) {
-    const restart = { from: position.rewound(early), highWaterMark, otherBorders };
-    return yield* scanWithoutOrder(position, restart, false);
-  }
+  if (early !== null) return { from: position.rewound(early), highWaterMark, otherBorders, mayRewind: false };
   const windowEnd = reader.windowEnd(from);
   if (windowEnd < window.page.knownSecond) {
     if (!window.isSettled) await position.giveUpOn(from, window.end);
-    const behind = { from: windowEnd, highWaterMark: Math.max(greatest, windowEnd), otherBorders };
-    return yield* scanWithoutOrder(position, behind, mayRewind);
+    const next = reader.nextWindow(from);
+    // A filter that is asked for earlier may be asked for seconds ahead of the present.
+    const isAhead = next > windowEnd;
+    const mark = Math.max(greatest, windowEnd);
+    return { from: next, highWaterMark: mark, otherBorders, mayRewind: mayRewind && !isAhead };
   }
   const { lagTestedAt } = reader.paging();
   if (
@@ -66,7 +77,7 @@ export async function* scanWithoutOrder(
   ) {
     reader.setPaging({ ...reader.paging(), lagTestedAt: highWaterMark });
     if (await isFilterOfNoUse(position, from, highWaterMark))
-      return yield* scanWithoutOrder(position, { from, highWaterMark, otherBorders }, mayRewind);
+      return { from, highWaterMark, otherBorders, mayRewind };
   }
   if (!window.isSettled) await position.giveUpOn(from, window.end);
   // A row that moved while the pages were read may have been missed. It is not older than the first answer.
@@ -83,6 +94,8 @@ interface WindowStart {
   readonly otherBorders?: boolean | undefined;
   /** It begins so far before the mark that it shows a known row. */
   readonly isWide?: boolean;
+  /** The scan may begin again, before the present. */
+  readonly mayRewind: boolean;
 }
 
 /** Whether the pages of a window show an order. */

@@ -1,4 +1,3 @@
-import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { Source } from '../../source/source';
@@ -11,6 +10,7 @@ import { bringsNothingNew, type FetchedPage, type PageFacts } from './pages/page
 import { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS } from './pages/page-walk';
 import { pagingReach, withPageSize } from './pages/paging';
+import { isOutOfReach } from './pages/window';
 import { WindowReader } from './pages/window-reader';
 import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
@@ -91,8 +91,8 @@ export async function* scan(
   }
   position.highWaterMark = restart.highWaterMark;
   const { otherBorders, snapshot, wide } = start;
-  const whole = { ...restart, otherBorders, isWide: wide || snapshot };
-  const beyondReach = yield* scanWithoutOrder(position, whole, mayRewind);
+  const whole = { ...restart, otherBorders, isWide: wide || snapshot, mayRewind };
+  const beyondReach = yield* scanWithoutOrder(position, whole);
   if (beyondReach === null) return;
   reader.setPaging({ ...reader.paging(), ordered: true });
   if (!(yield* readInOrder(restart.from))) throw beyondReach;
@@ -210,10 +210,12 @@ class OrderedScan {
   /** Nothing is left in the range that the API answers: the next range comes, if there is one. */
   private async *entersNextWindow(page: FetchedPage): AsyncGenerator<ScanPage, boolean> {
     if (!this.hasNextWindow(page)) return false;
-    const end = this.position.reader.windowEnd(this.cursor.anchor);
+    const { reader } = this.position;
+    const end = reader.windowEnd(this.cursor.anchor);
     this.moveMark(end, end);
     yield { ...this.position.page(page), rows: [] };
-    this.moveTo({ ...this.cursor, anchor: end, expectsRows: false }, null);
+    const anchor = reader.nextWindow(this.cursor.anchor);
+    this.moveTo({ ...this.cursor, anchor, expectsRows: false }, null);
     return true;
   }
 
@@ -360,8 +362,4 @@ class OrderedScan {
     this.moveTo({ ...cursor, anchor: next, expectsRows: true }, seamAt(next, passing, cursor.anchor));
     return 'read';
   }
-}
-
-function isOutOfReach(error: unknown): error is HighwaterError {
-  return error instanceof HighwaterError && ['SCAN_BEYOND_REACH', 'SCAN_PAGING_IGNORED'].includes(error.code);
 }

@@ -25,7 +25,7 @@ async function scan(
   const logger = quietLogger();
   const position = new ScanPosition(feed, reader, logger, true, highWaterMark, from);
   const pages: ScanPage[] = [];
-  const scanned = scanWithoutOrder(position, { from, highWaterMark }, mayRewind);
+  const scanned = scanWithoutOrder(position, { from, highWaterMark, mayRewind });
   for (;;) {
     const { done, value } = await scanned.next();
     if (done) {

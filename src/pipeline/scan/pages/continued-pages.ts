@@ -1,9 +1,11 @@
 import { HighwaterError } from '../../../errors';
 import { type FetchedPage, pageBehind, repeats } from './page-facts';
 
-/** Pages without rows that one scan accepts, and how many more for each page with rows. */
-const MOST_EMPTY_PAGES = 100;
-const EMPTY_PAGES_A_PAGE = 2;
+/**
+ * Pages in a row without rows. An API that filters the rows of each page may have many, so they show no fault: this only ends a
+ * reading that may have no end.
+ */
+const MOST_EMPTY_PAGES = 1_000;
 
 /** Pages whose answers say how the next page is asked for. */
 export class ContinuedPages {
@@ -15,8 +17,6 @@ export class ContinuedPages {
   /** Places of pages with rows that are the last, since they name themselves as the next. */
   private ends = new Set<string>();
   private latest: FetchedPage | null = null;
-  private full = 0;
-  private empty = 0;
 
   /** @param fetch null: the body was too large */
   constructor(
@@ -29,7 +29,7 @@ export class ContinuedPages {
    * has read. If a page has no rows but names a next page, the page behind it takes its place.
    *
    * @returns null when a body was too large: the walk is over then
-   * @throws HighwaterError SCAN_CURSOR_REPEATED, SCAN_PAGING_IGNORED
+   * @throws HighwaterError SCAN_CURSOR_REPEATED, SCAN_PAGES_EMPTY
    */
   async read(second: number, n: number): Promise<FetchedPage | null> {
     if (n === 0 || second !== this.from) this.begin(second);
@@ -47,6 +47,7 @@ export class ContinuedPages {
     this.places = [undefined];
     this.pages = new Map();
     this.ends = new Set();
+    this.latest = null;
   }
 
   /** Forgets the places behind page n, since that page is read again. */
@@ -84,7 +85,7 @@ export class ContinuedPages {
   private async readNext(n: number): Promise<FetchedPage | null> {
     let place = this.places[n] ?? undefined;
     let first: FetchedPage | null = null;
-    for (;;) {
+    for (let empty = 1; ; empty++) {
       if (place !== undefined) this.visit(place, n);
       const page = await this.fetchAt(place);
       if (page === null) return null;
@@ -93,7 +94,6 @@ export class ContinuedPages {
       const isBehind = page.facts.length === 0 && page.next === place;
       const isLast = page.next === null || isBehind || (place !== undefined && this.ends.has(place));
       if (page.facts.length > 0 || isLast) {
-        this.full++;
         this.places[n] = place;
         this.places[n + 1] = isLast ? null : page.next;
         const { serverSecond, ownSecond, knownSecond } = first;
@@ -101,9 +101,7 @@ export class ContinuedPages {
         this.latest = first === page ? page : { ...page, serverSecond, ownSecond, knownSecond };
         return this.latest;
       }
-      this.empty++;
-      if (this.empty > MOST_EMPTY_PAGES + EMPTY_PAGES_A_PAGE * this.full)
-        throw onlyEmptyPages(this.feed, this.from, this.empty);
+      if (empty === MOST_EMPTY_PAGES) throw onlyEmptyPages(this.feed, this.from, empty);
       place = page.next;
     }
   }
@@ -118,7 +116,7 @@ function cursorRepeated(feed: string, from: number, n: number, before: number): 
 
 function onlyEmptyPages(feed: string, from: number, count: number): HighwaterError {
   return new HighwaterError(
-    'SCAN_PAGING_IGNORED',
-    `Feed ${feed}: ${count} pages from ${from} on had no records, and each of them named a next one.`,
+    'SCAN_PAGES_EMPTY',
+    `Feed ${feed}: ${count} pages in a row, of the records from ${from} on, had no records, and each of them named a next page.`,
   );
 }

@@ -104,6 +104,12 @@ export class PageReader {
     return this.least(from) + (this.feed.windowSeconds ?? Number.POSITIVE_INFINITY);
   }
 
+  /** Where the next range is read from. A filter that is asked for earlier than a range is long would show the same range again. */
+  nextWindow(from: number): number {
+    const end = this.windowEnd(from);
+    return end > from ? end : end + this.known.lag;
+  }
+
   /** The range of a request. */
   private range(from: number): Pick<PageRequest, 'updatedSince' | 'updatedUntil'> {
     const end = this.windowEnd(from);

@@ -1,4 +1,4 @@
-import { HighwaterError } from '../../../errors';
+import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
 
 /** Rows that only paging can tell apart. */
@@ -33,6 +33,12 @@ export function beyondReach({ name }: Feed, { from, second, reach }: Window): Hi
     'SCAN_BEYOND_REACH',
     `The ${what} of feed ${name} holds more records than paging reaches (${reach}).`,
   );
+}
+
+/** Errors of a window whose rows paging does not show: a smaller one, or a later one, may be read. */
+export function isOutOfReach(error: unknown): error is HighwaterError {
+  const codes: readonly ErrorCode[] = ['SCAN_BEYOND_REACH', 'SCAN_PAGING_IGNORED', 'SCAN_PAGES_EMPTY'];
+  return error instanceof HighwaterError && codes.includes(error.code);
 }
 
 export function pagingIgnored(
