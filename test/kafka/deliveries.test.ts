@@ -1,0 +1,75 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { confluentRegistry } from '../../src/avro/registry/confluent-registry';
+import { type ChangeWriter, changeWriter } from '../support/change-writer';
+import { commandLine } from '../support/cli';
+import { endsWithTest } from '../support/ends';
+import { kafkaWorld } from '../support/kafka-world';
+import { ok, startReceiver } from '../support/receiver';
+import { quietLogger } from '../support/source';
+import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
+
+const kafka = kafkaWorld();
+const cli = commandLine();
+const folder = tempFolder();
+
+async function publisher(): Promise<ChangeWriter> {
+  const config = { url: kafka.registryUrl(), auth: null, registration: 'register' } as const;
+  const registry = confluentRegistry(config, { logger: quietLogger() });
+  const writer = await changeWriter({ commitLog: kafka.log(), registry }, kafka.prefix());
+  endsWithTest(() => writer.close());
+  return writer;
+}
+
+function deliver(url: string) {
+  const section = `desk: { topics: [ipos.deal-status], from: beginning, to: { webhook: "${url}" } }`;
+  writeFileSync(path.join(folder(), 'highwater.yaml'), `deliveries:\n  ${section}\n`);
+  return cli(['deliver'], { cwd: folder(), env: kafka.env() });
+}
+
+const round = (status: string) => Array.from({ length: 30 }, (_, key) => ({ id: `k${key}`, status }));
+
+it('two processes share a delivery, and when one is killed the other has its partitions', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver();
+  await write(...round('1'));
+  const processes = [deliver(receiver.url), deliver(receiver.url)];
+  await until(() => receiver.received.length >= 30);
+  for (let status = 2; status < 6; status++) await write(...round(String(status)));
+  processes[0]!.signal('SIGKILL');
+  for (let status = 6; status < 9; status++) await write(...round(String(status)));
+  const ids = () => new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
+  await until(() => ids().size === 8 * 30);
+  const last = new Map<string, string>();
+  const seen = new Set<unknown>();
+  for (const { headers, body } of receiver.received) {
+    const { data } = JSON.parse(body) as { data: { id: string; status: string } };
+    if (!seen.has(headers['webhook-id'])) {
+      expect(data.status > (last.get(data.id) ?? '')).toBe(true);
+      last.set(data.id, data.status);
+    }
+    seen.add(headers['webhook-id']);
+  }
+});
+
+it('the reason why a delivery waits stands beside its position until the receiver takes the event', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver((response) => response.writeHead(503).end());
+  await write({ id: 'a', status: 'Filed' });
+  const run = deliver(receiver.url);
+  const admin = await kafka.admin();
+  const topic = `${kafka.prefix()}ipos.deal-status`;
+  const offsets = async () => {
+    const [found] = await admin.fetchOffsets({ groupId: `${kafka.prefix()}delivery-desk`, topics: [topic] });
+    return found!.partitions.filter(({ offset }) => Number(offset) >= 0);
+  };
+  await until(async () => (await offsets()).some(({ metadata }) => metadata?.includes('answered 503')));
+  receiver.answers(ok);
+  await until(async () => (await offsets()).some(({ offset }) => Number(offset) > 0));
+  expect((await offsets()).map(({ metadata }) => metadata)).toEqual(
+    (await offsets()).map(() => expect.stringMatching(/^topic-id=[\w-]{22}$/)),
+  );
+  run.signal('SIGTERM');
+  expect(await run.ended()).toEqual({ code: 0, signal: null });
+});
