@@ -3,10 +3,11 @@ import { unlessAborted } from '../async/wait';
 import { addSettings, variablesWithoutFlag } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { durationText } from '../format/durations';
-import { createLogger, type Logger, type LoggerOptions } from '../logging/logger';
+import { createLogger, type Logger } from '../logging/logger';
 import { createRedactor } from '../secrets/redaction';
 import { checkApi } from './doctor/api';
 import { type Check, type Checks, checkGroup, checkLine, failedBy, ok } from './doctor/check';
+import { checkDeliveries } from './doctor/deliveries';
 import { checkEmbeddedLog } from './doctor/embedded';
 import { checkSchemas } from './doctor/schemas';
 import { checkStatus, statusByPublisher } from './doctor/status';
@@ -80,7 +81,7 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
     wait();
     let view: Promise<PublisherView | null> | undefined;
     const askOnce = () => (view ??= publisherView(flags, context));
-    const all = checks(config, signal, screen.logging, askOnce);
+    const all = checks(config, { ...context, logging: screen.logging }, askOnce);
     // Brokers that do not answer would delay the end by half a minute.
     const next = async () => (await unlessAborted(Promise.resolve(all.next()), signal)).value ?? null;
     for (let check = await next(); check !== null; check = await next()) await tell(check);
@@ -102,10 +103,10 @@ const neededToRead = ['log-file', 'brokers', 'login', 'registry'];
 
 async function* checks(
   config: Config,
-  signal: AbortSignal,
-  logging: Pick<LoggerOptions, 'stream' | 'color'>,
+  context: Pick<CommandContext, 'env' | 'cwd' | 'signal' | 'logging'>,
   view: () => Promise<PublisherView | null>,
 ): Checks {
+  const { signal, logging } = context;
   const { level } = config.log;
   // A check's line names the problem; the log has details at level debug.
   const logger = createLogger({
@@ -123,6 +124,7 @@ async function* checks(
   }
   if (isReadable) yield* checkStatus(config, logger, view, signal);
   else yield* statusByPublisher(config, await view());
+  yield* checkDeliveries(config, context);
 }
 
 async function* logChecks(config: Config, logger: Logger, signal: AbortSignal): Checks {

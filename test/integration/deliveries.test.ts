@@ -8,6 +8,7 @@ import { startSimulator } from '../../src/simulator/simulator';
 import { authority } from '../support/certificates';
 import { type ChangeWriter, changeWriter } from '../support/change-writer';
 import { commandLineHere } from '../support/cli';
+import { askDoctor } from '../support/doctor';
 import { endsWithTest } from '../support/ends';
 import { startHttpServer } from '../support/http-server';
 import { ok, type Received, startReceiver } from '../support/receiver';
@@ -320,4 +321,31 @@ it('a delivery that does not exist, or whose variable is not set, is named', asy
   const lacking = deliver();
   expect(await lacking.ended()).toEqual({ code: 2, signal: null });
   expect(lacking.stderr()).toContain('deliveries.desk.to.slack: the variable DESK_SLACK is not set');
+});
+
+it('doctor connects to each receiver and sends nothing', async () => {
+  await publisher();
+  const receiver = await startReceiver();
+  const gone = await startHttpServer(() => undefined);
+  await gone.stop();
+  const receivers = [
+    `{ webhook: "${receiver.url}", secretEnv: HOOK_SECRET }`,
+    `{ webhook: "${receiver.url}" }`,
+    `{ webhook: "${gone.url}" }`,
+    '{ slack: { urlEnv: DESK_SLACK } }',
+  ];
+  const sections = receivers.map((to, i) => `  d${i}: { topics: [ipos.deal-status], to: ${to} }`);
+  writeFileSync(
+    path.join(folder(), 'highwater.yaml'),
+    `dataDir: ${folder()}\ndeliveries:\n${sections.join('\n')}\n`,
+  );
+  const { lines } = await askDoctor(here, [], { cwd: folder(), env: { HOOK_SECRET: SECRET! } });
+  const found = lines.filter(({ check }) => check === 'delivery');
+  expect(found.map(({ feed, state, found: what }) => [feed, state, what])).toEqual([
+    ['d0', 'ok', `${receiver.url} can be reached; nothing was sent`],
+    ['d1', 'warning', `${receiver.url} can be reached, but requests are not signed`],
+    ['d2', 'failed', expect.stringContaining(`${gone.url} cannot be reached (connect ECONNREFUSED`)],
+    ['d3', 'failed', 'deliveries.d3.to.slack: the variable DESK_SLACK is not set'],
+  ]);
+  expect(receiver.received).toEqual([]);
 });

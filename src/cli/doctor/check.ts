@@ -88,6 +88,7 @@ const groups: readonly (readonly [title: string, checks: readonly string[]])[] =
   ['API', ['api', 'token', 'clock', 'feed']],
   ['Schemas', ['registry', 'schemas', 'command-schema']],
   ['Feeds', ['status']],
+  ['Deliveries', ['delivery']],
 ];
 
 /** The heading of a check. Checks without a heading of their own concern the log. */

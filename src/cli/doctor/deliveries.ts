@@ -1,0 +1,75 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import { targetOf } from '../../config/deliveries';
+import type { Config } from '../../config/load-config';
+import { errorKinds } from '../../errors';
+import { isCertificateFailure } from '../../net/certificate-failures';
+import { networkCode, networkReason } from '../../net/network-reason';
+import type { CommandContext } from '../process/command-context';
+import { type Check, type Checks, failed, ok, type Subject, skipped, warning } from './check';
+
+const ANSWER_MS = 5_000;
+
+/** Whether the receiver of each delivery can be connected to. Nothing is sent. */
+export async function* checkDeliveries(
+  { deliveries, rotation }: Config,
+  { env, cwd, signal }: Pick<CommandContext, 'env' | 'cwd' | 'signal'>,
+): Checks {
+  const isProxied = Object.keys(env).some((name) => /^(https?|all)_proxy$/i.test(name));
+  for (const delivery of deliveries) {
+    const subject = { check: 'delivery', feed: delivery.name };
+    const target = targetOf(delivery, { env, cwd, rotation });
+    if (!('kind' in target))
+      for (const { key, problem } of target)
+        yield failed(subject, `${key}: ${problem}`, errorKinds.CONFIG_INVALID.remedy, 'CONFIG_INVALID');
+    else if (isProxied) yield skipped(subject, `a proxy connects to ${target.shown}`);
+    else {
+      const failure = await connectTo(new URL(target.url.value), signal);
+      if (failure === null)
+        yield reached(subject, target.shown, delivery.to.kind, delivery.to.secret === null);
+      else
+        yield failed(
+          subject,
+          `${target.shown} ${failure}`,
+          errorKinds.DELIVERY_FAILED.remedy,
+          'DELIVERY_FAILED',
+        );
+    }
+  }
+}
+
+function reached(subject: Subject, shown: string, kind: string, isUnsigned: boolean): Check {
+  if (kind === 'slack' || !isUnsigned) return ok(subject, `${shown} can be reached; nothing was sent`);
+  return warning(
+    subject,
+    `${shown} can be reached, but requests are not signed`,
+    'If others can reach the receiver, set secretFile or secretEnv, and have the receiver check the signature.',
+  );
+}
+
+/** @returns why there is no connection; null if there is one */
+function connectTo({ protocol, hostname, port }: URL, signal: AbortSignal): Promise<string | null> {
+  // IPv6 addresses stand in brackets.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const isSecure = protocol === 'https:';
+  const to = { host, port: Number(port) || (isSecure ? 443 : 80), timeout: ANSWER_MS };
+  return new Promise((resolve) => {
+    const socket = isSecure
+      ? tls.connect({ ...to, ...(net.isIP(host) === 0 && { servername: host }) }, () => end(null))
+      : net.connect(to, () => end(null));
+    const end = (failure: string | null): void => {
+      signal.removeEventListener('abort', onAbort);
+      socket.destroy();
+      resolve(failure);
+    };
+    const onAbort = () => end('was not waited for');
+    signal.addEventListener('abort', onAbort);
+    socket.once('timeout', () => end(`does not answer within ${ANSWER_MS / 1_000} s`));
+    socket.once('error', (error) => {
+      const isForeign = isCertificateFailure(networkCode(error));
+      end(
+        `${isForeign ? 'shows a certificate that is not trusted' : 'cannot be reached'} (${networkReason(error)})`,
+      );
+    });
+  });
+}
