@@ -6,8 +6,10 @@ import { portUnavailable } from '../net/port-unavailable';
 import type { Tell } from '../runtime/publisher-events';
 import { type AdminOptions, createDashboard } from './dashboard/dashboard';
 import { boardStatus, feedBoard, liveHealth, ownersOf, readyHealth } from './feed-board';
+import { serveRecords } from './http/records';
 import {
   carries,
+  eventStreams,
   isOwnHost,
   pageRoutes,
   place,
@@ -16,6 +18,7 @@ import {
   servePage,
   wrongTokens,
 } from './http/server';
+import { serveTopics } from './http/topics';
 import { createMetrics } from './metrics/metrics';
 
 /** The HTTP server of a running publisher. */
@@ -34,7 +37,7 @@ export interface Admin {
 const open = ['/livez', '/readyz', ...pageRoutes];
 
 /**
- * Serves the dashboard (`/`, `/events`), `/metrics`, `/livez` and `/readyz`.
+ * Serves the dashboard (`/`, `/events`), `/topics`, `/feeds`, `/metrics`, `/livez` and `/readyz`.
  * @throws HighwaterError PORT_UNAVAILABLE
  */
 export async function startAdmin(http: HttpConfig, options: AdminOptions): Promise<Admin> {
@@ -68,7 +71,10 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
   app.addHook('preClose', () => dashboard.close());
   app.addHook('onClose', async () => refused.close());
   servePage(app);
-  serveEvents(app, dashboard);
+  const stream = eventStreams();
+  serveEvents(app, dashboard, stream);
+  serveRecords(app, board, options.registry);
+  if (options.consumer !== undefined) serveTopics(app, options.consumer, stream);
   app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   app.get('/livez', async (_, reply) => {
     const health = liveHealth(board);

@@ -61,7 +61,10 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
       const { startAdmin } = require('../admin/admin') as typeof import('../admin/admin');
       const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
       const redact = createRedactor(config.secrets);
-      admin = await startAdmin(config.http, { ...config, ...open, log, instance, build, logger, redact });
+      const { openConfigured } = require('../consumer/open-log') as typeof import('../consumer/open-log');
+      const consumer = () => openConfigured(config, logger);
+      const reads = { consumer, instance, build, logger, redact };
+      admin = await startAdmin(config.http, { ...config, ...open, log, ...reads });
       const { url } = admin;
       logger.info(`Dashboard at ${url}/`);
       logger.info(`Metrics at ${url}/metrics, health at ${url}/livez and ${url}/readyz.`);

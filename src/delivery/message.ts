@@ -50,7 +50,7 @@ function webhookMessage(event: LogEvent, secrets: readonly string[], nowMs: numb
 }
 
 /** In the structured mode of CloudEvents. */
-function cloudEvent(event: LogEvent): object {
+export function cloudEvent(event: LogEvent): Readonly<Record<string, unknown>> {
   const { topic, partition, offset, key, type, timestamp, headers, value } = event;
   const given = Object.entries(headers).flatMap(([name, text]) =>
     name.startsWith('ce_') ? [[name.slice('ce_'.length), text] as const] : [],

@@ -26,6 +26,8 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
   /** Rows that are kept because they could not be published. */
   readonly deadLetterCount: number;
   ids(): IterableIterator<string>;
+  /** As `ImageStore.numbered`. */
+  numbered: ImageStore['numbered'];
   /** The API has not shown the record since the feed's scope changed, and may never show it again. */
   isOutOfScope(id: string): boolean;
   /** @throws HighwaterError STATE_TOO_LARGE */
@@ -83,6 +85,7 @@ export async function feedState(
     },
     groups,
     ids: images.ids,
+    numbered: images.numbered,
     image: images.get,
     hasImage: images.has,
     seenAt: images.seenAt,

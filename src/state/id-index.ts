@@ -12,7 +12,7 @@ export interface IdIndex {
   /** Its number is given to another id later. */
   remove(id: string): void;
   /** All numbers. Ids may come and go during the iteration: a number that exists from beginning to end comes exactly once. */
-  numbers(): IterableIterator<number>;
+  numbers(from?: number): IterableIterator<number>;
 }
 
 /** A power of two. At most half of the slots are in use, so that a search ends soon. */
@@ -83,8 +83,8 @@ export function idIndex(isAt: (number: number, id: string) => boolean): IdIndex 
       }
       slots[gap] = EMPTY;
     },
-    *numbers() {
-      for (let number = 0; number < used; number++) if (taken[number] === 1) yield number;
+    *numbers(from = 0) {
+      for (let number = from; number < used; number++) if (taken[number] === 1) yield number;
     },
   };
 }

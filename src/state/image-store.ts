@@ -27,6 +27,8 @@ export interface ImageStore {
   seenAt(id: string): number | null;
   /** Records may come and go during the iteration: an id that exists from beginning to end comes once. */
   ids(): IterableIterator<string>;
+  /** Ids with their numbers, from a number on. An id keeps its number as long as it is there. */
+  numbered(from: number): IterableIterator<readonly [number: number, id: string]>;
   values(): IterableIterator<Buffer>;
   /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
   readonly isNearlyFull: boolean;
@@ -261,6 +263,9 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     },
     *ids() {
       for (const number of index.numbers()) yield idAt(places[number]!);
+    },
+    *numbered(from) {
+      for (const number of index.numbers(from)) yield [number, idAt(places[number]!)] as const;
     },
     *values() {
       for (const number of index.numbers()) yield view(places[number]!);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { joinSignals, pause, unlessAborted } from '../../async/wait';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import { type ApiConfig, baseUrlsOf } from '../../config/load-config';
+import type { Opened } from '../../consumer/open-log';
 import type { Feed } from '../../feeds/feed';
 import type { CommitLog } from '../../log/commit-log';
 import type { Logger } from '../../logging/logger';
@@ -26,6 +27,8 @@ export interface AdminOptions extends LogMeasures {
   readonly build: BuildInfo;
   readonly redact: Redact;
   readonly logger: Logger;
+  /** Opens the log for programs that read it over HTTP; left out: they cannot. */
+  readonly consumer?: () => Opened;
 }
 
 export type Dashboard = ReturnType<typeof createDashboard>;

@@ -151,15 +151,18 @@ const defaultLimits: EventStreamLimits = { connections: 32, stalledMs: 30_000 };
 /** Bytes of text that may wait for a slow reader. More is made only when they are taken. */
 const AHEAD_BYTES = 64 * 1024;
 
+/** Sends texts as they come, as long as the client reads them. */
+export type Stream = (
+  reply: FastifyReply,
+  type: string,
+  texts: (gone: AbortSignal) => AsyncIterable<string>,
+) => FastifyReply;
+
 /**
- * Serves `GET /events`. Each connection asks for the next event when its reader has taken the previous one. So a slow reader sees
- * fewer events and holds no memory.
+ * Streams that share a limit. Each connection asks for the next text when its reader has taken the previous one. So a slow reader
+ * holds no memory, and is cut off.
  */
-export function serveEvents(
-  app: FastifyInstance,
-  { events }: Pick<Dashboard, 'events'>,
-  limits: Partial<EventStreamLimits> = {},
-): void {
+export function eventStreams(limits: Partial<EventStreamLimits> = {}): Stream {
   const most = { ...defaultLimits, ...limits };
   let connections = 0;
 
@@ -169,10 +172,19 @@ export function serveEvents(
    */
   function refusal(hasSocket: boolean): string | null {
     if (!hasSocket) return 'another answer is still being sent on this connection';
-    return connections < most.connections ? null : `${most.connections} pages look already`;
+    return connections < most.connections ? null : `${most.connections} streams are open already`;
   }
 
-  app.get('/events', { exposeHeadRoute: false }, async (request, reply) => {
+  /** A client that does not take a text for a while is cut off. */
+  async function* watched(texts: AsyncIterable<string>, { raw }: FastifyReply): AsyncGenerator<string> {
+    for await (const text of texts) {
+      const stalled = setTimeout(() => raw.destroy(), most.stalledMs).unref();
+      yield text;
+      clearTimeout(stalled);
+    }
+  }
+
+  return (reply, type, texts) => {
     const error = refusal(reply.raw.socket !== null);
     if (error !== null) return reply.code(503).header('retry-after', '5').send({ error });
     connections++;
@@ -181,16 +193,37 @@ export function serveEvents(
       connections--;
       gone.abort();
     });
-    reply.raw.setTimeout(most.stalledMs, () => reply.raw.destroy());
-    const lastEventId = request.headers['last-event-id'];
-    const id = typeof lastEventId === 'string' ? lastEventId : null;
-    const text = Readable.from(events(id, gone.signal), { objectMode: false, highWaterMark: AHEAD_BYTES });
+    // Finds clients that vanished without a word.
+    reply.raw.socket!.setKeepAlive(true, most.stalledMs);
+    const text = Readable.from(watched(texts(gone.signal), reply), {
+      objectMode: false,
+      highWaterMark: AHEAD_BYTES,
+    });
+    // A client that waits for the next event is told at once that it is connected.
+    text.once('resume', () => reply.raw.flushHeaders());
     return (
       reply
-        .type('text/event-stream; charset=utf-8')
+        .type(`${type}; charset=utf-8`)
         // Tells nginx not to buffer: events that it gathers come late.
         .header('x-accel-buffering', 'no')
         .send(text)
     );
-  });
+  };
+}
+
+/** `Last-Event-ID` of a stream that goes on; null: it is a new one. */
+export function lastEventId({ headers }: FastifyRequest): string | null {
+  const { 'last-event-id': id } = headers;
+  return typeof id === 'string' ? id : null;
+}
+
+/** Serves `GET /events`, for the dashboard. */
+export function serveEvents(
+  app: FastifyInstance,
+  { events }: Pick<Dashboard, 'events'>,
+  stream: Stream,
+): void {
+  app.get('/events', { exposeHeadRoute: false }, (request, reply) =>
+    stream(reply, 'text/event-stream', (gone) => events(lastEventId(request), gone)),
+  );
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
-import { serveEvents } from '../../../src/admin/http/server';
+import { eventStreams, serveEvents } from '../../../src/admin/http/server';
 import { until } from '../../support/until';
 
 let app: FastifyInstance;
@@ -29,7 +29,7 @@ async function serve(text: string, everyMs: number, limits: { connections?: numb
       own.open--;
     }
   }
-  serveEvents(app, { events }, limits);
+  serveEvents(app, { events }, eventStreams(limits));
   await app.listen({ host: '127.0.0.1', port: 0 });
   return (app.server.address() as AddressInfo).port;
 }
