@@ -10,6 +10,7 @@ import { deadLettersCommand } from '../../src/cli/dead-letters';
 import { demoCommand } from '../../src/cli/demo';
 import { doctorCommand } from '../../src/cli/doctor';
 import { explainCommand } from '../../src/cli/explain';
+import { groupsCommand } from '../../src/cli/groups';
 import { healthcheckCommand } from '../../src/cli/healthcheck';
 import { initCommand } from '../../src/cli/init';
 import { feedsCommand, topicsCommand } from '../../src/cli/list';
@@ -54,6 +55,7 @@ const commands = [
   configCommand(run),
   feedsCommand(run),
   topicsCommand(run),
+  groupsCommand(run),
   completionCommand(run, () => []),
 ];
 const { groups } = parse(read('ops/alerts.yaml')) as { groups: { rules: { alert: string }[] }[] };

@@ -183,7 +183,8 @@ function mark(file: string, positions: readonly GroupPosition[]): number {
   }
 }
 
-function groupPositions(folder: string): GroupPosition[] {
+/** The positions of all groups; reading them is in no member's way. */
+export function groupPositions(folder: string): GroupPosition[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
   return readdirSync(folder).flatMap((name) => {
     const group = groupOf(name);

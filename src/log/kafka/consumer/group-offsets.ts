@@ -77,8 +77,7 @@ export class GroupOffsets {
     signal: AbortSignal,
   ): Promise<void> {
     const { groupId } = this;
-    const metadata = topicId === null ? null : `topic-id=${topicId}`;
-    const topics = [{ topic, partitions: [{ partition, offset: String(next), metadata }] }];
+    const topics = [{ topic, partitions: [offsetToCommit({ topicId, partition, next })] }];
     await this.ask(
       (coordinator) => coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
       { doing: `committing for the group ${groupId}`, topics: [topic], forMs: this.limits.patienceMs },
@@ -101,7 +100,7 @@ export class GroupOffsets {
         return await unlessLate(work(coordinator), ANSWER_MS, signal, away);
       } catch (error) {
         signal.throwIfAborted();
-        if (lost.has(protocolType(error) ?? '')) throw groupLost(groupId, error);
+        if (hasOtherMembers(error)) throw groupLost(groupId, error);
         // A sign of life finds out that another broker keeps the group by now.
         member.ask();
         throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: this.limits.target });
@@ -115,6 +114,13 @@ export class GroupOffsets {
 export function groupLost(groupId: string, cause?: unknown): HighwaterError {
   return new HighwaterError('GROUP_LOST', `the group ${groupId} went on without this member`, { cause });
 }
+
+export function offsetToCommit({ topicId, partition, next }: CommittedOffset & { partition: number }) {
+  return { partition, offset: String(next), metadata: topicId === null ? null : `topic-id=${topicId}` };
+}
+
+/** Whether the coordinator refused a commit because the members of the group are others. */
+export const hasOtherMembers = (error: unknown): boolean => lost.has(protocolType(error) ?? '');
 
 const lost = new Set([
   'ILLEGAL_GENERATION',
