@@ -10,7 +10,7 @@ import { feedsByTopic } from './log/tail-topics';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { type Column, span, tableText } from './terminal/text';
 
-interface ListFlags {
+export interface ListFlags {
   readonly json?: true;
   readonly [setting: string]: unknown;
 }
@@ -63,7 +63,7 @@ function listTopics(flags: ListFlags, context: CommandContext): Promise<number> 
 }
 
 /** Prints rows as JSON lines or as a table. */
-async function show<Row>(
+export async function show<Row>(
   rows: readonly Row[],
   columns: readonly Column[],
   cells: (row: Row) => readonly string[],

@@ -23,6 +23,7 @@ const loads: Readonly<Record<string, Load>> = {
   feeds: (run) => (require('./list') as typeof import('./list')).feedsCommand(run),
   topics: (run) => (require('./list') as typeof import('./list')).topicsCommand(run),
   deliver: (run) => (require('./deliver') as typeof import('./deliver')).deliverCommand(run),
+  groups: (run) => (require('./groups') as typeof import('./groups')).groupsCommand(run),
   'dead-letters': (run) =>
     (require('./dead-letters') as typeof import('./dead-letters')).deadLettersCommand(run),
   doctor: (run) => (require('./doctor') as typeof import('./doctor')).doctorCommand(run),
@@ -62,6 +63,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     status: 'Show for each feed who publishes it, how far it is, and what is wrong. Changes nothing.',
     feeds: 'List the feeds that are enabled, with endpoint and topics. Contacts no server.',
     topics: 'List the topics of the log, each with its feed.',
+    groups: 'Show the groups of consumers and how far each is behind, or move a group.',
     'dead-letters':
       'Show or retry what could not be published: rows without an id or a time stamp, and changes too large for the log.',
   },
@@ -99,6 +101,7 @@ const usages: Readonly<Record<string, string>> = {
   init: '[options] <url>',
   tail: '[options] <topics...>',
   deliver: '[options] [names...]',
+  groups: '[options] [command] [name]',
   'dead-letters': '',
   config: '',
   explain: '[code]',

@@ -651,7 +651,7 @@ const consumer = {
     what: 'The position of a consumer is no longer in the log. Retention removed it, the data folder was deleted and created again, or a copy of the log was restored. On Kafka, the topic may also have been deleted and created again: a group then reads the new topic from its beginning (Kafka 3.1 and later), but tables and readers without a group end with this error. A group with `from: stored-or-fail` that has no position gets it too: brokers forget positions. A program whose `positions` have no topic id gets this error only if the new topic is shorter; in a longer topic it skips the records before its position.',
     now: 'The consumer stops: if it went on, it would skip records that it never saw.',
     remedy:
-      'Read the table (`<feed>.current`) instead of the events that are gone. Then go on with the first event that is kept (`onLost: continue`), begin with a new group, or move the old group to an offset that still exists (kafka-consumer-groups.sh --reset-offsets).',
+      'Read the table (`<feed>.current`) instead of the events that are gone. Then go on with the first event that is kept (`onLost: continue`), begin with a new group, or move the old group to positions that still exist (`highwater groups reset`).',
     see: consumers,
   },
   GROUP_LOST: {
@@ -660,6 +660,14 @@ const consumer = {
     now: 'This member commits nothing more for the partition. Its new owner begins at the position of the group.',
     remedy:
       'Nothing, if it is rare. Otherwise a handler takes longer than the session timeout: make the handler shorter, or raise the timeout.',
+    see: consumers,
+  },
+  GROUP_IN_USE: {
+    ...lasts,
+    what: 'A group of consumers has live members. They would not notice that it was moved, and would commit their own positions over it.',
+    now: 'Nothing was moved.',
+    remedy:
+      'Stop all programs that consume as this group, and run the command again. On Kafka a member that died counts as live until its session timeout (10 s) is over.',
     see: consumers,
   },
   CONSUMER_HANDLER_FAILED: {

@@ -8,7 +8,7 @@ export interface ConsumerLog {
   /** The file of the embedded log if there is none yet; null if there is one, and on Kafka. */
   missing(): string | null;
   /**
-   * The end of each partition; none if the topic does not exist.
+   * The end of each partition, or another offset of it; none if the topic does not exist.
    * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
    */
   ends(topic: string, at: EndsAt, signal: AbortSignal): Promise<TopicEnds>;
@@ -35,6 +35,20 @@ export interface ConsumerLog {
     signal: AbortSignal,
     topicId?: string | null,
   ): AsyncIterable<LogRecord>;
+  /**
+   * The groups that have a position in the log and whose names begin with a prefix, in any order, without that of the publishers.
+   * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
+   */
+  groups(prefix: string, signal: AbortSignal): Promise<readonly GroupReport[]>;
+  /**
+   * Gives a group without live members other positions. Its next member begins there.
+   * @throws HighwaterError GROUP_IN_USE: nothing was moved; KAFKA_*, LOG_*; the signal's reason
+   */
+  moveGroup(
+    groupId: string,
+    to: readonly (GroupPlace & Pick<TopicEnds, 'topicId'>)[],
+    signal: AbortSignal,
+  ): Promise<void>;
   /** Shares the partitions of topics with the other members of a group. Returns at once. */
   joinGroup(options: GroupOptions): GroupMember;
   /** As `CommitLog.append`. */
@@ -45,9 +59,10 @@ export interface ConsumerLog {
 /**
  * `committed`: the position after the last record that readers see. `written`: after the last record of all, including open
  * transactions. `reachable`: as `committed`, but it does not wait for a partition without a leader, whose end is then null. To read
- * that partition from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`.
+ * that partition from the call on, `follow` takes the null, and `AssignedPartition.range` has `sinceJoined`. `beginning`: of the first
+ * record that is kept. `sinceMs`: of the first record with this time or a later one, in ms since 1970; as `committed` if there is none.
  */
-export type EndsAt = 'committed' | 'written' | 'reachable';
+export type EndsAt = 'committed' | 'written' | 'reachable' | 'beginning' | { readonly sinceMs: number };
 
 export interface TopicEnds {
   /**
@@ -57,6 +72,20 @@ export interface TopicEnds {
   readonly topicId: string | null;
   /** By partition. Null only for `reachable`. */
   readonly ends: ReadonlyMap<number, number | null>;
+}
+
+export interface GroupPlace extends Pick<AssignedPartition, 'topic' | 'partition'> {
+  /** Offset of the record to come. */
+  readonly next: number;
+  /** Why the group stands there, as it was committed with it; empty, or left out: nothing was said. */
+  readonly note?: string | undefined;
+}
+
+export interface GroupReport {
+  readonly groupId: string;
+  /** How many live members it has. Null: the log cannot tell without being in their way. */
+  readonly members: number | null;
+  readonly places: readonly GroupPlace[];
 }
 
 export interface GroupOptions {

@@ -6,7 +6,7 @@ import type {
   ProducerRecord,
   SharedTopicSpec,
 } from '../../src/log/commit-log';
-import type { AssignedPartition, ConsumerLog, TopicEnds } from '../../src/log/consumer-log';
+import type { AssignedPartition, ConsumerLog, EndsAt, TopicEnds } from '../../src/log/consumer-log';
 import { feedTopics } from '../../src/log/topics';
 import { said, startMember, type TestMember, type TestMemberOptions } from '../support/group-members';
 import { batch, byKey, collect, deadline, plain, record } from '../support/log-records';
@@ -317,6 +317,109 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
       });
     });
 
+    describe('a group', () => {
+      const at = (timestamp: number, value: string) =>
+        publish(keys.map((key) => record(changes(), key, value, { timestamp })));
+      const report = async (groupId = group()) =>
+        (await log.groups(harness.prefix, deadline())).find((one) => one.groupId === groupId);
+
+      /** Moves all partitions of the topic. */
+      async function move(to: EndsAt, groupId = group()): Promise<void> {
+        const { topicId, ends } = await log.ends(changes(), to, deadline());
+        const places = [...ends].map(([partition, next]) => {
+          return { topic: changes(), topicId, partition, next: next! };
+        });
+        await log.moveGroup(groupId, places, deadline());
+      }
+
+      /** What a member is shown until a last record that is published now, without that record. */
+      async function shown(wanted: number): Promise<string[]> {
+        const one = start(await open());
+        await until(() => one.held.size === 3);
+        await publishAll('last');
+        await until(() => one.handled.length === wanted + keys.length);
+        await one.member.leave();
+        expect(one.failures).toStrictEqual([]);
+        return said(one).filter((text) => !text.endsWith(' last'));
+      }
+
+      async function readTo(count: number): Promise<void> {
+        const one = start();
+        await until(() => one.handled.length === count);
+        await one.member.leave();
+        await one.member.over;
+      }
+
+      it('is listed with its positions, and is none before it has any', async () => {
+        await publishAll('1');
+        expect(await report()).toBeUndefined();
+        const one = start();
+        await until(() => one.handled.length === keys.length);
+        const { ends } = await log.ends(changes(), 'committed', deadline());
+        const stands = async () =>
+          new Map((await report())?.places.map(({ partition, next }) => [partition, next]));
+        await until(async () => (await stands()).size === 3);
+        // The record of a transaction is followed by its marker, which the position may have passed or not.
+        for (const [partition, next] of await stands()) expect([0, 1]).toContain(ends.get(partition)! - next);
+        expect([1, null]).toContain((await report())!.members);
+        expect(await log.groups(`${harness.prefix}other`, deadline())).toStrictEqual([]);
+        await one.member.leave();
+        await one.member.over;
+        expect([0, null]).toContain((await report())!.members);
+      });
+
+      it('is moved to the beginning, and reads all that is kept again', async () => {
+        await publishAll('1');
+        await readTo(keys.length);
+        await move('beginning');
+        expect((await report())!.places.map(({ next }) => next)).toEqual([0, 0, 0]);
+        expect(await shown(keys.length)).toEqual(all('1'));
+      });
+
+      it('is moved to the end, and reads only what comes', async () => {
+        await publishAll('1');
+        await readTo(keys.length);
+        await publishAll('2');
+        await collect(log.load(changes(), deadline()));
+        await move('committed');
+        expect(await shown(0)).toEqual([]);
+      });
+
+      it('is moved to the first record of each partition with a time or a later one, else to the end', async () => {
+        await at(1_760_000_001_000, '1');
+        await at(1_760_000_003_000, '2');
+        await readTo(2 * keys.length);
+        await move({ sinceMs: 1_760_000_001_001 });
+        expect(await shown(keys.length)).toEqual(all('2'));
+        await move({ sinceMs: 1_760_000_001_000 });
+        expect((await shown(3 * keys.length)).sort()).toEqual(all('1', '2'));
+        await move({ sinceMs: 4_000_000_000_000 });
+        expect(await shown(0)).toEqual([]);
+      });
+
+      it('is not moved while it has a live member, which goes on', async () => {
+        await publishAll('1');
+        const one = start();
+        await until(() => one.handled.length === keys.length);
+        await expect(move('beginning')).rejects.toMatchObject({
+          code: 'GROUP_IN_USE',
+          message: expect.stringContaining(group()),
+        });
+        await publishAll('2');
+        await until(() => one.handled.length === 2 * keys.length);
+        await one.member.leave();
+        expect([one.failures, said(one)]).toEqual([[], all('1', '2')]);
+        await one.member.over;
+        await move('beginning');
+      });
+
+      it('that is new can be given positions', async () => {
+        await publishAll('1');
+        await move('beginning', `${harness.prefix}fresh`);
+        expect((await report(`${harness.prefix}fresh`))!.places).toHaveLength(3);
+      });
+    });
+
     it('a reader that follows reads appended records', async () => {
       const spec: SharedTopicSpec = {
         name: `${harness.prefix}desk.dead-letters`,
@@ -342,9 +445,12 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
       await until(() => one.handled.length === keys.length);
       await log.close();
       await one.member.over;
-      await expect(log.ends(changes(), 'committed', deadline())).rejects.toMatchObject({
-        code: 'LOG_CLOSED',
-      });
+      for (const asking of [
+        log.ends(changes(), 'committed', deadline()),
+        log.groups(harness.prefix, deadline()),
+        log.moveGroup(group(), [], deadline()),
+      ])
+        await expect(asking).rejects.toMatchObject({ code: 'LOG_CLOSED' });
     });
   });
 }

@@ -11,6 +11,7 @@ import { deliverCommand } from '../../src/cli/deliver';
 import { demoCommand } from '../../src/cli/demo';
 import { doctorCommand } from '../../src/cli/doctor';
 import { explainCommand } from '../../src/cli/explain';
+import { groupsCommand } from '../../src/cli/groups';
 import { healthcheckCommand } from '../../src/cli/healthcheck';
 import { initCommand } from '../../src/cli/init';
 import { feedsCommand, topicsCommand } from '../../src/cli/list';
@@ -56,6 +57,7 @@ const commands = [
   configCommand(run),
   feedsCommand(run),
   topicsCommand(run),
+  groupsCommand(run),
   completionCommand(run, () => []),
 ];
 const { groups } = parse(read('ops/alerts.yaml')) as { groups: { rules: { alert: string }[] }[] };

@@ -45,7 +45,8 @@ function resetCommand(run: RunCommand): Command {
       run((context) =>
         each(feeds, flags, context, async (feed) => {
           const [input, output] = [context.stdin(), context.stderr];
-          if (flags.yes !== true && !(await confirmReset(feed, { input, output }, context.signal))) {
+          const what = `reset removes all images of ${feed} and publishes every record again`;
+          if (flags.yes !== true && !(await confirmed(feed, what, { input, output }, context.signal))) {
             context.note('highwater: nothing was reset.\n');
             return 1;
           }
@@ -186,29 +187,28 @@ interface Terminal {
 }
 
 /**
- * Asks for the name of the feed, because `yes` is typed too easily.
+ * Asks for the name of the feed or group that is concerned, because `yes` is typed too easily.
+ * @param what it would do
  * @param signal Ctrl-C, which counts as no
  * @throws HighwaterError USAGE_INVALID where there is no terminal
  */
-export async function confirmReset(
-  feed: string,
+export async function confirmed(
+  name: string,
+  what: string,
   { input, output }: Terminal,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (!input.isTTY || !output.isTTY) {
-    throw new HighwaterError(
-      'USAGE_INVALID',
-      `reset removes all images of ${feed} and publishes every record again, and there is no terminal to confirm it`,
-      { now: 'Nothing was reset.', remedy: 'Say --yes when it is meant.' },
-    );
+    const more = { now: 'Nothing was reset.', remedy: 'Say --yes when it is meant.' };
+    throw new HighwaterError('USAGE_INVALID', `${what}, and there is no terminal to confirm it`, more);
   }
   const asking = createInterface({ input, output });
   const left = new AbortController();
   asking.once('close', () => left.abort());
   try {
-    const question = `Reset removes all images of ${feed} and publishes every record again.\nType the name of the feed to go on: `;
+    const question = `${what[0]!.toUpperCase()}${what.slice(1)}.\nType ${name} to go on: `;
     const answer = await asking.question(question, { signal: AbortSignal.any([signal, left.signal]) });
-    return answer.trim() === feed;
+    return answer.trim() === name;
   } catch (error) {
     if (signal.aborted || left.signal.aborted) return false;
     throw error;

@@ -21,6 +21,14 @@ export function wholeNumberValue(least: number, greatest: number): (text: string
 /** A calendar date, as it is written. */
 export const dateValue = checked(z.iso.date({ error: 'a date such as 2026-03-31' }));
 
+/** A place in each partition of a log. */
+export function placeValue(text: string): 'beginning' | 'committed' | { readonly sinceMs: number } {
+  if (text === 'beginning') return text;
+  if (text === 'end') return 'committed';
+  const error = 'beginning, end or a time such as 2026-03-31T09:00:00Z';
+  return { sinceMs: Date.parse(checked(z.iso.datetime({ offset: true, error }))(text)) };
+}
+
 const ops = ['c', 'u', 'd', 'r'];
 
 /** `c,u` as a set. */

@@ -144,7 +144,7 @@ function noPosition(groupId: string, topic: string, partition: number): Highwate
   return new HighwaterError('LOG_POSITION_LOST', what, {
     remedy:
       'Begin once with from: beginning or from: end. If the group is not new, brokers have forgotten its position (offsets.retention.minutes): ' +
-      'give it one with kafka-consumer-groups.sh --reset-offsets.',
+      'give it one with `highwater groups reset`.',
   });
 }
 

@@ -4,6 +4,7 @@ import type { LogRecord } from '../commit-log';
 import type { ConsumerLog, GroupMember } from '../consumer-log';
 import { kafkaClient } from './connection/client';
 import { joinConsumerGroup } from './consumer/consumer-group';
+import { kafkaGroups } from './consumer/groups';
 import type { KafkaLogOptions } from './kafka-log';
 import { LeaderlessNotes } from './reader/leaderless';
 import { follow } from './reader/read';
@@ -21,6 +22,7 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaCons
   const shared = appender(kafka, target, closing.signal);
   const members = new Set<GroupMember>();
   const deps: ReadingDeps = { kafka, target, logger };
+  const groups = kafkaGroups(deps);
 
   /** A signal that also ends with the log. @throws HighwaterError LOG_CLOSED */
   function joined(signal: AbortSignal): ReturnType<typeof joinSignals> {
@@ -28,12 +30,14 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaCons
     return joinSignals([signal, closing.signal]);
   }
 
+  async function within<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const either = joined(signal);
+    return ask(either.signal).finally(either.leave);
+  }
+
   return {
     missing: () => null,
-    async ends(topic, at, signal) {
-      const either = joined(signal);
-      return topicEnds(topic, at, either.signal, deps).finally(either.leave);
-    },
+    ends: (topic, at, signal) => within(signal, (either) => topicEnds(topic, at, either, deps)),
     async *load(topic, signal, isCompacted = false): AsyncGenerator<LogRecord> {
       const either = joined(signal);
       try {
@@ -46,6 +50,8 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaCons
       const notes = new LeaderlessNotes(logger);
       return follow(topic, { from, topicId }, signal, { ...deps, notes, closing: closing.signal });
     },
+    groups: (prefix, signal) => within(signal, (either) => groups.groups(prefix, either)),
+    moveGroup: (groupId, to, signal) => within(signal, (either) => groups.moveGroup(groupId, to, either)),
     joinGroup(group) {
       closing.signal.throwIfAborted();
       const member = joinConsumerGroup(group, deps);

@@ -26,7 +26,13 @@ export interface BackupReport {
 }
 
 /** How far a group has come in one partition. */
-export type GroupPosition = readonly [group: string, topic: string, partition: number, next: number];
+export type GroupPosition = readonly [
+  group: string,
+  topic: string,
+  partition: number,
+  next: number,
+  note?: string,
+];
 
 const BUSY_MS = 5_000;
 
@@ -175,7 +181,7 @@ function mark(file: string, positions: readonly GroupPosition[]): number {
       );
       prepare(db, 'INSERT INTO backup VALUES (?)').run([Date.now()]);
       const add = prepare(db, 'INSERT INTO group_positions VALUES (?, ?, ?, ?)');
-      for (const position of positions) add.run([...position]);
+      for (const position of positions) add.run(position.slice(0, 4));
     });
     return new Set(positions.map(([group]) => group)).size;
   } finally {
@@ -183,7 +189,8 @@ function mark(file: string, positions: readonly GroupPosition[]): number {
   }
 }
 
-function groupPositions(folder: string): GroupPosition[] {
+/** The positions of all groups; reading them is in no member's way. */
+export function groupPositions(folder: string): GroupPosition[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
   return readdirSync(folder).flatMap((name) => {
     const group = groupOf(name);
@@ -194,9 +201,14 @@ function groupPositions(folder: string): GroupPosition[] {
       return attempt(file, () => {
         // Such a file has no positions: the consumer that made it was killed before it had any.
         if (!hasTable(db, 'offsets')) return [];
-        const rows = prepare(db, 'SELECT CAST(topic AS BLOB), partition, next FROM offsets').all();
-        return (rows as [Buffer, number, number][]).map(
-          ([topic, partition, next]) => [group, textOf(topic), partition, next] as const,
+        // An earlier version made no table of notes.
+        const notes = hasTable(db, 'notes')
+          ? 'note FROM offsets LEFT JOIN notes USING (topic, partition)'
+          : null;
+        const columns = 'SELECT CAST(topic AS BLOB), partition, next';
+        const rows = prepare(db, `${columns}, ${notes ?? 'NULL FROM offsets'}`).all();
+        return (rows as [Buffer, number, number, string | null][]).map(
+          ([topic, partition, next, note]) => [group, textOf(topic), partition, next, note ?? ''] as const,
         );
       });
     } finally {

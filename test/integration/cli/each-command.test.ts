@@ -28,6 +28,7 @@ const overTheLog: readonly [string, number, RegExp][] = [
   ['tail ipos --no-follow', 0, /^(.* read .*\n){5}$/],
   ['status --poll-interval 1h', 0, /^✗ No publisher runs on this log/m],
   ['topics', 0, /^ipos\.deal-status +ipos$/m],
+  ['groups', 0, /no group has a position in the log/],
   ['dead-letters list', 0, /^No dead letters of ipos\.\n$/],
   ['deliver', 2, /no deliveries are set/],
   ['doctor', 0, /\d+ fine/],

@@ -78,7 +78,7 @@ const seen =
     process.sees(pattern, stream);
 
 const onKafka = [
-  ...['tail ipos', 'tail ipos --no-follow', 'status', 'topics', 'dead-letters list', 'pause ipos'],
+  ...['tail ipos', 'tail ipos --no-follow', 'status', 'topics', 'groups', 'dead-letters list', 'pause ipos'],
   ...['resume --all', 'reset ipos --yes', 'snapshot ipos', 'reconcile ipos', 'dead-letters retry ipos'],
   ...['backfill ipos --from 2020-01-01 --to 2020-01-02', 'schemas check', 'schemas register', 'doctor'],
 ];

@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream';
-import { confirmReset } from '../../../src/cli/operators/operator-commands';
+import { confirmed } from '../../../src/cli/operators/operator-commands';
 
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
 
 /** Answers to the question, and their meaning. */
 async function asked(answer: (input: PassThrough) => void, stop = new AbortController()): Promise<boolean> {
   const [input, output] = [terminal(), terminal()];
-  const confirming = confirmReset('ipos', { input, output }, stop.signal);
+  const confirming = confirmed('ipos', 'reset removes all images of ipos', { input, output }, stop.signal);
   answer(input);
   const isConfirmed = await confirming;
   expect(String(output.read())).toContain('Reset removes all images of ipos');
@@ -36,7 +36,9 @@ it('does not ask where nobody could answer', async () => {
     [piped, terminal()],
     [terminal(), piped],
   ] as const) {
-    await expect(confirmReset('ipos', { input, output }, signal)).rejects.toMatchObject({
+    await expect(
+      confirmed('ipos', 'reset removes all images of ipos', { input, output }, signal),
+    ).rejects.toMatchObject({
       code: 'USAGE_INVALID',
       remedy: 'Say --yes when it is meant.',
     });

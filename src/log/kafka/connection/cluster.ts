@@ -1,6 +1,7 @@
 import type {
   CompressionTypes,
   ConfigEntries,
+  GroupOverview,
   Kafka,
   PartitionMetadata,
   PartitionOffset,
@@ -61,6 +62,8 @@ export interface Broker {
       readonly configEntries: readonly Pick<ConfigEntries, 'configName' | 'configValue'>[];
     }[];
   }>;
+  /** Groups that this broker coordinates. `protocolType`: empty if no member has ever joined. */
+  listGroups(): Promise<{ readonly groups: readonly GroupOverview[] }>;
   /** 0: of a group; 1: of transactions, `groupId` is then a transactional id. @throws the broker's refusal */
   findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: 0 | 1 }): Promise<{
     readonly coordinator: { readonly nodeId: number };

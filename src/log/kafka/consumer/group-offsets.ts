@@ -80,9 +80,7 @@ export class GroupOffsets {
     signal: AbortSignal,
   ): Promise<void> {
     const { groupId } = this;
-    const id = topicId === null ? '' : `topic-id=${topicId}`;
-    const metadata = `${id} ${note.slice(0, LONGEST_NOTE)}`.trim() || null;
-    const topics = [{ topic, partitions: [{ partition, offset: String(next), metadata }] }];
+    const topics = [{ topic, partitions: [offsetToCommit({ topicId, partition, next, note })] }];
     await this.ask(
       (coordinator) => coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
       { doing: `committing for the group ${groupId}`, topics: [topic], forMs: this.limits.patienceMs },
@@ -105,7 +103,7 @@ export class GroupOffsets {
         return await unlessLate(work(coordinator), ANSWER_MS, signal, away);
       } catch (error) {
         signal.throwIfAborted();
-        if (lost.has(protocolType(error) ?? '')) throw groupLost(groupId, error);
+        if (hasOtherMembers(error)) throw groupLost(groupId, error);
         // A sign of life finds out that another broker keeps the group by now.
         member.ask();
         throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: this.limits.target });
@@ -124,6 +122,20 @@ export function readMetadata(metadata: string | null): Pick<CommittedOffset, 'to
 export function groupLost(groupId: string, cause?: unknown): HighwaterError {
   return new HighwaterError('GROUP_LOST', `the group ${groupId} went on without this member`, { cause });
 }
+
+export function offsetToCommit({
+  topicId,
+  partition,
+  next,
+  note = '',
+}: Omit<CommittedOffset, 'note'> & { partition: number; note?: string | undefined }) {
+  const id = topicId === null ? '' : `topic-id=${topicId}`;
+  const metadata = `${id} ${note.slice(0, LONGEST_NOTE)}`.trim() || null;
+  return { partition, offset: String(next), metadata };
+}
+
+/** Whether the coordinator refused a commit because the members of the group are others. */
+export const hasOtherMembers = (error: unknown): boolean => lost.has(protocolType(error) ?? '');
 
 const lost = new Set([
   'ILLEGAL_GENERATION',

@@ -9,7 +9,7 @@ import { type Persistence, persistently } from '../connection/persistently';
 import { topicIds } from '../protocol/newer-requests';
 import { isFence } from './fence';
 import { isLeaderless, partitionsOf } from './leaderless';
-import { partitionOffsets } from './offsets';
+import { offsetsSince, partitionOffsets } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
 import { knowTopic, type Reading, type ReadingDeps, readingTopics, readRounds } from './reading';
 
@@ -120,7 +120,8 @@ export async function topicEnds(
     // The id is asked for before the ends. If the topic is recreated in between, the ends do not count for the new topic.
     const asking = { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal };
     const topicId = await persistently(askId, asking);
-    const found = await endsOf(cluster, topic, at === 'written' ? 'written' : 'end', signal, target);
+    const asks = at === 'committed' || at === 'reachable' ? 'end' : at;
+    const found = await endsOf(cluster, topic, asks, signal, target);
     const known = found === null ? [] : partitionsOf(cluster, [topic]);
     const leaderless = known.filter((one) => isLeaderless(cluster, one));
     const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));
@@ -153,14 +154,16 @@ export async function* load(
 async function endsOf(
   cluster: Cluster,
   topic: string,
-  at: 'end' | 'written',
+  at: 'end' | Exclude<EndsAt, 'committed' | 'reachable'>,
   signal: AbortSignal,
   target: ReadingDeps['target'],
 ): Promise<readonly PartitionPosition[] | null> {
   const ask = async () => {
     await cluster.connect();
     if (!(await knowTopic(cluster, topic))) return null;
-    return partitionOffsets(cluster, [topic], at);
+    return typeof at === 'object'
+      ? offsetsSince(cluster, [topic], at.sinceMs)
+      : partitionOffsets(cluster, [topic], at);
   };
   return persistently(ask, { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal });
 }

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { pause, sharedController } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
@@ -10,7 +9,7 @@ import type { StoredRecord } from '../file/reader-connection';
 import { attempt } from '../file/sqlite';
 import { assertKept, assertNext } from '../position';
 import { committedSince, logRecord, type ReadDeps } from '../read';
-import { openGroupOffsets } from './group-offsets';
+import { groupFile, openGroupOffsets } from './group-offsets';
 
 export interface LocalGroupDeps {
   readonly reading: ReadDeps;
@@ -42,7 +41,7 @@ export function joinLocalGroup(
       if (leaving.signal.aborted) return;
       await committedSince(null, reading, leaving.signal);
     }
-    const file = path.join(folder, `${encodeURIComponent(groupId)}.db`);
+    const file = groupFile(folder, groupId);
     attempt(file, () => makeDataFolder(folder));
     const lock = await turn(`${file}.lock`);
     if (lock === null) return;

@@ -3,12 +3,14 @@ import path from 'node:path';
 import type { SchemaRegistry } from '../../../avro/registry/registry';
 import type { Logger } from '../../../logging/logger';
 import type { LogRecord } from '../../commit-log';
-import type { ConsumerLog, GroupMember } from '../../consumer-log';
+import type { ConsumerLog, EndsAt, GroupMember } from '../../consumer-log';
+import type { ReaderConnection } from '../file/reader-connection';
 import { openLocalLog } from '../local-log';
 import { logFile, openLocalReader } from '../local-reader';
 import { assertKept } from '../position';
 import { read } from '../read';
 import { joinLocalGroup } from './consumer-group';
+import { localGroups } from './groups';
 
 export interface LocalConsumerLogOptions {
   /** Folder of `highwater.db`. It need not be there yet. */
@@ -27,15 +29,19 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
   const { commitLog, registry } = openLocalLog(options);
   const { reading, assertOpen, close } = openLocalReader(dataDir, busyTimeoutMs);
   const members = new Set<GroupMember>();
+  const folder = path.resolve(dataDir, 'consumers');
 
   const consumerLog: ConsumerLog = {
     missing: () => (existsSync(file) ? null : file),
-    async ends(topic, _at, signal) {
+    async ends(topic, at, signal) {
       signal.throwIfAborted();
       assertOpen();
       const reader = reading.reader();
       const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
-      const ends = Array.from({ length: partitions }, (_, i) => [i, reader!.endOffset(topic, i)] as const);
+      const ends = Array.from(
+        { length: partitions },
+        (_, i) => [i, offsetAt(reader!, topic, i, at)] as const,
+      );
       return { topicId: null, ends: new Map(ends) };
     },
     async *load(topic, signal): AsyncGenerator<LogRecord> {
@@ -61,9 +67,10 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
         },
       );
     },
+    ...localGroups(folder, assertOpen),
     joinGroup(group) {
       assertOpen();
-      const member = joinLocalGroup(group, { reading, logger, folder: path.resolve(dataDir, 'consumers') });
+      const member = joinLocalGroup(group, { reading, logger, folder });
       members.add(member);
       member.over.catch(() => undefined).then(() => members.delete(member));
       return member;
@@ -76,4 +83,11 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
     },
   };
   return { consumerLog, registry };
+}
+
+function offsetAt(reader: ReaderConnection, topic: string, partition: number, at: EndsAt): number {
+  if (at === 'beginning') return reader.firstOffset(topic, partition);
+  // Before the other question: a record that is written between them is not passed over.
+  const end = reader.endOffset(topic, partition);
+  return typeof at === 'object' ? (reader.offsetSince(topic, partition, at.sinceMs) ?? end) : end;
 }

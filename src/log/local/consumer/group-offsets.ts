@@ -1,4 +1,5 @@
 import { renameSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { attempt, type Connection, connect, pragma, prepare } from '../file/sqlite';
 
 /** How far a group of consumers has come, in a file of its own that anyone may open. */
@@ -11,6 +12,10 @@ export interface GroupOffsets {
 }
 
 const BUSY_MS = 5_000;
+
+/** The file of a group in the folder of the groups. */
+export const groupFile = (folder: string, groupId: string): string =>
+  path.join(folder, `${encodeURIComponent(groupId)}.db`);
 
 /** Makes the file when it is missing. Only for the holder of the group. @throws HighwaterError LOG_* */
 export function openGroupOffsets(file: string): GroupOffsets {

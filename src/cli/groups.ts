@@ -1,0 +1,146 @@
+import { Command } from 'commander';
+import { addSettings } from '../config/command-options';
+import { type Config, loadConfig } from '../config/load-config';
+import type { HighwaterError } from '../errors';
+import type { ConsumerLog, GroupPlace, TopicEnds } from '../log/consumer-log';
+import { openKafkaConsumerLog } from '../log/kafka/consumer-log';
+import { ownersGroup } from '../log/kafka/group/owners-protocol';
+import { openLocalConsumerLog } from '../log/local/consumer/consumer-log';
+import { createLogger } from '../logging/logger';
+import { type ListFlags, show } from './list';
+import { confirmed } from './operators/operator-commands';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { placeValue, usageError } from './process/command-line';
+
+const NOT_MOVED = 'Nothing was moved.';
+
+interface ResetFlags extends ListFlags {
+  readonly to: ReturnType<typeof placeValue>;
+  readonly topic?: readonly string[];
+  readonly yes?: true;
+}
+
+interface Open {
+  readonly log: ConsumerLog;
+  readonly config: Config;
+  readonly flags: ListFlags;
+  readonly context: CommandContext;
+}
+
+export function groupsCommand(run: RunCommand): Command {
+  const command = new Command('groups')
+    .argument('[name]', 'such as ipo-desk; every group that has a position in the log if left out')
+    .option('--json', 'One JSON object a line')
+    .addCommand(resetCommand(run));
+  return addSettings(command, ['dataDir', 'topicPrefix']).action(
+    (name: string | undefined, flags: ListFlags) =>
+      run((context) => withLog(flags, context, (open) => list(name, open))),
+  );
+}
+
+function resetCommand(run: RunCommand): Command {
+  return new Command('reset')
+    .description(
+      'Move a group whose programs are stopped. They go on from there when they are started again.',
+    )
+    .argument('<name>', 'such as ipo-desk')
+    .requiredOption('--to <place>', 'beginning, end, or a time such as 2026-03-31T09:00:00Z', placeValue)
+    .option('--topic <topic>', 'Only in this topic; may be repeated', (one, more: string[] = []) => [
+      ...more,
+      one,
+    ])
+    .option('--yes', 'Do not ask')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npx highwater groups reset ipo-desk --to beginning
+  $ npx highwater groups reset ipo-desk --to 2026-11-23T09:00:00Z --topic ipos.deal-status --yes`,
+    )
+    .action((name: string, _: unknown, command: Command) => {
+      // The settings and --json are options of `groups`.
+      const flags: ResetFlags = command.optsWithGlobals();
+      return run((context) => withLog(flags, context, (open) => reset(name, flags, open)));
+    });
+}
+
+async function withLog(
+  flags: ListFlags,
+  context: CommandContext,
+  work: (open: Open) => Promise<number>,
+): Promise<number> {
+  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'nothing');
+  const { kafka, dataDir, secrets } = config;
+  context.hide(secrets);
+  const logger = createLogger({ ...config.log, level: 'error', secrets, ...context.logging });
+  const log =
+    kafka === null
+      ? openLocalConsumerLog({ dataDir, logger }).consumerLog
+      : openKafkaConsumerLog({ ...config, kafka, logger });
+  return work({ log, config, flags, context }).finally(() => log.close());
+}
+
+/** Groups are called what their programs call them: without the prefix. */
+async function list(name: string | undefined, { log, config, flags, context }: Open): Promise<number> {
+  const { length } = config.topicPrefix;
+  const found = await log.groups(config.topicPrefix, context.signal);
+  const wanted = found
+    .flatMap(({ groupId, places, ...rest }) =>
+      places.map((place) => ({ group: groupId.slice(length), ...rest, ...place })),
+    )
+    .filter(({ group }) => name === undefined || group === name)
+    .sort((a, b) => placeOf(a).localeCompare(placeOf(b), 'en', { numeric: true }));
+  if (name !== undefined && wanted.length === 0) throw unknown(name, 'Nothing is shown.');
+  if (wanted.length === 0) context.note('highwater: no group has a position in the log.\n');
+  const ends = new Map<string, TopicEnds['ends']>();
+  for (const { topic } of wanted)
+    if (!ends.has(topic)) ends.set(topic, (await log.ends(topic, 'reachable', context.signal)).ends);
+  const rows = wanted.map(({ group, members, topic, partition, next: position, note = '' }) => {
+    const end = ends.get(topic)!.get(partition) ?? null;
+    const lag = end === null ? null : Math.max(0, end - position);
+    return { group, members, topic, partition, position, end, lag, note };
+  });
+  const heads = ['GROUP', 'MEMBERS', 'TOPIC', 'PARTITION', 'POSITION', 'END', 'LAG', 'WAITS FOR'];
+  const cells = (row: object) => Object.values(row).map((cell) => String(cell ?? '–'));
+  const columns = heads.map((head) => ({ head }));
+  await show(rows, columns, cells, flags, context);
+  return 0;
+}
+
+const placeOf = (place: { readonly group: string } & GroupPlace): string =>
+  `${place.group} ${place.topic} ${place.partition}`;
+
+async function reset(name: string, { to, topic, yes }: ResetFlags, open: Open): Promise<number> {
+  const { log, config, context } = open;
+  const { signal } = context;
+  const groupId = `${config.topicPrefix}${name}`;
+  const owners = ownersGroup(config.appId, config.topicPrefix);
+  if (groupId.endsWith(owners)) {
+    const what = `${owners} is the group of the publishers, and has no positions`;
+    throw usageError(what, NOT_MOVED, 'Name a group of consumers.');
+  }
+  const what = `groups reset moves the positions of ${name}`;
+  const asking = () => confirmed(name, what, { input: context.stdin(), output: context.stderr }, signal);
+  if (yes !== true && !(await asking())) {
+    context.note('highwater: nothing was moved.\n');
+    return 1;
+  }
+  const stands = (await log.groups(groupId, signal)).find((one) => one.groupId === groupId);
+  const topics = topic?.map((one) => `${config.topicPrefix}${one}`) ?? stands?.places.map((one) => one.topic);
+  const places = [];
+  for (const one of new Set(topics)) {
+    const { topicId, ends } = await log.ends(one, to, signal);
+    if (ends.size === 0 && topic !== undefined)
+      throw usageError(`there is no topic ${one}`, NOT_MOVED, 'Name topics that `highwater topics` lists.');
+    for (const [partition, next] of ends) places.push({ topic: one, topicId, partition, next: next! });
+  }
+  if (places.length === 0) throw unknown(name, NOT_MOVED);
+  await log.moveGroup(groupId, places, signal);
+  return list(name, open);
+}
+
+function unknown(name: string, now: string): HighwaterError {
+  const remedy =
+    'Name a group that `highwater groups` lists. To give positions to another group, reset it in topics (--topic).';
+  return usageError(`no group ${name} has a position in the log`, now, remedy);
+}
