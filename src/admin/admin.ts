@@ -2,10 +2,12 @@ import type { AddressInfo } from 'node:net';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyError, type FastifyReply } from 'fastify';
 import type { HttpConfig } from '../config/http';
+import type { Opened } from '../consumer/open-log';
+import { type DeliveryStatus, deliveryStatus } from '../delivery/status';
 import { portUnavailable } from '../net/port-unavailable';
 import type { Tell } from '../runtime/publisher-events';
 import { type AdminOptions, createDashboard } from './dashboard/dashboard';
-import { boardStatus, feedBoard, liveHealth, ownersOf, readyHealth } from './feed-board';
+import { askedNowAndThen, boardStatus, feedBoard, liveHealth, ownersOf, readyHealth } from './feed-board';
 import { serveRecords } from './http/records';
 import {
   carries,
@@ -44,8 +46,14 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
   const { feeds, log, logger } = options;
   const names = feeds.map(({ name }) => name);
   const board = feedBoard(feeds, ownersOf(log, names));
-  const metrics = createMetrics(board, options.build, options);
-  const dashboard = createDashboard(board, options);
+  const consumer = openedOnce(options.consumer);
+  const { deliveries = [], topicPrefix } = options;
+  const deliveriesNow = askedNowAndThen<readonly DeliveryStatus[]>(async (signal) => {
+    if (deliveries.length === 0 || consumer === null) return [];
+    return deliveryStatus(deliveries, { log: consumer.open().log, topicPrefix }, signal);
+  }, []);
+  const metrics = createMetrics(board, options.build, options, deliveriesNow);
+  const dashboard = createDashboard(board, options, deliveriesNow);
   const { host, port } = http;
   const app = fastify({
     forceCloseConnections: true,
@@ -74,7 +82,8 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
   const stream = eventStreams();
   serveEvents(app, dashboard, stream);
   serveRecords(app, board, options.registry);
-  if (options.consumer !== undefined) serveTopics(app, options.consumer, stream);
+  if (consumer !== null) serveTopics(app, consumer.open, stream);
+  app.addHook('onClose', async () => consumer?.close());
   app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   app.get('/livez', async (_, reply) => {
     const health = liveHealth(board);
@@ -108,5 +117,15 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
         logger.debug('an event was not counted', { feed: event.feed, kind: event.kind, error });
       }
     },
+  };
+}
+
+/** The log of consumers, opened when it is first needed. */
+function openedOnce(open: (() => Opened) | undefined) {
+  if (open === undefined) return null;
+  let opened: Opened | null = null;
+  return {
+    open: () => (opened ??= open()),
+    close: async () => opened?.log.close(),
   };
 }

@@ -121,13 +121,21 @@ const WAIT_MS = 2_000;
 
 /** The owner of each feed, asked now and then. Never fails. */
 export function ownersOf(log: Pick<CommitLog, 'owners'>, feeds: readonly string[]): () => Promise<Owners> {
-  let asked: Promise<Owners> | null = null;
+  return askedNowAndThen<Owners>((signal) => log.owners(feeds, signal), null);
+}
+
+/** Never fails. @param unknown the answer while nobody can be asked */
+export function askedNowAndThen<Answer>(
+  ask: (signal: AbortSignal) => Promise<Answer>,
+  unknown: Answer,
+): () => Promise<Answer> {
+  let asked: Promise<Answer> | null = null;
   let askedAt = Number.NEGATIVE_INFINITY;
   return () => {
     if (asked === null || performance.now() - askedAt > KEEP_MS) {
       askedAt = performance.now();
       const late = AbortSignal.timeout(WAIT_MS);
-      asked = unlessAborted(log.owners(feeds, late), late).catch(() => null);
+      asked = unlessAborted(ask(late), late).catch(() => unknown);
     }
     return asked;
   };

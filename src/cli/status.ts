@@ -2,11 +2,13 @@ import { Command } from 'commander';
 import { pause, unlessAborted } from '../async/wait';
 import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
+import { type DeliveryStatus, deliveryStatus } from '../delivery/status';
 import { errorKinds, HighwaterError } from '../errors';
 import { type FeedProblem, type FeedStatus, feedStatus } from '../feed-status/feed-status';
 import { latestReasons, storedDeadLetters, storedOffsets } from '../feed-status/stored';
 import { agoText } from '../format/durations';
 import { harmless } from '../format/short-text';
+import { createLogger } from '../logging/logger';
 import { describeProgress } from '../pipeline/rounds/backfill';
 import { type OpenReader, readLog } from './log/open-log';
 import {
@@ -35,7 +37,7 @@ interface StatusFlags {
 
 export function statusCommand(run: RunCommand): Command {
   const command = new Command('status')
-    .option('--json', 'One JSON object a line, one line for each feed')
+    .option('--json', 'One JSON object a line, one line for each feed and each delivery')
     .option(
       '-w, --watch [duration]',
       'Show the status again at this interval, until Ctrl-C (2s)',
@@ -75,10 +77,11 @@ function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<numb
   const show = async (open: OpenReader, config: Config): Promise<number> => {
     if (flags.watch !== undefined)
       return watch(() => explainedStatus(config, open, flags, context), flags, context);
-    const { all, view } = await explainedStatus(config, open, flags, context);
-    if (flags.json === true) await context.print(jsonLines(all));
+    const found = await explainedStatus(config, open, flags, context);
+    const { all, view } = found;
+    if (flags.json === true) await context.print(jsonLines(found));
     else {
-      const lines = statusLines(all, { nowMs: Date.now(), width: context.width() });
+      const lines = statusLines(found, { nowMs: Date.now(), width: context.width() });
       await context.print(textOf(lines, context) + spaceLine(all) + publisherText(all, view));
     }
     return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
@@ -90,6 +93,7 @@ interface Explained {
   readonly all: readonly StatusLine[];
   /** Null: it was not asked, or did not answer. */
   readonly view: PublisherView | null;
+  readonly deliveries: readonly DeliveryStatus[];
 }
 
 /** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
@@ -101,7 +105,20 @@ async function explainedStatus(
 ): Promise<Explained> {
   const stored = await readStatus(config, open, context.signal);
   const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
-  return { all: stored.map((one) => explained(one, view)), view };
+  const deliveries = await readDeliveries(config, context);
+  return { all: stored.map((one) => explained(one, view)), view, deliveries };
+}
+
+/** The log of consumers is opened only for settings with deliveries. */
+async function readDeliveries(
+  config: Config,
+  { logging, signal }: CommandContext,
+): Promise<readonly DeliveryStatus[]> {
+  if (config.deliveries.length === 0) return [];
+  const { openConfigured }: typeof import('../consumer/open-log') = require('../consumer/open-log');
+  const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
+  const opened = openConfigured(config, logger);
+  return deliveryStatus(config.deliveries, opened, signal).finally(() => opened.log.close());
 }
 
 /**
@@ -133,8 +150,8 @@ async function watch(
         const problem = { mark: '✗', style: 'red', texts: [`${code}: ${message}`], remedy } as const;
         if (json) context.note(`highwater: ${code}: ${message}\n`);
         else await show(problemLines(problem, width), time);
-      } else if (json) await context.print(jsonLines(found.all));
-      else await show(statusLines(found.all, { nowMs: Date.now(), width }), time);
+      } else if (json) await context.print(jsonLines(found));
+      else await show(statusLines(found, { nowMs: Date.now(), width }), time);
     }
     return 0;
   } finally {
@@ -148,7 +165,8 @@ async function watch(
   }
 }
 
-const jsonLines = (all: readonly StatusLine[]) => all.map((one) => `${JSON.stringify(one)}\n`).join('');
+const jsonLines = ({ all, deliveries }: Explained) =>
+  [...all, ...deliveries].map((one) => `${JSON.stringify(one)}\n`).join('');
 
 function textOf(lines: readonly (readonly Span[])[], { color, width }: CommandContext): string {
   return lines.map((line) => `${painted(line, width(), color)}\n`).join('');
@@ -239,9 +257,27 @@ const columns: readonly Column[] = [
   { head: 'OWNER', least: 9, leaves: 2 },
 ];
 
-/** One line per feed, then the problems with their remedies, and last the number of healthy feeds. */
+const deliveryColumns: readonly Column[] = [
+  { head: 'DELIVERY', least: 8 },
+  { head: 'LAG', alignRight: true },
+  { head: 'DEAD LETTERS', alignRight: true },
+  { head: 'WAITS FOR', least: 9 },
+];
+
+function deliveryLines(deliveries: readonly DeliveryStatus[], width: number): Span[][] {
+  if (deliveries.length === 0) return [];
+  const rows = deliveries.map(({ delivery, lag, dead_letters: letters, waits_for: why }) => [
+    span(harmless(delivery), 'bold'),
+    lag === null ? span('never ran', 'yellow') : span(lag.toLocaleString('en-US')),
+    span(letters.toLocaleString('en-US'), letters > 0 ? 'yellow' : 'dim'),
+    why === null ? span('-', 'dim') : span(harmless(why), 'red'),
+  ]);
+  return [...fittedTable(deliveryColumns, rows, width), []];
+}
+
+/** One line per feed and per delivery, then the problems with their remedies, and last the number of healthy feeds. */
 export function statusLines(
-  all: readonly StatusLine[],
+  { all, deliveries = [] }: Pick<Explained, 'all'> & Partial<Explained>,
   { nowMs, width }: { readonly nowMs: number; readonly width: number },
 ): Span[][] {
   const hasLetters = all.some((one) => one.dead_letters > 0);
@@ -253,6 +289,7 @@ export function statusLines(
   return [
     ...fittedTable(columns.filter(isShown), rows, width),
     [],
+    ...deliveryLines(deliveries, width),
     ...(problems.length === 0 ? [] : [...problems, []]),
     ...summaryLines(all, width),
   ];

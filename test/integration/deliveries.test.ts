@@ -10,6 +10,7 @@ import { type ChangeWriter, changeWriter } from '../support/change-writer';
 import { commandLineHere } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { endsWithTest } from '../support/ends';
+import { openEvents } from '../support/event-stream';
 import { startHttpServer } from '../support/http-server';
 import { ok, type Received, startReceiver } from '../support/receiver';
 import { tempFolder } from '../support/temp-folder';
@@ -349,3 +350,43 @@ it('doctor connects to each receiver and sends nothing', async () => {
   ]);
   expect(receiver.received).toEqual([]);
 });
+
+it('status, metrics and the page say how far each delivery is and what it waits for', async () => {
+  const api = await startSimulator({ records: { ipos: 20 } });
+  endsWithTest(() => api.stop());
+  const receiver = await startReceiver((response) => response.writeHead(503).end());
+  settings(`{ webhook: "${receiver.url}" }`);
+  const env = { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token, HIGHWATER_HTTP_PORT: '0' };
+  const flags = ['--feeds', 'ipos', '--poll-interval', '100ms'];
+  const run = here(['run', '--deliver', ...flags], { cwd: folder(), env });
+  const [, url] = await run.sees(/Dashboard at (http:\S+)\//, 'stderr');
+  await run.sees(/snapshot complete/, 'stderr');
+  const status = async (...more: string[]) => {
+    const command = here(['status', '--feeds', 'ipos', ...more], { cwd: folder(), env });
+    await command.ended();
+    return command.stdout();
+  };
+  const delivery = async () => JSON.parse((await status('--json')).trim().split('\n').at(-1)!);
+  expect(await status()).toMatch(/^DELIVERY +LAG +DEAD LETTERS +WAITS FOR\ndesk +(0|never ran) +0 +-$/m);
+  api.marketDay.step();
+  await until(async () => (await delivery()).waits_for !== null);
+  const why = `webhook ${receiver.url} answered 503`;
+  expect(await delivery()).toEqual({
+    delivery: 'desk',
+    lag: expect.any(Number),
+    waits_for: why,
+    dead_letters: 0,
+  });
+  expect((await delivery()).lag).toBeGreaterThan(0);
+  expect(await status()).toContain('answered 503');
+  const metrics = async () => (await fetch(`${url}/metrics`)).text();
+  await until(async () => (await metrics()).includes('highwater_delivery_waiting{delivery="desk"} 1'));
+  expect(await metrics()).toMatch(/^highwater_delivery_lag_events\{delivery="desk"\} [1-9]/m);
+  const stream = await openEvents(url!, {});
+  endsWithTest(() => stream.close());
+  await stream.sees(({ deliveries }) => deliveries[0]?.waits_for === why);
+  receiver.answers(ok);
+  await until(async () => (await delivery()).lag === 0);
+  expect(await delivery()).toEqual({ delivery: 'desk', lag: 0, waits_for: null, dead_letters: 0 });
+  await until(async () => (await metrics()).includes('highwater_delivery_waiting{delivery="desk"} 0'));
+}, 120_000);

@@ -169,6 +169,9 @@ describe('ops/dashboard.json', () => {
     const left = Object.keys(metricTable).filter((name) => !shown.has(name));
     expect(left.sort()).toEqual([
       'highwater_build_info',
+      'highwater_delivery_dead_letters',
+      'highwater_delivery_lag_events',
+      'highwater_delivery_waiting',
       'highwater_drift_paths',
       'highwater_feed_paused',
       'highwater_high_water_mark_timestamp_seconds',

@@ -5,7 +5,7 @@ import { root } from '../support/build';
 import { type FencedBlock, fencedBlocks } from '../support/samples';
 
 /** Languages of blocks that a reader writes, and of code. Blocks of all others show what a program prints. */
-const written = ['sh', 'ts', 'js', 'json', 'yaml', 'yml', 'sql', 'xml', 'properties'];
+const written = ['sh', 'ts', 'js', 'json', 'yaml', 'yml', 'sql', 'xml', 'properties', 'python'];
 
 /** Output that no suite makes, by page, with the reason. */
 const others: Readonly<Record<string, string>> = {

@@ -1,11 +1,18 @@
 import { createParser } from 'eventsource-parser';
-import type { ChangesView, ChangeView, FeedView, PublisherView } from '../../src/admin/dashboard/view';
+import type {
+  ChangesView,
+  ChangeView,
+  DeliveryView,
+  FeedView,
+  PublisherView,
+} from '../../src/admin/dashboard/view';
 import { DEADLINE_MS } from './until';
 
 /** The events that a page got so far. */
 export interface Told {
   publisher: PublisherView | null;
   feeds: readonly FeedView[];
+  deliveries: readonly DeliveryView[];
   /** In the order of arrival, only since the last fresh start. */
   changes: ChangeView[];
   left: number;
@@ -37,6 +44,7 @@ export async function openEvents(
   const told: Told = {
     publisher: null,
     feeds: [],
+    deliveries: [],
     changes: [],
     left: 0,
     lastEventId: '',
@@ -51,6 +59,7 @@ export async function openEvents(
       if (id !== undefined) told.lastEventId = id;
       if (event === 'publisher') told.publisher = said as PublisherView;
       if (event === 'feeds') told.feeds = said as FeedView[];
+      if (event === 'deliveries') told.deliveries = said as DeliveryView[];
       if (event === 'changes') take(told, said as ChangesView);
       woken();
     },

@@ -3,6 +3,7 @@ import { type MetricLabel, type MetricSpec, metricTable } from '../../src/admin/
 /** The values of each label: few, and never an id or a symbol. */
 const labelValues: Readonly<Record<MetricLabel, string>> = {
   feed: 'name of a configured feed',
+  delivery: 'name of a configured delivery',
   op: '`c`, `u`, `d`, `r`',
   type: "name of a transition's event, such as `DealStatusChanged`",
   result: '`complete`, `incomplete` (ended before the last record of the server)',

@@ -3,6 +3,7 @@ import { joinSignals, pause, unlessAborted } from '../../async/wait';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import { type ApiConfig, baseUrlsOf } from '../../config/load-config';
 import type { Opened } from '../../consumer/open-log';
+import type { Delivery } from '../../delivery/delivery';
 import type { Feed } from '../../feeds/feed';
 import type { CommitLog } from '../../log/commit-log';
 import type { Logger } from '../../logging/logger';
@@ -13,10 +14,11 @@ import type { BuildInfo, LogMeasures } from '../metrics/metrics';
 import { changeFeed } from './change-feed';
 import { feedActivity, feedView } from './feed-view';
 import { othersFeeds } from './others-feeds';
-import type { FeedView, PublisherView } from './view';
+import type { DeliveryView, FeedView, PublisherView } from './view';
 
 export interface AdminOptions extends LogMeasures {
   readonly feeds: readonly Feed[];
+  readonly deliveries?: readonly Delivery[];
   readonly topicPrefix: string;
   readonly log: CommitLog;
   readonly registry: SchemaRegistry;
@@ -40,7 +42,11 @@ const MOVED_MS = 1_000;
 const STILL_MS = 5_000;
 
 /** Serves the data of the dashboard's page. While no page is connected, nothing is read and almost nothing is kept. */
-export function createDashboard(board: FeedBoard, options: AdminOptions) {
+export function createDashboard(
+  board: FeedBoard,
+  options: AdminOptions,
+  deliveries: () => Promise<readonly DeliveryView[]> = async () => [],
+) {
   const { instance, build, api, logger } = options;
   const publisher: Omit<PublisherView, 'nowMs'> = {
     instance,
@@ -82,7 +88,8 @@ export function createDashboard(board: FeedBoard, options: AdminOptions) {
   async function draw(): Promise<void> {
     try {
       hasMoved = false;
-      drawn = { text: eventText('feeds', await views()), atMs: performance.now() };
+      const texts = [eventText('feeds', await views()), eventText('deliveries', await deliveries())];
+      drawn = { text: texts.join(''), atMs: performance.now() };
       wakeAll();
     } catch (error) {
       logger.debug('the dashboard could not be drawn', { error });

@@ -1,3 +1,4 @@
+import type { DeliveryStatus } from '../../delivery/status';
 import type { FeedCondition } from '../../feed-status/feed-status';
 import type { BadgeTone } from '../../feeds/definition';
 import type { Op, Origin } from '../../types';
@@ -10,6 +11,7 @@ import type { Op, Origin } from '../../types';
  * |---|---|---|
  * | `publisher` | `PublisherView` | first of each connection |
  * | `feeds` | `FeedView[]`, all feeds | at the connection, then at most once a second when something moved, and every 5 s |
+ * | `deliveries` | `DeliveryView[]`, all deliveries | with `feeds` |
  * | `changes` | `ChangesView` | at the connection the last ones there are, then as they are committed |
  *
  * The id of a `changes` event names the last change in it. A client that connects again with `Last-Event-ID` gets the
@@ -29,6 +31,8 @@ export interface PublisherView {
   /** The server's clock: the page counts from it, not from its own. */
   readonly nowMs: number;
 }
+
+export type DeliveryView = DeliveryStatus;
 
 export interface FeedView {
   readonly feed: string;

@@ -24,18 +24,14 @@ interface Reading {
 }
 
 /**
- * Serves `GET /topics/{topic}/events`: the events of a topic as server-sent events or as lines of JSON. The log is opened at the first
- * request.
+ * Serves `GET /topics/{topic}/events`: the events of a topic as server-sent events or as lines of JSON.
  */
 export function serveTopics(app: FastifyInstance, open: () => Opened, stream: Stream): void {
-  let opened: Opened | null = null;
-  app.addHook('onClose', async () => opened?.log.close());
   app.get<{ Params: { topic: string }; Querystring: TopicQuery }>(
     '/topics/:topic/events',
     { exposeHeadRoute: false },
     async (request, reply) => {
-      opened ??= open();
-      const log = opened;
+      const log = open();
       const isSse = /\btext\/event-stream\b/.test(request.headers.accept ?? '');
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());

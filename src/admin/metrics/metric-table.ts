@@ -8,7 +8,16 @@ export interface MetricSpec {
   readonly buckets?: readonly number[];
 }
 
-export type MetricLabel = 'feed' | 'op' | 'type' | 'result' | 'reason' | 'status' | 'version' | 'log';
+export type MetricLabel =
+  | 'feed'
+  | 'delivery'
+  | 'op'
+  | 'type'
+  | 'result'
+  | 'reason'
+  | 'status'
+  | 'version'
+  | 'log';
 
 /** From a fraction of a second to a day: a record may be seen seconds or hours after the vendor changed it. */
 const latencies = [1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600, 1_800, 3_600, 21_600, 86_400];
@@ -154,6 +163,21 @@ export const metricTable = {
     labels: feed,
     buckets: durations,
     help: 'Time from a request to the end of its answer',
+  },
+  highwater_delivery_lag_events: {
+    type: 'gauge',
+    labels: ['delivery'],
+    help: 'Events that the delivery has not looked at yet, wherever it runs; missing until it has run',
+  },
+  highwater_delivery_waiting: {
+    type: 'gauge',
+    labels: ['delivery'],
+    help: '1 while the receiver does not take an event; else 0',
+  },
+  highwater_delivery_dead_letters: {
+    type: 'gauge',
+    labels: ['delivery'],
+    help: 'Dead letters of the delivery that the log keeps',
   },
   highwater_log_bytes: {
     type: 'gauge',

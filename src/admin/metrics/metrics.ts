@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { DeliveryStatus } from '../../delivery/status';
 import type { FeedStatus } from '../../feed-status/feed-status';
 import type { LogSpace } from '../../log/local/file/reader-connection';
 import type { PublishedChanges } from '../../pipeline/changes/page-changes';
@@ -28,7 +29,12 @@ type NamesOf<Type extends MetricSpec['type']> = {
 }[MetricName];
 
 /** The metrics of one publisher, in a registry of their own. */
-export function createMetrics(board: FeedBoard, build: BuildInfo, { space, throttledMs }: LogMeasures = {}) {
+export function createMetrics(
+  board: FeedBoard,
+  build: BuildInfo,
+  { space, throttledMs }: LogMeasures = {},
+  deliveries: () => Promise<readonly DeliveryStatus[]> = async () => [],
+) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new Map<string, Counter | Gauge | Histogram>(
@@ -84,6 +90,12 @@ export function createMetrics(board: FeedBoard, build: BuildInfo, { space, throt
       // A feed that has gone to another instance leaves nothing behind.
       gauge.reset();
       for (const { feed, value } of values) gauge.set({ feed }, value);
+    }
+    const byDelivery = deliveryGauges(await deliveries());
+    for (const [name, values] of Object.entries(byDelivery)) {
+      const gauge = metrics.get(name) as Gauge;
+      gauge.reset();
+      for (const [delivery, value] of values) if (value !== null) gauge.set({ delivery }, value);
     }
     const { total, free } = space?.() ?? { total: 0, free: 0 };
     (metrics.get('highwater_log_bytes') as Gauge).set(total);
@@ -158,8 +170,20 @@ interface FeedValue {
 
 type FeedGauge = Exclude<
   Extract<MetricName, `highwater_${string}`>,
-  `${string}_total` | 'highwater_build_info' | 'highwater_log_bytes' | 'highwater_log_free_bytes'
+  `${string}_total` | `highwater_delivery_${string}` | 'highwater_build_info' | `highwater_log_${string}`
 >;
+
+type DeliveryGauge = Extract<MetricName, `highwater_delivery_${string}`>;
+
+function deliveryGauges(
+  all: readonly DeliveryStatus[],
+): Readonly<Record<DeliveryGauge, readonly (readonly [delivery: string, value: number | null])[]>> {
+  return {
+    highwater_delivery_lag_events: all.map(({ delivery, lag }) => [delivery, lag]),
+    highwater_delivery_waiting: all.map(({ delivery, waits_for: why }) => [delivery, why === null ? 0 : 1]),
+    highwater_delivery_dead_letters: all.map(({ delivery, dead_letters }) => [delivery, dead_letters]),
+  };
+}
 
 /** The present values of the gauges. A feed without a value is not among them. */
 function feedGauges(

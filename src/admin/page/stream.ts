@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { ChangesView, FeedView, PublisherView } from '../dashboard/view';
+import type { ChangesView, DeliveryView, FeedView, PublisherView } from '../dashboard/view';
 import { type Message, SILENCE_MS } from './model/model';
 
 export type Stream = ReturnType<typeof openStream>;
@@ -80,6 +80,7 @@ export function openStream(token: string | null, tell: (message: Message) => voi
     const atMs = Date.now();
     if (event === 'publisher') tell({ kind: 'publisher', view: JSON.parse(data) as PublisherView, atMs });
     if (event === 'feeds') tell({ kind: 'feeds', views: JSON.parse(data) as FeedView[], atMs });
+    if (event === 'deliveries') tell({ kind: 'deliveries', views: JSON.parse(data) as DeliveryView[] });
     if (event === 'changes') tell({ kind: 'changes', view: JSON.parse(data) as ChangesView });
   }
 

@@ -39,7 +39,7 @@ function table(all: readonly Row[], width = Number.POSITIVE_INFINITY, color = fa
     const status = feedStatus({ feed, offset, owner, live: null, deadLetters, backfillDone }, nowMs);
     return { ...status, dead_letters: deadLetters, api, log_bytes: null, log_free_bytes: null };
   });
-  return statusLines(rows, { nowMs, width })
+  return statusLines({ all: rows }, { nowMs, width })
     .map((line) => `${painted(line, width, color)}\n`)
     .join('');
 }

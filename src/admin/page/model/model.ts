@@ -1,4 +1,4 @@
-import type { ChangesView, ChangeView, FeedView, PublisherView } from '../../dashboard/view';
+import type { ChangesView, ChangeView, DeliveryView, FeedView, PublisherView } from '../../dashboard/view';
 
 /** All that the page knows. Values only: each message makes a new one. */
 export interface Model {
@@ -9,6 +9,7 @@ export interface Model {
   /** The publisher's clock minus the own one. */
   readonly aheadMs: number;
   readonly feeds: readonly FeedView[];
+  readonly deliveries: readonly DeliveryView[];
   /** Newest first, by when highwater saw them. */
   readonly rows: readonly Row[];
   /** Numbers of the rows that come. */
@@ -37,6 +38,7 @@ export type Message =
   | { readonly kind: 'refused'; readonly wasWrong: boolean }
   | { readonly kind: 'publisher'; readonly view: PublisherView; readonly atMs: number }
   | { readonly kind: 'feeds'; readonly views: readonly FeedView[]; readonly atMs: number }
+  | { readonly kind: 'deliveries'; readonly views: readonly DeliveryView[] }
   | { readonly kind: 'changes'; readonly view: ChangesView }
   | { readonly kind: 'cleared' };
 
@@ -49,6 +51,7 @@ export const firstModel: Model = {
   heardAtMs: null,
   aheadMs: 0,
   feeds: [],
+  deliveries: [],
   rows: [],
   nextId: 0,
   left: 0,
@@ -70,6 +73,8 @@ export function reduce(model: Model, message: Message): Model {
       return { ...model, publisher: message.view, aheadMs: message.view.nowMs - message.atMs };
     case 'feeds':
       return { ...model, feeds: message.views, heardAtMs: message.atMs };
+    case 'deliveries':
+      return { ...model, deliveries: message.views };
     case 'changes':
       return withChanges(model, message.view);
     case 'cleared':

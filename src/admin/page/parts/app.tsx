@@ -7,6 +7,7 @@ import { dateAndTime } from '../model/text';
 import { type Store, useModel, useNow } from '../store';
 import { keepToken, keptToken, type Stream } from '../stream';
 import { ChangeList } from './change-list';
+import { Deliveries } from './deliveries';
 import { Fact } from './fact';
 import { FeedCard } from './feed-card';
 import { favicon, Icon } from './icon';
@@ -91,6 +92,7 @@ export function App({ store, stream }: AppProps) {
                   {worstFirst(feeds, serverNowMs).map((feed) => (
                     <FeedCard key={feed.feed} feed={feed} nowMs={serverNowMs} lostMs={lostMs} />
                   ))}
+                  <Deliveries deliveries={model.deliveries} />
                 </section>
               )}
               {heardAtMs !== null && (

@@ -1,0 +1,52 @@
+import type { ConsumerLog } from '../log/consumer-log';
+import { type Delivery, groupOf } from './delivery';
+
+/**
+ * How a delivery stands, by what the log says, wherever it runs: the same for `status`, metrics and the dashboard. It is the contract
+ * of `status --json`, with these members in this order.
+ */
+export interface DeliveryStatus {
+  readonly delivery: string;
+  /** Events that it has not looked at yet; null: it has never run. */
+  readonly lag: number | null;
+  /** The last failure, until an event is delivered; null: there is none. */
+  readonly waits_for: string | null;
+  /** Kept dead letters. */
+  readonly dead_letters: number;
+}
+
+/** @throws HighwaterError KAFKA_*, LOG_*; the signal's reason */
+export async function deliveryStatus(
+  deliveries: readonly Pick<Delivery, 'name' | 'topics'>[],
+  { log, topicPrefix }: { readonly log: Pick<ConsumerLog, 'groups' | 'ends'>; readonly topicPrefix: string },
+  signal: AbortSignal,
+): Promise<readonly DeliveryStatus[]> {
+  if (deliveries.length === 0) return [];
+  const groups = await log.groups(`${topicPrefix}${groupOf({ name: '' })}`, signal);
+  return Promise.all(
+    deliveries.map(async (delivery) => {
+      const group = `${topicPrefix}${groupOf(delivery)}`;
+      const places = groups.find(({ groupId }) => groupId === group)?.places ?? [];
+      const reached = new Map(places.map(({ topic, partition, next }) => [`${topic} ${partition}`, next]));
+      let lag = 0;
+      for (const name of delivery.topics) {
+        const topic = `${topicPrefix}${name}`;
+        for (const [partition, end] of (await log.ends(topic, 'reachable', signal)).ends)
+          lag += Math.max(0, (end ?? 0) - (reached.get(`${topic} ${partition}`) ?? 0));
+      }
+      return {
+        delivery: delivery.name,
+        lag: places.length === 0 ? null : lag,
+        waits_for: places.map(({ note }) => note ?? '').find((note) => note !== '') ?? null,
+        dead_letters: await keptIn(`${group}.dead-letters`),
+      };
+    }),
+  );
+
+  async function keptIn(topic: string): Promise<number> {
+    const { ends } = await log.ends(topic, 'reachable', signal);
+    if (ends.size === 0) return 0;
+    const { ends: first } = await log.ends(topic, 'beginning', signal);
+    return [...ends].reduce((sum, [partition, end]) => sum + (end ?? 0) - (first.get(partition) ?? 0), 0);
+  }
+}
