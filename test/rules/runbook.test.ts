@@ -10,6 +10,7 @@ import { deadLettersCommand } from '../../src/cli/dead-letters';
 import { demoCommand } from '../../src/cli/demo';
 import { doctorCommand } from '../../src/cli/doctor';
 import { explainCommand } from '../../src/cli/explain';
+import { exportCommand } from '../../src/cli/export';
 import { healthcheckCommand } from '../../src/cli/healthcheck';
 import { initCommand } from '../../src/cli/init';
 import { feedsCommand, topicsCommand } from '../../src/cli/list';
@@ -41,6 +42,7 @@ const commands = [
   copyCommand(run),
   demoCommand(run),
   runWorkerCommand(run),
+  exportCommand(run),
   tailCommand(run),
   statusCommand(run),
   ...operatorCommands(run),
