@@ -197,6 +197,7 @@ async function written(
 ): Promise<number> {
   const screen = progressScreen(context, isFile || context.stdout.isTTY !== true);
   let count = 0;
+  show();
   try {
     const writer = await rowWriter(format, columns, target, scale);
     for await (const { values, of } of rows()) {
@@ -221,8 +222,8 @@ async function written(
       work: 'export',
       share: null,
       facts: [
-        counted(count, 'row'),
-        `${Math.round((count * 1_000) / Math.max(1, nowMs - sinceMs)).toLocaleString('en-US')}/s`,
+        // A table as of a moment has its first row when the whole log is read.
+        count === 0 ? 'the log is read' : counted(count, 'row'),
         durationText(nowMs - sinceMs),
       ],
     }));

@@ -131,3 +131,17 @@ it('a record that a later snapshot shows again is in no earlier table unless an 
     expect((await exported(world, begin + 6))?.table).toMatchObject({ a: 'Closed', d: 'Priced' });
   });
 });
+
+it('a feed that has begun anew has an empty table until its first change, and none from before', async () => {
+  await withLog(async (world) => {
+    const writer = await changeWriter(world, '');
+    await writer.write({ id: 'a', status: 'Priced', at: Date.now() - 60_000 });
+    const before = Date.now() - 1;
+    await writer.reset();
+    expect(await exported(world, before)).toBeNull();
+    expect(await exported(world, Date.now())).toEqual({ table: {}, seq: 0 });
+    await writer.write({ id: 'b', status: 'Priced' });
+    expect((await exported(world, Date.now()))?.table).toEqual({ b: 'Priced' });
+    expect(await exported(world, before)).toBeNull();
+  });
+});
