@@ -9,7 +9,10 @@ const suites = {
       '@swc/jest',
       { jsc: { target: 'es2023', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
     ],
+    // ES modules, which Jest cannot load as they are.
+    '/node_modules/hyparquet.*\\.js$': ['@swc/jest', { module: { type: 'commonjs' } }],
   },
+  transformIgnorePatterns: ['/node_modules/(?!hyparquet)'],
 };
 
 /** @type {import('jest').Config} */

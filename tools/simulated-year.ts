@@ -1,4 +1,4 @@
-// Publishes a made-up year, 2025, to an embedded log: the same events each time, for the pictures of examples/event-sourced-analytics.
+// Publishes a made-up year, 2025, to an embedded log: the same events each time, for examples/event-sourced-analytics.
 // usage: npx tsx tools/simulated-year.ts DATA_DIR
 import { loadConfig } from '../src/config/load-config';
 import { openLocalLog } from '../src/log/local/local-log';

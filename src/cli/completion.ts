@@ -33,7 +33,7 @@ interface Word {
 
 /** Words that may follow a command: its parts, its options and, if it takes feeds, their names. */
 function word(command: Command, before = ''): Word {
-  const takesFeeds = command.registeredArguments.some((argument) => /^feeds?$/.test(argument.name()));
+  const takesFeeds = command.registeredArguments.some((argument) => /^(feeds?|topic)$/.test(argument.name()));
   return {
     name: `${before}${command.name()}`,
     words: [

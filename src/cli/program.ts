@@ -19,6 +19,7 @@ const loads: Readonly<Record<string, Load>> = {
   init: (run) => (require('./init') as typeof import('./init')).initCommand(run),
   run: (run) => (require('./run') as typeof import('./run')).runWorkerCommand(run),
   tail: (run) => (require('./tail') as typeof import('./tail')).tailCommand(run),
+  export: (run) => (require('./export') as typeof import('./export')).exportCommand(run),
   status: (run) => (require('./status') as typeof import('./status')).statusCommand(run),
   feeds: (run) => (require('./list') as typeof import('./list')).feedsCommand(run),
   topics: (run) => (require('./list') as typeof import('./list')).topicsCommand(run),
@@ -60,6 +61,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'See what is published, and the state of the feeds:': {
     tail: 'Show decoded records of topics, live, while a publisher runs elsewhere.',
+    export:
+      'Write the events of a topic, or the records of a feed as they were at a moment, as Parquet, NDJSON or CSV.',
     status: 'Show for each feed who publishes it, how far it is, and what is wrong. Changes nothing.',
     feeds: 'List the feeds that are enabled, with endpoint and topics. Contacts no server.',
     topics: 'List the topics of the log, each with its feed.',
@@ -102,6 +105,7 @@ const usages: Readonly<Record<string, string>> = {
   tail: '[options] <topics...>',
   deliver: '[options] [names...]',
   groups: '[options] [command] [name]',
+  export: '[options] <topic>',
   'dead-letters': '',
   config: '',
   explain: '[code]',

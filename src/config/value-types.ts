@@ -70,6 +70,16 @@ export function moment() {
   });
 }
 
+/** As `moment`, or so long ago (`2h`, `30d`), or `now`. Unix ms. */
+export function pastMoment() {
+  return read('a time such as 2020-01-31, 2020-01-31T09:30:00Z, 2h (ago) or now', (text) => {
+    const agoMs = text === 'now' ? 0 : withUnit(text, { ...milliseconds, ...longTimes });
+    if (agoMs !== null) return Date.now() - agoMs;
+    const seconds = timeReader('iso8601')(text.trim());
+    return seconds === null ? null : Math.round(seconds * 1_000);
+  });
+}
+
 /** `64MB`, `512KiB` as bytes. */
 export function byteSize(atLeast: number, atMost: number) {
   return read(`a size such as 64MB or 512KiB, from ${atLeast} to ${atMost} bytes`, (text) => {

@@ -43,7 +43,7 @@ const settings = {
     exit: 2,
     what: 'The topic belongs to no known feed and is not in the log. The message lists the topics that can be read.',
     now: 'Nothing was read.',
-    remedy: 'Name one of the topics above. To wait for a new topic, leave out --no-follow.',
+    remedy: 'Name one of the topics above. `tail` without --no-follow waits for a new topic.',
   },
   PORT_UNAVAILABLE: {
     ...lasts,
@@ -439,6 +439,38 @@ const embeddedLog = {
     now: 'Nothing of the feed was copied.',
     remedy: 'Delete the topics of the feed, or use another topic prefix (HIGHWATER_TOPIC_PREFIX).',
     see: movingPage,
+  },
+  EXPORT_EXISTS: {
+    ...lasts,
+    what: 'The file of the export exists already. --force replaces a file, but nothing else.',
+    now: 'Nothing was exported.',
+    remedy: 'Name another file, or say --force if the file may be replaced.',
+  },
+  EXPORT_FAILED: {
+    ...lasts,
+    what: "The export could not be written. The message has the system's reason, such as a folder that is missing or a disk that is full.",
+    now: 'Nothing was exported. What was written so far was removed.',
+    remedy: 'Name a file (--output) in a folder that this user can write to, on a disk with enough room.',
+  },
+  EXPORT_VALUE: {
+    ...lasts,
+    what: 'A value does not fit the type of its column. With --decimals, a text must be a number with no more digits after its point than the column has.',
+    now: 'Nothing was exported. What was written so far was removed.',
+    remedy: 'Allow more digits (--decimals 18), or leave out --decimals: the column is then text.',
+  },
+  EXPORT_NEWER: {
+    ...lasts,
+    what: 'A later version wrote values with more fields. It was a version of highwater or of the schema of a feed, and an export without these fields would look whole.',
+    now: 'Nothing was exported. What was written so far was removed.',
+    remedy:
+      'Export with the version and the schemas that the publisher has. `highwater tail --json` shows values as they were written.',
+  },
+  EXPORT_UNPROVEN: {
+    ...lasts,
+    what: 'It cannot be proven how the records were at that time. Retention has removed changes that came after it, or the present life of the feed began later, by a reset or a restore.',
+    now: 'Nothing was exported. What was written so far was removed.',
+    remedy: 'Choose a later time.',
+    see: 'export.md',
   },
   LOG_FAILED: {
     ...passes,

@@ -22,7 +22,7 @@ async function publish() {
   return publisher;
 }
 
-it('the analytics have every event once, though killed, and though two of them share the work', async () => {
+it('a database has every event once, though killed, and though two of them share the work', async () => {
   const publisher = await publish();
   for (let i = 0; i < 60; i++) api().marketDay.step();
   const known = async () => new Set((await records('ipos.current')).map(({ key }) => key)).size;
@@ -32,14 +32,13 @@ it('the analytics have every event once, though killed, and though two of them s
   const all = await Promise.all(topics.map((topic) => records(topic)));
   const published = all.flatMap((topic) => topic.map(({ value }) => value!.event_id as string)).sort();
 
-  const start = () =>
-    example(['event-sourced-analytics/replay.mts', 'analytics.db'], { cwd: folder(), env: log() });
+  const start = () => example(['exactly-once-sqlite/main.mts', 'events.db'], { cwd: folder(), env: log() });
   const killed = start();
   await killed.sees(/events\n/, 'stdout');
   killed.signal('SIGKILL');
   await killed.ended();
   const stored = () => {
-    const db = new Database(path.join(folder(), 'analytics.db'), { timeout: 5_000 });
+    const db = new Database(path.join(folder(), 'events.db'), { timeout: 5_000 });
     const rows = db.prepare('SELECT id FROM events').all() as { id: string }[];
     db.close();
     return rows.map(({ id }) => id).sort();

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { asyncapiFile } from './asyncapi-file';
 import { benchmark } from './bench';
 import { composeFile } from './compose-file';
+import { exportsInDuckDb } from './duckdb';
 import { dockerfileStyle } from './hadolint';
 import { kubernetesManifests } from './kubernetes';
 import { checkNodes } from './nodes';
@@ -55,6 +56,7 @@ async function main(): Promise<void> {
       packageElsewhere,
       systemdInstallation,
       benchmark,
+      exportsInDuckDb,
       page,
       nodes,
       readers,

@@ -11,6 +11,7 @@ import { deliverCommand } from '../../src/cli/deliver';
 import { demoCommand } from '../../src/cli/demo';
 import { doctorCommand } from '../../src/cli/doctor';
 import { explainCommand } from '../../src/cli/explain';
+import { exportCommand } from '../../src/cli/export';
 import { groupsCommand } from '../../src/cli/groups';
 import { healthcheckCommand } from '../../src/cli/healthcheck';
 import { initCommand } from '../../src/cli/init';
@@ -43,6 +44,7 @@ const commands = [
   copyCommand(run),
   demoCommand(run),
   runWorkerCommand(run),
+  exportCommand(run),
   tailCommand(run),
   statusCommand(run),
   ...operatorCommands(run),

@@ -12,8 +12,7 @@ const others: Readonly<Record<string, string>> = {
   'bench/README.md': 'figures of one machine: `npm run bench` writes them into its results',
   'examples/ipo-alerts/README.md': 'lines of an example: test/examples/ipo-alerts.test.ts',
   'examples/rating-alerts/README.md': 'lines of an example: test/examples/rating-alerts.test.ts',
-  'examples/event-sourced-analytics/README.md':
-    'lines of an example: test/examples/event-sourced-analytics.test.ts',
+  'examples/event-sourced-analytics/README.md': 'rows of a query: test/outside/duckdb.ts runs it',
 };
 
 const suites = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })

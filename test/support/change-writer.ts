@@ -4,7 +4,7 @@ import { feedDefinitions } from '../../src/feeds';
 import { type CommitLog, type ProducerRecord, positionHeaders } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
 import { EventHeaders } from '../../src/pipeline/transaction/encode';
-import { newIncarnation } from '../../src/state/source-offset';
+import { firstSourceOffset, newIncarnation } from '../../src/state/source-offset';
 import type { ChangeEvents, Op } from '../../src/types';
 import { DEADLINE_MS } from './until';
 
@@ -14,6 +14,8 @@ export interface WrittenChange {
   readonly status: string | null;
   /** Default: by whether the record is there. */
   readonly op?: Op;
+  /** Time of observation, ms. Default: now. */
+  readonly at?: number;
 }
 
 /**
@@ -26,6 +28,10 @@ export interface ChangeWriter {
   incarnation(): string;
   seq(): number;
   write(...changes: readonly WrittenChange[]): Promise<void>;
+  /** Shows every record again, unchanged, as a later snapshot does. */
+  snapshot(at?: number): Promise<void>;
+  /** Writes a record that is not of the feed to the topic of the changes. */
+  append(record: Pick<ProducerRecord, 'key' | 'value'>): Promise<void>;
   /** Ends the incarnation. */
   reset(): Promise<void>;
   close(): Promise<void>;
@@ -42,7 +48,7 @@ export async function changeWriter(
   const headers = new EventHeaders(feed);
   const rows = new Map<string, string>();
   let incarnation = newIncarnation();
-  let [seq, commits] = [0, 0];
+  let [seq, commits, snapshotSeq] = [0, 0, 0];
 
   function image(id: string, status: string): Buffer {
     const nulls = Object.fromEntries(codec.schemas.record.fields.map(({ name }) => [name, null]));
@@ -51,7 +57,7 @@ export async function changeWriter(
     return codec.image.encode({ id, updated, values: { ...record, updated, extra: {} } });
   }
 
-  function records({ id, status, op: given }: WrittenChange): ProducerRecord[] {
+  function records({ id, status, op: given, at: timestamp = Date.now() }: WrittenChange): ProducerRecord[] {
     const previous = rows.get(id) ?? null;
     const op = given ?? (status === null ? 'd' : previous === null ? 'c' : 'u');
     const before = op === 'c' || op === 'r' || previous === null ? null : image(id, previous);
@@ -59,7 +65,6 @@ export async function changeWriter(
     if (status === null) rows.delete(id);
     else rows.set(id, status);
     seq += 1;
-    const timestamp = Date.now();
     const event_id = `ipos:${incarnation}:${seq}`;
     const change = { op, id, before, after, beforeRecord: null, afterRecord: null, changedFields: [] };
     const tail: ChangeEvents['tail'] = {
@@ -131,7 +136,11 @@ export async function changeWriter(
       topic: topics.sourceOffset.name,
       key: 'ipos',
       timestamp: Date.now(),
-      value: Buffer.from('position'),
+      value: codec.sourceOffset.encode({
+        ...firstSourceOffset('ipos', incarnation, ''),
+        seq,
+        snapshot_seq: snapshotSeq,
+      }),
       headers: { ...positionHeaders(position), seq: String(seq) },
     };
     await session.commit({ feed: 'ipos', records: [...written, offset], position });
@@ -142,9 +151,14 @@ export async function changeWriter(
     incarnation: () => incarnation,
     seq: () => seq,
     write: (...changes) => commit(changes.flatMap(records)),
+    append: (one) => commit([{ topic: topics.changes.name, timestamp: Date.now(), headers: {}, ...one }]),
+    async snapshot(at = Date.now()) {
+      snapshotSeq = seq;
+      await commit([...rows].flatMap(([id, status]) => records({ id, status, op: 'r', at })));
+    },
     async reset() {
       incarnation = newIncarnation();
-      seq = 0;
+      [seq, snapshotSeq] = [0, 0];
       const tombstones = [...rows.keys()].map((key) => ({
         topic: topics.current.name,
         key,

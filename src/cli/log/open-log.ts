@@ -92,6 +92,7 @@ function kafkaSettings(config: Config, { logger, signal }: OpenLogOptions) {
 /**
  * Runs the work of a command that only reads the log.
  * @param onWarning gets the log's warnings, for example about a partition without a leader; without it they are not shown
+ * @param now what an error says that the program does
  * @returns exit code; 0 when the command is interrupted
  */
 export async function readLog(
@@ -100,6 +101,7 @@ export async function readLog(
   context: CommandContext,
   work: (open: OpenReader, config: Config) => Promise<number>,
   onWarning?: (message: string) => void,
+  now = () => 'Nothing more is shown. This command touches no publisher.',
 ): Promise<number> {
   const { env, cwd, signal, logging } = context;
   const config = loadConfig({ flags, env, cwd }, needs);
@@ -112,8 +114,7 @@ export async function readLog(
   } catch (error) {
     if (signal.aborted) return 0;
     if (!(error instanceof HighwaterError)) throw error;
-    const now = 'Nothing more is shown. This command touches no publisher.';
-    throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
+    throw new HighwaterError(error.code, error.message, { cause: error, now: now(), remedy: error.remedy });
   } finally {
     await open.commitLog.close();
   }

@@ -32,7 +32,7 @@ export interface CommandContext
   /** For `createLogger`. */
   readonly logging: Required<Pick<LoggerOptions, 'stream' | 'color'>>;
   /** Writes to stdout; resolves when there is room for more. */
-  print(text: string): Promise<void>;
+  print(text: string | Uint8Array): Promise<void>;
   /** Writes to stderr. */
   note(text: string): void;
   /** Writes an error to stderr; the command goes on. */
@@ -99,7 +99,12 @@ function isAbort(error: unknown): boolean {
 }
 
 /** A slow reader holds the command up until the signal; otherwise the text would pile up in memory. */
-async function print(text: string, stdout: Output, closed: AbortSignal, signal: AbortSignal): Promise<void> {
+async function print(
+  text: string | Uint8Array,
+  stdout: Output,
+  closed: AbortSignal,
+  signal: AbortSignal,
+): Promise<void> {
   if (closed.aborted || stdout.write(text) || signal.aborted) return;
   await once(stdout, 'drain', { signal }).catch(() => {});
 }

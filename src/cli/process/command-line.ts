@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { duration, wholeNumber } from '../../config/value-types';
+import { duration, pastMoment, wholeNumber } from '../../config/value-types';
 import { HighwaterError } from '../../errors';
 
 /** Parsers for commander, for options that are not settings. A wrong value is a usage error that names the expected form. */
@@ -17,6 +17,8 @@ export const durationValue = checked(duration(10));
 export function wholeNumberValue(least: number, greatest: number): (text: string) => number {
   return checked(wholeNumber(least, greatest));
 }
+
+export const pastMomentValue = checked(pastMoment());
 
 /** A calendar date, as it is written. */
 export const dateValue = checked(z.iso.date({ error: 'a date such as 2026-03-31' }));

@@ -26,6 +26,12 @@ async function run(line: string): Promise<[code: number | null, said: string]> {
 const overTheLog: readonly [string, number, RegExp][] = [
   ['run --once', 0, /ipos: (first )?snapshot complete/],
   ['tail ipos --no-follow', 0, /^(.* read .*\n){5}$/],
+  ['export ipos --format csv', 0, /^event_id,.*\r\n(ipos:.*\r\n){5}highwater: ipos: 5 rows, in /],
+  [
+    'export ipos --as-of now -o now.parquet',
+    0,
+    /^highwater: .*now\.parquet: 5 rows, as of .*: after change 5 of/,
+  ],
   ['status --poll-interval 1h', 0, /^✗ No publisher runs on this log/m],
   ['topics', 0, /^ipos\.deal-status +ipos$/m],
   ['groups', 0, /no group has a position in the log/],

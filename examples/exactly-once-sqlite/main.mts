@@ -3,19 +3,19 @@ import { connect } from 'highwater/consumer';
 import { openDatabase } from './database.mts';
 import { exactlyOnce } from './exactly-once.mts';
 
-const file = process.argv[2] ?? 'analytics.db';
+const file = process.argv[2] ?? 'events.db';
 const db = openDatabase(file);
 const { positions, apply } = exactlyOnce(db);
 const insert = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
 
 const log = connect();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void log.close());
-console.error(`Replaying into ${file}. Ctrl-C ends it; npx tsx report.mts ${file} draws what is there.`);
+console.error(`Replaying into ${file}. Ctrl-C ends it.`);
 
 let count = 0;
 await log.consumeBatches(
   {
-    group: 'event-sourced-analytics',
+    group: 'exactly-once-sqlite',
     topics: ['insights', 'analysts', 'ipos', 'insights.rating-changes', 'ipos.deal-status'],
     from: 'beginning',
     positions,

@@ -1,0 +1,239 @@
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Command, Option } from 'commander';
+import { type PublishedTopic, topicsOf } from '../avro/published-topics';
+import { feedSchemas } from '../avro/schemas';
+import { addSettings } from '../config/command-options';
+import type { Config } from '../config/load-config';
+import { HighwaterError } from '../errors';
+import { feedDefinitions } from '../feeds';
+import { counted } from '../format/counted';
+import { durationText } from '../format/durations';
+import type { LogRecord } from '../log/commit-log';
+import { feedTopics } from '../log/topics';
+import { tableAsOf } from './export/as-of';
+import { changes, type Exported } from './export/changes';
+import { type Format, formats, rowWriter } from './export/formats';
+import { fileOutput, type Output } from './export/output';
+import { type OpenReader, readLog } from './log/open-log';
+import { feedsByTopic, meantTopic, missingTopicNote } from './log/tail-topics';
+import type { CommandContext, RunCommand } from './process/command-context';
+import { pastMomentValue, usageError, wholeNumberValue } from './process/command-line';
+import { progressScreen } from './progress/screen';
+
+interface Flags {
+  readonly format?: Format;
+  /** Moments, ms. */
+  readonly since?: number;
+  readonly until?: number;
+  readonly asOf?: number;
+  /** Digits after the point; true: as many as usual. */
+  readonly decimals?: number | true;
+  readonly output?: string;
+  readonly force?: true;
+  readonly [setting: string]: unknown;
+}
+
+/** Digits of a DECIMAL after its point, unless the command names another number. */
+const USUAL_SCALE = 9;
+
+export function exportCommand(run: RunCommand): Command {
+  const command = new Command('export')
+    .argument('<topic>', 'a feed, or a topic such as ipos.deal-status; the topic prefix may be left out')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'How rows are written; by the name of the file if left out, else ndjson',
+      ).choices(formats),
+    )
+    .option('--since <time>', 'Only events observed at this time or later', pastMomentValue)
+    .option('--until <time>', 'Only events observed before this time', pastMomentValue)
+    .option(
+      '--as-of <time>',
+      'The records of the feed as they were at this time, one row each, instead of events',
+      pastMomentValue,
+    )
+    .option(
+      '--decimals [digits]',
+      `Parquet: numbers that the vendor writes as text become DECIMAL, with so many digits after the point (${USUAL_SCALE})`,
+      wholeNumberValue(0, 38),
+    )
+    .option('-o, --output <file>', 'The file, which has its name only once it is whole; else stdout')
+    .option('--force', 'Replace a file of that name');
+  return addSettings(command, ['dataDir', 'topicPrefix'])
+    .addHelpText(
+      'after',
+      `
+A time is 2026-03-31 (its midnight), 2026-03-31T09:30:00Z, 2h (ago) or now.
+
+Examples:
+  $ npx highwater export ipos -o ipos.parquet                                 every change
+  $ npx highwater export ipos.deal-status --since 2026-01-01 -o moves.csv
+  $ npx highwater export ipos --as-of 2026-03-31T16:00:00Z -o then.parquet    the table as it was
+  $ npx highwater export ipos --as-of now | jq .deal_status`,
+    )
+    .action((topic: string, flags: Flags) => run((context) => exportTopic(topic, flags, context)));
+}
+
+const NOW = 'Nothing was exported, and no file was made. This command touches no publisher.';
+const NOW_IN_THE_MIDDLE =
+  'Nothing more is written, and what came so far is not whole. This command touches no publisher.';
+
+function exportTopic(name: string, flags: Flags, context: CommandContext): Promise<number> {
+  const { output } = flags;
+  const file = output === undefined ? null : path.resolve(context.cwd, output);
+  const format = flags.format ?? formats.find((one) => file?.toLowerCase().endsWith(`.${one}`)) ?? 'ndjson';
+  assertFitting(flags, format, context);
+  let hasBegun = false;
+  const work = async (open: OpenReader, config: Config): Promise<number> => {
+    const { exported, said, exitCode } = await wanted(name, flags, file, { open, config, context });
+    const stdout: Output = {
+      write(chunk) {
+        hasBegun = true;
+        return context.print(chunk);
+      },
+      finish: async () => undefined,
+      discard: async () => undefined,
+    };
+    const target = file === null ? stdout : await fileOutput(file, flags.force === true);
+    const began = performance.now();
+    const scale = flags.decimals === true ? USUAL_SCALE : (flags.decimals ?? null);
+    const rows = await written(exported, { format, scale, target, isFile: file !== null, name, context });
+    const took = durationText(performance.now() - began);
+    context.note(`highwater: ${file ?? name}: ${counted(rows, 'row')}${said()}, in ${took}.\n`);
+    return exitCode();
+  };
+  return readLog(flags, 'nothing', context, work, undefined, () => (hasBegun ? NOW_IN_THE_MIDDLE : NOW));
+}
+
+/** @throws HighwaterError USAGE_INVALID */
+function assertFitting(flags: Flags, format: Format, { stdout }: CommandContext): void {
+  const { since, until, asOf, decimals, output } = flags;
+  const refuse = (what: string, remedy: string): never => {
+    throw usageError(what, NOW, remedy);
+  };
+  if (asOf !== undefined && (since !== undefined || until !== undefined))
+    refuse('--as-of is one moment, and --since and --until are a range of events', 'Use one or the other.');
+  if (asOf !== undefined && asOf > Date.now())
+    refuse('--as-of lies in the future', 'Name a past time, or now.');
+  if (since !== undefined && until !== undefined && since >= until)
+    refuse('--since is not before --until', 'Name the earlier time with --since.');
+  if (decimals !== undefined && format !== 'parquet')
+    refuse(
+      `--decimals is not for ${format}, which has no such type`,
+      'Leave it out, or use --format parquet.',
+    );
+  if (format === 'parquet' && output === undefined && stdout.isTTY === true)
+    refuse('a terminal cannot show Parquet', 'Name a file (--output), or use another --format.');
+}
+
+interface Wanted {
+  readonly exported: Exported;
+  /** For the end of the line that reports the export; empty before that. */
+  said(): string;
+  exitCode(): number;
+}
+
+async function wanted(
+  name: string,
+  { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, asOf }: Flags,
+  file: string | null,
+  { open, config, context }: { open: OpenReader; config: Config; context: CommandContext },
+): Promise<Wanted> {
+  const { commitLog: log, registry, place } = open;
+  const inLog = await log.topicNames();
+  const named = [...config.feeds, ...feedDefinitions].find((feed) => feed.name === name);
+  const topic = meantTopic(named?.topic ?? name, config, inLog);
+  const missing = missingTopicNote(topic, config, { follow: false, inLog, place });
+  if (missing !== null) context.note(`highwater: ${missing}\n`);
+  const { feed, topics } = typesIn(topic, config);
+  if (asOf === undefined) {
+    const range = { sinceMs: since, untilMs: until };
+    const exported = changes(topic, topics, range, { log, registry, context });
+    return { exported, said: () => '', exitCode: exported.exitCode };
+  }
+  if (!topics.some(({ kind }) => kind === 'changes'))
+    throw usageError(`--as-of needs a feed, and ${topic} has events`, NOW, `Name the feed: ${feed.name}.`);
+  let last = '';
+  const exported = tableAsOf(asOf, {
+    log,
+    registry,
+    topics: feedTopics(feed, config.topicPrefix),
+    schemas: feedSchemas(feed),
+    signal: context.signal,
+    folder: file === null ? tmpdir() : path.dirname(file),
+    found: (seq, incarnation) => {
+      last = `, as of ${new Date(asOf).toISOString()}: after change ${seq} of incarnation ${incarnation}`;
+    },
+  });
+  return { exported, said: () => last, exitCode: () => 0 };
+}
+
+/** The types of events in a topic. @throws HighwaterError USAGE_INVALID */
+function typesIn(topic: string, config: Config): Pick<PublishedTopic, 'feed'> & { topics: PublishedTopic[] } {
+  const feed = feedsByTopic(config)(topic);
+  const topics = (feed === null ? [] : topicsOf(feed)).filter(
+    ({ kind, spec }) =>
+      (kind === 'changes' || kind === 'transition') && `${config.topicPrefix}${spec.name}` === topic,
+  );
+  if (feed !== null && topics.length > 0) return { feed, topics };
+  const remedy = 'Name a feed, or a topic of events. The records of a feed as they are now: --as-of now.';
+  throw usageError(`${topic} is no topic of events of a known feed`, NOW, remedy);
+}
+
+interface WriteOptions {
+  readonly format: Format;
+  readonly scale: number | null;
+  readonly target: Output;
+  readonly isFile: boolean;
+  readonly name: string;
+  readonly context: CommandContext;
+}
+
+/** @returns how many rows were written */
+async function written(
+  { columns, rows }: Exported,
+  { format, scale, target, isFile, name, context }: WriteOptions,
+): Promise<number> {
+  const screen = progressScreen(context, isFile || context.stdout.isTTY !== true);
+  let count = 0;
+  show();
+  try {
+    const writer = await rowWriter(format, columns, target, scale);
+    for await (const { values, of } of rows()) {
+      await writer.add(values, of.value?.length ?? 0).catch((error: unknown) => {
+        throw atRecord(error, of);
+      });
+      count += 1;
+      if (count % 1_000 === 0) show();
+    }
+    context.signal.throwIfAborted();
+    await writer.end();
+    await target.finish();
+    return count;
+  } finally {
+    screen.end();
+    await target.discard();
+  }
+
+  function show(): void {
+    screen.set('export', (nowMs, sinceMs) => ({
+      label: name,
+      work: 'export',
+      share: null,
+      facts: [
+        // A table as of a moment has its first row when the whole log is read.
+        count === 0 ? 'the log is read' : counted(count, 'row'),
+        durationText(nowMs - sinceMs),
+      ],
+    }));
+  }
+}
+
+/** A value that cannot be written, with the place of its record. */
+function atRecord(error: unknown, { topic, partition, logOffset, key }: Partial<LogRecord>): unknown {
+  if (!(error instanceof HighwaterError) || error.code !== 'EXPORT_VALUE') return error;
+  const where =
+    partition === undefined ? '' : `partition ${partition} of topic ${topic}, offset ${logOffset}, `;
+  return new HighwaterError(error.code, `${where}key ${key}: ${error.message}`, { cause: error });
+}

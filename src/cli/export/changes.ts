@@ -1,0 +1,116 @@
+import type { PublishedTopic } from '../../avro/published-topics';
+import { covers, recordShape } from '../../avro/record-shape';
+import type { SchemaLookup } from '../../avro/registry/registry';
+import { fullName, type RecordSchema, typeName } from '../../avro/schemas';
+import { HighwaterError } from '../../errors';
+import type { LogReader, LogRecord } from '../../log/commit-log';
+import { tolerantDecoder } from '../log/tolerant-decoder';
+import type { CommandContext } from '../process/command-context';
+import { type Column, columnsOf, plainColumn } from './columns';
+
+/** A row of an export: a value for each column, and the record that it was made of. */
+export interface ExportRow {
+  readonly values: readonly unknown[];
+  readonly of: Pick<LogRecord, 'key' | 'value'> & Partial<LogRecord>;
+}
+
+/** What an export has in it. */
+export interface Exported {
+  readonly columns: readonly Column[];
+  rows(): AsyncIterable<ExportRow>;
+}
+
+/** What is known of an event beside its value. */
+const facts: readonly Column[] = [
+  plainColumn('event_id', 'string'),
+  plainColumn('type', 'string'),
+  plainColumn('op', 'string'),
+  plainColumn('key', 'string'),
+  plainColumn('observed_at', 'timestamp-millis'),
+  plainColumn('incarnation', 'string'),
+  plainColumn('seq', 'long'),
+  plainColumn('partition', 'int'),
+  plainColumn('offset', 'long'),
+];
+/** `ipos:3f2a91c0:802`, `ipos:3f2a91c0:802:deal_status` */
+const EVENT_ID = /^[^:]+:([^:]+):(\d+)/;
+
+function factsOf({ headers, key, timestamp, partition, logOffset }: LogRecord, type: string): unknown[] {
+  const id = headers.ce_id ?? null;
+  const [, incarnation = null, seq] = EVENT_ID.exec(id ?? '') ?? [];
+  const number = seq === undefined ? null : Number(seq);
+  return [id, type, headers.op ?? null, key, timestamp, incarnation, number, partition, logOffset];
+}
+
+interface ValueColumn {
+  readonly column: Column;
+  /** Type of a value → name of its field. */
+  readonly fields: Map<string, string>;
+}
+
+/** A column for each field of the values. A name that is taken by another column gets `value_` before it. */
+function valueColumns(topics: readonly PublishedTopic[]): ValueColumn[] {
+  const found = new Map<string, ValueColumn>();
+  for (const { schema, kind } of topics) {
+    for (const column of columnsOf(schema)) {
+      if (column.name === 'event_id' || (column.name === 'op' && kind === 'changes')) continue;
+      const same = found.get(column.name);
+      const isTaken =
+        facts.some(({ name }) => name === column.name) ||
+        (same !== undefined && JSON.stringify(same.column) !== JSON.stringify(column));
+      const name = isTaken ? `value_${column.name}` : column.name;
+      const { fields } = found.get(name) ?? { fields: new Map<string, string>() };
+      found.set(name, { column: { ...column, name }, fields: fields.set(fullName(schema), column.name) });
+    }
+  }
+  return [...found.values()];
+}
+
+/**
+ * The events of one topic, observed in [`sinceMs`, `untilMs`), in order per partition.
+ * @param topics the types of values in the topic
+ */
+export function changes(
+  topic: string,
+  topics: readonly PublishedTopic[],
+  { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
+  { log, registry, context }: { log: LogReader; registry: SchemaLookup; context: CommandContext },
+): Exported & { exitCode(): number } {
+  const own = topics.map(({ schema }) => schema);
+  const valued = valueColumns(topics);
+  const { decode, exitCode } = tolerantDecoder(wholeLookup(registry, own), context, own);
+  const notBefore = sinceMs === Number.NEGATIVE_INFINITY ? {} : { notBefore: { sinceMs } };
+  return {
+    columns: [...facts, ...valued.map(({ column }) => column)],
+    exitCode,
+    async *rows() {
+      const { signal } = context;
+      const options = { fromBeginning: true, follow: false, signal, ...notBefore };
+      for await (const record of log.read([topic], options)) {
+        if (record.timestamp < sinceMs || record.timestamp >= untilMs) continue;
+        const decoded = await decode(record);
+        if (decoded === null) continue;
+        const type = decoded.type ?? '';
+        const value = decoded.value as Readonly<Record<string, unknown>> | null;
+        const ofValue = valued.map(({ fields }) => value?.[fields.get(type) ?? '']);
+        yield { values: [...factsOf(record, type), ...ofValue], of: record };
+      }
+    },
+  };
+}
+
+/**
+ * A lookup that refuses schemas with fields that the own schema of that type does not have: they would be lost.
+ * @throws HighwaterError EXPORT_NEWER
+ */
+export function wholeLookup(registry: SchemaLookup, own: readonly RecordSchema[]): SchemaLookup {
+  return {
+    async schemaById(id) {
+      const written = await registry.schemaById(id);
+      const mine = own.find((schema) => fullName(schema) === typeName(written));
+      if (mine !== undefined && !covers(recordShape(mine), recordShape(written as unknown as RecordSchema)))
+        throw new HighwaterError('EXPORT_NEWER', `schema ${id} of ${typeName(written)} has more fields`);
+      return written;
+    },
+  };
+}

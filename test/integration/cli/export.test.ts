@@ -1,0 +1,266 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { schemaFolder } from '../../../src/avro/schemas';
+import { openLocalLog } from '../../../src/log/local/local-log';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
+import { type ChangeWriter, changeWriter } from '../../support/change-writer';
+import { commandLine, commandLineHere } from '../../support/cli';
+import { endsWithTest } from '../../support/ends';
+import { parquetFile } from '../../support/parquet-file';
+import { hasSmallDisks, onSmallDisk } from '../../support/small-disk';
+import { quietLogger } from '../../support/source';
+import { tempFolder } from '../../support/temp-folder';
+
+const cli = commandLine();
+const here = commandLineHere();
+const folder = tempFolder();
+const file = (name: string) => path.join(folder(), name);
+
+/** A log in the usual folder, with changes of ipos. */
+async function log(): Promise<ChangeWriter> {
+  const opened = openLocalLog({ dataDir: file('data'), logger: quietLogger() });
+  endsWithTest(() => opened.commitLog.close());
+  return changeWriter(opened, '');
+}
+
+async function published(api: Simulator): Promise<void> {
+  const env = { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token };
+  expect(await here(['run', '--once'], { cwd: folder(), env }).ended()).toEqual({ code: 0, signal: null });
+}
+
+async function run(...args: string[]) {
+  const process = here(args, { cwd: folder() });
+  const { code } = await process.ended();
+  return { code, out: process.stdout(), err: process.stderr() };
+}
+
+/** Rows of an export to stdout. */
+async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
+  const { code, out, err } = await run('export', ...args);
+  expect([code, err]).toEqual([0, expect.stringMatching(/: [\d,]+ rows?/)]);
+  return out
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
+describe('what a publisher wrote', () => {
+  let api: Simulator;
+  beforeEach(async () => {
+    api = await startSimulator({ records: { insights: 30, analysts: 20, ipos: 25 } });
+    await published(api);
+    for (let i = 0; i < 20; i++) api.marketDay.step();
+    await published(api);
+  });
+  afterEach(() => api.stop());
+
+  it('is exported event by event, as tail shows it, in order per partition', async () => {
+    for (const topic of ['ipos', 'insights', 'analysts', 'ipos.deal-status', 'insights.rating-changes']) {
+      const shown = (await run('tail', topic, '--no-follow', '--json')).out.split('\n').slice(0, -1);
+      const tailed = shown.map((line) => JSON.parse(line));
+      const exported = await rows(topic);
+      expect(exported).toEqual(
+        tailed.map(({ type, key, timestamp, partition, offset, headers, value }) => ({
+          ...value,
+          event_id: headers.ce_id,
+          op: headers.op,
+          observed_at: new Date(timestamp).toISOString(),
+          incarnation: headers.ce_id.split(':')[1],
+          seq: Number(headers.ce_id.split(':')[2]),
+          ...{ type, key, partition, offset },
+        })),
+      );
+      expect(exported.length).toBeGreaterThan(0);
+      const last = new Map<unknown, number>();
+      for (const { partition, offset } of exported as { partition: number; offset: number }[]) {
+        expect(offset).toBeGreaterThan(last.get(partition) ?? -1);
+        last.set(partition, offset);
+      }
+    }
+  });
+
+  it('is the same in Parquet, by the name of the file', async () => {
+    for (const topic of ['ipos', 'insights', 'analysts', 'ipos.deal-status', 'insights.rating-changes']) {
+      expect(await run('export', topic, '-o', `${topic}.parquet`)).toMatchObject({ code: 0, out: '' });
+      const found = await parquetFile(readFileSync(file(`${topic}.parquet`)));
+      expect(found.rows.map(asJson)).toEqual((await rows(topic)).map(mapsAsText));
+    }
+    expect(readdirSync(folder()).filter((name) => name.includes('.part'))).toStrictEqual([]);
+  });
+
+  it('has prices as DECIMAL if they are asked for', async () => {
+    const { code } = await run('export', 'insights', '--decimals', '2', '-o', 'insights.parquet');
+    expect(code).toBe(0);
+    const found = await parquetFile(readFileSync(file('insights.parquet')));
+    const prices = found.rows.map(({ after }) => (after as Record<string, unknown> | null)?.pt ?? null);
+    const texts = (await rows('insights')).map(({ after }) => (after as { pt: string } | null)?.pt);
+    expect(prices).toEqual(texts.map((text) => (text ? expect.closeTo(Number(text)) : null)));
+    expect(found.schema.filter(({ name }) => name === 'pt')).toEqual([
+      expect.objectContaining({ converted_type: 'DECIMAL', scale: 2 }),
+      expect.objectContaining({ converted_type: 'DECIMAL', scale: 2 }),
+    ]);
+  });
+
+  it('goes as Parquet through a pipe, too', async () => {
+    const env = { HIGHWATER_DATA_DIR: file('data') };
+    const script = `"$0" "$@" > piped.parquet`;
+    const piped = cli(['export', 'ipos', '--format', 'parquet'], {
+      cwd: folder(),
+      env,
+      under: ['sh', '-c', script],
+    });
+    expect(await piped.ended()).toEqual({ code: 0, signal: null });
+    const found = await parquetFile(readFileSync(file('piped.parquet')));
+    expect(found.rows).toHaveLength((await rows('ipos')).length);
+  });
+});
+
+it('takes the events of a range of time, with its begin and without its end', async () => {
+  const writer = await log();
+  const times: number[] = [];
+  for (const id of ['a', 'b', 'c', 'd']) {
+    await writer.write({ id, status: 'Priced' });
+    times.push(Date.now());
+    while (Date.now() === times.at(-1)) await new Promise(setImmediate);
+  }
+  const all = await rows('ipos');
+  const at = (i: number) => String(all.find(({ seq }) => seq === i + 1)!.observed_at);
+  const keys = async (...args: string[]) => (await rows('ipos', ...args)).map(({ key }) => key).sort();
+  expect(await keys('--since', at(1))).toEqual(['b', 'c', 'd']);
+  expect(await keys('--until', at(1))).toEqual(['a']);
+  expect(await keys('--since', at(1), '--until', at(3))).toEqual(['b', 'c']);
+  expect(await keys('--since', '1h', '--until', 'now')).toEqual(['a', 'b', 'c', 'd']);
+  expect(await keys('--until', '2020-01-01')).toStrictEqual([]);
+});
+
+describe('a file', () => {
+  it('that exists is replaced only with --force', async () => {
+    await (await log()).write({ id: 'a', status: 'Priced' });
+    writeFileSync(file('a.csv'), 'mine');
+    const refused = await run('export', 'ipos', '-o', 'a.csv');
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('error EXPORT_EXISTS')]);
+    expect(readFileSync(file('a.csv'), 'utf8')).toBe('mine');
+    expect(await run('export', 'ipos', '-o', 'a.csv', '--force')).toMatchObject({ code: 0 });
+    expect(readFileSync(file('a.csv'), 'utf8')).toMatch(/^event_id,type,op,key,.*\r\nipos:/);
+    mkdirSync(file('folder'));
+    const other = await run('export', 'ipos', '-o', 'folder', '--force');
+    expect(other.err).toContain('is not a file, so nothing replaces it');
+  });
+
+  it('in a folder that is missing is refused by name', async () => {
+    await (await log()).write({ id: 'a', status: 'Priced' });
+    const { code, err } = await run('export', 'ipos', '-o', 'no/a.csv');
+    expect([code, err]).toEqual([1, expect.stringMatching(/error EXPORT_FAILED {2}.*no\/a\.csv: ENOENT/)]);
+  });
+
+  it.each(['b.ndjson', 'b.parquet'])('%s is removed if the export is interrupted', async (name) => {
+    const writer = await log();
+    for (let i = 0; i < 20; i++)
+      await writer.write(...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })));
+    const options = { cwd: folder() };
+    const exporting = cli(['export', 'ipos', '-o', name], options);
+    const parts = () => readdirSync(folder()).filter((one) => one.endsWith('.part'));
+    while (parts().length === 0) await new Promise(setImmediate);
+    exporting.signal('SIGINT');
+    const { code, signal } = await exporting.ended();
+    // Unless it was done by then.
+    if (readdirSync(folder()).includes(name)) return expect(code).toBe(0);
+    expect([signal, parts()]).toEqual(['SIGINT', []]);
+  });
+
+  (hasSmallDisks ? it : it.skip)(
+    'that does not fit on the disk is removed, and the reason is named',
+    async () => {
+      const writer = await log();
+      for (let i = 0; i < 10; i++)
+        await writer.write(
+          ...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })),
+        );
+      mkdirSync(file('small'));
+      const under = onSmallDisk(file('small'), 1);
+      const list = ['sh', '-c', '"$0" "$@"; code=$?; ls -A small >&2; exit $code'];
+      const exporting = cli(['export', 'ipos', '-o', 'small/a.ndjson'], {
+        cwd: folder(),
+        under: [...under, ...list],
+      });
+      expect(await exporting.ended()).toMatchObject({ code: 1 });
+      expect(exporting.stderr()).toMatch(/error EXPORT_FAILED {2}.*ENOSPC.*\n.*\n.*\n$/);
+    },
+  );
+});
+
+it('a reader of stdout that goes away ends it, as it ends tail', async () => {
+  const writer = await log();
+  for (let i = 0; i < 5; i++)
+    await writer.write(...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })));
+  const exporting = cli(['export', 'ipos'], { cwd: folder(), under: ['sh', '-c', '"$0" "$@" | head -c 10'] });
+  expect(await exporting.ended()).toEqual({ code: 0, signal: null });
+  expect(exporting.stderr()).not.toContain('error');
+});
+
+it('records of other programs are named and left out, with exit code 1', async () => {
+  const writer = await log();
+  await writer.write({ id: 'a', status: 'Priced' });
+  await writer.append({ key: 'x', value: Buffer.from('{"a":1}') });
+  await writer.write({ id: 'b', status: 'Priced' });
+  const { code, out, err } = await run('export', 'ipos');
+  expect(out.match(/"key":"."/g)!.sort()).toEqual(['"key":"a"', '"key":"b"']);
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(/error VALUE_FOREIGN {2}partition \d of topic ipos/),
+  ]);
+});
+
+it.each([
+  [['ipos', '--as-of', 'now', '--since', '1h'], 'USAGE_INVALID  --as-of is one moment'],
+  [['ipos', '--as-of', '2100-01-01'], 'USAGE_INVALID  --as-of lies in the future'],
+  [['ipos', '--since', '1h', '--until', '2h'], 'USAGE_INVALID  --since is not before --until'],
+  [['ipos', '--since', 'yesterday'], 'Expected a time such as 2020-01-31'],
+  [['ipos', '--decimals'], 'USAGE_INVALID  --decimals is not for ndjson'],
+  [['ipos', '--decimals', '39', '-o', 'a.parquet'], 'Expected a whole number from 0 to 38'],
+  [['ipos', '--format', 'xlsx'], 'Allowed choices are parquet, ndjson, csv'],
+  [['ipo'], 'TOPIC_UNKNOWN  there is no topic ipo; did you mean ipos?'],
+  [['ipos.current'], 'USAGE_INVALID  ipos.current is no topic of events'],
+  [['ipos.deal-status', '--as-of', 'now'], 'USAGE_INVALID  --as-of needs a feed'],
+])('export %j is refused: %s', async (args, what) => {
+  await (await log()).write({ id: 'a', status: 'Priced' });
+  const { code, out, err } = await run('export', ...args);
+  expect([code, out, err]).toEqual([2, '', expect.stringContaining(what)]);
+});
+
+it('values with fields that this version does not have are refused: they would be lost', async () => {
+  await (await log()).write({ id: 'a', status: 'Priced' });
+  const older = JSON.parse(readFileSync(path.join(schemaFolder, 'ipo.avsc'), 'utf8'));
+  const fields = older.fields.filter(({ name }: { name: string }) => name !== 'notes');
+  writeFileSync(file('older.avsc'), JSON.stringify({ ...older, fields }));
+  writeFileSync(file('highwater.yaml'), 'feeds:\n  ipos:\n    schema: older.avsc\n');
+  for (const flags of [[], ['--as-of', 'now']]) {
+    const { code, out, err } = await run('export', 'ipos', ...flags);
+    expect([code, out, err]).toEqual([1, '', expect.stringContaining('error EXPORT_NEWER')]);
+  }
+});
+
+it('there is nothing to export without a log', async () => {
+  const { code, err } = await run('export', 'ipos');
+  expect([code, err]).toEqual([1, expect.stringContaining('error LOG_MISSING')]);
+});
+
+/** A row of Parquet as JSON has it. */
+function asJson(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(asJson);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, asJson(one)]));
+}
+
+/** With the member `extra` as text, wherever it is. */
+function mapsAsText(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [
+      name,
+      name === 'extra' ? JSON.stringify(one) : mapsAsText(one),
+    ]),
+  );
+}
