@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { scenarios } from '../../src/simulator/scenarios';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { freePort } from '../../tools/servers/ports';
 import { codeBlocks } from '../outside/guide';
 import { root } from '../support/build';
 import { type CommandRun, commandLineHere, nodePrograms } from '../support/cli';
@@ -97,5 +99,21 @@ it('the tutorial shows what its steps print', async () => {
   await desk.sees(new RegExp(`(.*\\n){${lines.length}}`));
   // Keys differ from run to run, and the order of the partitions with them.
   kept('tutorial-desk', desk.stdout().trimEnd().split('\n').sort().slice(0, 3).join('\n'));
+
+  const port = await freePort();
+  const onPort = (text: string) => text.replace('8091', String(port));
+  symlinkSync(
+    path.join(root, 'node_modules', 'standardwebhooks'),
+    path.join(folder(), 'node_modules', 'standardwebhooks'),
+  );
+  writeFileSync(path.join(folder(), 'hook-secret'), `whsec_${randomBytes(32).toString('base64')}`);
+  writeFileSync(path.join(folder(), 'receiver.mjs'), onPort(codeBlocks('../tutorial.md', 'js')[1]!));
+  writeFileSync(path.join(folder(), 'desk.yaml'), onPort(codeBlocks('../tutorial.md', 'yaml')[0]!));
+  const receiver = program(['receiver.mjs'], surroundings);
+  npx('deliver --config desk.yaml');
+  const withdrawn = lines.filter((line) => line.includes('→ WITHDRAWN'));
+  expect(withdrawn.length).toBeGreaterThan(0);
+  await receiver.sees(new RegExp(`(.* is Withdrawn\\n){${withdrawn.length}}`));
+  kept('tutorial-hook', receiver.stdout().trimEnd().split('\n').sort()[0]!);
   expect([...left]).toStrictEqual([]);
 });
