@@ -148,7 +148,11 @@ async function demoDashboard(
   const redact = createRedactor(config.secrets);
   const instance = instanceName();
   try {
-    const options = { ...config, registry, log: commitLog, instance, place, build, redact, logger };
+    const consumer = () => {
+      const { openConfigured }: typeof import('../consumer/open-log') = require('../consumer/open-log');
+      return openConfigured(config, logger);
+    };
+    const options = { ...config, registry, log: commitLog, consumer, instance, place, build, redact, logger };
     return await startAdmin(http, options);
   } catch (error) {
     if (port !== 0) throw error;

@@ -7,6 +7,7 @@ import { benchmark } from './bench';
 import { composeFile } from './compose-file';
 import { exportsInDuckDb } from './duckdb';
 import { dockerfileStyle } from './hadolint';
+import { httpExamples } from './http-examples';
 import { kubernetesManifests } from './kubernetes';
 import { checkNodes } from './nodes';
 import { checkOtherLanguages } from './other-languages';
@@ -57,6 +58,7 @@ async function main(): Promise<void> {
       systemdInstallation,
       benchmark,
       exportsInDuckDb,
+      httpExamples,
       page,
       nodes,
       readers,
