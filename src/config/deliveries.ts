@@ -5,6 +5,7 @@ import type { Feed } from '../feeds/feed';
 import type { Live, Rotation } from '../secrets/rotation';
 import { didYouMean } from './did-you-mean';
 import { declaredSchema, recordPaths } from './feeds/declared-schema';
+import { variableCalled } from './feeds/feed-access';
 import { valueAt } from './feeds/feed-settings';
 import type { ConfigFile } from './files/config-file';
 import { secretFrom } from './files/secrets';
@@ -231,7 +232,7 @@ function wordsAt(
   const expected = (content: string) => wrong(wordsIn(content));
   if ('env' in place) {
     const content = env[place.env] ?? '';
-    const where = `the variable ${place.env}`;
+    const where = variableCalled(place.env);
     if (content.trim() === '') return { key, where: null, problem: `${where} is not set` };
     rotation.hide(wordsIn(content));
     const problem = expected(content);

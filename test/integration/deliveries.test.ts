@@ -322,6 +322,12 @@ it('a delivery that does not exist, or whose variable is not set, is named', asy
   const lacking = deliver();
   expect(await lacking.ended()).toEqual({ code: 2, signal: null });
   expect(lacking.stderr()).toContain('deliveries.desk.to.slack: the variable DESK_SLACK is not set');
+  // The secret itself in the place of its variable.
+  settings(`{ webhook: "http://127.0.0.1:9", secretEnv: ${SECRET!.replace(/=+$/, '')} }`);
+  const mistaken = deliver();
+  expect(await mistaken.ended()).toEqual({ code: 2, signal: null });
+  expect(mistaken.stderr()).toContain('deliveries.desk.to.secret: the variable of that name is not set');
+  expect(mistaken.stderr()).not.toContain(SECRET!.slice(0, 20));
 });
 
 it('doctor connects to each receiver and sends nothing', async () => {

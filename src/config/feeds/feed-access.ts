@@ -115,7 +115,7 @@ function expectedInstead(token: string, { scheme }: AuthScheme): string | null {
 }
 
 /** A long name that does not look like a variable may be the token itself, set in place of the name. */
-function variableCalled(name: string): string {
+export function variableCalled(name: string): string {
   const isName = /^[A-Z][A-Z0-9_]*$/.test(name) && (name.includes('_') || name.length < 16);
   return isName ? `the variable ${name}` : 'the variable of that name';
 }
