@@ -48,6 +48,7 @@ function jobOf(
   return {
     async work(records, place, advance, note) {
       const { topic, partition, revoked } = place;
+      const noted = { ...place, note };
       const what = `Fetching schemas for ${topic}, partition ${partition}, from the registry`;
       const outage = new Outage(what, logger);
       for (let from = 0; from < records.length; from += maxBatch) {
@@ -55,7 +56,7 @@ function jobOf(
         const batch = records.slice(from, from + maxBatch);
         const next = batch.at(-1)!.logOffset + 1;
         const asked = batch.filter(wanted);
-        if (asked.length > 0 && !(await handled(asked, next, { ...place, note }, outage))) return;
+        if (asked.length > 0 && !(await handled(asked, next, noted, outage))) return;
         await advance(next);
       }
     },
