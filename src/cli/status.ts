@@ -2,14 +2,14 @@ import { Command } from 'commander';
 import { pause, unlessAborted } from '../async/wait';
 import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
-import { type DeliveryStatus, deliveryStatus } from '../delivery/status';
+import type { DeliveryStatus } from '../delivery/status';
 import { errorKinds, HighwaterError } from '../errors';
 import { type FeedProblem, type FeedStatus, feedStatus } from '../feed-status/feed-status';
 import { latestReasons, storedDeadLetters, storedOffsets } from '../feed-status/stored';
 import { agoText } from '../format/durations';
 import { harmless } from '../format/short-text';
-import { createLogger } from '../logging/logger';
 import { describeProgress } from '../pipeline/rounds/backfill';
+import { deliveryLines, readDeliveries } from './lines/delivery-lines';
 import { type OpenReader, readLog } from './log/open-log';
 import {
   explained,
@@ -107,18 +107,6 @@ async function explainedStatus(
   const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
   const deliveries = await readDeliveries(config, context);
   return { all: stored.map((one) => explained(one, view)), view, deliveries };
-}
-
-/** The log of consumers is opened only for settings with deliveries. */
-async function readDeliveries(
-  config: Config,
-  { logging, signal }: CommandContext,
-): Promise<readonly DeliveryStatus[]> {
-  if (config.deliveries.length === 0) return [];
-  const { openConfigured }: typeof import('../consumer/open-log') = require('../consumer/open-log');
-  const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
-  const opened = openConfigured(config, logger);
-  return deliveryStatus(config.deliveries, opened, signal).finally(() => opened.log.close());
 }
 
 /**
@@ -256,24 +244,6 @@ const columns: readonly Column[] = [
   { head: 'API', least: 12, leaves: 6 },
   { head: 'OWNER', least: 9, leaves: 2 },
 ];
-
-const deliveryColumns: readonly Column[] = [
-  { head: 'DELIVERY', least: 8 },
-  { head: 'LAG', alignRight: true },
-  { head: 'DEAD LETTERS', alignRight: true },
-  { head: 'WAITS FOR', least: 9 },
-];
-
-function deliveryLines(deliveries: readonly DeliveryStatus[], width: number): Span[][] {
-  if (deliveries.length === 0) return [];
-  const rows = deliveries.map(({ delivery, lag, dead_letters: letters, waits_for: why }) => [
-    span(harmless(delivery), 'bold'),
-    lag === null ? span('never ran', 'yellow') : span(lag.toLocaleString('en-US')),
-    span(letters.toLocaleString('en-US'), letters > 0 ? 'yellow' : 'dim'),
-    why === null ? span('-', 'dim') : span(harmless(why), 'red'),
-  ]);
-  return [...fittedTable(deliveryColumns, rows, width), []];
-}
 
 /** One line per feed and per delivery, then the problems with their remedies, and last the number of healthy feeds. */
 export function statusLines(
