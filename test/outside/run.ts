@@ -5,6 +5,7 @@ import path from 'node:path';
 import { asyncapiFile } from './asyncapi-file';
 import { benchmark } from './bench';
 import { composeFile } from './compose-file';
+import { exactlyOncePostgres } from './exactly-once-postgres';
 import { dockerfileStyle } from './hadolint';
 import { kubernetesManifests } from './kubernetes';
 import { checkNodes } from './nodes';
@@ -54,6 +55,7 @@ async function main(): Promise<void> {
       compiledTranscoder,
       packageElsewhere,
       systemdInstallation,
+      exactlyOncePostgres,
       benchmark,
       page,
       nodes,
