@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { build } from '../support/build';
 
-/** The real command line program, in a process of its own. */
+/** A real program, such as the command line, in a process of its own. */
 export interface CliProcess {
   readonly pid: number;
   /** All that it wrote to stdout and stderr so far. */
@@ -19,16 +19,23 @@ export interface CliOptions {
   readonly cwd: string;
 }
 
-/** Built before the first start; `ended` kills the processes that a failed test left. */
-export async function cliStarter(): Promise<{
+export interface Starter {
   start(args: readonly string[], options: CliOptions): CliProcess;
+  /** Kills the processes that a failed test left. */
   killAll(): Promise<void>;
-}> {
-  const main = path.join(await build(), 'cli', 'main.js');
+}
+
+/** Built before the first start. */
+export async function cliStarter(): Promise<Starter> {
+  return programStarter([path.join(await build(), 'cli', 'main.js')]);
+}
+
+/** @param program arguments of Node before those of each start */
+export function programStarter(program: readonly string[]): Starter {
   const running = new Set<CliProcess>();
   return {
     start(args, { env, cwd }) {
-      const child = spawn(process.execPath, [main, ...args], {
+      const child = spawn(process.execPath, [...program, ...args], {
         cwd,
         env: { PATH: process.env.PATH, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,6 +6,7 @@ import { asyncapiFile } from './asyncapi-file';
 import { benchmark } from './bench';
 import { composeFile } from './compose-file';
 import { exportsInDuckDb } from './duckdb';
+import { exactlyOncePostgres } from './exactly-once-postgres';
 import { dockerfileStyle } from './hadolint';
 import { httpExamples } from './http-examples';
 import { kubernetesManifests } from './kubernetes';
@@ -56,6 +57,7 @@ async function main(): Promise<void> {
       compiledTranscoder,
       packageElsewhere,
       systemdInstallation,
+      exactlyOncePostgres,
       benchmark,
       exportsInDuckDb,
       httpExamples,
