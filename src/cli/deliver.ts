@@ -66,17 +66,17 @@ export function startDeliveries(
   context: Pick<CommandContext, 'env' | 'cwd' | 'signal'>,
 ): { readonly ended: Promise<unknown>; close(): Promise<unknown> } {
   const all = targetsOf(config, context);
-  const log = highwaterLog(openConfigured(config, logger));
+  const open = () => highwaterLog(openConfigured(config, logger));
   const { secrets } = config;
   const closing = new AbortController();
   const signal = AbortSignal.any([context.signal, closing.signal]);
-  const deps = { log, logger, secrets, feedOf: feedsByTopic(config), signal };
+  const deps = { open, logger, secrets, feedOf: feedsByTopic(config), signal };
   const ended = Promise.all(
     all.map(([delivery, target]) => {
       logger.info(`Delivering ${delivery.topics.join(', ')} as ${delivery.name} to ${target.shown}.`);
       return deliver(delivery, target, deps);
     }),
-  ).finally(() => log.close());
+  );
   return {
     ended,
     close() {

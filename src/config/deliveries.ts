@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { readSchema } from '../avro/schemas';
-import type { Condition, Delivery, Destination, Place, Target } from '../delivery/delivery';
+import {
+  type Condition,
+  type Delivery,
+  type Destination,
+  groupOf,
+  type Place,
+  type Target,
+} from '../delivery/delivery';
 import type { Feed } from '../feeds/feed';
 import type { Live, Rotation } from '../secrets/rotation';
 import { didYouMean } from './did-you-mean';
@@ -22,7 +29,7 @@ const condition = z
       Array.isArray(given) ? { values: given, not: false } : { values: given.not, not: true },
   );
 
-const variable = matching(/^[A-Za-z_]\w*$/, 'the name of a variable').optional();
+const variable = matching(/^(?!whsec_)[A-Za-z_]\w*$/, 'the name of a variable').optional();
 const file = text('the path of a file').optional();
 const hiddenText = 'urlEnv (a variable that holds the address) or urlFile (a file that holds it)';
 const hidden = z
@@ -89,12 +96,16 @@ export function loadDeliveries(file: ConfigFile, feeds: readonly Feed[], mistake
     mistakes.push({ key: full.join('.'), where: file.where(full), problem });
   };
   if (typeof sections !== 'object' || Array.isArray(sections)) {
-    add([], unexpected(sections, 'a section for each delivery'));
+    const expected = 'a section for each delivery';
+    add([], mayHoldAddress(sections) ? `expected ${expected}` : unexpected(sections, expected));
     return [];
   }
   const fieldsOf = eventFields(feeds);
   return Object.entries(sections).flatMap(([name, section]) => {
     const at = (path: readonly PropertyKey[], problem: string) => add([name, ...path], problem);
+    const { topics } = (section ?? {}) as { readonly topics?: unknown };
+    if (Array.isArray(topics) && topics.includes(`${groupOf({ name })}.dead-letters`))
+      at(['topics'], 'has the dead letters of this delivery itself, expected another delivery for them');
     if (!deliveryName.test(name))
       at([], 'is not a name, expected small letters, digits, dashes, underscores');
     const parsed = deliverySettings.safeParse(section ?? {});
@@ -134,15 +145,22 @@ function report(
     for (const key of issue.keys) {
       const near = didYouMean(key, names);
       const hint = near === null ? `known are ${names.join(', ')}` : `did you mean ${near}?`;
-      at([...path, key], `is not a setting of a delivery; ${hint}`);
+      // A secret may have been written in the place of a key.
+      const isWord = /^\w{1,30}$/.test(key);
+      const is = 'is not a setting of a delivery';
+      if (isWord) at([...path, key], `${is}; ${hint}`);
+      else at(path, `has a key that ${is}; ${hint}`);
     }
     return;
   }
   const found = valueAt(section, path);
   if (found === undefined) at(path, `is not set, expected ${message}`);
   // An address or a secret may have been written in the place of its variable.
-  else at(path, path[0] === 'to' ? `expected ${message}` : unexpected(found, message));
+  else
+    at(path, path[0] === 'to' || mayHoldAddress(found) ? `expected ${message}` : unexpected(found, message));
 }
+
+const mayHoldAddress = (value: unknown): boolean => JSON.stringify(value).includes('://');
 
 /** Topic → dotted paths of the fields of its events. */
 function eventFields(feeds: readonly Feed[]): ReadonlyMap<string, readonly string[]> {
@@ -189,8 +207,8 @@ export function targetOf(
 ): Target | readonly Mistake[] {
   const key = `deliveries.${name}.to`;
   const isOpen = typeof url === 'string';
-  const address = isOpen ? { value: [url] } : wordsAt(`${key}.${kind}`, url, isAddress, input);
-  const signing = secret === null ? { value: [] } : wordsAt(`${key}.secret`, secret, areSecrets, input);
+  const address = isOpen ? { value: [url] } : wordsAt(`${key}.${kind}`, url, addressForm, input);
+  const signing = secret === null ? { value: [] } : wordsAt(`${key}.secret`, secret, secretsForm, input);
   const mistakes = [address, signing].flatMap((found) => ('problem' in found ? found : []));
   if (mistakes.length > 0) return mistakes;
   const [live, secrets] = [address, signing] as readonly Live<readonly string[]>[];
@@ -210,39 +228,64 @@ export function targetOf(
   };
 }
 
-const isAddress = (words: readonly string[]) =>
-  words.length === 1 && URL.canParse(words[0]!) && /^https?:$/.test(new URL(words[0]!).protocol)
-    ? null
-    : 'one address of http or https';
+/** The form of the words in a variable or a file. */
+interface Form {
+  /** The form that is expected instead; null: it is right. */
+  wrong(words: readonly string[]): string | null;
+  /** What nobody may see. */
+  secretsIn(words: readonly string[]): readonly string[];
+}
 
-/** Standard Webhooks wants 24 to 64 bytes. */
-const areSecrets = (words: readonly string[]) =>
-  words.every((word) => /^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$/.test(word))
-    ? null
-    : 'secrets such as whsec_ with 24 to 64 bytes in base64, one a line';
+const addressForm: Form = {
+  wrong: (words) =>
+    words.length === 1 && URL.canParse(words[0]!) && /^https?:$/.test(new URL(words[0]!).protocol)
+      ? null
+      : 'one address of http or https',
+  // Servers repeat the path of a request in their errors.
+  secretsIn: (words) =>
+    words.flatMap((word) => {
+      if (!URL.canParse(word)) return word;
+      const { pathname, search, username, password } = new URL(word);
+      const parts = [...pathname.split('/'), ...search.split(/[?&=]/), username, password];
+      return [word, pathname + search, ...parts].filter((part) => part.length >= LEAST_SECRET);
+    }),
+};
+
+/** Shorter parts of an address are ordinary words. Characters. */
+const LEAST_SECRET = 8;
+
+const secretsForm: Form = {
+  // Standard Webhooks wants 24 to 64 bytes.
+  wrong: (words) =>
+    words.every((word) => /^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$/.test(word))
+      ? null
+      : 'secrets such as whsec_ with 24 to 64 bytes in base64, one a line',
+  secretsIn: (words) => words,
+};
 
 /** What a variable or a file holds, without the blanks between. Nobody sees it from then on. */
 function wordsAt(
   key: string,
   place: Exclude<Place, string>,
-  wrong: (words: readonly string[]) => string | null,
+  form: Form,
   { env, cwd, rotation }: TargetInput,
 ): Live<readonly string[]> | Mistake {
   const wordsIn = (content: string) => content.split(/\s+/).filter((word) => word !== '');
-  const expected = (content: string) => wrong(wordsIn(content));
+  const secretsIn = (content: string) => form.secretsIn(wordsIn(content));
+  const expected = (content: string) => form.wrong(wordsIn(content));
   if ('env' in place) {
     const content = env[place.env] ?? '';
     const where = variableCalled(place.env);
     if (content.trim() === '') return { key, where: null, problem: `${where} is not set` };
-    rotation.hide(wordsIn(content));
+    rotation.hide(secretsIn(content));
     const problem = expected(content);
     return problem === null
       ? { value: wordsIn(content) }
       : { key, where: null, problem: `${where} holds something else, expected ${problem}` };
   }
-  const found = secretFrom(key, place, expected, { cwd, rotation, secretsIn: wordsIn });
+  const found = secretFrom(key, place, expected, { cwd, rotation, secretsIn });
   if ('problem' in found) return { key, where: null, problem: found.problem };
-  rotation.hide(wordsIn(found.token));
+  rotation.hide(secretsIn(found.token));
   return {
     get value() {
       return wordsIn(found.live.value);

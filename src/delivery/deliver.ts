@@ -1,4 +1,5 @@
 import { pause } from '../async/wait';
+import type { LogEvent } from '../consumer/event';
 import type { HighwaterLog } from '../consumer/highwater-log';
 import { HighwaterError } from '../errors';
 import type { ShownFeed } from '../format/display';
@@ -10,7 +11,8 @@ import { messageOf } from './message';
 import { NotDelivered, sender } from './send';
 
 export interface DeliverDeps {
-  readonly log: HighwaterLog;
+  /** Opens the log: after an error it is opened anew. */
+  readonly open: () => HighwaterLog;
   readonly logger: Logger;
   /** Never to be seen. */
   readonly secrets: readonly string[];
@@ -22,6 +24,8 @@ export interface DeliverDeps {
 const COMMIT_EVERY_MS = 100;
 /** How often an event is sent that the receiver refuses as such. */
 const TRIES = 5;
+/** An event has two tries at least: a connection that was kept may have closed. */
+const LEAST_TRIES = 2;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [1_000, 60_000];
 const [FIRST_REST_MS, LONGEST_REST_MS] = [1_000, 60_000];
 
@@ -42,11 +46,12 @@ export async function deliver(delivery: Delivery, target: Target, deps: DeliverD
         error instanceof HighwaterError
           ? error
           : new HighwaterError('UNEXPECTED', String(error), { cause: error });
-      if (performance.now() - began > LONGEST_REST_MS) restMs = FIRST_REST_MS;
+      // It has worked meanwhile.
+      if (performance.now() - began > LONGEST_REST_MS) [restMs, said] = [FIRST_REST_MS, ''];
       if (message !== said)
         logger.error(`The delivery ${delivery.name} rests: ${message}`, {
           code,
-          now: 'Its group keeps its position and tries again, at least every minute.',
+          now: 'It begins again by itself, at least every minute.',
           remedy,
         });
       said = message;
@@ -58,23 +63,24 @@ export async function deliver(delivery: Delivery, target: Target, deps: DeliverD
 async function takePart(
   delivery: Delivery,
   target: Target,
-  { log, logger, secrets, feedOf, signal }: DeliverDeps,
+  { open, logger, secrets, feedOf, signal }: DeliverDeps,
 ): Promise<void> {
   const { name, topics, from, retryForMs } = delivery;
+  const log = open();
   const { send, close } = sender(target, createRedactor(secrets));
-  const outage = new Outage(`The delivery ${name} to ${target.shown}`, logger);
-  /** Since when the receiver as a whole has failed; null if it works. */
-  let failingSince: number | null = null;
+  const troubles = new Map<string, Trouble>();
+  const troubleOf = ({ topic, partition }: LogEvent): Trouble => {
+    const place = `${topic}, partition ${partition}`;
+    const what = `The delivery ${name} of ${place}, to ${target.shown}`;
+    const found = troubles.get(place) ?? new Trouble(new Outage(what, logger), retryForMs);
+    troubles.set(place, found);
+    return found;
+  };
   /** Whether an event is sent again; else it becomes a dead letter. */
   const isRetriable = (error: unknown): boolean => {
-    const isSent = error instanceof NotDelivered;
-    const isTried =
-      isSent && error.code === 'DELIVERY_FAILED' && failingSince !== null
-        ? performance.now() - failingSince >= retryForMs
-        : !isSent || error.attempt >= TRIES;
-    if (isTried)
-      logger.warn(`The delivery ${name} gives up an event, which becomes a dead letter.`, { error });
-    return !isTried;
+    if (error instanceof NotDelivered && !error.isFinal) return true;
+    logger.warn(`The delivery ${name} gives up an event, which becomes a dead letter.`, { error });
+    return false;
   };
   try {
     await log.consume(
@@ -93,25 +99,60 @@ async function takePart(
           isRetriable,
         },
       },
-      async (event, { note }) => {
+      async (event, { note, signal: revoked }) => {
         if (!isWanted(delivery, event.value)) return;
-        outage.began();
+        const trouble = troubleOf(event);
+        trouble.outage.began();
         try {
-          await send(messageOf(event, target, feedOf, Date.now()));
-          failingSince = null;
-          outage.over();
+          await send(messageOf(event, target, feedOf, Date.now()), revoked);
+          trouble.over();
         } catch (error) {
           if (!(error instanceof NotDelivered)) throw error;
-          error.attempt = event.attempt;
-          outage.failed(error);
-          failingSince = error.code === 'DELIVERY_REFUSED' ? null : (failingSince ?? performance.now());
+          trouble.met(error, event.attempt);
           await note(error.message);
           throw error;
         }
       },
     );
   } finally {
-    outage.end();
+    for (const { outage } of troubles.values()) outage.end();
     close();
+    await log.close();
+  }
+}
+
+/** The failures of a partition. Other partitions may get on meanwhile. */
+class Trouble {
+  /** Since when every event has failed, whatever it was, ms of `performance.now()`. */
+  private since: number | null = null;
+  /** When the next try is due at the latest: a failure after that is another one. */
+  private until = 0;
+  private refusals = 0;
+
+  constructor(
+    readonly outage: Outage,
+    private readonly retryForMs: number,
+  ) {}
+
+  over(): void {
+    this.since = null;
+    this.outage.over();
+  }
+
+  /** Decides whether the failure is the last of the event. */
+  met(failure: NotDelivered, attempt: number): void {
+    const now = performance.now();
+    if (attempt === 1) this.refusals = 0;
+    this.outage.failed(failure);
+    if (failure.code === 'DELIVERY_REFUSED') {
+      this.since = null;
+      this.refusals += 1;
+      failure.isFinal = this.refusals >= TRIES;
+    } else {
+      if (this.since === null || now > this.until) this.since = now;
+      this.until = now + 2 * LONGEST_PAUSE_MS + (failure.retryAfterMs ?? 0);
+      failure.isFinal = attempt >= LEAST_TRIES && now - this.since >= this.retryForMs;
+    }
+    if (failure.isFinal) this.outage.end();
   }
 }

@@ -50,7 +50,7 @@ export function groupOf({ name }: Pick<Delivery, 'name'>): string {
 export function isWanted({ where }: Pick<Delivery, 'where'>, value: unknown): boolean {
   return Object.entries(where).every(([path, { values, not }]) => {
     const found = fieldAt(value, path);
-    const items: readonly unknown[] = Array.isArray(found) && found.length > 0 ? found : [found];
+    const items: readonly unknown[] = !Array.isArray(found) ? [found] : found.length > 0 ? found : [null];
     return not !== items.some((item) => values.some((wanted) => isSame(item, wanted)));
   });
 }
@@ -67,10 +67,22 @@ function fieldAt(value: unknown, path: string): unknown {
   return undefined;
 }
 
-/** @param wanted as it is written in the file: `5` and `5.0` are one number */
+const decimal = /^[-+]?\d+(\.\d+)?$/;
+
+/**
+ * @param wanted as it is written in the file: `5` and `5.0` are one number, also if the vendor writes it as text. Without a point texts are
+ * compared as they are: `0012` and `12` may be two ids
+ */
 function isSame(item: unknown, wanted: string | null): boolean {
   const found = item ?? null;
   if (wanted === null || found === null) return found === wanted;
   if (typeof found === 'number') return wanted.trim() !== '' && Number(wanted) === found;
-  return String(found) === wanted;
+  const text = String(found);
+  if (text === wanted) return true;
+  return (
+    `${text}${wanted}`.includes('.') &&
+    decimal.test(text) &&
+    decimal.test(wanted) &&
+    Number(text) === Number(wanted)
+  );
 }

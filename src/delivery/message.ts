@@ -35,7 +35,8 @@ export function messageOf(
 /** By Standard Webhooks: the id is that of the event, so that a receiver knows an event that it got before. */
 function webhookMessage(event: LogEvent, secrets: readonly string[], nowMs: number): Message {
   const body = recordJson(cloudEvent(event));
-  const id = idOf(event);
+  // Records of other programs may have any id, and a header only some letters.
+  const id = /^[\x21-\x7e]+$/.test(idOf(event)) ? idOf(event) : encodeURIComponent(idOf(event));
   const sentAt = new Date(nowMs);
   const signatures = secrets.map((secret) => new Webhook(secret).sign(id, sentAt, body));
   return {

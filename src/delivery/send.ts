@@ -16,12 +16,14 @@ import type { Message } from './message';
 export class NotDelivered extends HighwaterError {
   /** How long the receiver asked to wait, ms. */
   retryAfterMs: number | undefined;
-  /** How often the event was sent. */
-  attempt = 1;
+  /** The event is not sent again. */
+  isFinal = false;
 }
 
-/** For the beginning of an answer, ms. */
-const ANSWER_MS = 15_000;
+/** For the beginning of an answer, ms; and when the program ends meanwhile. */
+const [ANSWER_MS, LAST_ANSWER_MS] = [15_000, 5_000];
+/** No shorter pause is believed, ms. */
+const LEAST_PAUSE_MS = 1_000;
 /** For the rest of it, ms. The status has said everything; an end keeps the connection for the next request. */
 const REST_MS = 1_000;
 const MOST_BYTES = 65_536;
@@ -33,16 +35,19 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 export function sender(
   { kind, url, shown }: Target,
   redact: Redact,
-): { send(message: Message): Promise<void>; close(): void } {
+): { send(message: Message, ending: AbortSignal): Promise<void>; close(): void } {
   const httpAgent = new HttpAgent({ keepAlive: true });
   const httpsAgent = new HttpsAgent({ keepAlive: true });
 
   /**
-   * A request is not broken off when the program ends: the receiver may have taken it already.
+   * A request is not broken off at once when the program ends: the receiver may have taken it already.
    * @throws NotDelivered DELIVERY_FAILED, DELIVERY_REFUSED
    */
-  async function send({ headers, body }: Message): Promise<void> {
-    const late = AbortSignal.timeout(ANSWER_MS);
+  async function send({ headers, body }: Message, ending: AbortSignal): Promise<void> {
+    const late = new AbortController();
+    const timers = [setTimeout(() => late.abort(), ANSWER_MS)];
+    const hurry = () => timers.push(setTimeout(() => late.abort(), LAST_ANSWER_MS));
+    ending.addEventListener('abort', hurry, { once: true });
     const answer = await axios
       .post<Readable>(url.value, body, {
         httpAgent,
@@ -53,13 +58,17 @@ export function sender(
         maxBodyLength: Number.POSITIVE_INFINITY,
         transformRequest: (text) => text,
         validateStatus: () => true,
-        signal: late,
+        signal: late.signal,
       })
       .catch((error: unknown) => {
         throw notDelivered(
           'DELIVERY_FAILED',
-          late.aborted ? `gave no answer for ${ANSWER_MS / 1_000} s` : why(error),
+          late.signal.aborted ? `gave no answer for ${ANSWER_MS / 1_000} s` : why(error),
         );
+      })
+      .finally(() => {
+        for (const timer of timers) clearTimeout(timer);
+        ending.removeEventListener('abort', hurry);
       });
     const text = await beginningOf(answer.data);
     if (answer.status >= 200 && answer.status < 300) return;
@@ -68,7 +77,8 @@ export function sender(
     const what = `answered ${answer.status}${isRedirect ? ', and redirects are not followed' : said}`;
     const failure = notDelivered(REFUSALS.has(answer.status) ? 'DELIVERY_REFUSED' : 'DELIVERY_FAILED', what);
     const { 'retry-after': after, date } = answer.headers as Readonly<Record<string, string | undefined>>;
-    failure.retryAfterMs = retryAfterMs(after, date, Date.now()) ?? undefined;
+    const asked = retryAfterMs(after, date, Date.now());
+    failure.retryAfterMs = asked === null ? undefined : Math.max(asked, LEAST_PAUSE_MS);
     throw failure;
   }
 

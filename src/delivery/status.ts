@@ -26,11 +26,13 @@ export async function deliveryStatus(
   return Promise.all(
     deliveries.map(async (delivery) => {
       const group = `${topicPrefix}${groupOf(delivery)}`;
-      const places = groups.find(({ groupId }) => groupId === group)?.places ?? [];
+      const read = delivery.topics.map((name) => `${topicPrefix}${name}`);
+      const stored = groups.find(({ groupId }) => groupId === group)?.places ?? [];
+      // It may have had other topics before.
+      const places = stored.filter(({ topic }) => read.includes(topic));
       const reached = new Map(places.map(({ topic, partition, next }) => [`${topic} ${partition}`, next]));
       let lag = 0;
-      for (const name of delivery.topics) {
-        const topic = `${topicPrefix}${name}`;
+      for (const topic of read) {
         for (const [partition, end] of (await log.ends(topic, 'reachable', signal)).ends)
           lag += Math.max(0, (end ?? 0) - (reached.get(`${topic} ${partition}`) ?? 0));
       }

@@ -3,6 +3,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
+import { connect } from '../../src/consumer';
+import { deliver as deliver_ } from '../../src/delivery/deliver';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { startSimulator } from '../../src/simulator/simulator';
 import { authority } from '../support/certificates';
@@ -13,6 +15,7 @@ import { endsWithTest } from '../support/ends';
 import { openEvents } from '../support/event-stream';
 import { startHttpServer } from '../support/http-server';
 import { ok, type Received, startReceiver } from '../support/receiver';
+import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -111,7 +114,7 @@ it('each secret of a file signs, and a file that is replaced counts at once', as
 it('Slack gets one line in the words of the feed, and its address is never shown', async () => {
   const { write } = await publisher();
   const receiver = await startReceiver((response, _, index) => {
-    response.writeHead(index === 0 ? 403 : 200).end(`no access by ${receiver.url}/services/T1/B2/verysecret`);
+    response.writeHead(index === 0 ? 403 : 200).end('Cannot POST /services/T1/B2/verysecret');
   });
   settings('{ slack: { urlEnv: DESK_SLACK } }', 'where: { status: [Withdrawn, Postponed] }');
   await write({ id: 'a', status: 'Rumored' }, { id: 'a', status: 'Withdrawn' });
@@ -253,8 +256,13 @@ it('a receiver that is not there, gives no answer or has a foreign certificate i
   );
   const run = deliver();
   for (const [i, [, why]] of places.entries())
-    await run.sees(new RegExp(`The delivery d${i} to \\S+ has not succeeded for 10 s[^]*?${why}`), 'stderr');
-  expect(run.stderr().match(/The delivery d2 to/g)).toHaveLength(1);
+    await run.sees(
+      new RegExp(
+        `The delivery d${i} of ipos.deal-status, partition \\d, to \\S+ has not succeeded for 10 s[^]*?${why}`,
+      ),
+      'stderr',
+    );
+  expect(run.stderr().match(/The delivery d2 of/g)).toHaveLength(1);
 }, 120_000);
 
 it('prints what would be sent, sends nothing and keeps no position', async () => {
@@ -323,11 +331,11 @@ it('a delivery that does not exist, or whose variable is not set, is named', asy
   expect(await lacking.ended()).toEqual({ code: 2, signal: null });
   expect(lacking.stderr()).toContain('deliveries.desk.to.slack: the variable DESK_SLACK is not set');
   // The secret itself in the place of its variable.
-  settings(`{ webhook: "http://127.0.0.1:9", secretEnv: ${SECRET!.replace(/=+$/, '')} }`);
+  settings(`{ webhook: "http://127.0.0.1:9", secretEnv: ${SECRET!.replace(/^whsec_|=+$/g, '')} }`);
   const mistaken = deliver();
   expect(await mistaken.ended()).toEqual({ code: 2, signal: null });
   expect(mistaken.stderr()).toContain('deliveries.desk.to.secret: the variable of that name is not set');
-  expect(mistaken.stderr()).not.toContain(SECRET!.slice(0, 20));
+  expect(mistaken.stderr()).not.toContain(SECRET!.slice(6, 26));
 });
 
 it('doctor connects to each receiver and sends nothing', async () => {
@@ -396,3 +404,94 @@ it('status, metrics and the page say how far each delivery is and what it waits 
   expect(await delivery()).toEqual({ delivery: 'desk', lag: 0, waits_for: null, dead_letters: 0 });
   await until(async () => (await metrics()).includes('highwater_delivery_waiting{delivery="desk"} 0'));
 }, 120_000);
+
+it('a receiver that asks for no pause gets one all the same', async () => {
+  const { write } = await publisher();
+  const asked: number[] = [];
+  const receiver = await startReceiver((response) => {
+    asked.push(performance.now());
+    response.writeHead(asked.length < 3 ? 503 : 200, { 'retry-after': '0' }).end();
+  });
+  settings(`{ webhook: "${receiver.url}" }`);
+  await write({ id: 'a', status: 'Rumored' });
+  deliver();
+  await until(() => asked.length === 3);
+  expect(asked[2]! - asked[0]!).toBeGreaterThan(1_900);
+});
+
+describe('a receiver that fails for some events only', () => {
+  const definition = (topics: readonly string[], retryForMs: number) => ({
+    name: 'desk',
+    topics,
+    where: {},
+    from: 'beginning' as const,
+    retryForMs,
+    to: { kind: 'webhook' as const, url: '', secret: null },
+  });
+
+  /** Delivers in this process, with any `retryFor`. */
+  function delivering(url: string, retryForMs: number) {
+    const logger = quietLogger();
+    const stop = new AbortController();
+    const target = { kind: 'webhook' as const, url: { value: url }, shown: url, secrets: { value: [] } };
+    const open = () => connect({ dataDir: folder(), logger });
+    const deps = { open, logger, secrets: [], feedOf: () => null, signal: stop.signal };
+    const ended = deliver_(definition(['ipos.deal-status'], retryForMs), target, deps);
+    endsWithTest(async () => {
+      stop.abort();
+      await ended;
+    });
+    return logger;
+  }
+
+  const statusOf = ({ body }: Received) =>
+    (JSON.parse(body) as { data: { id: string; status: string } }).data;
+  const letters = async () => {
+    const tail = here(['tail', 'delivery-desk.dead-letters', '--json', '--no-follow'], { cwd: folder() });
+    await tail.ended();
+    return tail
+      .stdout()
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { key: string });
+  };
+
+  it('gives up an event that always fails after retryFor, while other partitions get on', async () => {
+    const { write } = await publisher();
+    const receiver = await startReceiver((response, received) => {
+      response.writeHead(statusOf(received).status === 'Poison' ? 500 : 200).end();
+    });
+    writeFileSync(path.join(folder(), 'highwater.yaml'), `dataDir: ${folder()}\n`);
+    delivering(receiver.url, 3_000);
+    await write({ id: 'a', status: 'Poison' });
+    // Ids of all partitions, again and again.
+    let round = 0;
+    await until(async () => {
+      await write(...['b', 'c', 'd', 'e', 'f'].map((id) => ({ id, status: `${round}` })));
+      round += 1;
+      return round % 20 === 0 && (await letters().catch(() => [])).length === 1;
+    });
+    expect((await letters()).map(({ key }) => key)).toEqual(['a']);
+  }, 120_000);
+
+  it('tries a later event anew, also if the one before was given up', async () => {
+    const { write } = await publisher();
+    let isDown = true;
+    const receiver = await startReceiver((response, _, index) => {
+      if (isDown) response.writeHead(503).end();
+      else if (index === failsAt) response.destroy();
+      else response.writeHead(200).end();
+    });
+    let failsAt = -1;
+    writeFileSync(path.join(folder(), 'highwater.yaml'), `dataDir: ${folder()}\n`);
+    delivering(receiver.url, 1_500);
+    await write({ id: 'a', status: 'Filed' });
+    await until(async () => (await letters().catch(() => [])).length === 1);
+    isDown = false;
+    failsAt = receiver.received.length;
+    await write({ id: 'a', status: 'Priced' });
+    await until(() => receiver.received.length === failsAt + 2);
+    expect(statusOf(receiver.received.at(-1)!).status).toBe('Priced');
+    expect(await letters()).toHaveLength(1);
+  }, 120_000);
+});

@@ -183,10 +183,19 @@ it('the records of a feed come in pages, each record once', async () => {
 it.each([
   ['/topics/nothing/events', 404, 'the log has no topic nothing'],
   ['/topics/ipos/events?from=yesterday', 400, 'from is beginning, end, or the position of an event'],
+  ['/topics/ipos/events?from=99:1', 400, 'from is not a position in this topic'],
   ['/topics/ipos/events?follow=no', 400, 'follow=no goes with from=beginning'],
   ['/topics/ipos/events?follow=perhaps', 400, 'follow is yes or no'],
-  ['/topics/ipos/events?where=status', 400, 'where is field=value or field!=value'],
-  ['/topics/ipos/events?where=op=c&where=op!=d', 400, 'where is field=value or field!=value'],
+  [
+    '/topics/ipos/events?where=status',
+    400,
+    'where is field=value or field!=value, one of them for each field',
+  ],
+  [
+    '/topics/ipos/events?where=op=c&where=op!=d',
+    400,
+    'where is field=value or field!=value, one of them for each field',
+  ],
   ['/feeds/nothing/records', 404, 'there is no feed nothing'],
   ['/feeds/ipos/records/none', 404, 'ipos has no record of this id'],
   ['/feeds/ipos/records?limit=0', 400, 'limit is a number from 1 to 1000'],

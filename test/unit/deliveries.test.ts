@@ -77,6 +77,11 @@ it.each([
     'expected webhook',
   ],
   [
+    'its own dead letters',
+    `{ topics: [delivery-desk.dead-letters], ${hook} }`,
+    'deliveries.desk.topics (highwater.yaml, line 2): has the dead letters of this delivery itself',
+  ],
+  [
     'two places of a secret',
     '{ topics: [ipos], to: { webhook: "https://a.example", secretEnv: Y, secretFile: y } }',
     'expected webhook',
@@ -91,11 +96,22 @@ it.each([
   'to: { slack: "https://hooks.slack.example/services/verysecret" }',
   'to: { webhook: "https://a.example/?key=verysecret" }',
   'to: { webhook: "https://a.example", secret: verysecret }',
+  'to: { "https://a.example/verysecret": 1 }',
+  'to: { webhook: "https://a.example", secretEnv: whsec_verysecret }',
 ])('a secret in the file is refused and not shown: %s', (section) => {
   expect(() => load(`{ topics: [ipos], ${section} }`)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.not.stringContaining('verysecret') }),
   );
 });
+
+it.each(['"https://hooks.slack.example/verysecret"', '[ "https://hooks.slack.example/verysecret" ]'])(
+  'an address in the place of a section is not shown: %s',
+  (section) => {
+    expect(() => load(section)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.not.stringContaining('verysecret') }),
+    );
+  },
+);
 
 it('a name that cannot be part of a topic is refused, and so is a section of another form', () => {
   const write = (text: string) => writeFileSync(path.join(folder(), 'highwater.yaml'), text);
@@ -111,6 +127,8 @@ const event = {
   after: { price: 5, volume: 9_007_199_254_740_993n, is_open: true, name: null, extra: { 'a.b': '1' } },
   changed_fields: ['price', 'name'],
   none: [],
+  price_text: '7.000',
+  code: '0012',
 };
 
 it.each([
@@ -126,7 +144,10 @@ it.each([
   ['after.extra.a.b', ['1'], true],
   ['changed_fields', ['name'], true],
   ['changed_fields', ['op'], false],
-  ['none', [null], false],
+  ['none', [null], true],
+  ['price_text', ['7'], true],
+  ['price_text', ['7.01'], false],
+  ['code', ['12'], false],
   ['__proto__.x', [null], true],
 ] as const)('the condition %s: %j holds: %s', (field, values, holds) => {
   expect(isWanted({ where: { [field]: { values, not: false } } }, event)).toBe(holds);

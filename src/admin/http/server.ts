@@ -185,6 +185,8 @@ export function eventStreams(limits: Partial<EventStreamLimits> = {}): Stream {
   }
 
   return (reply, type, texts) => {
+    // The client left before the answer began: nothing would ever tell that it is gone.
+    if (reply.raw.socket?.destroyed) return reply.hijack();
     const error = refusal(reply.raw.socket !== null);
     if (error !== null) return reply.code(503).header('retry-after', '5').send({ error });
     connections++;

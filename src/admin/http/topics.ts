@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { valueDecoder } from '../../avro/codec/record-decoder';
+import { type Decoder, valueDecoder } from '../../avro/codec/record-decoder';
 import { knownSchemas } from '../../consumer/connect';
 import { type LogEvent, toEvent } from '../../consumer/event';
 import type { Opened } from '../../consumer/open-log';
@@ -27,11 +27,14 @@ interface Reading {
  * Serves `GET /topics/{topic}/events`: the events of a topic as server-sent events or as lines of JSON.
  */
 export function serveTopics(app: FastifyInstance, open: () => Opened, stream: Stream): void {
+  let decoder: Decoder | null = null;
   app.get<{ Params: { topic: string }; Querystring: TopicQuery }>(
     '/topics/:topic/events',
     { exposeHeadRoute: false },
     async (request, reply) => {
       const log = open();
+      decoder ??= valueDecoder(log.registry, knownSchemas(log.feeds));
+      const deps = { ...log, decoder };
       const isSse = /\btext\/event-stream\b/.test(request.headers.accept ?? '');
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
@@ -42,10 +45,11 @@ export function serveTopics(app: FastifyInstance, open: () => Opened, stream: St
         log,
         gone.signal,
       );
+      if (gone.signal.aborted) return reply.hijack();
       if ('error' in reading) return reply.code(reading.status).send({ error: reading.error });
       const text = isSse ? sseText : lineText;
       return stream(reply, isSse ? 'text/event-stream' : 'application/x-ndjson', (signal) =>
-        texts(eventsOf(reading, log, signal), text, signal),
+        texts(eventsOf(reading, deps, signal), text, signal),
       );
     },
   );
@@ -67,13 +71,15 @@ async function readingOf(
   const bad = (error: string): Refusal => ({ status: 400, error });
   if (!['yes', 'no'].includes(follow)) return bad('follow is yes or no');
   const where = conditionsOf([conditions].flat());
-  if (where === null) return bad('where is field=value or field!=value');
+  if (where === null) return bad('where is field=value or field!=value, one of them for each field');
   const from = lastId ?? given;
   const position = from === 'end' || from === 'beginning' ? from : positionOf(from);
   if (position === null) return bad('from is beginning, end, or the position of an event');
   if (follow === 'no' && position !== 'beginning') return bad('follow=no goes with from=beginning');
   const now = await log.ends(topic, 'reachable', signal);
   if (now.ends.size === 0) return { status: 404, error: `the log has no topic ${topic}` };
+  if (typeof position !== 'string' && [...position.ends.keys()].some((partition) => !now.ends.has(partition)))
+    return bad('from is not a position in this topic');
   const start = { beginning: { ...now, ends: new Map() }, end: now };
   return {
     topic,
@@ -85,10 +91,10 @@ async function readingOf(
 
 /** `status=Withdrawn`, `op!=r`. Values of one field that are repeated are alternatives. */
 function conditionsOf(texts: readonly string[]): Record<string, Condition> | null {
-  const where: Record<string, Condition> = {};
+  const where: Record<string, Condition> = Object.create(null);
   for (const text of texts) {
     const [, path, not, value] = /^([^!=]+)(!?)=(.*)$/s.exec(text) ?? [];
-    if (path === undefined || path === '__proto__') return null;
+    if (path === undefined) return null;
     const known = where[path]?.values ?? [];
     const isNot = not === '!';
     if (known.length > 0 && where[path]!.not !== isNot) return null;
@@ -121,10 +127,9 @@ interface PlacedEvent {
 
 async function* eventsOf(
   { topic, from, isFollowing, where }: Reading,
-  { log, registry, feeds }: Opened,
+  { log, decoder }: Pick<Opened, 'log'> & { readonly decoder: Decoder },
   signal: AbortSignal,
 ): AsyncGenerator<PlacedEvent> {
-  const decoder = valueDecoder(registry, knownSchemas(feeds));
   const { topicId } = from;
   const ends = new Map(from.ends);
   const records = isFollowing ? log.follow(topic, from.ends, signal, topicId) : log.load(topic, signal);

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/load-config';
 import { type DeliveryStatus, deliveryStatus } from '../../delivery/status';
+import { HighwaterError } from '../../errors';
 import { harmless } from '../../format/short-text';
 import { createLogger } from '../../logging/logger';
 import type { CommandContext } from '../process/command-context';
@@ -8,13 +9,20 @@ import { type Column, fittedTable, type Span, span } from '../terminal/text';
 /** The log of consumers is opened only for settings with deliveries. */
 export async function readDeliveries(
   config: Config,
-  { logging, signal }: Pick<CommandContext, 'logging' | 'signal'>,
+  { logging, signal, report }: Pick<CommandContext, 'logging' | 'signal' | 'report'>,
 ): Promise<readonly DeliveryStatus[]> {
   if (config.deliveries.length === 0) return [];
   const { openConfigured }: typeof import('../../consumer/open-log') = require('../../consumer/open-log');
   const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
   const opened = openConfigured(config, logger);
-  return deliveryStatus(config.deliveries, opened, signal).finally(() => opened.log.close());
+  return deliveryStatus(config.deliveries, opened, signal)
+    .catch((error: unknown) => {
+      // The feeds are shown all the same.
+      if (signal.aborted || !(error instanceof HighwaterError)) throw error;
+      report(error);
+      return [];
+    })
+    .finally(() => opened.log.close());
 }
 
 const columns: readonly Column[] = [

@@ -189,12 +189,12 @@ function mark(file: string, positions: readonly GroupPosition[]): number {
   }
 }
 
-/** The positions of all groups; reading them is in no member's way. */
-export function groupPositions(folder: string): GroupPosition[] {
+/** The positions of the groups whose names begin with a prefix; reading them is in no member's way. @throws HighwaterError LOG_* */
+export function groupPositions(folder: string, prefix = ''): GroupPosition[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
-  return readdirSync(folder).flatMap((name) => {
+  return attempt(folder, () => readdirSync(folder)).flatMap((name) => {
     const group = groupOf(name);
-    if (group === null) return [];
+    if (group === null || !group.startsWith(prefix)) return [];
     const file = path.join(folder, name);
     const db = connectReadOnly(file, BUSY_MS);
     try {

@@ -14,7 +14,7 @@ export function localGroups(
   return {
     async groups(prefix) {
       assertOpen();
-      const stored = groupPositions(folder).filter(([group]) => group.startsWith(prefix));
+      const stored = groupPositions(folder, prefix);
       return [...new Set(stored.map(([group]) => group))].map((groupId) => {
         const own = stored.filter(([group]) => group === groupId);
         const places = own.map(([, topic, partition, next, note]) => ({ topic, partition, next, note }));
