@@ -29,6 +29,28 @@ it('says that all is well', () => {
   expect(told(aFeed('ipos')).text).toBe('ipos is up to date');
 });
 
+it('is not green while a delivery waits for its receiver', () => {
+  const delivery = (name: string, why: string | null) => ({
+    delivery: name,
+    lag: 1,
+    waits_for: why,
+    dead_letters: 0,
+  });
+  const views = [delivery('desk', 'answered 503'), delivery('other', null)];
+  const feeds = { kind: 'feeds', views: [aFeed('ipos')], atMs: NOW } as const;
+  const messages: Message[] = [{ kind: 'opened' }, feeds, { kind: 'deliveries', views }];
+  expect(headline(messages.reduce(reduce, firstModel), NOW)).toMatchObject({
+    tone: 'warning',
+    text: 'ipos is up to date',
+    also: 'desk waits for a receiver',
+  });
+  const both = reduce(messages.reduce(reduce, firstModel), {
+    kind: 'deliveries',
+    views: [views[0]!, delivery('x', 'y')],
+  });
+  expect(headline(both, NOW).also).toBe('desk and x wait for a receiver');
+});
+
 it('says how far a feed is behind', () => {
   expect(told(aFeed('insights'), behind, aFeed('analysts'))).toMatchObject({
     tone: 'warning',

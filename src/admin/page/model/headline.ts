@@ -1,6 +1,6 @@
 import { counted } from '../../../format/counted';
 import { durationText } from '../../../format/durations';
-import type { FeedView } from '../../dashboard/view';
+import type { DeliveryView, FeedView } from '../../dashboard/view';
 import { lostSince, type Model } from './model';
 import { asClause, timeOfDay } from './text';
 
@@ -79,7 +79,7 @@ export function worstFirst(feeds: readonly FeedView[], nowMs: number): readonly 
 
 /** The answer to the first question: is everything up to date? @param nowMs own clock */
 export function headline(model: Model, nowMs: number): Headline {
-  const { connection, feeds, heardAtMs, aheadMs } = model;
+  const { connection, feeds, deliveries, heardAtMs, aheadMs } = model;
   const lostMs = lostSince(model, nowMs);
   if (connection.state === 'token') return told('unknown', 'The publisher asks for its token', '', 'token');
   if (lostMs !== null)
@@ -104,8 +104,19 @@ export function headline(model: Model, nowMs: number): Headline {
   const [first, ...others] = groups.map((group) => `${subject(group, feeds.length)} ${group[0]!.what}`);
   const problems = feeds.filter(({ problem }) => problem !== null).length;
   if (isWell && problems > 0) others.unshift(`${counted(problems, 'problem')} to look at`);
+  const waiting = deliveries.filter(isWaiting).map(({ delivery }) => delivery);
+  if (waiting.length > 0)
+    others.unshift(
+      `${conjunction.format(waiting)} ${waiting.length === 1 ? 'waits' : 'wait'} for a receiver`,
+    );
   const { tone } = groups[0]![0]!;
-  return told(isWell && problems > 0 ? 'warning' : tone, first!, others.join(' · '), `${key} ${problems}`);
+  const isOdd = isWell && problems + waiting.length > 0;
+  return told(isOdd ? 'warning' : tone, first!, others.join(' · '), `${key} ${problems} ${waiting.join()}`);
+}
+
+/** The receiver of the delivery does not take an event. */
+export function isWaiting({ waits_for: why }: DeliveryView): boolean {
+  return why !== null;
 }
 
 /** `ipos is`, `insights and ipos are`, `Both feeds are`, `All 3 feeds are` */

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { durationText } from '../../../format/durations';
 import type { PublisherView } from '../../dashboard/view';
-import { headline, worstFirst } from '../model/headline';
+import { headline, isWaiting, worstFirst } from '../model/headline';
 import { lostSince } from '../model/model';
 import { dateAndTime } from '../model/text';
 import { type Store, useModel, useNow } from '../store';
@@ -89,10 +89,11 @@ export function App({ store, stream }: AppProps) {
                   <h2 id="feeds-title" class="hidden">
                     Feeds
                   </h2>
+                  <Deliveries deliveries={model.deliveries.filter(isWaiting)} />
                   {worstFirst(feeds, serverNowMs).map((feed) => (
                     <FeedCard key={feed.feed} feed={feed} nowMs={serverNowMs} lostMs={lostMs} />
                   ))}
-                  <Deliveries deliveries={model.deliveries} />
+                  <Deliveries deliveries={model.deliveries.filter((one) => !isWaiting(one))} />
                 </section>
               )}
               {heardAtMs !== null && (
