@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -494,4 +494,25 @@ describe('a receiver that fails for some events only', () => {
     expect(statusOf(receiver.received.at(-1)!).status).toBe('Priced');
     expect(await letters()).toHaveLength(1);
   }, 120_000);
+});
+
+it('a damaged file of a group is named, and the feeds are shown all the same', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  settings('{ webhook: "http://127.0.0.1:9" }');
+  mkdirSync(path.join(folder(), 'consumers'));
+  const status = async () => {
+    const command = here(['status', '--feeds', 'analysts'], { cwd: folder() });
+    await command.ended();
+    return { out: command.stdout(), err: command.stderr() };
+  };
+  writeFileSync(
+    path.join(folder(), 'consumers', 'other.db'),
+    'not a database, but long enough to be read as one'.repeat(50),
+  );
+  expect(await status()).toEqual({ out: expect.stringMatching(/^analysts.*^desk +never ran/ms), err: '' });
+  writeFileSync(path.join(folder(), 'consumers', 'delivery-desk.db'), 'not a database either'.repeat(100));
+  const { out, err } = await status();
+  expect(out).toMatch(/^analysts/m);
+  expect(err).toContain('LOG_CORRUPT');
 });

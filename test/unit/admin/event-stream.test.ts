@@ -85,3 +85,25 @@ it('ends with the server', async () => {
   await closed;
   await until(() => count.open === 0);
 });
+
+it('a client that leaves before its answer begins takes no place', async () => {
+  const stream = eventStreams({ connections: 2 });
+  let begun = 0;
+  app.get('/late', async (_, reply) => {
+    begun += 1;
+    await once(reply.raw, 'close', { signal: AbortSignal.timeout(300) }).catch(() => undefined);
+    return stream(reply, 'text/event-stream', async function* () {
+      yield 'data: 1\n\n';
+    });
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  for (let client = 1; client <= 4; client++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.write('GET /late HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => begun === client);
+    socket.destroy();
+  }
+  const answer = await fetch(`http://127.0.0.1:${port}/late`);
+  expect([answer.status, await answer.text()]).toEqual([200, 'data: 1\n\n']);
+});
