@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -515,4 +515,28 @@ it('a damaged file of a group is named, and the feeds are shown all the same', a
   const { out, err } = await status();
   expect(out).toMatch(/^analysts/m);
   expect(err).toContain('LOG_CORRUPT');
+});
+
+it('a delivery reads on when another log has taken the place of its log', async () => {
+  const dataDir = path.join(folder(), 'data');
+  const receiver = await startReceiver();
+  const section = `{ topics: [ipos.deal-status], from: beginning, to: { webhook: "${receiver.url}" } }`;
+  writeFileSync(
+    path.join(folder(), 'highwater.yaml'),
+    `dataDir: ${dataDir}\ndeliveries:\n  desk: ${section}\n`,
+  );
+  const publish = async (id: string) => {
+    const { commitLog, registry } = openLocalLog({ dataDir });
+    const writer = await changeWriter({ commitLog, registry }, '');
+    await writer.write({ id, status: 'Filed' });
+    await writer.close();
+    await commitLog.close();
+  };
+  await publish('a');
+  const run = deliver();
+  await until(() => receiver.keys().includes('a'));
+  renameSync(dataDir, `${dataDir}.old`);
+  await publish('b');
+  await until(() => receiver.keys().includes('b'));
+  expect(run.stderr()).toContain('The delivery desk rests');
 });
