@@ -115,7 +115,7 @@ async function reset(name: string, { to, topic, yes }: ResetFlags, open: Open): 
   const { signal } = context;
   const groupId = `${config.topicPrefix}${name}`;
   const owners = ownersGroup(config.appId, config.topicPrefix);
-  if (groupId.endsWith(owners)) {
+  if ([name, groupId].includes(owners)) {
     const what = `${owners} is the group of the publishers, and has no positions`;
     throw usageError(what, NOT_MOVED, 'Name a group of consumers.');
   }

@@ -146,9 +146,9 @@ function report(
       const near = didYouMean(key, names);
       const hint = near === null ? `known are ${names.join(', ')}` : `did you mean ${near}?`;
       // A secret may have been written in the place of a key.
-      const isWord = /^\w{1,30}$/.test(key);
+      const isName = /^\w{1,30}$/.test(key);
       const is = 'is not a setting of a delivery';
-      if (isWord) at([...path, key], `${is}; ${hint}`);
+      if (isName) at([...path, key], `${is}; ${hint}`);
       else at(path, `has a key that ${is}; ${hint}`);
     }
     return;
@@ -247,12 +247,15 @@ const addressForm: Form = {
       if (!URL.canParse(word)) return word;
       const { pathname, search, username, password } = new URL(word);
       const parts = [...pathname.split('/'), ...search.split(/[?&=]/), username, password];
-      return [word, pathname + search, ...parts].filter((part) => part.length >= LEAST_SECRET);
+      return [word, pathname + search, ...parts.filter((part) => !isWord.test(part))].filter(
+        (part) => part.length >= LEAST_SECRET,
+      );
     }),
 };
 
-/** Shorter parts of an address are ordinary words. Characters. */
+/** Shorter parts of an address, and words such as `services`, would hide ordinary text. Characters. */
 const LEAST_SECRET = 8;
+const isWord = /^[a-z-]*$/;
 
 const secretsForm: Form = {
   // Standard Webhooks wants 24 to 64 bytes.

@@ -20,12 +20,12 @@ export class NotDelivered extends HighwaterError {
   isFinal = false;
 }
 
-/** For the beginning of an answer, ms; and when the program ends meanwhile. */
+/** For the beginning of an answer, ms; the second from the moment when the program ends. */
 const [ANSWER_MS, LAST_ANSWER_MS] = [15_000, 5_000];
-/** No shorter pause is believed, ms. */
-const LEAST_PAUSE_MS = 1_000;
-/** For the rest of it, ms. The status has said everything; an end keeps the connection for the next request. */
+/** For the rest of an answer, ms. Its status has said everything; its end keeps the connection for the next request. */
 const REST_MS = 1_000;
+/** The shortest pause that a receiver can ask for, ms. */
+const LEAST_PAUSE_MS = 1_000;
 const MOST_BYTES = 65_536;
 
 /** These say that a receiver does not take this event, whatever it does with others. */
@@ -44,6 +44,7 @@ export function sender(
    * @throws NotDelivered DELIVERY_FAILED, DELIVERY_REFUSED
    */
   async function send({ headers, body }: Message, ending: AbortSignal): Promise<void> {
+    const began = performance.now();
     const late = new AbortController();
     const timers = [setTimeout(() => late.abort(), ANSWER_MS)];
     const hurry = () => timers.push(setTimeout(() => late.abort(), LAST_ANSWER_MS));
@@ -61,9 +62,10 @@ export function sender(
         signal: late.signal,
       })
       .catch((error: unknown) => {
+        const seconds = Math.round((performance.now() - began) / 1_000);
         throw notDelivered(
           'DELIVERY_FAILED',
-          late.signal.aborted ? `gave no answer for ${ANSWER_MS / 1_000} s` : why(error),
+          late.signal.aborted ? `gave no answer for ${seconds} s` : why(error),
         );
       })
       .finally(() => {

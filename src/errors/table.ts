@@ -449,26 +449,26 @@ const embeddedLog = {
   EXPORT_FAILED: {
     ...lasts,
     what: "The export could not be written. The message has the system's reason, such as a folder that is missing or a disk that is full.",
-    now: 'Nothing was exported. What was written so far was removed.',
+    now: 'Nothing was exported, and the unfinished file was removed.',
     remedy: 'Name a file (--output) in a folder that this user can write to, on a disk with enough room.',
   },
   EXPORT_VALUE: {
     ...lasts,
     what: 'A value does not fit the type of its column. With --decimals, a text must be a number with no more digits after its point than the column has.',
-    now: 'Nothing was exported. What was written so far was removed.',
+    now: 'Nothing was exported, and the unfinished file was removed.',
     remedy: 'Allow more digits (--decimals 18), or leave out --decimals: the column is then text.',
   },
   EXPORT_NEWER: {
     ...lasts,
     what: 'A later version wrote values with more fields. It was a version of highwater or of the schema of a feed, and an export without these fields would look whole.',
-    now: 'Nothing was exported. What was written so far was removed.',
+    now: 'Nothing was exported, and the unfinished file was removed.',
     remedy:
       'Export with the version and the schemas that the publisher has. `highwater tail --json` shows values as they were written.',
   },
   EXPORT_UNPROVEN: {
     ...lasts,
     what: 'It cannot be proven how the records were at that time. Retention has removed changes that came after it, or the present life of the feed began later, by a reset or a restore.',
-    now: 'Nothing was exported. What was written so far was removed.',
+    now: 'Nothing was exported, and the unfinished file was removed.',
     remedy: 'Choose a later time.',
     see: 'export.md',
   },

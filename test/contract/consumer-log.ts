@@ -332,7 +332,7 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         await log.moveGroup(groupId, places, deadline());
       }
 
-      /** What a member is shown until a last record that is published now, without that record. */
+      /** Records that a member reads before a last record, which is published now. */
       async function shown(wanted: number): Promise<string[]> {
         const one = start(await open());
         await until(() => one.held.size === 3);

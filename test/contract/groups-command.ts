@@ -37,7 +37,7 @@ export function groupsCommandContract(
       return lines.map((line) => JSON.parse(line));
     }
 
-    /** What a program of the group is shown, until it was so much. @param meanwhile done while it runs */
+    /** Statuses that a program of the group reads, up to a number. @param meanwhile done while it runs */
     async function consumed(wanted: number, meanwhile = async () => {}, group = 'desk'): Promise<string[]> {
       const log = connect({ ...world.connect, logger: quietLogger() });
       const seen: string[] = [];

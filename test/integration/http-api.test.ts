@@ -80,6 +80,7 @@ async function open(asked: string, headers: Readonly<Record<string, string>> = {
   })().catch(() => undefined);
   return {
     type: answer.headers.get('content-type'),
+    position: answer.headers.get('x-position'),
     text: () => text,
     lines: () =>
       text
@@ -155,6 +156,24 @@ it('a filter shows what it asks for, from now on', async () => {
   ]);
   withdrawn.leave();
   others.leave();
+});
+
+it('a reader that leaves before its first event goes on from where it began', async () => {
+  const sse = await open('/topics/ipos.deal-status/events', { accept: 'text/event-stream' });
+  await until(() => /^id: (\S+)\n\n/.test(sse.text()));
+  const [, id] = /^id: (\S+)\n\n/.exec(sse.text())!;
+  const lines = await open('/topics/ipos.deal-status/events');
+  expect(lines.position).toBe(id);
+  sse.leave();
+  lines.leave();
+  changeStatus(anId(), 'Meanwhile');
+  const again = await open(`/topics/ipos.deal-status/events?from=${encodeURIComponent(id!)}`);
+  await until(() => again.lines().length === 1);
+  expect(again.lines()[0].data.status).toBe('Meanwhile');
+  again.leave();
+  const whole = await open('/topics/ipos/events?from=beginning&follow=no');
+  expect(whole.position).toBe('beginning');
+  await whole.ended;
 });
 
 it('a position that the log does not have is the last line', async () => {

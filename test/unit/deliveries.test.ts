@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { targetOf } from '../../src/config/deliveries';
 import { loadConfig } from '../../src/config/load-config';
 import { isWanted } from '../../src/delivery/delivery';
 import { messageOf } from '../../src/delivery/message';
 import { feedDefinitions } from '../../src/feeds';
+import { createRedactor } from '../../src/secrets/redaction';
+import { Rotation } from '../../src/secrets/rotation';
 import { tempFolder } from '../support/temp-folder';
 
 const folder = tempFolder();
@@ -231,4 +234,17 @@ it('an event without an id has the id of its place', () => {
     source: '/highwater/ipos',
     data: null,
   });
+});
+
+it('the secret parts of an address are hidden, and its words are not', () => {
+  const address = 'https://hooks.slack.example/services/T1/verysecret1234?key=othersecret';
+  const [delivery] = load('{ topics: [ipos], to: { slack: { urlEnv: DESK } } }');
+  const rotation = new Rotation();
+  const target = targetOf(delivery!, { env: { DESK: address }, cwd: folder(), rotation });
+  expect(target).toMatchObject({ kind: 'slack', shown: 'https://hooks.slack.example' });
+  const said = createRedactor(rotation.known)(
+    `${address} services /services/T1/verysecret1234 verysecret1234`,
+  );
+  expect(said).toMatch(/ services /);
+  expect(said).not.toMatch(/verysecret|othersecret/);
 });

@@ -48,8 +48,11 @@ export function serveTopics(app: FastifyInstance, open: () => Opened, stream: St
       if (gone.signal.aborted) return reply.hijack();
       if ('error' in reading) return reply.code(reading.status).send({ error: reading.error });
       const text = isSse ? sseText : lineText;
+      // A reader that loses its connection before the first event goes on from here.
+      const start = reading.from.ends.size === 0 ? 'beginning' : positionText(reading.from);
+      reply.header('x-position', start);
       return stream(reply, isSse ? 'text/event-stream' : 'application/x-ndjson', (signal) =>
-        texts(eventsOf(reading, deps, signal), text, signal),
+        texts(eventsOf(reading, deps, signal), isSse ? `id: ${start}\n\n` : '', text, signal),
       );
     },
   );
@@ -143,10 +146,12 @@ async function* eventsOf(
 /** The answer has begun, so an error is its last text. */
 async function* texts(
   events: AsyncIterable<PlacedEvent>,
+  head: string,
   text: typeof sseText,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   try {
+    if (head !== '') yield head;
     for await (const { event, position } of events) yield text({ ...cloudEvent(event), position }, position);
   } catch (error) {
     if (signal.aborted) return;

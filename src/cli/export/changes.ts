@@ -14,7 +14,7 @@ export interface ExportRow {
   readonly of: Pick<LogRecord, 'key' | 'value'> & Partial<LogRecord>;
 }
 
-/** What an export has in it. */
+/** The columns and rows of an export. */
 export interface Exported {
   readonly columns: readonly Column[];
   rows(): AsyncIterable<ExportRow>;

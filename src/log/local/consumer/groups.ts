@@ -18,7 +18,7 @@ export function localGroups(
       return [...new Set(stored.map(([group]) => group))].map((groupId) => {
         const own = stored.filter(([group]) => group === groupId);
         const places = own.map(([, topic, partition, next, note]) => ({ topic, partition, next, note }));
-        // Whoever tries the lock of a group has it for a moment, and a member that begins then would wait.
+        // Trying the lock would hold it for a moment, and a member that starts then would wait.
         return { groupId, members: null, places };
       });
     },
@@ -30,8 +30,11 @@ export function localGroups(
       if (lock === null) throw new HighwaterError('GROUP_IN_USE', `a process reads for the group ${groupId}`);
       try {
         const offsets = openGroupOffsets(file);
-        for (const { topic, partition, next } of places) offsets.commit(topic, partition, next);
-        offsets.close();
+        try {
+          for (const { topic, partition, next } of places) offsets.commit(topic, partition, next);
+        } finally {
+          offsets.close();
+        }
       } finally {
         lock.release();
       }
