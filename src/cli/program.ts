@@ -16,18 +16,20 @@ const operator =
 /** Only the module of the named command is loaded: all of them with their libraries take half a second. */
 const loads: Readonly<Record<string, Load>> = {
   demo: (run) => (require('./demo') as typeof import('./demo')).demoCommand(run),
-  init: (run) => (require('./init') as typeof import('./init')).initCommand(run),
+  init: (run) => (require('./init/init') as typeof import('./init/init')).initCommand(run),
   run: (run) => (require('./run') as typeof import('./run')).runWorkerCommand(run),
   tail: (run) => (require('./tail') as typeof import('./tail')).tailCommand(run),
-  export: (run) => (require('./export') as typeof import('./export')).exportCommand(run),
+  export: (run) => (require('./export/export') as typeof import('./export/export')).exportCommand(run),
   status: (run) => (require('./status') as typeof import('./status')).statusCommand(run),
   feeds: (run) => (require('./list') as typeof import('./list')).feedsCommand(run),
   topics: (run) => (require('./list') as typeof import('./list')).topicsCommand(run),
   deliver: (run) => (require('./deliver') as typeof import('./deliver')).deliverCommand(run),
-  groups: (run) => (require('./groups') as typeof import('./groups')).groupsCommand(run),
+  groups: (run) => (require('./operators/groups') as typeof import('./operators/groups')).groupsCommand(run),
   'dead-letters': (run) =>
-    (require('./dead-letters') as typeof import('./dead-letters')).deadLettersCommand(run),
-  doctor: (run) => (require('./doctor') as typeof import('./doctor')).doctorCommand(run),
+    (require('./operators/dead-letters') as typeof import('./operators/dead-letters')).deadLettersCommand(
+      run,
+    ),
+  doctor: (run) => (require('./doctor/doctor') as typeof import('./doctor/doctor')).doctorCommand(run),
   config: (run) => (require('./config') as typeof import('./config')).configCommand(run),
   explain: (run) => (require('./explain') as typeof import('./explain')).explainCommand(run),
   healthcheck: (run) => (require('./healthcheck') as typeof import('./healthcheck')).healthcheckCommand(run),

@@ -1,19 +1,19 @@
 import { Command } from 'commander';
-import { unlessAborted } from '../async/wait';
-import type { DeadLetterValue } from '../avro/codec/feed-codec';
-import { fullName, readSchema } from '../avro/schemas';
-import { addSettings } from '../config/command-options';
-import { HighwaterError } from '../errors';
-import { durationText } from '../format/durations';
-import { harmless } from '../format/short-text';
-import { latestRecords } from '../log/latest-records';
-import { feedTopics } from '../log/topics';
-import { readLog } from './log/open-log';
-import { tolerantDecoder } from './log/tolerant-decoder';
-import { retryDeadLettersCommand } from './operators/operator-commands';
-import type { CommandContext, RunCommand } from './process/command-context';
-import { feedNamed } from './process/command-line';
-import { painted, span } from './terminal/text';
+import { unlessAborted } from '../../async/wait';
+import type { DeadLetterValue } from '../../avro/codec/feed-codec';
+import { fullName, readSchema } from '../../avro/schemas';
+import { addSettings } from '../../config/command-options';
+import { HighwaterError } from '../../errors';
+import { durationText } from '../../format/durations';
+import { harmless } from '../../format/short-text';
+import { latestRecords } from '../../log/latest-records';
+import { feedTopics } from '../../log/topics';
+import { readLog } from '../log/open-log';
+import { tolerantDecoder } from '../log/tolerant-decoder';
+import type { CommandContext, RunCommand } from '../process/command-context';
+import { feedNamed } from '../process/command-line';
+import { painted, span } from '../terminal/text';
+import { retryDeadLettersCommand } from './operator-commands';
 
 interface ListFlags {
   readonly json?: true;

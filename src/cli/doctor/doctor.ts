@@ -1,21 +1,21 @@
 import { Command } from 'commander';
-import { unlessAborted } from '../async/wait';
-import { addSettings, variablesWithoutFlag } from '../config/command-options';
-import { type Config, loadConfig } from '../config/load-config';
-import { durationText } from '../format/durations';
-import { createLogger, type Logger } from '../logging/logger';
-import { createRedactor } from '../secrets/redaction';
-import { checkApi } from './doctor/api';
-import { type Check, type Checks, checkGroup, checkLine, failedBy, ok } from './doctor/check';
-import { checkDeliveries } from './doctor/deliveries';
-import { checkEmbeddedLog } from './doctor/embedded';
-import { checkSchemas } from './doctor/schemas';
-import { checkStatus, statusByPublisher } from './doctor/status';
-import { openRegistry } from './log/open-log';
-import { type PublisherView, publisherView } from './process/ask-publisher';
-import type { CommandContext, RunCommand } from './process/command-context';
-import { progressScreen } from './progress/screen';
-import { painter, type Style, wrapped } from './terminal/text';
+import { unlessAborted } from '../../async/wait';
+import { addSettings, variablesWithoutFlag } from '../../config/command-options';
+import { type Config, loadConfig } from '../../config/load-config';
+import { durationText } from '../../format/durations';
+import { createLogger, type Logger } from '../../logging/logger';
+import { createRedactor } from '../../secrets/redaction';
+import { openRegistry } from '../log/open-log';
+import { type PublisherView, publisherView } from '../process/ask-publisher';
+import type { CommandContext, RunCommand } from '../process/command-context';
+import { progressScreen } from '../progress/screen';
+import { painter, type Style, wrapped } from '../terminal/text';
+import { checkApi } from './api';
+import { type Check, type Checks, checkGroup, checkLine, failedBy, ok } from './check';
+import { checkDeliveries } from './deliveries';
+import { checkEmbeddedLog } from './embedded';
+import { checkSchemas } from './schemas';
+import { checkStatus, statusByPublisher } from './status';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -131,7 +131,7 @@ async function* logChecks(config: Config, logger: Logger, signal: AbortSignal): 
   if (config.kafka === null) {
     yield* checkEmbeddedLog(config.dataDir);
   } else {
-    const { checkKafka }: typeof import('./doctor/kafka') = require('./doctor/kafka');
+    const { checkKafka }: typeof import('./kafka') = require('./kafka');
     yield* checkKafka(config, config.kafka, logger, signal);
   }
   const registry = openRegistry(config, { logger, signal });

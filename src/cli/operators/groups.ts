@@ -1,16 +1,16 @@
 import { Command } from 'commander';
-import { addSettings } from '../config/command-options';
-import { type Config, loadConfig } from '../config/load-config';
-import type { HighwaterError } from '../errors';
-import type { ConsumerLog, GroupPlace, TopicEnds } from '../log/consumer-log';
-import { openKafkaConsumerLog } from '../log/kafka/consumer-log';
-import { ownersGroup } from '../log/kafka/group/owners-protocol';
-import { openLocalConsumerLog } from '../log/local/consumer/consumer-log';
-import { createLogger } from '../logging/logger';
-import { type ListFlags, show } from './list';
-import { confirmed } from './operators/operator-commands';
-import type { CommandContext, RunCommand } from './process/command-context';
-import { placeValue, usageError } from './process/command-line';
+import { addSettings } from '../../config/command-options';
+import { type Config, loadConfig } from '../../config/load-config';
+import type { HighwaterError } from '../../errors';
+import type { ConsumerLog, GroupPlace, TopicEnds } from '../../log/consumer-log';
+import { openKafkaConsumerLog } from '../../log/kafka/consumer-log';
+import { ownersGroup } from '../../log/kafka/group/owners-protocol';
+import { openLocalConsumerLog } from '../../log/local/consumer/consumer-log';
+import { createLogger } from '../../logging/logger';
+import { type ListFlags, show } from '../list';
+import type { CommandContext, RunCommand } from '../process/command-context';
+import { placeValue, usageError } from '../process/command-line';
+import { confirmed } from './operator-commands';
 
 const NOT_MOVED = 'Nothing was moved.';
 
