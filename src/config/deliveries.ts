@@ -255,7 +255,7 @@ const addressForm: Form = {
 
 /** Shorter parts of an address, and words such as `services`, would hide ordinary text. Characters. */
 const LEAST_SECRET = 8;
-const isWord = /^[a-z-]*$/;
+const isWord = /^[a-z-]{0,15}$/;
 
 const secretsForm: Form = {
   // Standard Webhooks wants 24 to 64 bytes.
