@@ -96,6 +96,12 @@ module.exports = {
       { path: 'node_modules/kafkajs' },
     ),
     forbid(
+      'spans-in-one-place',
+      'Who works says what a span covers; how spans are made is known in one place.',
+      { path: '^src/', pathNot: '^src/logging/tracing\\.ts$' },
+      { path: 'node_modules/@opentelemetry' },
+    ),
+    forbid(
       'metrics-library-in-admin',
       'Who works tells what it does; who counts it is no concern of theirs.',
       { path: '^src/', pathNot: '^src/admin/' },

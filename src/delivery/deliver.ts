@@ -5,6 +5,7 @@ import { HighwaterError } from '../errors';
 import type { ShownFeed } from '../format/display';
 import type { Logger } from '../logging/logger';
 import { Outage } from '../logging/outage';
+import { flushSpans, type SpanOptions, traced, traceHeaders } from '../logging/tracing';
 import { createRedactor } from '../secrets/redaction';
 import { type Delivery, groupOf, isWanted, type Target } from './delivery';
 import { messageOf } from './message';
@@ -76,6 +77,10 @@ async function takePart(
     troubles.set(place, found);
     return found;
   };
+  const spanOptions = (): SpanOptions => ({
+    kind: 'CLIENT',
+    attributes: { 'highwater.delivery': name, 'http.request.method': 'POST', 'url.full': target.shown },
+  });
   /** Whether an event is sent again; else it becomes a dead letter. */
   const isRetriable = (error: unknown): boolean => {
     if (error instanceof NotDelivered && !error.isFinal) return true;
@@ -104,7 +109,12 @@ async function takePart(
         const trouble = troubleOf(event);
         trouble.outage.began();
         try {
-          await send(messageOf(event, target, feedOf, Date.now()), revoked);
+          const message = messageOf(event, target, feedOf, Date.now());
+          await traced(`deliver ${name}`, spanOptions, () => {
+            const headers =
+              target.kind === 'webhook' ? { ...traceHeaders(), ...message.headers } : message.headers;
+            return send({ ...message, headers }, revoked);
+          });
           trouble.over();
         } catch (error) {
           if (!(error instanceof NotDelivered)) throw error;
@@ -118,6 +128,7 @@ async function takePart(
     for (const { outage } of troubles.values()) outage.end();
     close();
     await log.close();
+    await flushSpans();
   }
 }
 

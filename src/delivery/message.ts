@@ -68,6 +68,7 @@ export function cloudEvent(event: LogEvent): Readonly<Record<string, unknown>> {
     partition,
     offset,
     partitionkey: key,
+    ...(headers.traceparent !== undefined && { traceparent: headers.traceparent }),
     data: value,
   };
 }

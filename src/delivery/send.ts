@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import axios from 'axios';
 import { HighwaterError } from '../errors';
+import { unseen } from '../logging/tracing';
 import { isCertificateFailure } from '../net/certificate-failures';
 import { networkCode, networkReason } from '../net/network-reason';
 import { excerpt } from '../secrets/excerpt';
@@ -49,8 +50,8 @@ export function sender(
     const timers = [setTimeout(() => late.abort(), ANSWER_MS)];
     const hurry = () => timers.push(setTimeout(() => late.abort(), LAST_ANSWER_MS));
     ending.addEventListener('abort', hurry, { once: true });
-    const answer = await axios
-      .post<Readable>(url.value, body, {
+    const request = () =>
+      axios.post<Readable>(url.value, body, {
         httpAgent,
         httpsAgent,
         headers: { ...headers, 'User-Agent': `highwater/${version}` },
@@ -60,7 +61,8 @@ export function sender(
         transformRequest: (text) => text,
         validateStatus: () => true,
         signal: late.signal,
-      })
+      });
+    const answer = await unseen(request)
       .catch((error: unknown) => {
         const seconds = Math.round((performance.now() - began) / 1_000);
         throw notDelivered(

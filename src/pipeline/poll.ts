@@ -5,6 +5,7 @@ import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
 import type { FeedSession, FeedTopics } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
+import { traced } from '../logging/tracing';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
 import type { ScanPage, VendorRecord } from '../types';
@@ -12,7 +13,7 @@ import type { Images } from './changes/images';
 import { PageChanges, type PublishedChanges } from './changes/page-changes';
 import type { Decoder } from './records/decode';
 import type { Drift } from './records/drift';
-import type { Round } from './round';
+import { pollRound, type Round } from './round';
 import { type BatchPage, openBatch, rehearsedBatch } from './transaction/batch';
 import type { Encoder } from './transaction/encode';
 
@@ -63,11 +64,22 @@ export interface PollResult {
 /** How long a page that was read waits for the next page, while a scan catches up, to share its transaction. */
 const LINGER_MS = 200;
 
+/** The regular poll of a feed. */
+export function pollFeed(deps: PollDeps, wide: boolean, signal: AbortSignal): Promise<PollResult> {
+  const { name } = deps.feed;
+  const options = () => ({ attributes: { 'highwater.feed': name, 'highwater.wide': wide }, parent: null });
+  return traced(`poll ${name}`, options, async (span) => {
+    const result = await poll(deps, pollRound(deps, wide), signal);
+    for (const [what, value] of Object.entries(result)) span?.setAttribute(`highwater.${what}`, value);
+    return result;
+  });
+}
+
 /**
  * One round of one feed. A page's events, images, dead letters and source offset commit together or not at all, perhaps together
  * with the next pages. The state moves only then. The signal ends the poll after the page that is under way.
  *
- * @param round says which pages are read: see `pollRound` for the regular poll
+ * @param round says which pages are read
  */
 export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): Promise<PollResult> {
   const { feed, state, witnesses } = deps;

@@ -4,8 +4,8 @@ import type { ConfigWithApi } from '../config/load-config';
 import type { Feed } from '../feeds/feed';
 import { scopeFingerprint } from '../feeds/scope';
 import { feedTopics } from '../log/topics';
-import { poll } from '../pipeline/poll';
-import { pollRound } from '../pipeline/round';
+import { flushSpans } from '../logging/tracing';
+import { pollFeed } from '../pipeline/poll';
 import { createApiClients } from './api-clients';
 import { carryOut, type Turns } from './carry-out';
 import { acquireFeed, type OwnedFeed } from './owned-feed';
@@ -44,6 +44,7 @@ export async function actAsOwner(
   } finally {
     await membership.leave();
     clients.close();
+    await flushSpans();
   }
 }
 
@@ -56,7 +57,7 @@ function turnsAlone(feed: Feed, { deps }: OwnedFeed, quiet: boolean, signal: Abo
   let nextPollAt = performance.now() + feed.pollIntervalMs;
   const pollNow = async (): Promise<void> => {
     if (quiet) return;
-    await poll(deps, pollRound(deps, false), signal);
+    await pollFeed(deps, false, signal);
     nextPollAt = performance.now() + feed.pollIntervalMs;
   };
   return {

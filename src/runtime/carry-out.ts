@@ -2,6 +2,7 @@ import type { Command, Outcome } from '../commands/command';
 import type { Request } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
+import { traced } from '../logging/tracing';
 import { type PollDeps, poll } from '../pipeline/poll';
 import { pagingFields } from '../pipeline/position';
 import {
@@ -25,6 +26,16 @@ import {
   retried,
 } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
+
+/** A span for a command. */
+export function tracedCommand<Result>(
+  { name }: Command,
+  feed: Feed,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const options = () => ({ attributes: { 'highwater.feed': feed.name }, parent: null });
+  return traced(`${name} ${feed.name}`, options, work);
+}
 
 /** Work between the pages of a long command: the feed's own polls, when they are due. */
 export interface Turns {
@@ -54,7 +65,7 @@ export async function carryOut(
   const { logger } = owned.deps;
   try {
     refuseWhilePaused(feed, owned, command);
-    const outcome = await run();
+    const outcome = await tracedCommand(command, feed, run);
     answer(outcome);
     if (outcome.ok)
       logger.info(outcome.summary, { feed: feed.name, command: command.name, ...outcome.facts });

@@ -3,8 +3,7 @@ import type { Command } from '../commands/command';
 import type { Inbox } from '../commands/inbox';
 import type { Feed } from '../feeds/feed';
 import type { Logger } from '../logging/logger';
-import { type PollResult, poll } from '../pipeline/poll';
-import { pollRound } from '../pipeline/round';
+import { type PollResult, pollFeed } from '../pipeline/poll';
 import { reconcile } from '../pipeline/rounds/reconcile';
 import { movePosition } from '../pipeline/transaction/transact';
 import type { BackfillProgress } from '../state/source-offset';
@@ -16,6 +15,7 @@ import {
   interrupted,
   patient,
   type Turns,
+  tracedCommand,
 } from './carry-out';
 import { reconciled } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
@@ -71,7 +71,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     // The first poll of an owner looks further back, and so does one now and then.
     const wide = began - lastWide >= feed.widePollEveryMs;
     lastPoll = null;
-    lastPoll = await poll(deps, pollRound(deps, wide), signal);
+    lastPoll = await pollFeed(deps, wide, signal);
     if (wide) lastWide = began;
     nextPollAt = began + feed.pollIntervalMs;
     const ms = performance.now() - began;
@@ -152,7 +152,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     work: (turns: Turns) => Promise<void>,
   ): Promise<boolean> {
     try {
-      await work(turnsOf(owned, command, signal));
+      await tracedCommand(command, feed, () => work(turnsOf(owned, command, signal)));
       return false;
     } catch (thrown) {
       const error = failureOf(feed, command, thrown);

@@ -9,6 +9,7 @@ import type { CommitLog } from '../log/commit-log';
 import type { Membership } from '../log/membership';
 import { commandsTopic, feedTopics } from '../log/topics';
 import type { Logger } from '../logging/logger';
+import { flushSpans } from '../logging/tracing';
 import type { PageReport } from '../pipeline/poll';
 import { createDrift } from '../pipeline/records/drift';
 import { createRedactor } from '../secrets/redaction';
@@ -107,6 +108,7 @@ export async function runWorker(
     handOver.close();
     await Promise.all([commands?.close(), membership.leave()]);
     clients.close();
+    await flushSpans();
   }
 }
 

@@ -6,6 +6,7 @@ import { HighwaterError } from '../errors';
 import type { AuthScheme, FeedDefinition } from '../feeds/definition';
 import { answerLimits } from '../json/limits';
 import type { Logger } from '../logging/logger';
+import { activeContext, failSpan, type SpanOptions, traced } from '../logging/tracing';
 import { type EchoedToken, echoedToken } from '../secrets/echoed-token';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
@@ -78,13 +79,15 @@ export function createSource(options: SourceOptions): ClosableSource {
         signal: joint.signal,
         maxHoldMs: () => deadline.remainingMs(),
       };
+      // A request may begin when one of another feed ends, in that one's context.
+      const parent = activeContext();
       let last: SourceFailure | null = null;
       const ask = async () => {
         // A retry also waits for its turn. Then there may be no time left for an answer.
         if (last !== null && deadline.remainingMs() < 1) return last;
         const { signal: over } = joint;
         const used = credentials.now();
-        const deps = { ...options, agents: agents.now(), ages, redact, deadline, signal: over };
+        const deps = { ...options, agents: agents.now(), ages, redact, deadline, signal: over, parent };
         let outcome = await askOnce(feed, page, { ...deps, ...used });
         if (secret !== undefined && isRefusal(outcome)) {
           if (await secret.isReplaced(used.access.token))
@@ -125,13 +128,39 @@ interface AskDeps extends SourceOptions {
   readonly echoed: EchoedToken;
   readonly deadline: PageDeadline;
   readonly signal: AbortSignal;
+  /** The context of the poll. */
+  readonly parent: ReturnType<typeof activeContext>;
 }
 
-async function askOnce(
+type Answer = { readonly kind: 'page'; readonly page: SourcePage } | SourceFailure;
+
+function askOnce(feed: FeedDefinition, page: PageRequest, deps: AskDeps): Promise<Answer> {
+  const { access, parent, redact } = deps;
+  const options = (): SpanOptions => {
+    const url = endpointUrl(access.baseUrl, feed.path);
+    const attributes = {
+      'highwater.feed': feed.name,
+      'http.request.method': 'GET',
+      'server.address': redact(new URL(url).hostname),
+      'url.full': redact(url), // without the query, since some APIs have secrets in it
+    };
+    return { kind: 'CLIENT', attributes, parent };
+  };
+  return traced(`GET ${redact(feed.path)}`, options, async (span) => {
+    const onStatus = (status: number) => span?.setAttribute('http.response.status_code', status);
+    const answer = await answerOf(feed, page, deps, onStatus);
+    if (answer.kind === 'failure') failSpan(span, { code: answer.code, message: answer.what });
+    else span?.setAttribute('highwater.rows', answer.page.rows.length);
+    return answer;
+  });
+}
+
+async function answerOf(
   feed: FeedDefinition,
   page: PageRequest,
   deps: AskDeps,
-): Promise<{ readonly kind: 'page'; readonly page: SourcePage } | SourceFailure> {
+  onStatus: (status: number) => void,
+): Promise<Answer> {
   const { access, ages, agents, deadline, limits, now = Date.now, redact, signal } = deps;
   deadline.start();
   const url = endpointUrl(access.baseUrl, feed.path);
@@ -157,6 +186,7 @@ async function askOnce(
   deps.tell?.({ kind: 'requested', feed: feed.name, status, seconds: (performance.now() - began) / 1_000 });
   if (result.kind === 'failure') return result;
   const { response } = result;
+  onStatus(response.status);
   const receivedAtMs = now();
   const agedMs = ages.ageOf(address, response.headers, receivedAtMs);
   const read = await interpretResponse(response, {

@@ -2,6 +2,7 @@ import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import axios, { type AxiosResponse } from 'axios';
+import { unseen } from '../logging/tracing';
 import { isCertificateFailure } from '../net/certificate-failures';
 import { networkCode, networkReason } from '../net/network-reason';
 import { excerpt } from '../secrets/excerpt';
@@ -65,7 +66,7 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
   );
   let phase: 'headers' | 'body' = 'headers';
   try {
-    const answer = await send(get, stop.signal);
+    const answer = await unseen(() => send(get, stop.signal));
     phase = 'body';
     const body = await readBody(answer, limits.bodyLimitBytes, stop.signal, () => idle.refresh());
     if (body === null) {

@@ -20,6 +20,7 @@ it('the headers that are documented are those that events have', () => {
     documentedHeaders(publishedTopics().find(({ spec }) => spec.name === topic)!).map(({ name }) => name);
   for (const feed of feedDefinitions) {
     const headers = new EventHeaders(feed);
+    headers.trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
     const symbol = feed.symbolField === null ? null : 'CWUO';
     const change = { ...event, symbol } as unknown as ChangeEvents;
     expect(documented(feed.topic)).toEqual(Object.keys(headers.ofChange(change)));

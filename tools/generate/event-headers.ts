@@ -45,6 +45,11 @@ export function eventHeaders({ kind, feed, transition }: PublishedTopic): readon
       meaning: `On updates, the fields that differ, joined by commas${transition ? ': of the change that caused it' : ''}.`,
       isOptional: true,
     },
+    {
+      name: 'traceparent',
+      meaning: 'The span of the poll, if the publisher runs with an OpenTelemetry SDK.',
+      isOptional: true,
+    },
   ];
 }
 

@@ -5,6 +5,7 @@ import type { LogRecord } from '../../log/commit-log';
 import type { AssignedPartition } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 import { Outage } from '../../logging/outage';
+import { contextOf, linksTo, type SpanOptions, traced } from '../../logging/tracing';
 import { type LogEvent, toEvent } from '../event';
 import type {
   BatchContext,
@@ -41,7 +42,7 @@ export function batchJob(options: ConsumeBatchesOptions, handler: BatchHandler, 
 }
 
 function jobOf(
-  { retry, maxBatch = 500, onFailure = 'stop' }: ConsumeBatchesOptions & ConsumeOptions,
+  { group, retry, maxBatch = 500, onFailure = 'stop' }: ConsumeBatchesOptions & ConsumeOptions,
   call: BatchHandler,
   { decoder, wanted, keep, logger }: JobDeps,
 ): PartitionJob {
@@ -75,8 +76,13 @@ function jobOf(
       async (attempt) => {
         events ??= await eventsOf(records, outage);
         tries = attempt;
+        const handled = events;
         const context = { topic, topicId, partition, next, attempt, signal: revoked, note };
-        await watched(call(events, context), records[0]!, logger);
+        await traced(
+          `process ${topic}`,
+          () => spanOf(handled, partition, group),
+          () => watched(() => call(handled, context), records[0]!, logger),
+        );
       },
       retry,
       revoked,
@@ -163,15 +169,33 @@ export async function tryOften(
   }
 }
 
+/** One event is handled in its own trace; a batch has a trace of its own, with links to those of its events. */
+function spanOf(events: readonly LogEvent[], partition: number, group: string): SpanOptions {
+  const [{ id, topic, headers }] = events as [LogEvent];
+  const isOne = events.length === 1;
+  return {
+    kind: 'CONSUMER',
+    attributes: {
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': topic,
+      'messaging.destination.partition.id': String(partition),
+      'messaging.consumer.group.name': group,
+      ...(isOne ? { 'messaging.message.id': id } : { 'messaging.batch.message_count': events.length }),
+    },
+    ...(isOne ? { parent: contextOf(headers) } : { parent: null, links: linksTo(events) }),
+  };
+}
+
 const SLOW_MS = 60_000;
 
 /** A handler that never returns holds up its partition for good, and nobody else would know. */
 async function watched(
-  handling: unknown,
+  handle: () => unknown,
   { topic, partition, logOffset }: LogRecord,
   logger: Logger,
 ): Promise<void> {
   // Many handlers are done when they return: a timer for each event would be most of its cost.
+  const handling = handle();
   if (!isThenable(handling)) return;
   const began = Date.now();
   const timer = setInterval(() => {

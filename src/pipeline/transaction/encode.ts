@@ -4,6 +4,7 @@ import type { FeedDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import type { FeedTopics, ProducerRecord } from '../../log/commit-log';
 import { recordBytes } from '../../log/record-bytes';
+import { traceHeaders } from '../../logging/tracing';
 import type { ChangeEvents, DeadLetter, Op, TransitionEvent } from '../../types';
 
 /** Makes the records of a feed's events and dead letters. */
@@ -27,6 +28,7 @@ export class Encoder {
     letters: readonly DeadLetter[],
     observedAtMs: number,
   ): Generator<ProducerRecord> {
+    this.headers.trace = traceHeaders();
     for (const event of events) {
       yield this.change(event);
       yield this.image(event);
@@ -97,6 +99,8 @@ export class EventHeaders {
   private readonly types: Readonly<Record<Op, string>>;
   /** The changes of a page have one time, and writing it takes as long as the other headers together. */
   private time = { ms: Number.NaN, text: '' };
+  /** Names the span of the poll that makes the events; empty without an SDK. */
+  trace: Headers = {};
 
   constructor(private readonly feed: FeedDefinition) {
     const typeOf = (what: string) => `${eventNamespace(feed)}.${what}`;
@@ -127,6 +131,7 @@ export class EventHeaders {
     };
     if (symbol !== null && symbol !== '') all.symbol = symbol;
     if (tail.changed_fields.length > 0) all['changed-fields'] = tail.changed_fields.join(',');
+    for (const name in this.trace) all[name] = this.trace[name]!;
     return all;
   }
 

@@ -8,6 +8,7 @@ import {
   type ProducerRecord,
   positionHeaders,
 } from '../../log/commit-log';
+import { type SpanOptions, traced } from '../../logging/tracing';
 import type { FeedState } from '../../state/feed-state';
 import type { PendingState } from '../../state/pending-state';
 import type { SourceOffset } from '../../state/source-offset';
@@ -69,7 +70,16 @@ async function commitWithOffset(
     timestamp: observedAtMs,
   };
   records.add([offsetRecord]);
-  await session.commit({ feed: feed.name, records, position });
+  const options = (): SpanOptions => ({
+    kind: 'PRODUCER',
+    attributes: {
+      'highwater.feed': feed.name,
+      'highwater.commit': position.commit,
+      'highwater.seq': offset.seq,
+      'highwater.value_bytes': records.valueBytes,
+    },
+  });
+  await traced(`commit ${feed.name}`, options, () => session.commit({ feed: feed.name, records, position }));
   pending.settle();
 }
 
