@@ -96,7 +96,7 @@ const api = {
   },
   SOURCE_RATE_LIMITED: {
     ...passes,
-    what: 'The API allows no more requests for now. It answered 429, or 403 with a rate limit that is used up, or asked for a pause that is longer than a page may take.',
+    what: 'The API allows no more requests for now. It answered 429, 403 with a rate limit that is used up, or with an error of GraphQL that says so; or it asked for a pause that is longer than a page may take.',
     now: 'All feeds of the token wait as long as the API asks, then go on.',
     remedy:
       'Nothing, if it passes. Otherwise send fewer requests (HIGHWATER_REQUESTS_PER_SECOND, HIGHWATER_POLL_INTERVAL) or look for another user of the token.',
@@ -104,7 +104,7 @@ const api = {
   },
   SOURCE_UNAUTHORIZED: {
     ...parks,
-    what: 'The API refused the token. It answered 401: the token is missing, mistyped, expired or withdrawn. A token from a file or a command was read again first, and was refused too.',
+    what: 'The API refused the token. It answered 401, or with an error of GraphQL that says so: the token is missing, mistyped, expired or withdrawn. A token from a file or a command was read again first, and was refused too.',
     now: PARKED_SLOWLY,
     remedy:
       'Put a valid token into the file (HIGHWATER_API_TOKEN_FILE, or tokenFile of the feed): the feed then goes on by itself. For a token in a variable (HIGHWATER_API_TOKEN), set the variable and restart.',
@@ -112,7 +112,7 @@ const api = {
   },
   SOURCE_FORBIDDEN: {
     ...parks,
-    what: 'The API does not let this token read the feed. It answered 403 or 402: it knows the token, but the plan of the token does not include this endpoint.',
+    what: 'The API does not let this token read the feed. It answered 403, 402 or with an error of GraphQL that says so: it knows the token, but the plan of the token does not include this endpoint.',
     now: PARKED_SLOWLY,
     remedy:
       "Ask the vendor whether the token's plan includes this endpoint, or leave the feed out (HIGHWATER_FEEDS).",
@@ -142,7 +142,7 @@ const api = {
   },
   SOURCE_REQUEST_REFUSED: {
     ...lasts,
-    what: 'The API refused the request. It answered 400 or another status that blames the request, for example for a page size that it does not allow.',
+    what: 'The API refused the request. It answered 400, another status or an error of GraphQL that blames the request, for example for a page size that it does not allow.',
     now: NEXT_POLL,
     remedy: "Check the feed's parameters, query and pageSize in highwater.yaml against the vendor's message.",
     see: apiDown,

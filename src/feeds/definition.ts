@@ -11,8 +11,12 @@ export interface FeedDefinition {
   readonly auth: Auth | null;
   /** Sent with every request, in addition to highwater's own headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Path of the GET endpoint below the API's base address. */
+  /** Path of the endpoint below the API's base address. */
   readonly path: string;
+  /** Default: GET. */
+  readonly method?: HttpMethod | undefined;
+  /** Sent as JSON with every request by POST. The names in `parameters` and `paging.parameter` are then dotted paths into it. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
   /** Path of the array of records in the response: `ipos`, or dotted such as `data.orders`; empty if the response is the array. */
   readonly responseKey: string;
   /**
@@ -103,6 +107,9 @@ export type AuthScheme =
   | { readonly scheme: 'header'; readonly name: string }
   | { readonly scheme: 'none' };
 
+export const httpMethods = ['GET', 'POST'] as const;
+export type HttpMethod = (typeof httpMethods)[number];
+
 /** How an endpoint writes the time of an update in records. */
 export const timeFormats = ['seconds', 'milliseconds', 'iso8601'] as const;
 export type TimeFormat = (typeof timeFormats)[number];
@@ -152,7 +159,7 @@ export interface CursorPaging {
   readonly from?: string | undefined;
   /** Dotted path of the text in the last row of the page, most often the id. */
   readonly lastRow?: string | undefined;
-  /** With `lastRow`: dotted path of the flag that is false on the last page. Without it, a page without rows is the end. */
+  /** Dotted path of the flag that is false on the last page. Without it, the end is an answer without a cursor, or without rows. */
   readonly hasMore?: string | undefined;
 }
 

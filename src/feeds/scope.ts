@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FeedDefinition } from './definition';
 
 /**
- * Identifies the part of the vendor's data that a feed watches: address, filters, headers, response key and beginning. If it changes, the feed may
+ * Identifies the part of the vendor's data that a feed watches: address, filters, body, headers, response key and beginning. If it changes, the feed may
  * no longer see records that are not deleted. How the data is read (page size, intervals, parameter names) does not matter.
  * @returns sha256 in hex
  */
@@ -19,6 +19,7 @@ export function scopeFingerprint(feed: FeedDefinition, baseUrl: string): string 
     feed.responseKey,
     ...(headers.length === 0 ? [] : [headers]),
     ...beginning,
+    ...(feed.body === undefined ? [] : [{ body: feed.body }]),
   ];
   const scope = JSON.stringify(whole);
   return createHash('sha256').update(scope).digest('hex');

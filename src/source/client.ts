@@ -14,7 +14,7 @@ import { type AnswerAges, answerAges } from './answer-age';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import { type HttpLimits, httpGet } from './http-get';
 import { isSameAddress, ownLink } from './next-page';
-import { endpointUrl, pageUrl } from './page-query';
+import { endpointUrl, pageBody, pageUrl } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
 import { interpretResponse, type ReadRows } from './response-policy';
 import { PageDeadline, type RetryLimits, type RetryOptions, serverDateMs, withRetry } from './retry';
@@ -136,17 +136,18 @@ type Answer = { readonly kind: 'page'; readonly page: SourcePage } | SourceFailu
 
 function askOnce(feed: FeedDefinition, page: PageRequest, deps: AskDeps): Promise<Answer> {
   const { access, parent, redact } = deps;
+  const { method = 'GET' } = feed;
   const options = (): SpanOptions => {
     const url = endpointUrl(access.baseUrl, feed.path);
     const attributes = {
       'highwater.feed': feed.name,
-      'http.request.method': 'GET',
+      'http.request.method': method,
       'server.address': redact(new URL(url).hostname),
       'url.full': redact(url), // without the query, since some APIs have secrets in it
     };
     return { kind: 'CLIENT', attributes, parent };
   };
-  return traced(`GET ${redact(feed.path)}`, options, async (span) => {
+  return traced(`${method} ${redact(feed.path)}`, options, async (span) => {
     const onStatus = (status: number) => span?.setAttribute('http.response.status_code', status);
     const answer = await answerOf(feed, page, deps, onStatus);
     if (answer.kind === 'failure') failSpan(span, { code: answer.code, message: answer.what });
@@ -164,16 +165,21 @@ async function answerOf(
   const { access, ages, agents, deadline, limits, now = Date.now, redact, signal } = deps;
   deadline.start();
   const url = endpointUrl(access.baseUrl, feed.path);
-  const request = `GET ${redact(url)}`;
+  const { method = 'GET' } = feed;
+  const request = `${method} ${redact(url)}`;
   const asked = { paging: feed.paging, auth: access.auth, url, request, redact };
   // A stored link may lead to another address.
   const link = feed.paging.style === 'link' ? ownLink(page.continuation ?? null, asked) : null;
   if (link?.kind === 'failure') return link;
   const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, Math.ceil(deadline.remainingMs())));
   const began = performance.now();
-  const address = pageUrl(feed, link?.next ? { ...page, continuation: link.next } : page, access);
+  const linked = link?.next ? { ...page, continuation: link.next } : page;
+  const address = pageUrl(feed, linked, access);
+  const body = pageBody(feed, linked);
   const result = await httpGet({
     url: address,
+    method,
+    body,
     headers: { ...feed.headers, ...authHeaders(access) },
     pastCaches: ages.hasCache,
     request,
@@ -188,7 +194,7 @@ async function answerOf(
   const { response } = result;
   onStatus(response.status);
   const receivedAtMs = now();
-  const agedMs = ages.ageOf(address, response.headers, receivedAtMs);
+  const agedMs = ages.ageOf(`${address} ${body ?? ''}`, response.headers, receivedAtMs);
   const read = await interpretResponse(response, {
     responseKey: feed.responseKey,
     idField: feed.idField,

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors';
 import { valueAtPath } from '../json/dotted-path';
 import { ExactNumber } from '../json/exact-number';
 import { excerpt } from '../secrets/excerpt';
@@ -107,6 +108,24 @@ function plainName(name: string): string {
 
 function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What GraphQL servers write into `extensions.code` or `type` of an error. */
+const graphqlCodes: readonly (readonly [RegExp, ErrorCode])[] = [
+  [/throttled|rate.?limit/i, 'SOURCE_RATE_LIMITED'],
+  [/unauthenticated|authentication|invalid.jwt/i, 'SOURCE_UNAUTHORIZED'],
+  [/forbidden|access.?denied/i, 'SOURCE_FORBIDDEN'],
+  [/validation|parse.?failed|bad.?user.?input|undefined.?field/i, 'SOURCE_REQUEST_REFUSED'],
+];
+
+/** The code of the errors of an answer; null: they do not say what went wrong. */
+export function graphqlCode(answer: unknown): ErrorCode | null {
+  const errors = isObject(answer) && Array.isArray(answer.errors) ? answer.errors : [];
+  const said = errors.map((error) => valueAtPath(error, 'extensions.code') ?? valueAtPath(error, 'type'));
+  const known = graphqlCodes.find(([pattern]) =>
+    said.some((code) => typeof code === 'string' && pattern.test(code)),
+  );
+  return known?.[1] ?? null;
 }
 
 /** The message of an error report, in any of the vendor's shapes; null if there is none. */

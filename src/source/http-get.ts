@@ -2,6 +2,7 @@ import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import axios, { type AxiosResponse } from 'axios';
+import type { HttpMethod } from '../feeds/definition';
 import { unseen } from '../logging/tracing';
 import { isCertificateFailure } from '../net/certificate-failures';
 import { networkCode, networkReason } from '../net/network-reason';
@@ -24,6 +25,9 @@ export interface HttpLimits {
 export interface HttpGet {
   /** With its query. */
   readonly url: string;
+  readonly method?: HttpMethod;
+  /** JSON. */
+  readonly body?: string | undefined;
   /** Headers of the feed and of its token. */
   readonly headers: Readonly<Record<string, string>>;
   /** Says in each way that there is that no answer of a cache is wanted. */
@@ -90,7 +94,11 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
 }
 
 function send(get: HttpGet, signal: AbortSignal) {
-  return axios.get<Readable>(get.url, {
+  return axios.request<Readable>({
+    url: get.url,
+    method: get.method ?? 'GET',
+    data: get.body,
+    transformRequest: (text) => text,
     httpAgent: get.agents.http,
     httpsAgent: get.agents.https,
     responseType: 'stream',
@@ -99,6 +107,7 @@ function send(get: HttpGet, signal: AbortSignal) {
     signal,
     headers: {
       Accept: 'application/json',
+      ...(get.body !== undefined && { 'Content-Type': 'application/json' }),
       ...get.headers,
       'Accept-Encoding': 'gzip, deflate',
       // A cached page would hide new records, and its Date would be old.

@@ -48,10 +48,10 @@ export function nextPage(
 ): NextPage {
   const { paging } = context;
   if (paging.style === 'cursor') {
-    const { from, lastRow } = paging;
-    return lastRow === undefined
-      ? textAt(answer, from!, context)
-      : behindLastRow(rows, answer, { ...paging, lastRow }, context);
+    const { from, lastRow, hasMore } = paging;
+    if (lastRow !== undefined) return behindLastRow(rows, answer, { ...paging, lastRow }, context);
+    const isLast = hasMore !== undefined && valueAtPath(answer, hasMore) === false;
+    return isLast ? none : textAt(answer, from!, context);
   }
   if (paging.style === 'page' || paging.style === 'offset') return counted(answer, paging);
   if (paging.style !== 'link') return none;

@@ -12,30 +12,65 @@ export function pageUrl(feed: FeedDefinition, request: PageRequest, access: ApiA
   return `${endpointUrl(access.baseUrl, feed.path)}${query === '' ? '' : `?${query}`}`;
 }
 
+/** The body of a page's request, JSON; undefined: it has none. */
+export function pageBody(feed: FeedDefinition, request: PageRequest): string | undefined {
+  if (feed.body === undefined) return undefined;
+  const body: Members = structuredClone(feed.body);
+  for (const [path, value] of pageParts(feed, request)) put(body, path, value);
+  return JSON.stringify(body);
+}
+
 /**
  * The feed's fixed parameters, then paging, then the token. Brackets go percent-encoded (`parameters%5Bupdated%5D`),
  * which every server must read like the plain form; the plain form is not valid in a query.
  */
 function pageQuery(feed: FeedDefinition, request: PageRequest, access: ApiAccess): URLSearchParams {
-  const { paging, parameters } = feed;
   const query = new URLSearchParams(feed.query);
-  const isNumbered = paging.style === 'page' || paging.style === 'offset';
-  if (isNumbered && parameters.page !== null) query.set(parameters.page, String(request.pageOffset));
-  if (parameters.pageSize !== null) query.set(parameters.pageSize, String(request.pageSize));
-  const { updatedSinceFormat: format = feed.updatedFormat, beginAt = 0 } = feed;
-  if (parameters.updatedSince !== null)
-    query.set(parameters.updatedSince, writeTime(Math.max(request.updatedSince, beginAt), format));
-  if (parameters.updatedUntil && request.updatedUntil !== undefined)
-    query.set(parameters.updatedUntil, writeTime(request.updatedUntil, format, 'until'));
-  if (request.dates !== undefined && parameters.dateFrom && parameters.dateTo) {
-    query.set(parameters.dateFrom, request.dates.from);
-    query.set(parameters.dateTo, request.dates.to);
-  }
-  const cursor = paging.style === 'cursor' ? (request.continuation ?? paging.start) : undefined;
-  if (paging.style === 'cursor' && cursor !== undefined) query.set(paging.parameter, cursor);
+  if (feed.body === undefined)
+    for (const [name, value] of pageParts(feed, request)) query.set(name, String(value));
   const parameter = tokenParameter(access.auth);
   if (parameter !== null) query.set(parameter, access.token);
   return query;
+}
+
+/** What differs from page to page and from poll to poll, by the names that the feed gives. */
+function* pageParts(
+  feed: FeedDefinition,
+  request: PageRequest,
+): Generator<readonly [name: string, value: string | number]> {
+  const { paging, parameters } = feed;
+  const isNumbered = paging.style === 'page' || paging.style === 'offset';
+  if (isNumbered && parameters.page !== null) yield [parameters.page, request.pageOffset];
+  if (parameters.pageSize !== null) yield [parameters.pageSize, request.pageSize];
+  const { updatedSinceFormat: format = feed.updatedFormat, beginAt = 0 } = feed;
+  const isNumber = format === 'seconds' || format === 'milliseconds';
+  const time = (text: string) => (isNumber ? Number(text) : text);
+  if (parameters.updatedSince !== null)
+    yield [parameters.updatedSince, time(writeTime(Math.max(request.updatedSince, beginAt), format))];
+  if (parameters.updatedUntil && request.updatedUntil !== undefined)
+    yield [parameters.updatedUntil, time(writeTime(request.updatedUntil, format, 'until'))];
+  if (request.dates !== undefined && parameters.dateFrom && parameters.dateTo) {
+    yield [parameters.dateFrom, request.dates.from];
+    yield [parameters.dateTo, request.dates.to];
+  }
+  const cursor = paging.style === 'cursor' ? (request.continuation ?? paging.start) : undefined;
+  if (paging.style === 'cursor' && cursor !== undefined) yield [paging.parameter, cursor];
+}
+
+type Members = { [name: string]: unknown };
+
+/** A number or a text that the body already has there says how the API wants the value. */
+function put(body: Members, path: string, value: string | number): void {
+  const names = path.split('.');
+  const last = names.pop()!;
+  let holder = body;
+  for (const name of names) {
+    holder[name] ??= {};
+    holder = holder[name] as Members;
+  }
+  const sample = holder[last];
+  const isNumeric = typeof sample === 'number' && Number.isSafeInteger(Number(value));
+  holder[last] = typeof sample === 'string' ? String(value) : isNumeric ? Number(value) : value;
 }
 
 /** The link's own query as the API has written it, with our token. */

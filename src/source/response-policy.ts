@@ -15,7 +15,7 @@ import { aroundByte } from './around-byte';
 import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
 import { brokenUtf8, inUtf8 } from './charset';
-import { reportsError, saysFailure, vendorMessage } from './error-report';
+import { graphqlCode, reportsError, saysFailure, vendorMessage } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import type { RowReader } from './source';
 import { failure, type SourceFailure } from './source';
@@ -129,7 +129,7 @@ function rowsOf(value: unknown, status: number, text: string, context: PolicyCon
   const message = vendorMessage(value, context.redact);
   const reported = () =>
     failure(
-      'SOURCE_REPORTED_ERROR',
+      graphqlCode(value) ?? 'SOURCE_REPORTED_ERROR',
       `${answered(status, context)} an error: ${message ?? excerpt(text, context.redact)}`,
     );
   if (typeof value === 'string') return reported();
@@ -194,7 +194,8 @@ function failureOfStatus(response: RawResponse, text: string, context: PolicyCon
   const value = parsedJson(text)?.value;
   const said = vendorMessage(value, context.redact) ?? describeBody(text, response, context.redact);
   const pause = askedPause(status, headers, context.nowMs);
-  const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : codeOfStatus(status);
+  const named = status === 400 ? graphqlCode(value) : null;
+  const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : (named ?? codeOfStatus(status));
   if (code === 'SOURCE_REDIRECTED') {
     return failure(code, `${answered(status, context)} a redirect to ${target(headers.location, context)}`);
   }

@@ -209,9 +209,29 @@ it.each<[string, Section, string, object?]>([
     'feeds.orders.paging: has both from (a path in the response) and lastRow (a path in the last row), expected one of them',
   ],
   [
-    'a flag beside a cursor in the response',
-    { ...orders, paging: { style: 'cursor', parameter: 'after', from: 'x', hasMore: 'more' } },
-    'feeds.orders.paging.hasMore: goes with lastRow; with from, the end is a response without a cursor',
+    'a body without POST',
+    { ...orders, body: { limit: 1 } },
+    'feeds.orders.body: needs `method: POST`, since a GET has no body',
+  ],
+  [
+    'a parameter below a value of the body that holds nothing',
+    { ...orders, method: 'POST', body: { query: '{ a }' }, parameters: { pageSize: 'query.first' } },
+    'feeds.orders.parameters.pageSize: is a path through a value of the body that is no object',
+  ],
+  [
+    'a cursor below a value of the body that holds nothing',
+    {
+      ...orders,
+      method: 'POST',
+      body: { after: null },
+      paging: { ...orders.paging, parameter: 'after.x.y' },
+    },
+    'feeds.orders.paging.parameter: is a path through a value of the body that is no object',
+  ],
+  [
+    'a method that changes data',
+    { ...orders, method: 'DELETE' },
+    'feeds.orders.method: found "DELETE", expected one of GET, POST',
   ],
   [
     'a setting of another style',

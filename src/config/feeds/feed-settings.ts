@@ -3,6 +3,7 @@ import {
   badgeTones,
   type FeedDefinition,
   filterFormats,
+  httpMethods,
   type TransitionDefinition,
   timeFormats,
   usualShape,
@@ -119,6 +120,14 @@ export const feedSettings = z
       path: matching(/^\/[^?#]*$/, 'a path such as /api/v1/things, without query').describe(
         'Path of the endpoint below the base address.',
       ),
+      method: oneOf(httpMethods).describe(
+        'How the endpoint is asked: `GET`, or `POST` for a search. Default: `GET`.',
+      ),
+      body: z
+        .record(z.string(), z.unknown(), { error: 'the members of a JSON body' })
+        .describe(
+          'JSON body of every request, for `method: POST`. `parameters` and `paging.parameter` then name dotted paths in it, such as `variables.after`. [Examples](adding-a-feed.md#post-and-graphql).',
+        ),
       responseKey: z
         .string({ error: 'a text' })
         .describe(

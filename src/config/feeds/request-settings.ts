@@ -97,6 +97,7 @@ type Add = (path: readonly PropertyKey[], problem: string) => void;
 export function checkRequests(feed: FeedDefinition, add: Add): void {
   checkHeaders(feed, add);
   checkPaging(feed, add);
+  checkBody(feed, add);
   const parameter = tokenParameter(feed.auth ?? usualAuth);
   if (parameter === null) return;
   const taken = `is "${parameter}", which carries the token, expected another name`;
@@ -122,6 +123,27 @@ function checkHeaders({ headers, auth }: FeedDefinition, add: Add): void {
   }
 }
 
+/** @param feed whose parameters are paths into its body, if it has one */
+function checkBody({ method, body, parameters, paging }: FeedDefinition, add: Add): void {
+  if (body === undefined) return;
+  if (method !== 'POST') add(['body'], 'needs `method: POST`, since a GET has no body');
+  const paths: [PropertyKey[], string | null | undefined][] = Object.entries(parameters).map(
+    ([role, path]) => [['parameters', role], path],
+  );
+  if (paging.style === 'cursor') paths.push([['paging', 'parameter'], paging.parameter]);
+  for (const [at, path] of paths) {
+    let within: unknown = body;
+    for (const name of path?.split('.') ?? []) {
+      if (within === undefined) break;
+      if (typeof within !== 'object' || within === null) {
+        add(at, `is a path through a value of the body that is no object`);
+        break;
+      }
+      within = (within as Readonly<Record<string, unknown>>)[name];
+    }
+  }
+}
+
 function checkPaging({ paging, parameters, responseKey }: FeedDefinition, add: Add): void {
   const { style } = paging;
   if ((style === 'page' || style === 'offset') && parameters.page === null)
@@ -141,14 +163,12 @@ function checkPaging({ paging, parameters, responseKey }: FeedDefinition, add: A
     if (path && responseKey === '')
       add(['paging', member], 'is a place in an object, and the response is an array: responseKey is empty');
   if (style !== 'cursor') return;
-  const { from, lastRow, hasMore } = paging;
+  const { from, lastRow } = paging;
   if ((from === undefined) === (lastRow === undefined))
     add(
       ['paging'],
       `${from === undefined ? 'lacks' : 'has both'} from (a path in the response) and lastRow (a path in the last row), expected one of them`,
     );
-  else if (lastRow === undefined && hasMore !== undefined)
-    add(['paging', 'hasMore'], 'goes with lastRow; with from, the end is a response without a cursor');
   const role = Object.entries(parameters).find(
     ([name, value]) => name !== 'page' && value === paging.parameter,
   );

@@ -103,7 +103,7 @@ it.each([
 
 it('refuses an endpoint that has more rows than a page and no paging that it knows', async () => {
   const asked = (query: URLSearchParams) =>
-    stripe.ask(new URLSearchParams([['limit', query.get('limit') ?? '10']]));
+    stripe.ask(new URLSearchParams([['limit', query.get('limit') ?? '10']]), undefined);
   const { code, err } = await init({ ...stripe, ask: asked }, [
     '--auth',
     'bearer',

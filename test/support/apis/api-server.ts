@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { hashText } from '../../../src/simulator/random';
 import { startHttpServer } from '../http-server';
@@ -14,11 +15,15 @@ export interface ApiShape extends RowShape {
   readonly longestPage: number;
   /** Whether the request carries the token as this vendor wants it. */
   allows(headers: IncomingMessage['headers'], query: URLSearchParams): boolean;
-  /** @throws Refusal if the vendor would refuse the query */
-  ask(query: URLSearchParams): Asked;
+  /** Default: GET. */
+  readonly method?: 'POST';
+  /** @param body parsed JSON, of a POST. @throws Refusal if the vendor would refuse the request */
+  ask(query: URLSearchParams, body: unknown): Asked;
   answer(page: Page): Answer;
   /** How this vendor writes an error. */
   failure(status: number, text: string): unknown;
+  /** Errors have this status; the body says which it is. */
+  readonly statusOfErrors?: number;
 }
 
 export interface Asked {
@@ -104,16 +109,16 @@ export async function startApi(
     return hostility[what] > 0 && reached % hostility[what] === 0;
   }
 
-  function answer(url: URL, headers: IncomingMessage['headers']): Answer {
-    const refusal = (status: number, text: string, more = {}): Answer => {
-      return { status, body: shape.failure(status, text), headers: more };
+  function answer(url: URL, { headers, method }: IncomingMessage, body: unknown): Answer {
+    const refusal = (status: number, what: string, more = {}): Answer => {
+      return { status, body: shape.failure(status, what), headers: more };
     };
-    if (url.pathname !== shape.path) return refusal(404, 'Not found');
+    if (url.pathname !== shape.path || method !== (shape.method ?? 'GET')) return refusal(404, 'Not found');
     if (!shape.allows(headers, url.searchParams)) return refusal(401, 'Bad credentials');
     if (strikes('eachFails')) return refusal(500, 'Internal error');
     if (strikes('eachTooMany')) return refusal(429, 'Too many requests', { 'retry-after': '1' });
     try {
-      return shape.answer({ ...pageOf(shape.ask(url.searchParams)), url });
+      return shape.answer({ ...pageOf(shape.ask(url.searchParams, body)), url });
     } catch (error) {
       if (error instanceof Refusal) return refusal(error.status, error.message);
       throw error;
@@ -165,12 +170,15 @@ export async function startApi(
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '', server.url);
     if (hostility.slowMs > 0) await delay(hostility.slowMs);
-    const { status = 200, body, headers = {} } = answer(url, request.headers);
+    const sent = await text(request);
+    const asked: unknown = sent === '' ? undefined : JSON.parse(sent);
+    const { status = 200, body, headers = {} } = answer(url, request, asked);
     const bytes = Buffer.from(JSON.stringify(body));
     const isCut = status === 200 && strikes('eachCut');
     requests.push({ url, status: isCut ? 0 : status });
     const type = { 'content-type': 'application/json', 'content-length': bytes.length };
-    response.writeHead(status, { ...type, ...headers });
+    const shown = status === 200 ? status : (shape.statusOfErrors ?? status);
+    response.writeHead(shown, { ...type, ...headers });
     if (isCut) response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
     else response.end(bytes);
   }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ApiFeed } from '../../faults/api-run';
 import type { Hostility } from './hostility';
-import { brevo, clickup, github, plain, stripe, zendesk } from './shapes';
+import { brevo, clickup, github, hubspot, linear, plain, stripe, zendesk } from './shapes';
 
 const root = path.join(__dirname, '..', '..', '..');
 const example = (name: string): string => path.join(root, 'examples', 'apis', name);
@@ -66,5 +66,13 @@ export const apiFeeds: readonly { readonly of: ApiFeed; readonly hostility: Part
       tokenEnv: 'STRIPE_KEY',
     },
     hostility: { ...hostile, pageCap: 25, repeatedRows: 2 },
+  },
+  {
+    of: { shape: hubspot, feed: 'companies', folder: example('hubspot'), tokenEnv: 'HUBSPOT_TOKEN' },
+    hostility: { ...hostile, pageCap: 25 },
+  },
+  {
+    of: { shape: linear, feed: 'backlog', folder: example('linear'), tokenEnv: 'LINEAR_KEY' },
+    hostility: { ...hostile, ...byCursor, pageCap: 25 },
   },
 ];

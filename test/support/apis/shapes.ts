@@ -235,6 +235,106 @@ export const stripe: ApiShape = {
   failure: (_, message) => ({ error: { type: 'invalid_request_error', message } }),
 };
 
+interface HubspotSearch {
+  readonly filterGroups: readonly { readonly filters: readonly { readonly value: unknown }[] }[];
+  readonly limit: unknown;
+  readonly after: unknown;
+}
+
+/** In the shape of HubSpot's search: everything is asked for by a JSON body, in which positions and times are texts. */
+export const hubspot: ApiShape = {
+  name: 'hubspot',
+  path: '/crm/v3/objects/companies/search',
+  token: 'pat-4711-hubspot',
+  method: 'POST',
+  precisionMs: 1,
+  longestPage: 200,
+  content: (random) => ({
+    properties: {
+      name: sentence(random),
+      domain: `${word(random)}.example`,
+      lifecyclestage: random.pick(['lead', 'customer', null]),
+    },
+    archived: false,
+  }),
+  row: (number, stampMs, content) => ({
+    id: String(number),
+    createdAt: new Date(created(number)).toISOString(),
+    ...content,
+    updatedAt: new Date(stampMs).toISOString(),
+  }),
+  keyOf: ({ id }) => id as string,
+  allows: ({ authorization, 'content-type': type }) =>
+    authorization === `Bearer ${hubspot.token}` && type === 'application/json',
+  ask(_, body) {
+    const { filterGroups, limit, after } = body as HubspotSearch;
+    const since = filterGroups[0]!.filters[0]!.value;
+    if (typeof since !== 'string' || typeof after !== 'string') throw new Refusal(400, 'expected texts');
+    if (typeof limit !== 'number' || limit > 200) throw new Refusal(400, 'limit is no number up to 200');
+    return { sinceMs: Number(since), limit, at: { leaveOut: Number(after) }, by: 'updated' };
+  },
+  answer: ({ rows, total }) => ({ body: { total, results: rows } }),
+  failure: (_, message) => ({ status: 'error', message, category: 'VALIDATION_ERROR' }),
+};
+
+interface LinearRequest {
+  readonly query: string;
+  readonly variables: { readonly first: unknown; readonly after?: unknown; readonly since: unknown };
+}
+
+/** In the shape of Linear's issues: GraphQL. Errors have the status 200, and newest come first. */
+export const linear: ApiShape = {
+  name: 'linear',
+  path: '/graphql',
+  token: 'lin_api_4711',
+  method: 'POST',
+  precisionMs: 1,
+  longestPage: 250,
+  content: (random) => ({
+    title: sentence(random),
+    priority: random.int(0, 4),
+    estimate: random.pick([null, 1, 2.5]),
+    state: { name: word(random), type: random.pick(['started', 'completed']) },
+    archivedAt: random.pick([null, isoSeconds(created(random.int(0, 99)))]),
+  }),
+  row: (number, stampMs, content) => ({
+    id: `c0ffee-${number}`,
+    identifier: `ENG-${number}`,
+    createdAt: isoSeconds(created(number)),
+    ...content,
+    updatedAt: new Date(stampMs).toISOString(),
+  }),
+  keyOf: ({ id }) => id as string,
+  allows: ({ authorization }) => authorization === linear.token,
+  ask(_, body) {
+    const { query, variables } = body as LinearRequest;
+    const { first, after = '', since } = variables;
+    if (!query.includes('issues(first: $first')) throw new Refusal(400, 'Cannot query field');
+    if (typeof first !== 'number' || typeof since !== 'string' || typeof after !== 'string')
+      throw new Refusal(400, 'Variable of another type');
+    const descending = query.includes('orderBy: updatedAt');
+    const at = { cursor: after };
+    return {
+      sinceMs: Date.parse(since),
+      limit: first,
+      at,
+      by: descending ? 'updated' : 'created',
+      descending,
+    };
+  },
+  answer: ({ rows, cursor, isLast }) => ({
+    // The last page has a cursor too.
+    body: {
+      data: { issues: { nodes: rows, pageInfo: { hasNextPage: !isLast, endCursor: cursor ?? 'end' } } },
+    },
+  }),
+  failure: (status, message) => ({
+    data: { issues: { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } } },
+    errors: [{ message, extensions: { code: status === 429 ? 'RATELIMITED' : 'INTERNAL_SERVER_ERROR' } }],
+  }),
+  statusOfErrors: 200,
+};
+
 /** As the mission's feeds are asked: a token in the query, pages from 0, Unix seconds, `id` and `updated`. */
 export const plain: ApiShape = {
   name: 'plain',

@@ -42,6 +42,28 @@ export const apiRecordRules: Readonly<Record<string, RecordRules>> = {
       createdAt: 'text',
     },
   },
+  companies: {
+    ...given,
+    named: { id: 'id', updated: 'updatedAt', format: 'iso8601' },
+    members: {
+      properties: { name: 'text', domain: 'text', lifecyclestage: 'text' },
+      archived: 'boolean',
+      createdAt: 'text',
+    },
+  },
+  backlog: {
+    ...given,
+    named: { id: 'id', updated: 'updatedAt', format: 'iso8601' },
+    members: {
+      identifier: 'text',
+      title: 'text',
+      priority: 'integer',
+      estimate: 'number',
+      state: { name: 'text', type: 'text' },
+      createdAt: 'text',
+      archivedAt: 'text',
+    },
+  },
   tasks: {
     ...given,
     named: { id: 'id', updated: 'date_updated', format: 'milliseconds' },

@@ -23,6 +23,17 @@ async function next(paging: PagingStyle, body: unknown, link?: string | string[]
   return read.next?.replace(api.url, 'API') ?? null;
 }
 
+it.each([
+  ['there is more', { ipos: [], meta: { next: 'n', more: true } }, 'n'],
+  ['there is no more', { ipos: [], meta: { next: 'n', more: false } }, null],
+  ['the flag is not there', { ipos: [], meta: { next: 'n' } }, 'n'],
+])(
+  'a cursor in the answer counts unless the flag says that it is the last page: %s',
+  async (_, body, expected) => {
+    expect(await next({ ...cursor, hasMore: 'meta.more' }, body)).toBe(expected);
+  },
+);
+
 describe('a cursor from the last row', () => {
   const paging: PagingStyle = { style: 'cursor', parameter: 'after', lastRow: 'key.no', hasMore: 'more' };
   const ipos = [{ key: { no: 1 } }, { key: { no: 2 } }];

@@ -1,5 +1,5 @@
 import type { FeedDefinition, FilterFormat } from '../../../src/feeds/definition';
-import { pageUrl } from '../../../src/source/page-query';
+import { pageBody, pageUrl } from '../../../src/source/page-query';
 import type { PageRequest } from '../../../src/source/source';
 import { feed, page, token } from './client-fixture';
 
@@ -52,4 +52,40 @@ it('the first cursor asks for the first page, and then the cursor of the page be
   expect(queryOf({ paging }).after).toBe('*');
   expect(queryOf({ paging }, { continuation: 'abc' }).after).toBe('abc');
   expect(queryOf({ paging: { ...paging, start: undefined } })).not.toHaveProperty('after');
+});
+
+describe('a body', () => {
+  const paging = { style: 'cursor', parameter: 'variables.after', from: 'next' } as const;
+  const parameters = { page: null, pageSize: 'variables.first', updatedSince: 'filters.0.value' };
+  const bodyOf = (own: Partial<FeedDefinition>, request: Partial<PageRequest> = {}) =>
+    JSON.parse(pageBody({ ...feed, parameters, paging, ...own }, { ...page, ...request })!);
+
+  it('takes what changes at paths, where objects come to be as needed', () => {
+    const body = { query: '{ a }', filters: [{ field: 'updated' }] };
+    expect(bodyOf({ body }, { continuation: 'c1' })).toEqual({
+      query: '{ a }',
+      filters: [{ field: 'updated', value: 1_700_000_000 }],
+      variables: { first: 50, after: 'c1' },
+    });
+    expect(body).toEqual({ query: '{ a }', filters: [{ field: 'updated' }] });
+    expect(bodyOf({ body })).not.toHaveProperty('variables.after');
+  });
+
+  it('has values of the type that it has there from the beginning', () => {
+    const body = { filters: [{ value: '0' }], variables: { first: '10', after: 0 } };
+    const asked = { continuation: '12' };
+    expect(bodyOf({ body }, asked)).toEqual({
+      filters: [{ value: '1700000000' }],
+      variables: { first: '50', after: 12 },
+    });
+    const tooLong = '12345678901234567890';
+    expect(bodyOf({ body }, { continuation: tooLong }).variables.after).toBe(tooLong);
+  });
+
+  it('leaves only the fixed parameters in the address, and is not there unless it is set', () => {
+    const body = { query: '{ a }' };
+    const url = pageUrl({ ...feed, query: { v: '2' }, parameters, paging, body }, page, access);
+    expect(new URL(url).search).toBe('?v=2');
+    expect(pageBody(feed, page)).toBeUndefined();
+  });
 });

@@ -40,6 +40,29 @@ function interpret(
   );
 }
 
+it.each([
+  ['extensions":{"code":"UNAUTHENTICATED"}', 'SOURCE_UNAUTHORIZED'],
+  ['extensions":{"code":"AUTHENTICATION_ERROR"}', 'SOURCE_UNAUTHORIZED'],
+  ['extensions":{"code":"FORBIDDEN"}', 'SOURCE_FORBIDDEN'],
+  ['extensions":{"code":"ACCESS_DENIED"}', 'SOURCE_FORBIDDEN'],
+  ['extensions":{"code":"THROTTLED"}', 'SOURCE_RATE_LIMITED'],
+  ['extensions":{"code":"RATELIMITED"}', 'SOURCE_RATE_LIMITED'],
+  ['type":"RATE_LIMITED"', 'SOURCE_RATE_LIMITED'],
+  ['extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}', 'SOURCE_REQUEST_REFUSED'],
+  ['extensions":{"code":"INTERNAL_SERVER_ERROR"}', 'SOURCE_REPORTED_ERROR'],
+  ['path":["ipos",0,"price"]', 'SOURCE_REPORTED_ERROR'],
+])('errors of GraphQL are no page, whatever rows are beside them: %s', async (member, code) => {
+  const body = `{"data":{"ipos":[{"id":"a"}]},"errors":[{"message":"m","${member}}]}`;
+  const context = { responseKey: 'data.ipos' };
+  expect(await interpret(body, 200, {}, context)).toMatchObject({
+    kind: 'failure',
+    code,
+    what: expect.stringContaining(' m'),
+  });
+  if (code !== 'SOURCE_REPORTED_ERROR')
+    expect(await interpret(body, 400, {}, context)).toMatchObject({ code });
+});
+
 describe('an answer is a page', () => {
   it.each([
     ['a keyed array', '{"ipos":[{"id":"a"},2]}', [{ id: 'a' }, 2]],
