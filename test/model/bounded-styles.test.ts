@@ -3,7 +3,14 @@ import type { Source } from '../../src/source/source';
 import { modelMs, modelRuns } from '../support/model-runs';
 import { carryOut, ended, mostRequests, type Operation, operations } from '../support/operations';
 import { ipo } from '../support/records';
-import { anyShape, refuseCursor, styledFeed, styledVendor, type VendorShape } from '../support/styled-vendor';
+import {
+  anyShape,
+  plainShape,
+  refuseCursor,
+  styledFeed,
+  styledVendor,
+  type VendorShape,
+} from '../support/styled-vendor';
 import { testPublisher } from '../support/test-publisher';
 
 const RUNS = modelRuns<[World]>(40, 20_261);
@@ -44,6 +51,29 @@ const world: fc.Arbitrary<World> = fc.record({
   touched: fc.array(fc.nat(60), { maxLength: 3 }),
   operations: fc.array(fc.constantFrom(...operations), { minLength: 1, maxLength: 5 }),
 });
+
+/** A probe once followed the rows without end: each page begins behind rows that have moved since, and is looked for in vain. */
+const movingAsFastAsRead: World = {
+  shape: {
+    ...plainShape,
+    style: 'link',
+    sized: false,
+    endsOnItself: true,
+    overlaps: true,
+    linksNumbers: true,
+  },
+  astray: 'no',
+  each: 3,
+  rows: 50,
+  perSecond: 100,
+  pageSize: 1000,
+  pagingLimit: 100_000,
+  moving: 1,
+  caps: [2],
+  gone: [18],
+  touched: [24, 33],
+  operations: ['probe'],
+};
 
 async function play(world: World): Promise<void> {
   const { shape, each, pageSize, pagingLimit, gone, touched } = world;
@@ -117,7 +147,7 @@ async function play(world: World): Promise<void> {
 it(
   `any operation ends in every paging style, wherever its pages lead (${RUNS.numRuns} runs)`,
   async () => {
-    await fc.assert(fc.asyncProperty(world, play), RUNS);
+    await fc.assert(fc.asyncProperty(world, play), { ...RUNS, examples: [[movingAsFastAsRead]] });
   },
   modelMs(RUNS.numRuns),
 );

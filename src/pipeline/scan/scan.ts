@@ -116,6 +116,8 @@ class OrderedScan {
   /** Rows that the next page has to show again; null: nothing is known of the anchor. */
   private seam: Seam | null = null;
   private furthest = 0;
+  /** The end that the scan wants to reach. */
+  private pin = Number.POSITIVE_INFINITY;
   /** How often a page has not shown the seam, since the scan has last come further. */
   private rejoins = 0;
   /** Seconds that could not be read. */
@@ -158,7 +160,9 @@ class OrderedScan {
         reader.kind === 'single' && !mayBeCut(position.feed, page) && facts.length < (known ?? 0);
       const isShort = reader.kind === 'numbered' ? facts.length < (known ?? 0) : page.next === null;
       const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known);
-      const step = nextStep(this.cursor, facts, { fullPage, ...this.clocks.presentAt(page, isShort) });
+      const present = this.clocks.presentAt(page, isShort);
+      this.pin = present.pin;
+      const step = nextStep(this.cursor, facts, { fullPage, ...present });
       const mark = this.markAt(page);
       const isJoint = step.kind === 'anchor' && step.cursor.leaps === this.cursor.leaps && !isShort;
       const joint = isJoint ? await this.joint(page, step.cursor.anchor) : (facts.last ?? this.cursor.anchor);
@@ -197,7 +201,8 @@ class OrderedScan {
     this.seam = seam;
     this.restarts = 0;
     this.disorders = 0;
-    if (next.anchor <= this.furthest) return;
+    // Behind the pin rows may move on for ever: a scan that follows them comes no further.
+    if (next.anchor <= this.furthest || next.anchor > this.pin) return;
     this.furthest = next.anchor;
     this.rejoins = 0;
   }
