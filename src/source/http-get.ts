@@ -1,6 +1,7 @@
-import type { Agent as HttpAgent } from 'node:http';
-import type { Agent as HttpsAgent } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
+import { createSecureContext, rootCertificates } from 'node:tls';
 import axios, { type AxiosResponse } from 'axios';
 import { unseen } from '../logging/tracing';
 import { isCertificateFailure } from '../net/certificate-failures';
@@ -26,6 +27,8 @@ export interface HttpGet {
   readonly url: string;
   /** Headers of the feed and of its token. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Sent by POST in the place of a GET. */
+  readonly form?: URLSearchParams;
   /** Says in each way that there is that no answer of a cache is wanted. */
   readonly pastCaches?: boolean;
   /** How the request is called in errors. */
@@ -38,11 +41,35 @@ export interface HttpGet {
 
 const errorBodyBytes = 65_536;
 
+/** Certificates (PEM) of authorities to trust besides the public ones, as they are now. */
+export type Trust = { readonly ca?: string | null };
+
+/** Connections that are kept. A new authority counts from the next connection on. */
+export function createAgents(trust: Trust) {
+  const http = new HttpAgent({ keepAlive: true });
+  const https = new HttpsAgent({ keepAlive: true });
+  let trusted: string | null = null;
+  return {
+    now() {
+      const { ca = null } = trust;
+      // Reading all public certificates takes a while.
+      if (ca !== null && ca !== trusted)
+        https.options.secureContext = createSecureContext({ ca: [...rootCertificates, ca] });
+      trusted = ca;
+      return { http, https };
+    },
+    destroy() {
+      http.destroy();
+      https.destroy();
+    },
+  };
+}
+
 /** An answer of any status, or the reason why there is none. */
 export type HttpResult = { readonly kind: 'response'; readonly response: RawResponse } | SourceFailure;
 
 /**
- * One GET. Redirects are not followed. No library error leaves from here, since those hold the address with the token.
+ * One GET, or the POST of a form. Redirects are not followed. No library error leaves from here, since those hold the address with the token.
  * @throws the signal's reason when aborted
  */
 export async function httpGet(get: HttpGet): Promise<HttpResult> {
@@ -90,7 +117,9 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
 }
 
 function send(get: HttpGet, signal: AbortSignal) {
-  return axios.get<Readable>(get.url, {
+  return axios.request<Readable>({
+    url: get.url,
+    ...(get.form && { method: 'POST', data: get.form }),
     httpAgent: get.agents.http,
     httpsAgent: get.agents.https,
     responseType: 'stream',
