@@ -110,6 +110,7 @@ it('doctor fetches a token and says so, and names the key of a secret that is re
   const good = run('doctor');
   await good.ended();
   expect(good.stdout()).toContain(`fetched from ${tokens.url}`);
+  expect(good.stdout().match(/✓ token/g)).toHaveLength(1);
   expect(tokens.asked).toHaveLength(1);
   tokens.secret = 'another4711';
   const bad = run('doctor');

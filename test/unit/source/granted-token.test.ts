@@ -36,8 +36,13 @@ afterEach(async () => {
   await tokens.stop();
 });
 
-/** Clients of the feeds `first` and `second`, of the same grant. */
-function clients(overrides: Partial<Grant> = {}, within = limits, ca: string | null = null) {
+/** Clients of the feeds `first` and `second`, of the same grant at two addresses of an API, and of `other` with another grant. */
+function clients(
+  overrides: Partial<Grant> = {},
+  within = limits,
+  ca: string | null = null,
+  maxConcurrent = 4,
+) {
   const rotation = new Rotation();
   const grant: Grant = {
     ...{ id: 'grant', key: 'feeds.first.auth.clientSecretEnv', tokenUrl: tokens.url, clientId },
@@ -46,8 +51,12 @@ function clients(overrides: Partial<Grant> = {}, within = limits, ca: string | n
     ...overrides,
   };
   const access = { baseUrl: api.url, token: '', auth: { scheme: 'bearer' }, grant } as const;
-  const feeds = new Map(['first', 'second'].map((name) => [name, access]));
-  const budget = { requestsPerSecond: 1_000, maxConcurrent: 4 };
+  const feeds = new Map([
+    ['first', access],
+    ['second', { ...access, baseUrl: `${api.url}/v2` }],
+    ['other', { ...access, grant: { ...grant, id: 'other grant' } }],
+  ]);
+  const budget = { requestsPerSecond: 1_000, maxConcurrent };
   const config = { access: feeds, lacking: new Map(), ca, budget, limits: within };
   const made = createApiClients(config, { logger: quietLogger() });
   closing.push(made);
@@ -74,6 +83,27 @@ it('two feeds that ask at once fetch one token and share it', async () => {
   await Promise.all([ask('first'), ask('second'), ask('first')]);
   await ask('second');
   expect(tokens.asked).toHaveLength(1);
+});
+
+it('feeds of another client at the same API have a token and a request budget of their own', async () => {
+  const { ask } = clients({}, limits, null, 1);
+  // The API answers once it has a request of each.
+  together = 2;
+  await Promise.all([ask('first'), ask('other')]);
+  expect(tokens.asked).toHaveLength(2);
+});
+
+it('a secret that is refused is read again at once', async () => {
+  const rotation = new Rotation();
+  let content = secret;
+  const { ask } = clients({
+    secret: rotation.file('clientSecretFile', 'none', secret, () => ({ value: content })),
+  });
+  await ask();
+  content = tokens.secret = 'the-next-secret';
+  tokens.valid.clear();
+  await ask();
+  expect(tokens.asked).toHaveLength(3);
 });
 
 it.each<[string, Record<string, unknown>]>([
@@ -138,6 +168,7 @@ const html = { 'content-type': 'text/html' };
 const passing: readonly [string, (response: ServerResponse) => void, RegExp][] = [
   ['answers 500', (response) => sendJson(response, '<h1>Oh no</h1>', 500, html), /500 with <h1>Oh no<\/h1>/],
   ['has too many requests', (response) => sendJson(response, {}, 429, { 'retry-after': '0' }), /429 with/],
+  ['refuses for now', (response) => sendJson(response, {}, 403, { 'retry-after': '0' }), /403 with/],
   ['names a passing error', (response) => sendJson(response, { error: 'server_error' }, 400), /server_error/],
   ['sends a web page', (response) => sendJson(response, '<h1>Hi</h1>', 200, html), /no access_token in/],
   ['sends null', (response) => sendJson(response, 'null'), /no access_token in/],
