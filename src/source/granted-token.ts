@@ -18,12 +18,8 @@ export interface GrantedToken extends Secret {
   close(): void;
 }
 
-interface Token {
-  readonly code: null;
-  readonly value: string;
-  /** For so long it is used, ms. */
-  readonly usedForMs: number;
-}
+/** A token, and how long it is used. */
+type Token = { readonly code: null; readonly value: string; readonly usedForMs: number };
 
 /** A token is a small answer: a server that takes longer is in trouble, ms. */
 const MOST_MS = 8_000;
@@ -132,9 +128,7 @@ function formOf(grant: Grant, clientSecret: string): URLSearchParams {
   });
 }
 
-function formEncoded(text: string): string {
-  return new URLSearchParams({ _: text }).toString().slice(2);
-}
+const formEncoded = (text: string) => new URLSearchParams({ _: text }).toString().slice(2);
 
 /** Codes of OAuth2 for a server in trouble. All others blame the request. */
 const passing = /^(server_error|temporarily_unavailable|slow_down)$/;

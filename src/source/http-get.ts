@@ -96,16 +96,10 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
     const answer = await unseen(() => send(get, stop.signal));
     phase = 'body';
     const body = await readBody(answer, limits.bodyLimitBytes, stop.signal, () => idle.refresh());
-    if (body === null) {
-      return failure(
-        'SOURCE_BODY_TOO_LARGE',
-        `${request} answered with more than ${limits.bodyLimitBytes} bytes`,
-      );
-    }
-    return {
-      kind: 'response',
-      response: { status: answer.status, headers: plainHeaders(answer.headers), body },
-    };
+    const tooLarge = `${request} answered with more than ${limits.bodyLimitBytes} bytes`;
+    if (body === null) return failure('SOURCE_BODY_TOO_LARGE', tooLarge);
+    const headers = plainHeaders(answer.headers);
+    return { kind: 'response', response: { status: answer.status, headers, body } };
   } catch (error) {
     signal.throwIfAborted();
     return stopped ?? transportFailure(error, phase, get);
@@ -181,18 +175,11 @@ function plainHeaders(headers: object): RawResponse['headers'] {
 }
 
 function transportFailure(error: unknown, phase: 'headers' | 'body', get: HttpGet): SourceFailure {
-  const reason = excerpt(networkReason(error), get.redact);
-  if (phase === 'body') {
-    return failure(
-      'SOURCE_BODY_TRUNCATED',
-      `${get.request} broke off in the middle of its answer (${reason})`,
-    );
-  }
-  if (isCertificateFailure(networkCode(error))) {
-    return failure(
-      'SOURCE_CERTIFICATE',
-      `${get.request} was not sent: the certificate of the server is not trusted (${reason})`,
-    );
-  }
-  return failure('SOURCE_UNREACHABLE', `${get.request} got no answer (${reason})`);
+  const { redact, request } = get;
+  const reason = excerpt(networkReason(error), redact);
+  if (phase === 'body')
+    return failure('SOURCE_BODY_TRUNCATED', `${request} broke off in the middle of its answer (${reason})`);
+  const untrusted = `${request} was not sent: the certificate of the server is not trusted (${reason})`;
+  if (isCertificateFailure(networkCode(error))) return failure('SOURCE_CERTIFICATE', untrusted);
+  return failure('SOURCE_UNREACHABLE', `${request} got no answer (${reason})`);
 }
