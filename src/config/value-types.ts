@@ -164,15 +164,20 @@ export function yesOrNo(error = 'yes or no') {
   });
 }
 
-/** An http or https address without user, query or fragment; closing slashes are removed. */
-export function bareUrl() {
+/** An http or https address without user, query or fragment. */
+export function httpUrl() {
   const error =
     'an address such as https://api.example.com, of http or https, without user, query or fragment';
   return read(error, (text) => {
     const url = URL.canParse(text) ? new URL(text) : null;
     if (url === null || /[?#]/.test(text) || url.username !== '' || url.password !== '') return null;
-    return /^https?:$/.test(url.protocol) ? url.href.replace(/\/+$/, '') : null;
+    return /^https?:$/.test(url.protocol) ? url.href : null;
   });
+}
+
+/** The same, and closing slashes are removed. */
+export function bareUrl() {
+  return httpUrl().transform((url) => url.replace(/\/+$/, ''));
 }
 
 function withUnit(text: string, units: Readonly<Record<string, number>>): number | null {

@@ -1,5 +1,3 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import axios from 'axios';
 import { HighwaterError } from '../errors';
@@ -8,6 +6,7 @@ import { isCertificateFailure } from '../net/certificate-failures';
 import { networkCode, networkReason } from '../net/network-reason';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
+import { createAgents } from '../source/http-get';
 import { retryAfterMs } from '../source/retry';
 import { version } from '../version';
 import type { Target } from './delivery';
@@ -37,8 +36,8 @@ export function sender(
   { kind, url, shown }: Target,
   redact: Redact,
 ): { send(message: Message, ending: AbortSignal): Promise<void>; close(): void } {
-  const httpAgent = new HttpAgent({ keepAlive: true });
-  const httpsAgent = new HttpsAgent({ keepAlive: true });
+  const agents = createAgents({});
+  const { http: httpAgent, https: httpsAgent } = agents.now();
 
   /**
    * A request is not broken off at once when the program ends: the receiver may have taken it already.
@@ -98,13 +97,7 @@ export function sender(
       : `gave no answer (${reason})`;
   }
 
-  return {
-    send,
-    close() {
-      httpAgent.destroy();
-      httpsAgent.destroy();
-    },
-  };
+  return { send, close: agents.destroy };
 }
 
 /** The part that comes soon: an answer without end is cut off. */

@@ -74,7 +74,7 @@ const api = {
   },
   SOURCE_CERTIFICATE: {
     ...parks,
-    what: 'The certificate of the API is not trusted. No trusted authority signed it, it has expired, is not valid yet, or is for another host; the message says which. A proxy that decrypts TLS shows a certificate of its own authority.',
+    what: 'The certificate of the API or of its token server is not trusted. No trusted authority signed it, it has expired, is not valid yet, or is for another host; the message says which. A proxy that decrypts TLS shows a certificate of its own authority.',
     now: 'The page was not read, because the token must not go to a server that cannot prove its identity. It is asked again slowly.',
     remedy:
       'If you or your proxy signed the certificate, name the file with the certificate of that authority (HIGHWATER_API_CA_FILE). If the certificate has expired or is for another host, check the address (HIGHWATER_API_URL) and the clock, then ask the vendor.',
@@ -109,6 +109,22 @@ const api = {
     remedy:
       'Put a valid token into the file (HIGHWATER_API_TOKEN_FILE, or tokenFile of the feed): the feed then goes on by itself. For a token in a variable (HIGHWATER_API_TOKEN), set the variable and restart.',
     see: 'runbook/token-rotated.md',
+  },
+  SOURCE_TOKEN_REFUSED: {
+    ...parks,
+    what: 'The token server refused the client. It answered with an error of OAuth2, such as invalid_client or invalid_scope. A secret from a file or a command was read again first, and was refused too.',
+    now: PARKED_SLOWLY,
+    remedy:
+      'Check clientId, clientAuth, scope and audience in auth of the feed, and the client secret. Once a valid one is in clientSecretFile, the feed goes on by itself. For a secret in a variable (clientSecretEnv), set the variable and restart.',
+    see: 'runbook/token-rotated.md',
+  },
+  SOURCE_TOKEN_UNAVAILABLE: {
+    ...passes,
+    what: 'The token server gives no access token for now. It cannot be reached, answered with an error or a redirect, or its answer holds no access token that can be used; the message says which.',
+    now: NEXT_POLL,
+    remedy:
+      'Nothing, if it passes. Otherwise check the address (tokenUrl in auth of the feed), the network, and any proxy in between.',
+    see: apiDown,
   },
   SOURCE_FORBIDDEN: {
     ...parks,

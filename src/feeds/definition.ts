@@ -87,8 +87,11 @@ export interface Badge {
 export const badgeTones = ['alarm', 'warning', 'up', 'down', 'new', 'corrected', 'info'] as const;
 export type BadgeTone = (typeof badgeTones)[number];
 
+/** How requests are authorised. */
+export type Auth = TokenAuth | ClientCredentials;
+
 /** A scheme of authentication, and the source of its token. Without tokenEnv, tokenFile and tokenCommand it is the general token. */
-export type Auth = {
+export type TokenAuth = {
   /** Variable of the environment that holds the token. */
   readonly tokenEnv?: string | undefined;
   /** File that holds the token and nothing else. */
@@ -96,6 +99,24 @@ export type Auth = {
   /** Program and arguments, or a line for the shell, that prints the token. */
   readonly tokenCommand?: string | readonly string[] | undefined;
 } & AuthScheme;
+
+/** OAuth2 client credentials: a token server gives bearer tokens to a client that has a secret. */
+export interface ClientCredentials {
+  readonly scheme: 'oauth2';
+  /** http or https, without user and query. */
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** The sources of the client's secret, as those of a token. One of them is set. */
+  readonly clientSecretEnv?: string | undefined;
+  readonly clientSecretFile?: string | undefined;
+  readonly clientSecretCommand?: string | readonly string[] | undefined;
+  readonly scope?: string | undefined;
+  readonly audience?: string | undefined;
+  /** More parameters of the token request, such as `resource`. They win over the others. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Where the token request carries id and secret: by HTTP Basic, or in its body. */
+  readonly clientAuth: 'basic' | 'body';
+}
 
 export type AuthScheme =
   /** Query parameter of that name. */

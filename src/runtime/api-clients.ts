@@ -1,6 +1,7 @@
 import type { ApiConfig } from '../config/load-config';
-import type { ApiAccess } from '../source/api-access';
+import type { ApiAccess, Grant } from '../source/api-access';
 import { type ClosableSource, createSource, type SourceOptions } from '../source/client';
+import { type GrantedToken, grantedToken } from '../source/granted-token';
 import { createRequestBudget, type RequestBudget, type RequestPriority } from '../source/request-budget';
 
 /** The clients of all APIs that feeds are read from. */
@@ -16,27 +17,37 @@ type ClientOptions = Pick<SourceOptions, 'logger' | 'tell'> & Partial<Pick<Sourc
 export function createApiClients(api: ApiConfig, options: ClientOptions): ApiClients {
   const budgets = new Map<string, RequestBudget>();
   const clients = new Map<string, ClosableSource>();
+  const tokens = new Map<string, GrantedToken>();
 
-  function budgetOf({ baseUrl, token }: ApiAccess): RequestBudget {
-    const key = JSON.stringify([new URL(baseUrl).origin, token]);
+  function budgetOf({ baseUrl, grant, token }: ApiAccess): RequestBudget {
+    const key = JSON.stringify([new URL(baseUrl).origin, grant?.id ?? token]);
     const budget = budgets.get(key) ?? createRequestBudget(api.budget);
     budgets.set(key, budget);
     return budget;
   }
 
+  function tokenOf(grant: Grant): GrantedToken {
+    const { timeoutMs } = options.limits ?? api.limits;
+    const token = tokens.get(grant.id) ?? grantedToken(grant, api, timeoutMs);
+    tokens.set(grant.id, token);
+    return token;
+  }
+
   return {
     of(feed, priority = 'live') {
       const access = api.access.get(feed)!;
-      const { baseUrl, auth, token, secret } = access;
+      const { baseUrl, auth, grant, token, secret } = access;
       // Two files may hold the same token for now.
-      const key = JSON.stringify([baseUrl, auth, secret?.source ?? token, priority]);
+      const key = JSON.stringify([baseUrl, auth, grant?.id ?? secret?.source ?? token, priority]);
       const { limits } = api;
+      const granted = grant && tokenOf(grant);
       const client =
         clients.get(key) ??
         createSource({
           limits,
           ...options,
           ...access,
+          ...(granted && { secret: granted, granted }),
           priority,
           budget: budgetOf(access),
           get ca() {
@@ -47,7 +58,7 @@ export function createApiClients(api: ApiConfig, options: ClientOptions): ApiCli
       return client;
     },
     close() {
-      for (const one of [...clients.values(), ...budgets.values()]) one.close();
+      for (const one of [...clients.values(), ...tokens.values(), ...budgets.values()]) one.close();
     },
   };
 }

@@ -39,8 +39,9 @@ export function endsOwnership(code: ErrorCode, failures: number): boolean {
 
 /** A server refused a secret, or showed a certificate that is not trusted. */
 const refusals: readonly ErrorCode[] = [
-  ...(['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN', 'SOURCE_CERTIFICATE', 'REGISTRY_UNAUTHORIZED'] as const),
-  ...(['KAFKA_UNAUTHENTICATED', 'KAFKA_CERTIFICATE', 'REGISTRY_CERTIFICATE'] as const),
+  ...(['SOURCE_UNAUTHORIZED', 'SOURCE_TOKEN_REFUSED', 'SOURCE_FORBIDDEN', 'SOURCE_CERTIFICATE'] as const),
+  ...(['KAFKA_UNAUTHENTICATED', 'KAFKA_CERTIFICATE'] as const),
+  ...(['REGISTRY_UNAUTHORIZED', 'REGISTRY_CERTIFICATE'] as const),
 ];
 
 /** Whether the feed may be well as soon as a secret or a certificate is replaced. */

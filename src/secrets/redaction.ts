@@ -53,10 +53,10 @@ export function redactKnown(secrets: readonly string[]): Redact {
       compiled = [...secrets];
       known = patternsFor(compiled);
     }
-    const clean = known.reduce((rest, one) => rest.replace(one, mask), text);
-    const joined = clean.replace(lineEnds, '');
-    const broken = joined === clean ? [] : known.filter((one) => joined.search(one) >= 0);
-    return broken.reduce(replaceBroken, clean);
+    const joined = text.replace(lineEnds, '');
+    // First, because the rest of a long token would not be recognised once its beginning is gone.
+    const broken = joined === text ? [] : known.filter((one) => joined.search(one) >= 0);
+    return known.reduce((rest, one) => rest.replace(one, mask), broken.reduce(replaceBroken, text));
   };
 }
 
@@ -71,7 +71,14 @@ function patternsFor(secrets: readonly string[]): RegExp[] {
   );
 }
 
+/** The characters of bearer tokens (RFC 6750), in any of their escapes. */
+const tokenCharacters = `(?:[\\w.~+/=%-]|${backslashes}(?:u[\\da-fA-F]{4}|/)|&#\\w+;)*`;
+const [longToken, headLength] = [/^[\w.~+/=-]{257,}$/, 64];
+
 function patternsOf(secret: string): string[] {
+  // The pattern of a whole JWT takes a second to compile, or is refused as too large. Its beginning tells enough.
+  if (longToken.test(secret))
+    return patternsOf(secret.slice(0, headLength)).map((head) => head + tokenCharacters);
   const inBase64 = [...new Set([secret, encodeURIComponent(secret.toWellFormed())])].flatMap(base64Cores);
   return [Array.from(secret, spelling).join(''), ...inBase64.map(anyBase64)];
 }

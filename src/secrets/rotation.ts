@@ -56,6 +56,13 @@ export class Rotation {
     return this.sources.some(({ name }) => name.startsWith(beginning));
   }
 
+  /** @returns hides one more token of a server. The last ones stay hidden; unlike other new values, they wake no parked feed. */
+  granted(name: string): (token: string) => void {
+    const recent: string[] = [];
+    this.sources.push({ name, recent, look: () => undefined });
+    return (token) => this.keep(recent, [token]);
+  }
+
   /** Looks at every source. @returns `changes` */
   async look(): Promise<number> {
     for (const source of this.sources) await source.look();
@@ -203,11 +210,15 @@ export class Rotation {
 
   /** Hides the new values before they are used. */
   private replaced(name: string, recent: string[], values: readonly string[]): void {
+    this.keep(recent, values);
+    this.changes++;
+    this.logger?.info(`${name} has a new value, which is used from now on.`);
+  }
+
+  private keep(recent: string[], values: readonly string[]): void {
     recent.push(...values);
     recent.splice(0, recent.length - RECENT_VALUES);
     this.refresh();
-    this.changes++;
-    this.logger?.info(`${name} has a new value, which is used from now on.`);
   }
 
   private refresh(): void {

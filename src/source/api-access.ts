@@ -1,4 +1,4 @@
-import type { AuthScheme } from '../feeds/definition';
+import type { Auth, AuthScheme, ClientCredentials } from '../feeds/definition';
 import type { Secret } from '../secrets/rotation';
 
 /** How requests reach one API. */
@@ -10,6 +10,21 @@ export interface ApiAccess {
   readonly auth: AuthScheme;
   /** The source of the token, and its present value. Left out: it cannot change. */
   readonly secret?: Secret | undefined;
+  /** A token server gives the tokens. `token` is empty, and the scheme is `bearer`. */
+  readonly grant?: Grant | undefined;
+}
+
+/** The way to the tokens of one client. */
+export interface Grant extends ClientCredentials {
+  /** Feeds of the same grant share its token and its request budget. */
+  readonly id: string;
+  /** The setting of the client's secret, for people: `feeds.orders.auth.clientSecretEnv`. */
+  readonly key: string;
+  readonly clientSecret: string;
+  /** The source of the client's secret. Left out: it cannot change. */
+  readonly secret?: Secret | undefined;
+  /** From then on nobody sees this token. */
+  hide(token: string): void;
 }
 
 /** The scheme of the general API, and of each feed that declares no other scheme. */
@@ -42,7 +57,7 @@ export function authHeaders({ auth, token }: Credentials): Readonly<Record<strin
 }
 
 /** Name of the query parameter that carries the token; null when none does. */
-export function tokenParameter(auth: AuthScheme): string | null {
+export function tokenParameter(auth: Auth): string | null {
   return auth.scheme === 'query' ? auth.name : null;
 }
 

@@ -1,6 +1,3 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import { createSecureContext, rootCertificates } from 'node:tls';
 import { joinSignals, sharedController } from '../async/wait';
 import { HighwaterError } from '../errors';
 import type { AuthScheme, FeedDefinition } from '../feeds/definition';
@@ -12,7 +9,8 @@ import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
 import { type AnswerAges, answerAges } from './answer-age';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
-import { type HttpLimits, httpGet } from './http-get';
+import type { GrantedToken } from './granted-token';
+import { createAgents, type HttpGet, type HttpLimits, httpGet } from './http-get';
 import { isSameAddress, ownLink } from './next-page';
 import { endpointUrl, pageBody, pageUrl } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
@@ -24,9 +22,11 @@ export interface SourceLimits extends HttpLimits {
   readonly retry: RetryLimits;
 }
 
-export interface SourceOptions extends Omit<ApiAccess, 'auth'> {
+export interface SourceOptions extends Omit<ApiAccess, 'auth' | 'grant'> {
   /** Without it the token is a query parameter. */
   readonly auth?: AuthScheme;
+  /** The `secret` of tokens that a server gives. The source does not close it. */
+  readonly granted?: GrantedToken;
   /** Certificates (PEM) of authorities to trust besides the public ones, as they are now. */
   readonly ca?: string | null;
   /** Shared by all sources of the token. The source does not close it. */
@@ -53,7 +53,7 @@ export interface ClosableSource extends Source {
  * @throws HighwaterError CONFIG_INVALID when the base address is none
  */
 export function createSource(options: SourceOptions): ClosableSource {
-  const { baseUrl, limits, logger, secret } = options;
+  const { baseUrl, granted, limits, logger, secret } = options;
   const credentials = currentCredentials(options);
   const { redact } = credentials;
   requireUsableBase(baseUrl, redact);
@@ -85,18 +85,24 @@ export function createSource(options: SourceOptions): ClosableSource {
       const ask = async () => {
         // A retry also waits for its turn. Then there may be no time left for an answer.
         if (last !== null && deadline.remainingMs() < 1) return last;
-        const { signal: over } = joint;
-        const used = credentials.now();
-        const deps = { ...options, agents: agents.now(), ages, redact, deadline, signal: over, parent };
-        let outcome = await askOnce(feed, page, { ...deps, ...used });
-        if (secret !== undefined && isRefusal(outcome)) {
-          if (await secret.isReplaced(used.access.token))
-            outcome = await askOnce(feed, page, { ...deps, ...credentials.now() });
-          else if (secret.problem !== null)
-            outcome = { ...outcome, what: `${outcome.what}; it cannot be read again: ${secret.problem}` };
-        }
+        deadline.start();
+        const outcome = await askWithToken();
         if (outcome.kind === 'failure') last = outcome;
         return outcome;
+      };
+      const askWithToken = async (isAgain = false): Promise<Answer> => {
+        const unready = await granted?.ready(joint.signal);
+        if (unready) return unready;
+        const used = credentials.now();
+        const { signal: over } = joint;
+        const deps = { ...options, agents: agents.now(), ages, redact, deadline, signal: over, parent };
+        const outcome = await askOnce(feed, page, { ...deps, ...used });
+        if (outcome.kind === 'page') granted?.accepted();
+        if (isAgain || secret === undefined || !isRefusal(outcome)) return outcome;
+        if (await secret.isReplaced(used.access.token)) return askWithToken(true);
+        return secret.problem === null
+          ? outcome
+          : { ...outcome, what: `${outcome.what}; it cannot be read again: ${secret.problem}` };
       };
       try {
         const outcome = await withRetry(() => options.budget.run(ask, turn), deadline, retryOptions);
@@ -122,7 +128,7 @@ export function createSource(options: SourceOptions): ClosableSource {
 
 interface AskDeps extends SourceOptions {
   readonly access: ApiAccess;
-  readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+  readonly agents: HttpGet['agents'];
   readonly ages: AnswerAges;
   readonly redact: Redact;
   readonly echoed: EchoedToken;
@@ -163,7 +169,6 @@ async function answerOf(
   onStatus: (status: number) => void,
 ): Promise<Answer> {
   const { access, ages, agents, deadline, limits, now = Date.now, redact, signal } = deps;
-  deadline.start();
   const url = endpointUrl(access.baseUrl, feed.path);
   const { method = 'GET' } = feed;
   const request = `${method} ${redact(url)}`;
@@ -274,27 +279,6 @@ function currentCredentials({ baseUrl, token, secret, auth = usualAuth }: Source
 
 function isRefusal(outcome: { readonly kind: 'page' } | SourceFailure): outcome is SourceFailure {
   return outcome.kind === 'failure' && ['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN'].includes(outcome.code);
-}
-
-/** Connections that are kept. A new authority counts from the next connection on. */
-function createAgents(options: Pick<SourceOptions, 'ca'>) {
-  const http = new HttpAgent({ keepAlive: true });
-  const https = new HttpsAgent({ keepAlive: true });
-  let trusted: string | null = null;
-  return {
-    now() {
-      const { ca = null } = options;
-      // Reading all public certificates takes a while.
-      if (ca !== null && ca !== trusted)
-        https.options.secureContext = createSecureContext({ ca: [...rootCertificates, ca] });
-      trusted = ca;
-      return { http, https };
-    },
-    destroy() {
-      http.destroy();
-      https.destroy();
-    },
-  };
 }
 
 function requireUsableBase(baseUrl: string, redact: Redact): void {

@@ -1,6 +1,7 @@
-import type { Agent as HttpAgent } from 'node:http';
-import type { Agent as HttpsAgent } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
+import { createSecureContext, rootCertificates } from 'node:tls';
 import axios, { type AxiosResponse } from 'axios';
 import type { HttpMethod } from '../feeds/definition';
 import { unseen } from '../logging/tracing';
@@ -26,8 +27,8 @@ export interface HttpGet {
   /** With its query. */
   readonly url: string;
   readonly method?: HttpMethod;
-  /** JSON. */
-  readonly body?: string | undefined;
+  /** JSON, or a form. */
+  readonly body?: string | URLSearchParams | undefined;
   /** Headers of the feed and of its token. */
   readonly headers: Readonly<Record<string, string>>;
   /** Says in each way that there is that no answer of a cache is wanted. */
@@ -42,11 +43,35 @@ export interface HttpGet {
 
 const errorBodyBytes = 65_536;
 
+/** Certificates (PEM) of authorities to trust besides the public ones, as they are now. */
+export type Trust = { readonly ca?: string | null };
+
+/** Connections that are kept. A new authority counts from the next connection on. */
+export function createAgents(trust: Trust) {
+  const http = new HttpAgent({ keepAlive: true });
+  const https = new HttpsAgent({ keepAlive: true });
+  let trusted: string | null = null;
+  return {
+    now() {
+      const { ca = null } = trust;
+      // Reading all public certificates takes a while.
+      if (ca !== null && ca !== trusted)
+        https.options.secureContext = createSecureContext({ ca: [...rootCertificates, ca] });
+      trusted = ca;
+      return { http, https };
+    },
+    destroy() {
+      http.destroy();
+      https.destroy();
+    },
+  };
+}
+
 /** An answer of any status, or the reason why there is none. */
 export type HttpResult = { readonly kind: 'response'; readonly response: RawResponse } | SourceFailure;
 
 /**
- * One GET. Redirects are not followed. No library error leaves from here, since those hold the address with the token.
+ * One request. Redirects are not followed. No library error leaves from here, since those hold the address with the token.
  * @throws the signal's reason when aborted
  */
 export async function httpGet(get: HttpGet): Promise<HttpResult> {
@@ -73,16 +98,10 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
     const answer = await unseen(() => send(get, stop.signal));
     phase = 'body';
     const body = await readBody(answer, limits.bodyLimitBytes, stop.signal, () => idle.refresh());
-    if (body === null) {
-      return failure(
-        'SOURCE_BODY_TOO_LARGE',
-        `${request} answered with more than ${limits.bodyLimitBytes} bytes`,
-      );
-    }
-    return {
-      kind: 'response',
-      response: { status: answer.status, headers: plainHeaders(answer.headers), body },
-    };
+    const tooLarge = `${request} answered with more than ${limits.bodyLimitBytes} bytes`;
+    if (body === null) return failure('SOURCE_BODY_TOO_LARGE', tooLarge);
+    const headers = plainHeaders(answer.headers);
+    return { kind: 'response', response: { status: answer.status, headers, body } };
   } catch (error) {
     signal.throwIfAborted();
     return stopped ?? transportFailure(error, phase, get);
@@ -97,7 +116,7 @@ function send(get: HttpGet, signal: AbortSignal) {
   return axios.request<Readable>({
     url: get.url,
     method: get.method ?? 'GET',
-    data: get.body,
+    data: get.body?.toString(),
     transformRequest: (text) => text,
     httpAgent: get.agents.http,
     httpsAgent: get.agents.https,
@@ -107,7 +126,9 @@ function send(get: HttpGet, signal: AbortSignal) {
     signal,
     headers: {
       Accept: 'application/json',
-      ...(get.body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(get.body !== undefined && {
+        'Content-Type': `application/${typeof get.body === 'string' ? 'json' : 'x-www-form-urlencoded'}`,
+      }),
       ...get.headers,
       'Accept-Encoding': 'gzip, deflate',
       // A cached page would hide new records, and its Date would be old.
@@ -161,18 +182,11 @@ function plainHeaders(headers: object): RawResponse['headers'] {
 }
 
 function transportFailure(error: unknown, phase: 'headers' | 'body', get: HttpGet): SourceFailure {
-  const reason = excerpt(networkReason(error), get.redact);
-  if (phase === 'body') {
-    return failure(
-      'SOURCE_BODY_TRUNCATED',
-      `${get.request} broke off in the middle of its answer (${reason})`,
-    );
-  }
-  if (isCertificateFailure(networkCode(error))) {
-    return failure(
-      'SOURCE_CERTIFICATE',
-      `${get.request} was not sent: the certificate of the server is not trusted (${reason})`,
-    );
-  }
-  return failure('SOURCE_UNREACHABLE', `${get.request} got no answer (${reason})`);
+  const { redact, request } = get;
+  const reason = excerpt(networkReason(error), redact);
+  if (phase === 'body')
+    return failure('SOURCE_BODY_TRUNCATED', `${request} broke off in the middle of its answer (${reason})`);
+  const untrusted = `${request} was not sent: the certificate of the server is not trusted (${reason})`;
+  if (isCertificateFailure(networkCode(error))) return failure('SOURCE_CERTIFICATE', untrusted);
+  return failure('SOURCE_UNREACHABLE', `${request} got no answer (${reason})`);
 }

@@ -285,7 +285,7 @@ function saysNoData(text: string): boolean {
   return entries.length > 0 && entries.every((entry) => isObject(entry) && entry.code === 'no_data_found');
 }
 
-function parsedJson(text: string): { readonly value: unknown } | undefined {
+export function parsedJson(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: parseJson(text) };
   } catch {
@@ -297,7 +297,7 @@ function answered(status: number, context: PolicyContext): string {
   return `${context.request} answered ${status} with`;
 }
 
-function isObject(value: unknown): value is Members {
+export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

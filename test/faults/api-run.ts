@@ -127,7 +127,7 @@ function settingsFor({ folder: from, filledIn = {} }: ApiFeed, url: string, fold
   cpSync(from, folder, { recursive: true });
   const file = path.join(folder, 'highwater.yaml');
   let text = readFileSync(file, 'utf8').replace(
-    /^(\s*apiUrl: *)https?:\/\/[^/\s]+/gm,
+    /^(\s*(?:apiUrl|tokenUrl): *)https?:\/\/[^/\s]+/gm,
     (_, key: string) => key + url,
   );
   for (const [blank, value] of Object.entries(filledIn)) text = text.replaceAll(blank, value);

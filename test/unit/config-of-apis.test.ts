@@ -116,8 +116,28 @@ it('the general token goes by another scheme too, and a variable may be named li
   expect(load({ ...orders, auth }, { given }).api!.access.get('orders')!.token).toBe('another-one');
 });
 
-const authOf = (auth: unknown) => ({ ...orders, auth });
 const named = 'feeds.orders.auth';
+
+const client = {
+  scheme: 'oauth2',
+  tokenUrl: 'https://id.example/oauth/token/',
+  clientId: 'desk',
+  clientSecretEnv: 'SHOP_TOKEN',
+};
+const { clientSecretEnv: _, ...secretless } = client;
+
+it('client credentials name a token server, and the secret of the client is hidden', () => {
+  writeFileSync(join(cwd, 'shop'), 'shop-secret-of-file\n');
+  const auth = { ...secretless, clientSecretFile: 'shop', scope: 'read', parameters: { resource: 'r' } };
+  const { api, secrets } = load({ ...orders, auth });
+  const { grant, ...access } = api!.access.get('orders')!;
+  expect(access).toMatchObject({ token: '', auth: { scheme: 'bearer' } });
+  expect(grant).toMatchObject({ ...auth, clientAuth: 'basic', key: `${named}.clientSecretFile` });
+  expect(secrets).toEqual(['shop-secret-of-file']);
+  expect(load({ ...orders, auth: client }).secrets).toEqual(['shop-secret']);
+});
+
+const authOf = (auth: unknown) => ({ ...orders, auth });
 
 it.each<[string, Section, string, object?]>([
   [
@@ -125,11 +145,11 @@ it.each<[string, Section, string, object?]>([
     authOf({ scheme: 'bearer', token: 's3cret' }),
     `${named}.token: must not stand in the file, expected tokenEnv (a variable that holds it), tokenFile or tokenCommand`,
   ],
-  ['a text', authOf('s3cret'), `${named}: expected a scheme: query, bearer, basic, header or none`],
+  ['a text', authOf('s3cret'), `${named}: expected a scheme: query, bearer, basic, header, oauth2 or none`],
   [
     'another scheme',
     authOf({ scheme: 's3cret' }),
-    `${named}.scheme: expected a scheme: query, bearer, basic, header or none`,
+    `${named}.scheme: expected a scheme: query, bearer, basic, header, oauth2 or none`,
   ],
   [
     'a user of bearer',
@@ -167,6 +187,41 @@ it.each<[string, Section, string, object?]>([
     orders,
     `${named}.tokenEnv: the variable SHOP_TOKEN holds something else, expected ASCII, since a header carries the token`,
     { SHOP_TOKEN: 's3crét' },
+  ],
+  [
+    'a client without a secret',
+    authOf(secretless),
+    `${named}: expected clientSecretEnv (a variable that holds it), clientSecretFile or clientSecretCommand`,
+  ],
+  [
+    'the secret of a client in the file',
+    authOf({ ...client, clientSecret: 's3cret' }),
+    `${named}.clientSecret: must not stand in the file, expected clientSecretEnv (a variable that holds it), clientSecretFile or clientSecretCommand`,
+  ],
+  [
+    'a secret among the parameters',
+    authOf({ ...client, parameters: { client_secret: 's3cret' } }),
+    `${named}.parameters: expected names of parameters with their values, without secrets`,
+  ],
+  [
+    'a token server with a login',
+    authOf({ ...client, tokenUrl: 'https://me:s3cret@id.example/token' }),
+    `${named}.tokenUrl: expected an address such as https://api.example.com, of http or https, without user, query or fragment`,
+  ],
+  [
+    'a client that proves itself otherwise',
+    authOf({ ...client, clientAuth: 'header' }),
+    `${named}.clientAuth: expected one of basic, body`,
+  ],
+  [
+    'the secret of a client that is not set',
+    authOf({ ...client, clientSecretEnv: 'NO_SECRET' }),
+    `${named}.clientSecretEnv: the variable NO_SECRET is not set, expected the client secret in it`,
+  ],
+  [
+    'two secrets of a client',
+    authOf({ ...client, clientSecretCommand: 'cat s3cret' }),
+    `${named}.clientSecretEnv: and clientSecretCommand are both set, expected one of them`,
   ],
   [
     'a header with no name',

@@ -50,7 +50,8 @@ function feedsByAccess(feeds: readonly Feed[], { access }: ApiConfig): readonly 
   const groups = new Map<string, Feed[]>();
   for (const feed of feeds) {
     if (!access.has(feed.name)) continue;
-    const key = JSON.stringify(access.get(feed.name));
+    const { grant, ...others } = access.get(feed.name)!;
+    const key = JSON.stringify([others, grant?.id]);
     groups.set(key, [...(groups.get(key) ?? []), feed]);
   }
   return [...groups.values()];
@@ -135,23 +136,32 @@ function mayBeginAtOne(page: SourcePage | HighwaterError): boolean {
 
 const unreachable = new Set(['SOURCE_UNREACHABLE', 'SOURCE_CERTIFICATE', 'SOURCE_TIMEOUT']);
 
+/** The token server gave no token, so the API was not asked. */
+const tokenless = new Set(['SOURCE_TOKEN_REFUSED', 'SOURCE_TOKEN_UNAVAILABLE']);
+
 function reachable(baseUrl: string, pages: FirstPages): Check {
   const all = [...pages.values()];
   const [first] = all;
-  const isDown = all.every((page) => page instanceof HighwaterError && unreachable.has(page.code));
+  const allFailed = (codes: ReadonlySet<string>) =>
+    all.every((page) => page instanceof HighwaterError && codes.has(page.code));
+  if (allFailed(tokenless)) return skipped('api', 'not asked: there is no token');
+  const isDown = allFailed(unreachable);
   return isDown && first !== undefined ? failedBy('api', first) : ok('api', `${baseUrl} answers`);
 }
 
-function token(pages: FirstPages, { auth }: ApiAccess): Check {
+function token(pages: FirstPages, { auth, grant }: ApiAccess): Check {
   const all = [...pages.values()];
-  const refused = all.find((page) => page instanceof HighwaterError && page.code === 'SOURCE_UNAUTHORIZED');
+  const refusals = new Set(['SOURCE_UNAUTHORIZED', ...tokenless]);
+  const refused = all.find((page) => page instanceof HighwaterError && refusals.has(page.code));
   if (refused !== undefined) return failedBy('token', refused);
   const isAccepted = all.some(
     (page) => !(page instanceof HighwaterError) || page.code === 'SOURCE_FORBIDDEN',
   );
   if (!isAccepted) return skipped('token', 'no feed was answered');
   if (auth.scheme === 'none') return ok('token', 'none is asked for');
-  return ok('token', isUsual(auth) ? 'accepted' : `accepted ${carriedAs(auth)}`);
+  if (isUsual(auth)) return ok('token', 'accepted');
+  const from = grant === undefined ? '' : `, fetched from ${grant.tokenUrl}`;
+  return ok('token', `accepted ${carriedAs(auth)}${from}`);
 }
 
 function clock(pages: FirstPages): Check {
@@ -174,6 +184,7 @@ function clock(pages: FirstPages): Check {
 /** Faults of the API or the token were reported above. */
 function firstPageFailed(subject: { check: string; feed: string }, error: HighwaterError): Check {
   if (unreachable.has(error.code)) return skipped(subject, `not answered (${error.code})`);
+  if (tokenless.has(error.code)) return skipped(subject, 'there is no token');
   if (error.code === 'SOURCE_UNAUTHORIZED') return skipped(subject, 'the token was refused');
   return failed(subject, error.message, error.remedy, error.code);
 }

@@ -1,5 +1,3 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import { pause } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import { answerLimits } from '../../json/limits';
@@ -9,7 +7,7 @@ import { proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter } from '../../source/api-access';
 import { inUtf8 } from '../../source/charset';
-import { httpGet } from '../../source/http-get';
+import { createAgents, httpGet } from '../../source/http-get';
 import { interpretResponse, type RawResponse } from '../../source/response-policy';
 import { PageDeadline, withRetry } from '../../source/retry';
 
@@ -41,7 +39,8 @@ const bodyLimitBytes = 64 * 1024 * 1024;
 const limits = { timeoutMs: 30_000, idleTimeoutMs: 15_000, bodyLimitBytes };
 
 export function openEndpoint({ url, access, headers, signal, onPause }: EndpointOptions) {
-  const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
+  const connections = createAgents({});
+  const agents = connections.now();
   const parameter = tokenParameter(access.auth);
   const redact = createRedactor([...secretsOf(access), ...proxyPasswords(process.env)], parameter);
   const address = `${url.origin}${url.pathname}`;
@@ -109,10 +108,7 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
     },
     /** What the answers say of a limit of requests; null when they say nothing. */
     rateLimit: () => rateLimit,
-    close(): void {
-      agents.http.destroy();
-      agents.https.destroy();
-    },
+    close: connections.destroy,
   };
 }
 

@@ -11,7 +11,7 @@ import { type ApiConfig, loadConfig } from '../../config/load-config';
 import { configError } from '../../config/mistake';
 import { HighwaterError } from '../../errors';
 import { feedDefinitions } from '../../feeds';
-import type { Auth, AuthScheme, CursorPaging } from '../../feeds/definition';
+import type { AuthScheme, CursorPaging, TokenAuth } from '../../feeds/definition';
 import { openLocalLog } from '../../log/local/local-log';
 import { feedTopics } from '../../log/topics';
 import { createLogger } from '../../logging/logger';
@@ -214,7 +214,7 @@ function nameIn(url: URL): string {
   return name === '' ? 'records' : name;
 }
 
-function authOf({ auth, tokenEnv }: InitFlags, name: string): Auth {
+function authOf({ auth, tokenEnv }: InitFlags, name: string): TokenAuth {
   if (auth === undefined) return { scheme: 'none' };
   const [scheme, ...rest] = auth.split(':');
   const detail = rest.join(':');

@@ -1,8 +1,8 @@
-import type { Auth, AuthScheme } from '../../feeds/definition';
+import type { Auth, AuthScheme, ClientCredentials } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
-import type { Secret } from '../../secrets/rotation';
+import type { Rotation } from '../../secrets/rotation';
 import { type ApiAccess, usualAuth } from '../../source/api-access';
-import { type SetSecret, secretFrom } from '../files/secrets';
+import { type SecretPlace, type SetSecret, secretFrom } from '../files/secrets';
 import type { Mistake } from '../mistake';
 import type { Loading } from '../raw-settings';
 import { settings } from '../settings';
@@ -32,10 +32,8 @@ interface AccessInput {
   readonly where: (path: readonly PropertyKey[]) => string;
 }
 
-type Found =
-  | { readonly token: string; readonly secret?: Secret | undefined }
-  | { readonly lacks: Mistake }
-  | { readonly wrong: Mistake };
+type FoundToken = Pick<ApiAccess, 'token' | 'secret'>;
+type Found = FoundToken | { readonly lacks: Mistake } | { readonly wrong: Mistake };
 
 /** Reads where each feed is asked, and its token. */
 export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAccess {
@@ -55,18 +53,27 @@ export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAcce
     else if ('lacks' in found) {
       missing.push(found.lacks);
       lacking.set(feed.name, `${found.lacks.key} (${found.lacks.where}): ${found.lacks.problem}`);
-    } else if (baseUrl !== null && (!isGeneral || found.token !== ''))
-      access.set(feed.name, { ...found, baseUrl, auth: schemeOf(auth) });
+    } else if (baseUrl !== null && (!isGeneral || found.token !== '')) {
+      const { rotation } = input.loading;
+      const credentials = auth.scheme === 'oauth2' ? grantedAccess(feed.name, auth, found, rotation) : found;
+      access.set(feed.name, { ...credentials, baseUrl, auth: schemeOf(auth) });
+    }
   }
   return { access, lacking, missing, mistakes, needUrl, needToken };
 }
 
-const places = ['tokenEnv', 'tokenFile', 'tokenCommand'] as const;
-
 const ownToken = ({ auth }: Feed) => auth !== null && placesOf(auth).length > 0;
 
-function placesOf(auth: Auth) {
-  return auth.scheme === 'none' ? [] : places.filter((place) => auth[place] !== undefined);
+type Place = { readonly key: string } & (SecretPlace | { readonly env: string });
+
+/** The settings that say where the token comes from, or the secret of a client. */
+function placesOf(auth: Auth): Place[] {
+  const secret = auth.scheme === 'oauth2' ? 'clientSecret' : 'token';
+  return Object.entries({ Env: 'env', File: 'file', Command: 'command' }).flatMap(([ending, kind]) => {
+    const key = `${secret}${ending}`;
+    const given = (auth as Readonly<Record<string, unknown>>)[key];
+    return given === undefined ? [] : [{ key, [kind]: given } as unknown as Place];
+  });
 }
 
 /** The general token goes to the host it was set for. `''`: it is not set. */
@@ -82,32 +89,27 @@ function generalToken({ name, apiUrl }: Feed, { loading, token, where }: AccessI
 /** As the general token is read: from a variable, from a file below the working directory, or from a command. */
 function tokenOf({ name, auth }: Feed, { env, loading, runs, where }: AccessInput): Found {
   if (auth === null || auth.scheme === 'none') return { token: '' };
-  const [place = 'tokenEnv', other] = placesOf(auth);
-  const mistake = (problem: string): Mistake => ({
-    key: `feeds.${name}.auth.${place}`,
-    where: where(['feeds', name, 'auth', place]),
-    problem,
-  });
-  if (other !== undefined) return { wrong: mistake(`and ${other} are both set, expected one of them`) };
-  const { tokenEnv, tokenFile, tokenCommand } = auth;
-  if (tokenEnv !== undefined) {
-    const token = env[tokenEnv] ?? '';
-    const variable = variableCalled(tokenEnv);
-    if (token === '') return { lacks: mistake(`${variable} is not set, expected the token in it`) };
+  const [place, other] = placesOf(auth) as [Place, Place?];
+  const path = ['feeds', name, 'auth', place.key];
+  const mistake = (problem: string): Mistake => ({ key: path.join('.'), where: where(path), problem });
+  if (other !== undefined) return { wrong: mistake(`and ${other.key} are both set, expected one of them`) };
+  if ('env' in place) {
+    const token = env[place.env] ?? '';
+    const variable = variableCalled(place.env);
+    const what = auth.scheme === 'oauth2' ? 'client secret' : 'token';
+    if (token === '') return { lacks: mistake(`${variable} is not set, expected the ${what} in it`) };
     const expected = expectedInstead(token, auth);
     return expected === null
       ? { token }
       : { wrong: mistake(`${variable} holds something else, expected ${expected}`) };
   }
-  if (tokenCommand !== undefined && !runs) return { lacks: mistake('is not run by this command') };
-  const from = tokenCommand === undefined ? { file: tokenFile! } : { command: tokenCommand };
-  const expected = (content: string) => expectedInstead(content, auth);
-  const found = secretFrom(`feeds.${name}.auth.${place}`, from, expected, loading);
+  if ('command' in place && !runs) return { lacks: mistake('is not run by this command') };
+  const found = secretFrom(path.join('.'), place, (content) => expectedInstead(content, auth), loading);
   return 'problem' in found ? { wrong: mistake(found.problem) } : { token: found.token, secret: found.live };
 }
 
 /** The form of a token for this scheme; null: the text may be one. */
-function expectedInstead(token: string, { scheme }: AuthScheme): string | null {
+function expectedInstead(token: string, { scheme }: Auth): string | null {
   const parsed = settings.apiToken.schema.safeParse(token);
   if (!parsed.success) return parsed.error.issues[0]?.message ?? 'a token';
   const isHeader = scheme === 'bearer' || scheme === 'header';
@@ -120,14 +122,30 @@ export function variableCalled(name: string): string {
   return isName ? `the variable ${name}` : 'the variable of that name';
 }
 
+/** The secret of a client in the place of a token: tokens come from the token server. */
+function grantedAccess(
+  feed: string,
+  auth: ClientCredentials,
+  { token: clientSecret, secret }: FoundToken,
+  rotation: Rotation,
+): Pick<ApiAccess, 'token' | 'grant'> {
+  rotation.hide([clientSecret]);
+  const section = `feeds.${feed}.auth`;
+  const key = `${section}.${placesOf(auth)[0]!.key}`;
+  const hide = rotation.granted(`${section}.tokenUrl`);
+  return { token: '', grant: { ...auth, id: JSON.stringify(auth), key, clientSecret, secret, hide } };
+}
+
 /** Without the places of the token. */
-function schemeOf(auth: AuthScheme): AuthScheme {
+function schemeOf(auth: Auth): AuthScheme {
   switch (auth.scheme) {
     case 'query':
     case 'header':
       return { scheme: auth.scheme, name: auth.name };
     case 'basic':
       return { scheme: 'basic', user: auth.user };
+    case 'oauth2':
+      return { scheme: 'bearer' };
     default:
       return { scheme: auth.scheme };
   }

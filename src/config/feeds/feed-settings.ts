@@ -112,7 +112,7 @@ export const feedSettings = z
     {
       apiUrl: bareUrl().describe('Base address of the API of this feed. Default: the general `apiUrl`.'),
       auth: auth.describe(
-        'How requests carry the token (`scheme`), and where it comes from (`tokenEnv`, `tokenFile` or `tokenCommand`; default: the general token). Default: `{ scheme: query }`. [All schemes](adding-a-feed.md#another-api).',
+        'How requests carry the token (`scheme`), and its source (`tokenEnv`, `tokenFile`, `tokenCommand`, or a server of `oauth2`; else the general token). Default: `{ scheme: query }`. [All schemes](adding-a-feed.md#another-api).',
       ),
       headers: headers.describe(
         'Headers sent with every request, such as `Accept-Version: "2"`. Headers that carry secrets are refused, and so are headers that highwater sets itself, except `Accept`.',

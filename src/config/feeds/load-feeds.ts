@@ -76,7 +76,9 @@ export function loadFeeds(
     const problem = `"${name}" is not a feed; ${hint}`;
     mistakes.push({ key: 'enabledFeeds', where: whereSet(loading, 'enabledFeeds'), problem });
   }
-  const named = feeds.flatMap(({ auth }) => auth?.tokenEnv ?? []);
+  const named = feeds.flatMap(({ auth }) =>
+    auth?.scheme === 'oauth2' ? (auth.clientSecretEnv ?? []) : (auth?.tokenEnv ?? []),
+  );
   const runs = (name: string) => enabled?.includes(name) ?? true;
   return { feeds: feeds.filter(({ name }) => runs(name)), broken: broken.filter(runs), named };
 }
@@ -140,11 +142,10 @@ function reportIssue(
     forms?.members[form] ??
     (issue.path.length === 0 ? Object.keys(feedSettings.shape) : membersOf(issue.path));
   for (const key of issue.keys) {
-    if (issue.path[0] === 'auth' && /^(api_?)?(token|key|password|secret)$/i.test(key)) {
-      add(
-        [...issue.path, key],
-        'must not stand in the file, expected tokenEnv (a variable that holds it), tokenFile or tokenCommand',
-      );
+    if (issue.path[0] === 'auth' && /^((api|client)_?)?(token|key|password|secret)$/i.test(key)) {
+      const own = form === 'oauth2' ? 'clientSecret' : 'token';
+      const ways = `${own}Env (a variable that holds it), ${own}File or ${own}Command`;
+      add([...issue.path, key], `must not stand in the file, expected ${ways}`);
       continue;
     }
     const owners = (name: string) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Auth, FeedDefinition, PagingStyle } from '../../feeds/definition';
 import { tokenParameter, usualAuth } from '../../source/api-access';
-import { command, matching, text, wholeNumber, yesOrNo } from '../value-types';
+import { command, httpUrl, matching, oneOf, text, wholeNumber, yesOrNo } from '../value-types';
 
 /** Tokens of HTTP: the form of a header's name. */
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -12,11 +12,35 @@ const ownHeaders =
 export const secretNames =
   /authorization|cookie|token|secret|password|(api|access|auth|subscription)[-_]?key/i;
 
+const variable = (what: string) =>
+  matching(/^[A-Za-z_][A-Za-z0-9_]*$/, `the name of a variable that holds the ${what}`).optional();
+const file = (what: string) => text(`the path of a file that holds the ${what}`).optional();
+
 const where = {
-  tokenEnv: matching(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable that holds the token').optional(),
-  tokenFile: text('the path of a file that holds the token').optional(),
+  tokenEnv: variable('token'),
+  tokenFile: file('token'),
   tokenCommand: command().optional(),
 };
+
+const parametersText = 'names of parameters with their values, without secrets';
+
+const clientCredentials = z.strictObject({
+  scheme: z.literal('oauth2'),
+  tokenUrl: httpUrl(),
+  clientId: text('the id of the client'),
+  clientSecretEnv: variable('client secret'),
+  clientSecretFile: file('client secret'),
+  clientSecretCommand: command().optional(),
+  scope: text('the scope of the token, such as read:orders').optional(),
+  audience: text('the audience of the token, such as https://api.example.com').optional(),
+  parameters: z
+    .record(z.string(), text(), { error: parametersText })
+    .refine((parameters) => !Object.keys(parameters).some((name) => secretNames.test(name)), {
+      error: parametersText,
+    })
+    .default({}),
+  clientAuth: oneOf(['basic', 'body']).default('basic'),
+});
 
 export const auth = z.discriminatedUnion(
   'scheme',
@@ -42,9 +66,14 @@ export const auth = z.discriminatedUnion(
       ),
       ...where,
     }),
+    clientCredentials.refine(
+      ({ clientSecretEnv, clientSecretFile, clientSecretCommand }) =>
+        clientSecretEnv ?? clientSecretFile ?? clientSecretCommand,
+      { error: 'clientSecretEnv (a variable that holds it), clientSecretFile or clientSecretCommand' },
+    ),
     z.strictObject({ scheme: z.literal('none') }),
   ],
-  { error: 'a scheme: query, bearer, basic, header or none' },
+  { error: 'a scheme: query, bearer, basic, header, oauth2 or none' },
 ) satisfies z.ZodType<Auth>;
 
 const path = (example = 'meta.next') => text(`a dotted path in the response, such as ${example}`);

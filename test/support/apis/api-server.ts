@@ -12,8 +12,10 @@ export interface ApiShape extends RowShape {
   readonly name: string;
   readonly path: string;
   readonly token: string;
+  /** Path of its token server, if requests carry tokens of OAuth2. `token` is then the client's secret. */
+  readonly tokenPath?: string;
   readonly longestPage: number;
-  /** Whether the request carries the token as this vendor wants it. */
+  /** Whether the request carries the token as this vendor wants it. Not asked with a token server. */
   allows(headers: IncomingMessage['headers'], query: URLSearchParams): boolean;
   /** Default: GET. */
   readonly method?: 'POST';
@@ -93,6 +95,9 @@ interface Cursor {
 }
 type Rank = readonly [number, number];
 
+/** Requests that a token of a token server is good for. */
+const TOKEN_REQUESTS = 31;
+
 export async function startApi(
   shape: ApiShape,
   { seed = 1, rows: count = 100, hostility: given = {} }: ApiOptions = {},
@@ -101,6 +106,26 @@ export async function startApi(
   const store = apiStore(shape, { seed, rows: count }, () => hostility);
   const requests: { url: URL; status: number }[] = [];
   const counts = new Map<Each, number>();
+  /** Tokens of the token server, with the requests that each is still good for. */
+  const tokens = new Map<string, number>();
+
+  async function giveToken(request: IncomingMessage): Promise<Answer> {
+    const form = new URLSearchParams(await text(request));
+    const isClient =
+      form.get('grant_type') === 'client_credentials' && form.get('client_secret') === shape.token;
+    if (!isClient) return { status: 401, body: { error: 'invalid_client' } };
+    const access_token = `token-${tokens.size}-of-${shape.name}`;
+    tokens.set(access_token, TOKEN_REQUESTS);
+    return { body: { access_token, token_type: 'bearer', expires_in: 86_400 } };
+  }
+
+  function allows(headers: IncomingMessage['headers'], query: URLSearchParams): boolean {
+    if (shape.tokenPath === undefined) return shape.allows(headers, query);
+    const token = headers.authorization?.replace('Bearer ', '') ?? '';
+    const left = tokens.get(token) ?? 0;
+    tokens.set(token, left - 1);
+    return left > 0;
+  }
 
   /** Whether it is the turn of a request that could be hit. */
   function strikes(what: Each): boolean {
@@ -114,7 +139,7 @@ export async function startApi(
       return { status, body: shape.failure(status, what), headers: more };
     };
     if (url.pathname !== shape.path || method !== (shape.method ?? 'GET')) return refusal(404, 'Not found');
-    if (!shape.allows(headers, url.searchParams)) return refusal(401, 'Bad credentials');
+    if (!allows(headers, url.searchParams)) return refusal(401, 'Bad credentials');
     if (strikes('eachFails')) return refusal(500, 'Internal error');
     if (strikes('eachTooMany')) return refusal(429, 'Too many requests', { 'retry-after': '1' });
     try {
@@ -170,11 +195,11 @@ export async function startApi(
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '', server.url);
     if (hostility.slowMs > 0) await delay(hostility.slowMs);
-    const sent = await text(request);
-    const asked: unknown = sent === '' ? undefined : JSON.parse(sent);
-    const { status = 200, body, headers = {} } = answer(url, request, asked);
+    const isTokenRequest = url.pathname === shape.tokenPath;
+    const answered = isTokenRequest ? await giveToken(request) : answer(url, request, await sentIn(request));
+    const { status = 200, body, headers = {} } = answered;
     const bytes = Buffer.from(JSON.stringify(body));
-    const isCut = status === 200 && strikes('eachCut');
+    const isCut = status === 200 && !isTokenRequest && strikes('eachCut');
     requests.push({ url, status: isCut ? 0 : status });
     const type = { 'content-type': 'application/json', 'content-length': bytes.length };
     const shown = status === 200 ? status : (shape.statusOfErrors ?? status);
@@ -197,6 +222,11 @@ export async function startApi(
     },
     stop: () => server.stop(),
   };
+}
+
+async function sentIn(request: IncomingMessage): Promise<unknown> {
+  const sent = await text(request);
+  return sent === '' ? undefined : JSON.parse(sent);
 }
 
 function numbered(at: Asked['at'], length: number, ranked: readonly { stored: StoredRow }[]): number {

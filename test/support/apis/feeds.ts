@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ApiFeed } from '../../faults/api-run';
 import type { Hostility } from './hostility';
-import { brevo, clickup, github, hubspot, linear, plain, stripe, zendesk } from './shapes';
+import { brevo, clickup, github, hubspot, linear, personio, plain, stripe, zendesk } from './shapes';
 
 const root = path.join(__dirname, '..', '..', '..');
 const example = (name: string): string => path.join(root, 'examples', 'apis', name);
@@ -57,6 +57,17 @@ export const apiFeeds: readonly { readonly of: ApiFeed; readonly hostility: Part
       filledIn: { WORKSPACE: '9001' },
     },
     hostility: { ...hostile, pageCap: 25, exclusiveFilter: true },
+  },
+  {
+    // Its tokens end in the middle of scans.
+    of: {
+      shape: personio,
+      feed: 'persons',
+      folder: example('personio'),
+      tokenEnv: 'PERSONIO_SECRET',
+      filledIn: { CLIENT_ID: 'desk' },
+    },
+    hostility: { ...hostile, ...byCursor, pageCap: 25, exclusiveFilter: true },
   },
   {
     of: {

@@ -3,7 +3,7 @@ import { type ApiShape, Refusal } from './api-server';
 import type { Row } from './api-store';
 
 /*
- * Four public APIs and one of the mission's kind, each with the part of its list endpoint that a reader needs: how it is asked,
+ * Public APIs and one of the mission's kind, each with the part of its list endpoint that a reader needs: how it is asked,
  * how a page is told, how times and errors are written. Taken from the vendors' public references.
  */
 
@@ -190,6 +190,46 @@ export const clickup: ApiShape = {
   }),
   answer: ({ rows, isLast }) => ({ body: { tasks: rows, last_page: isLast } }),
   failure: (status, text) => ({ err: text, ECODE: status === 401 ? 'OAUTH_025' : 'INPUT_003' }),
+};
+
+/** In the shape of Personio's persons: a token server, the next address in the answer, ISO 8601, a filter without its own moment. */
+export const personio: ApiShape = {
+  name: 'personio',
+  path: '/v2/persons',
+  token: 'personio-secret-4711',
+  tokenPath: '/v2/auth/token',
+  precisionMs: 1,
+  longestPage: 50,
+  content: (random) => ({
+    email: `${word(random)}${random.int(1, 9_999)}@example.com`,
+    first_name: word(random),
+    last_name: word(random),
+    preferred_name: random.pick([null, word(random)]),
+    gender: random.pick(['MALE', 'FEMALE', 'UNDEFINED']),
+    status: random.pick(['ACTIVE', 'INACTIVE']),
+    custom_attributes: [{ id: 'dynamic_1', value: random.pick([word(random), random.int(1, 9)]) }],
+  }),
+  row: (number, stampMs, content) => ({
+    id: String(number),
+    created_at: new Date(created(number)).toISOString(),
+    ...content,
+    updated_at: new Date(stampMs).toISOString(),
+  }),
+  keyOf: ({ id }) => id as string,
+  allows: () => false,
+  ask: (query) => ({
+    sinceMs: isoTime(query, 'updated_at.gt'),
+    limit: wholeNumber(query, 'limit', 10),
+    at: { cursor: query.get('cursor') ?? '' },
+    by: 'created',
+  }),
+  answer({ rows, cursor, url }) {
+    const next = new URL(url);
+    next.searchParams.set('cursor', cursor ?? '');
+    const links = { self: { href: url.href }, ...(cursor !== null && { next: { href: next.href } }) };
+    return { body: { _data: rows, _meta: { links } } };
+  },
+  failure: (_, title) => ({ errors: [{ title }] }),
 };
 
 /**

@@ -78,6 +78,19 @@ export const apiRecordRules: Readonly<Record<string, RecordRules>> = {
       date_created: 'integer',
     },
   },
+  persons: {
+    ...given,
+    named: { id: 'id', updated: 'updated_at', format: 'iso8601' },
+    members: {
+      email: 'text',
+      first_name: 'text',
+      last_name: 'text',
+      preferred_name: 'text',
+      gender: 'text',
+      status: 'text',
+      created_at: 'text',
+    },
+  },
   customers: {
     ...given,
     members: {
