@@ -146,10 +146,8 @@ async function confirmed(
     if (ids.has(record.id)) again.set(record.id, record);
   return doubtful.filter((record) => {
     const other = again.get(record.id);
-    return (
-      other?.updated === record.updated &&
-      images.compare(image.encode(record), other).changedFields.length === 0
-    );
+    if (other?.updated !== record.updated) return false;
+    return images.compare(image.encode(record), other).changedFields.length === 0;
   });
 }
 

@@ -17,8 +17,7 @@ import type { Body } from './body';
 import { brokenUtf8, inUtf8 } from './charset';
 import { reportsError, saysFailure, vendorMessage } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
-import type { RowReader } from './source';
-import { failure, type SourceFailure } from './source';
+import { failure, type RowReader, type SourceFailure, type SourcePage } from './source';
 import { withoutMembers } from './without-members';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
@@ -28,12 +27,8 @@ export interface RawResponse {
   readonly body: Body;
 }
 
-export interface ReadRows extends Following {
+export interface ReadRows extends Following, Pick<SourcePage, 'rows' | 'omitted' | 'isVague'> {
   readonly kind: 'page';
-  /** There was no list of rows, and no error either: `{}`. */
-  readonly isVague?: boolean;
-  readonly rows: readonly unknown[];
-  readonly omitted?: ReadonlySet<string>;
 }
 
 export interface PolicyContext extends NextPageContext {
