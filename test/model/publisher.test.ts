@@ -189,15 +189,11 @@ const world = fc.record({
   requestMs: fc.constantFrom(0, 0, 400, 2500),
   vendor,
   drift: fc.option(drift, { freq: 3, nil: {} }),
-  omit: fc.subarray([
-    'description',
-    'analyst_insights',
-    'links',
-    'security.cusip',
-    'sentiment.score',
-    'action_pt',
-  ]),
-  ignore: fc.subarray(['notes', 'views', 'cusip', 'sentiment', 'security.cusip', 'offering_value']),
+  omit: fc.constantFrom(
+    [],
+    ['description', 'analyst_insights', 'links', 'security.cusip', 'sentiment.score', 'action_pt'],
+  ),
+  ignore: fc.constantFrom([], ['notes', 'views', 'cusip', 'sentiment', 'security.cusip', 'offering_value']),
   commands: fc.array(command, { maxLength: 25 }),
 });
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never;
