@@ -52,6 +52,10 @@ export interface FeedDefinition {
   readonly symbolField: string | null;
   /** Values by which the vendor says "unknown". They become null. */
   readonly unknowns: UnknownValues;
+  /** Dotted vendor paths, also through lists, of members that are dropped as soon as a row is read. Part of the scope. */
+  readonly omit: readonly string[];
+  /** Such paths of members whose change alone publishes nothing. Part of the scope. */
+  readonly ignore: readonly string[];
   readonly transitions: readonly TransitionDefinition[];
   readonly display: Display;
 }
@@ -257,5 +261,7 @@ export const usualShape = {
   updatedField: 'updated',
   updatedFormat: 'seconds',
   paging: { style: 'page' },
+  omit: [],
+  ignore: [],
   display: {},
 } as const satisfies Partial<FeedDefinition>;

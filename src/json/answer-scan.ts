@@ -5,7 +5,7 @@ import { faultsOf, type JsonFault } from './json-fault';
 import { jsonText } from './json-text';
 import { type AnswerLimits, MOST_ROW_VALUES } from './limits';
 import { parseJson } from './parse-json';
-import { UnreadableRow } from './unreadable-row';
+import { TEXT_NOT_KEPT, UnreadableRow } from './unreadable-row';
 
 /** Why an answer was not read. `beside`: the members other than the rows are too large. */
 export type Unread = 'truncated' | 'damaged' | 'rows' | 'nodes' | 'beside';
@@ -24,6 +24,8 @@ export interface AnswerScanOptions {
   readonly limits: AnswerLimits;
   /** Applied to every text before it is parsed. */
   readonly clean: (text: string) => string;
+  /** True: nothing of the text of an unreadable row is kept or quoted. */
+  readonly hidesText?: boolean;
 }
 
 /**
@@ -181,7 +183,7 @@ class AnswerScan {
       return yield* this.unreadable(
         from,
         to,
-        KEPT_BYTES,
+        Math.min(KEPT_BYTES, to - from),
         () => `the row holds more than ${MOST_ROW_VALUES} values`,
       );
     this.nodesOfRows += this.nodes;
@@ -196,7 +198,8 @@ class AnswerScan {
       const isRow = this.bytes[from] === OPEN_OBJECT;
       if (!isRow || structure !== null || value === null)
         throw new Refused('damaged', from + faultIn(text, faults));
-      return yield* this.unreadable(from, to, to - from, (id) => reasonOf(value, id, index));
+      const fault = this.options.hidesText ? { ...value, token: 'a value that is not shown' } : value;
+      return yield* this.unreadable(from, to, to - from, (id) => reasonOf(fault, id, index));
     }
   }
 
@@ -208,7 +211,7 @@ class AnswerScan {
     reason: (id: unknown) => string,
   ): Generator<void, UnreadableRow> {
     const found = new Map<string, unknown>();
-    const { idPaths, updatedPath } = this.options;
+    const { idPaths, updatedPath, hidesText = false } = this.options;
     const paths = [...idPaths, updatedPath];
     this.at = from;
     if (this.bytes[from] === OPEN_OBJECT) yield* this.find(paths, '', found);
@@ -221,9 +224,9 @@ class AnswerScan {
     const row = new UnreadableRow(
       found.get(idPaths[0]!),
       found.get(updatedPath),
-      reason(found.get(idPaths[0]!)),
+      reason(found.get(idPaths[0]!)) + (hidesText ? TEXT_NOT_KEPT : ''),
       this.options.clean(
-        new StringDecoder('utf8').write(this.bytes.subarray(from, Math.min(from + keptBytes, to))),
+        new StringDecoder('utf8').write(this.bytes.subarray(from, hidesText ? from : from + keptBytes)),
       ),
       { sha256: hash.digest('hex'), bytes: to - from },
     );

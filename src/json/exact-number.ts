@@ -68,3 +68,9 @@ export function holdsExactNumber(value: unknown): boolean {
   for (const name in value) if (holdsExactNumber((value as Record<string, unknown>)[name])) return true;
   return false;
 }
+
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
+}

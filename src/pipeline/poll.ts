@@ -138,13 +138,17 @@ function count(page: BatchPage, result: { -readonly [field in keyof PollResult]:
 async function confirmed(
   doubtful: readonly VendorRecord[],
   page: ScanPage,
-  { decode, codec: { image } }: Pick<PollDeps, 'decode' | 'codec'>,
+  { decode, images, codec: { image } }: Pick<PollDeps, 'decode' | 'images' | 'codec'>,
 ): Promise<readonly VendorRecord[]> {
   const ids = new Set(doubtful.map(({ id }) => id));
-  const again = new Map<string, Buffer>();
+  const again = new Map<string, VendorRecord>();
   for (const record of decode(await page.reread()).records)
-    if (ids.has(record.id)) again.set(record.id, image.encode(record));
-  return doubtful.filter((record) => again.get(record.id)?.equals(image.encode(record)));
+    if (ids.has(record.id)) again.set(record.id, record);
+  return doubtful.filter((record) => {
+    const other = again.get(record.id);
+    if (other?.updated !== record.updated) return false;
+    return images.compare(image.encode(record), other).changedFields.length === 0;
+  });
 }
 
 /** Counts the unknown members that are published now, and warns of changes that were too large for the log. */

@@ -204,6 +204,7 @@ async function answerOf(
     responseKey: feed.responseKey,
     idField: feed.idField,
     updatedField: feed.updatedField,
+    omit: feed.omit,
     ...asked,
     echoedToken: deps.echoed,
     readRows: page.readRows,

@@ -17,8 +17,8 @@ import type { Body } from './body';
 import { brokenUtf8, inUtf8 } from './charset';
 import { graphqlCode, reportsError, saysFailure, vendorMessage } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
-import type { RowReader } from './source';
-import { failure, type SourceFailure } from './source';
+import { failure, type RowReader, type SourceFailure, type SourcePage } from './source';
+import { withoutMembers } from './without-members';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
 export interface RawResponse {
@@ -27,17 +27,15 @@ export interface RawResponse {
   readonly body: Body;
 }
 
-export interface ReadRows extends Following {
+export interface ReadRows extends Following, Pick<SourcePage, 'rows' | 'omitted' | 'isVague'> {
   readonly kind: 'page';
-  /** There was no list of rows, and no error either: `{}`. */
-  readonly isVague?: boolean;
-  readonly rows: readonly unknown[];
 }
 
 export interface PolicyContext extends NextPageContext {
   readonly responseKey: string;
   readonly idField: FeedDefinition['idField'];
   readonly updatedField: string;
+  readonly omit: readonly string[];
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
   /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
@@ -72,7 +70,7 @@ export async function interpretResponse(
   // A large body is read with pauses, in which other bodies are read.
   const bytes = isSmall ? body.shared() : body.kept();
   if (mayHoldPage(status) && isListOrObject(bytes) && !isUtf8(bytes)) {
-    const what = `bytes that are not UTF-8, ${brokenUtf8(bytes, context.redact)}`;
+    const what = `bytes that are not UTF-8, ${brokenUtf8(bytes, quoting(context))}`;
     return failure('SOURCE_CHARSET', `${answered(status, context)} ${what}`);
   }
   const text = new TextDecoder().decode(isSmall ? bytes : bytes.subarray(0, HEAD_BYTES));
@@ -87,7 +85,7 @@ export async function interpretResponse(
     return page(rows, parsed.value, response, context);
   }
   if (!isListOrObject(bytes)) {
-    const what = describeBody(text, response, context.redact);
+    const what = describeBody(text, response, context);
     return failure('SOURCE_NOT_JSON', `${answered(status, context)} ${what}`);
   }
   // Another body may overwrite shared memory meanwhile.
@@ -100,10 +98,11 @@ export async function interpretResponse(
 async function scan(
   bytes: Buffer,
   isSmall: boolean,
-  { echoedToken, limits, responseKey: key, signal, ...feed }: PolicyContext,
+  { echoedToken, limits, responseKey: key, signal, omit, ...feed }: PolicyContext,
 ): Promise<ScannedAnswer> {
   const keys = { idPaths: idPaths(feed), updatedPath: feed.updatedField };
-  const steps = scanAnswer(bytes, { key, ...keys, limits, clean: echoedToken.remove });
+  const hiding = { clean: echoedToken.remove, hidesText: omit.length > 0 };
+  const steps = scanAnswer(bytes, { key, ...keys, limits, ...hiding });
   const breather = createBreather(1);
   for (;;) {
     const step = steps.next();
@@ -126,17 +125,17 @@ const noList: Rows = [];
 
 function rowsOf(value: unknown, status: number, text: string, context: PolicyContext): Rows | SourceFailure {
   if (Array.isArray(value)) return value;
-  const message = vendorMessage(value, context.redact);
+  const message = messageIn(value, context);
   const reported = () =>
     failure(
       graphqlCode(value) ?? 'SOURCE_REPORTED_ERROR',
-      `${answered(status, context)} an error: ${message ?? excerpt(text, context.redact)}`,
+      `${answered(status, context)} an error: ${message ?? excerpt(text, quoting(context))}`,
     );
   if (typeof value === 'string') return reported();
   if (!isObject(value)) {
     return failure(
       'SOURCE_WRONG_SHAPE',
-      `${answered(status, context)} ${excerpt(text, context.redact)}, not an object`,
+      `${answered(status, context)} ${excerpt(text, quoting(context))}, not an object`,
     );
   }
   if (saysFailure(value)) return reported();
@@ -192,7 +191,7 @@ function deepest(value: Members, responseKey: string): { readonly members: Membe
 function failureOfStatus(response: RawResponse, text: string, context: PolicyContext): SourceFailure {
   const { status, headers } = response;
   const value = parsedJson(text)?.value;
-  const said = vendorMessage(value, context.redact) ?? describeBody(text, response, context.redact);
+  const said = messageIn(value, context) ?? describeBody(text, response, context);
   const pause = askedPause(status, headers, context.nowMs);
   const named = status === 400 ? graphqlCode(value) : null;
   const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : (named ?? codeOfStatus(status));
@@ -237,7 +236,7 @@ function failureOfAnswer(
 ): SourceFailure {
   const { limits, responseKey } = context;
   const said = answered(response.status, context);
-  const place = () => `${typeOf(response, context.redact)}: ${aroundByte(bytes, at, context.redact)}`;
+  const place = () => `${typeOf(response, context.redact)}: ${aroundByte(bytes, at, quoting(context))}`;
   const size = `(${response.body.length} bytes)`;
   switch (why) {
     case 'truncated':
@@ -259,9 +258,20 @@ function failureOfAnswer(
   }
 }
 
-function describeBody(text: string, response: RawResponse, redact: Redact): string {
+/** The message of an error report. Beside rows, it may be a member of one of them. */
+function messageIn(value: unknown, context: PolicyContext): string | null {
+  const holdsRows = Array.isArray(value) || valueAtPath(value, context.responseKey) !== undefined;
+  return vendorMessage(value, holdsRows ? quoting(context) : context.redact);
+}
+
+/** For the text of a body that may hold rows. Where a member begins and ends is not known there, so none of it is shown. */
+function quoting({ omit, redact }: PolicyContext): Redact {
+  return omit.length === 0 ? redact : () => '(a text that is not shown: the feed has omit)';
+}
+
+function describeBody(text: string, response: RawResponse, context: PolicyContext): string {
   if (text.trim() === '') return 'an empty body';
-  return `${typeOf(response, redact)}: ${excerpt(text, redact)}`;
+  return `${typeOf(response, context.redact)}: ${excerpt(text, quoting(context))}`;
 }
 
 function typeOf({ headers }: RawResponse, redact: Redact): string {
@@ -309,7 +319,7 @@ function page(
 ): ReadRows | SourceFailure {
   if ('kind' in rows) return rows;
   const next = nextPage(rows, answer, headers.link, context);
-  return next.kind === 'failure'
-    ? next
-    : { ...next, kind: 'page', rows, ...(rows === noList && { isVague: true }) };
+  if (next.kind === 'failure') return next;
+  const kept = context.omit.length === 0 ? { rows } : withoutMembers(rows, context.omit);
+  return { ...next, kind: 'page', ...kept, ...(rows === noList && { isVague: true }) };
 }

@@ -65,8 +65,10 @@ export interface DateRange {
 }
 
 export interface SourcePage {
-  /** The rows as parsed JSON, or as `readRows` returned them, in the server's order. */
+  /** The rows as parsed JSON, or as `readRows` returned them, in the server's order. They lack the members of the feed's `omit`. */
   readonly rows: readonly unknown[];
+  /** The paths of the feed's `omit` that led to a member of a row, as far as the rows were parsed. */
+  readonly omitted?: ReadonlySet<string>;
   /** The cursor or the address of the next page, from the answer; null: none. */
   readonly next: string | null;
   /** The answer says, at `paging.hasMore` of a counted style, that no page follows. Absent or false: it does not say so. */

@@ -1,3 +1,4 @@
+import { removeMembers } from '../json/remove-members';
 import type { Body } from '../source/body';
 import type { RecordValues, VendorRecord } from '../types';
 import * as layout from './assembly/layout';
@@ -19,6 +20,8 @@ export interface EncodedFeed {
   decode(image: Buffer): VendorRecord;
   /** Whether the table has the place of the symbol. */
   readonly knowsSymbol: boolean;
+  /** Dotted paths of the members that the row loses. */
+  readonly omit: readonly string[];
 }
 
 const INT_BYTES = 4;
@@ -70,11 +73,13 @@ export class EncodedRecord implements VendorRecord {
     return rows.images.toString('utf8', from - rows.imagesAt, to - rows.imagesAt);
   }
 
-  /** The row as the vendor sent it. */
+  /** The row as the vendor sent it, without the members of `omit`. */
   toJSON(): unknown {
     const rows = this.#rows;
     const from = numberOf(rows, this.#row, layout.ROW_START) - rows.bodyAt;
     const to = numberOf(rows, this.#row, layout.ROW_END) - rows.bodyAt;
-    return JSON.parse(rows.body.kept().toString('utf8', from, to));
+    const row: unknown = JSON.parse(rows.body.kept().toString('utf8', from, to));
+    removeMembers(row, rows.feed.omit);
+    return row;
   }
 }

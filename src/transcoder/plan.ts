@@ -136,7 +136,8 @@ function planWriter(feed: FeedDefinition, base: number) {
     const rules =
       (isNumber && unknowns.zero.includes(path) ? layout.ZERO_IS_UNKNOWN : 0) |
       (unknowns.emptyText ? layout.EMPTY_IS_UNKNOWN : 0) |
-      (isSymbol ? layout.IS_SYMBOL : 0);
+      (isSymbol ? layout.IS_SYMBOL : 0) |
+      (feed.omit.includes(path) ? layout.IS_OMITTED : 0);
     memory.writeInt32LE(rules, entry + layout.MEMBER_RULES);
     const needs = isNumber ? companions.get(path) : undefined;
     memory.writeInt32LE(

@@ -26,7 +26,7 @@ export function createRowReader(
   const transcoder = shared;
   const plan = createPlan(feed, schema, transcoder.planAt);
   if (plan === null || plan.bytes.length > MOST_PLAN_BYTES) return null;
-  const feedOf: EncodedFeed = { decode: image.decode, knowsSymbol: plan.knowsSymbol };
+  const feedOf: EncodedFeed = { decode: image.decode, knowsSymbol: plan.knowsSymbol, omit: feed.omit };
   const reading = { plan, feed: feedOf, headerId: leastByteFirst(image.schemaId) };
   return (body, mayRead, mostRows) => readRows(transcoder, reading, body, mayRead, mostRows);
 }

@@ -848,6 +848,8 @@ describe('the scope of a feed', () => {
     ['path', { ...ipos, path: '/other' }, base],
     ['filter', { ...ipos, query: { 'parameters[tickers]': 'ZZZ' } }, base],
     ['response key', { ...ipos, responseKey: 'other' }, base],
+    ['member to omit', { ...ipos, omit: ['a'] }, base],
+    ['member to ignore', { ...ipos, ignore: ['a'] }, base],
   ])('is another with another %s', (_, feed, baseUrl) => {
     expect(scopeFingerprint(feed, baseUrl)).not.toBe(before);
   });
@@ -857,6 +859,12 @@ describe('the scope of a feed', () => {
     expect(scopeFingerprint({ ...ipos, pageSize: 7, topic: 'x' }, `${base}/`)).toBe(before);
     expect(scopeFingerprint({ ...ipos, query }, base)).toBe(
       scopeFingerprint({ ...ipos, query: { a: '1', b: '2' } }, base),
+    );
+    expect(scopeFingerprint({ ...ipos, omit: ['a', 'b'] }, base)).toBe(
+      scopeFingerprint({ ...ipos, omit: ['b', 'a'] }, base),
+    );
+    expect(scopeFingerprint({ ...ipos, omit: ['a'] }, base)).not.toBe(
+      scopeFingerprint({ ...ipos, ignore: ['a'] }, base),
     );
     expect(before).toMatch(/^[0-9a-f]{64}$/);
   });

@@ -125,6 +125,60 @@ it('a display whose paths lead nowhere is refused, with the field that was meant
   ]);
 });
 
+describe('members that are left out', () => {
+  const own = { paging: { style: 'cursor', parameter: 'after', lastRow: 'place' } };
+  const refused = (change: Section, move: Section = {}) =>
+    mistakes(declared({ ...own, display: { title: 'state', facts: ['paid'] }, ...change }, move));
+
+  it('omit refuses what the feed needs, and says what needs it', () => {
+    const omit = ['id', 'updated', 'place', 'share', 'share.symbol', 'state', 'paid', 'kind', 'share.isin'];
+    expect(refused({ omit }, { differs: ['kind'], fields: { id: 'after.share.symbol' } })).toEqual([
+      expect.stringMatching(
+        /^feeds\.dividends\.omit\.0 \(highwater\.yaml, line \d+\): "id" is needed by idField$/,
+      ),
+      expect.stringMatching(/omit\.1 .*"updated" is needed by updatedField$/),
+      expect.stringMatching(/omit\.2 .*"place" is needed by paging\.lastRow$/),
+      expect.stringMatching(/omit\.3 .*"share" is needed by the transition Moved$/),
+      expect.stringMatching(/omit\.4 .*"share\.symbol" is needed by the transition Moved$/),
+      expect.stringMatching(/omit\.5 .*"state" is needed by the transition Moved$/),
+      expect.stringMatching(/omit\.6 .*"paid" is needed by display\.facts$/),
+      expect.stringMatching(/omit\.7 .*"kind" is needed by the transition Moved$/),
+    ]);
+  });
+
+  it('ignore refuses keys and what transitions compare, not what they show', () => {
+    const ignore = ['id', 'updated', 'place', 'share', 'state', 'kind', 'paid'];
+    const event = avroEvent('Moved', { id: 'string', again: 'boolean', kind: ['null', 'string'] });
+    writeFileSync(join(cwd, 'moved.avsc'), event);
+    expect(refused({ ignore }, { fields: { id: 'after.id', kind: 'after.kind' } })).toEqual([
+      expect.stringMatching(/ignore\.0 .*"id" is needed by idField$/),
+      expect.stringMatching(/ignore\.1 .*"updated" is needed by updatedField$/),
+      expect.stringMatching(/ignore\.3 .*"share" is needed by the transition Moved$/),
+      expect.stringMatching(/ignore\.4 .*"state" is needed by the transition Moved$/),
+    ]);
+  });
+
+  it('a path goes by the vendor’s names, and has no brackets', () => {
+    const share = {
+      type: 'record',
+      name: 'Share',
+      fields: [{ name: 'symbol', vendorName: 'sym.bol', type: ['null', 'string'] }],
+    };
+    const fields = { share: ['null', share], state: ['null', 'string'], paid: ['null', 'long'] };
+    writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend', fields));
+    expect(refused({ omit: ['share.symbol', 'share.sym.bol'], transitions: [] })).toEqual([
+      expect.stringMatching(/omit\.1 .*"share\.sym\.bol" is needed by symbolField$/),
+    ]);
+    expect(refused({ omit: ['lines[].note', ''], ignore: 'views', transitions: [] })).toEqual([
+      expect.stringMatching(
+        /omit\.0 .*: found "lines\[\]\.note", expected a dotted path such as customer\.email/,
+      ),
+      expect.stringMatching(/omit\.1 .*: found "", expected a dotted path/),
+      expect.stringMatching(/ignore .*: found "views", expected a list of dotted paths$/),
+    ]);
+  });
+});
+
 it('a badge has a short mark and a tone that is known', () => {
   const badges = { again: { true: { mark: 'too long', tone: 'loud', wrod: 'X' } } };
   expect(mistakes(declared({ display: { titel: 'state' } }, { display: { badges } }))).toEqual([

@@ -77,7 +77,8 @@ ${Object.entries(feedSettings.shape)
   .map(([key, schema]) => `| \`${key}\` | ${cell(schema.unwrap().description ?? '')} |`)
   .join('\n')}
 
-A change of address, path, \`headers\`, \`query\`, \`responseKey\` or \`beginAt\` changes which records the feed watches (its scope).
+A change of address, path, \`headers\`, \`query\`, \`responseKey\`, \`beginAt\`, \`omit\` or \`ignore\` changes what the feed
+watches (its scope).
 Highwater notices the change, and records that are out of sight afterwards do not count as deleted.
 
 ## Deliveries

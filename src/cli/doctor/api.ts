@@ -2,6 +2,7 @@ import type { ApiConfig, Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { idPaths, rowKeys } from '../../feeds/row-keys';
+import { removeMembers } from '../../json/remove-members';
 import type { Logger } from '../../logging/logger';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
 import { inferPaging, showOrder } from '../../pipeline/scan/pages/paging';
@@ -227,6 +228,7 @@ async function checkFeed(feed: Feed, first: SourcePage, source: Source, signal: 
     const found = `${unusable} of ${whole.length} records have no usable ${id} or ${feed.updatedField}`;
     observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
   }
+  notePathsNowhere(feed, first, observed);
   const isCounted = feed.paging.style === 'page';
   const pages = isCounted ? ([await ask(0, 0), await ask(0, 1), await ask(0, 2)] as const) : null;
   const probe = pages === null ? await ask(0, 0) : pages[0];
@@ -244,6 +246,17 @@ async function checkFeed(feed: Feed, first: SourcePage, source: Source, signal: 
   if (observed.warnings.length === 0) return ok(subject, observed.notes.join(', '));
   const found = observed.warnings.map((one) => one.found).join('; ');
   return warning(subject, found, observed.warnings.map(({ remedy }) => remedy).join(' '));
+}
+
+/** A misspelled path cannot be told from one that only some rows have. It changes the rows, whose keys are read by then. */
+function notePathsNowhere(feed: Feed, { rows, omitted }: SourcePage, { warnings }: Observed): void {
+  const found = { omit: omitted, ignore: removeMembers(rows, feed.ignore) };
+  for (const setting of ['omit', 'ignore'] as const) {
+    const nowhere = feed[setting].filter((path) => !found[setting]?.has(path));
+    if (nowhere.length === 0) continue;
+    const remedy = `Check their spelling in highwater.yaml: ${setting} is for members at exactly these paths.`;
+    warnings.push({ found: `${setting}: ${nowhere.join(', ')} in none of ${rows.length} records`, remedy });
+  }
 }
 
 interface Problem {

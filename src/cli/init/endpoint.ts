@@ -65,6 +65,7 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
       idField: 'id',
       updatedField: 'updated',
       paging: { style: 'none' },
+      omit: [],
       auth: access.auth,
       url: address,
       request,

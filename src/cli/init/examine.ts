@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { HighwaterError } from '../../errors';
 import type { PagingStyle } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
@@ -43,6 +44,8 @@ export interface Examined extends FeedKeys, InferredSchema {
   readonly rateLimit: RateLimit | null;
   /** The rows of a page come oldest first. */
   readonly isAscending: boolean;
+  /** Members that moved between two requests while the time of the update did not; null: none. */
+  readonly ignore: readonly string[] | null;
   /** For people, about the filter. */
   readonly filterNotes: readonly string[];
 }
@@ -88,10 +91,16 @@ export async function examine(
 
   const fields = { ...keys, responseKey };
   const seen = new Map(rows.map((row) => [keyOf(row, idField), row]));
+  const restless = new Set<string>();
   const ask: AskEndpoint = async (query) => {
     const answer = await endpoint.ask(query);
     const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
-    for (const row of there) seen.set(keyOf(row, idField), row);
+    for (const row of there) {
+      const before = seen.get(keyOf(row, idField)) ?? {};
+      if (before[updatedField] === row[updatedField])
+        for (const name in row) if (!isDeepStrictEqual(before[name], row[name])) restless.add(name);
+      seen.set(keyOf(row, idField), row);
+    }
     return { ...answer, rows: there };
   };
   const first = { rows, body, linkHeader };
@@ -112,6 +121,7 @@ export async function examine(
     paging,
     pageSize: longest?.size ?? null,
     rows: seen.size,
+    ignore: restless.size === 0 ? null : [...restless],
     rateLimit: endpoint.rateLimit(),
     filterNotes: filter.notes,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),

@@ -69,6 +69,7 @@ function sectionText(section: FeedSection): string {
     ['pageSize', pageSize],
     ['schema', schema],
     ['namespace', section.name, 'of the change events'],
+    ['ignore', section.ignore, 'moved without updatedField: no reason to publish'],
     ['display', section.display, 'what people see of a record'],
   ];
   return lines

@@ -1,8 +1,8 @@
 import type { PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
-import { ExactNumber } from '../../json/exact-number';
+import { ExactNumber, isJsonObject } from '../../json/exact-number';
 import { nextLink } from '../../source/next-page';
-import { isObject, type JsonObject, keyOf, secondsOf } from './row-members';
+import { type JsonObject, keyOf, secondsOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
 export interface Answer {
@@ -156,7 +156,7 @@ export function moreIn(body: unknown, rowsPath: string): string | null {
 
 /** The members of an answer beside its rows, including members of nested objects. */
 function membersBeside(body: unknown, rowsPath: string, path = '', depth = 0): Member[] {
-  if (!isObject(body) || depth === 3) return [];
+  if (!isJsonObject(body) || depth === 3) return [];
   return Object.entries(body).flatMap(([name, value]) => {
     const at = path === '' ? name : `${path}.${name}`;
     if (at === rowsPath) return [];

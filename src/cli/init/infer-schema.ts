@@ -1,8 +1,8 @@
 import type { AvroSchema } from '../../avro/registry/registry';
 import type { FieldSchema, RecordSchema } from '../../avro/schemas';
 import type { TimeFormat } from '../../feeds/definition';
-import { ExactNumber } from '../../json/exact-number';
-import { isObject, type JsonObject } from './row-members';
+import { ExactNumber, isJsonObject } from '../../json/exact-number';
+import type { JsonObject } from './row-members';
 
 export interface FeedKeys {
   readonly idField: string;
@@ -109,7 +109,7 @@ function kindOf(value: unknown): Kind {
   }
   if (Array.isArray(value))
     return { is: 'array', items: value.map(kindOf).reduce(joined, { is: 'nothing' }) };
-  if (!isObject(value)) return { is: 'mixed' };
+  if (!isJsonObject(value)) return { is: 'mixed' };
   return { is: 'record', members: new Map(Object.entries(value).map(([name, of]) => [name, kindOf(of)])) };
 }
 

@@ -1,5 +1,5 @@
 import type { TimeFormat } from '../../feeds/definition';
-import { ExactNumber } from '../../json/exact-number';
+import { ExactNumber, isJsonObject } from '../../json/exact-number';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -15,19 +15,13 @@ const MOST_DEPTH = 4;
 /** The arrays of objects in an answer, the longest first. Arrays within rows are not among them. */
 export function rowsIn(answer: unknown, path = '', depth = 0): RowsAt[] {
   if (Array.isArray(answer)) {
-    const rows = answer.filter(isObject);
+    const rows = answer.filter(isJsonObject);
     return rows.length > 0 && rows.length === answer.length ? [{ path, rows }] : [];
   }
-  if (!isObject(answer) || depth === MOST_DEPTH) return [];
+  if (!isJsonObject(answer) || depth === MOST_DEPTH) return [];
   return Object.entries(answer)
     .flatMap(([name, value]) => rowsIn(value, path === '' ? name : `${path}.${name}`, depth + 1))
     .sort((a, b) => b.rows.length - a.rows.length);
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
-  );
 }
 
 /** A member that may be meant, and how much its name says so: 0 is the least. */

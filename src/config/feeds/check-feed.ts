@@ -19,6 +19,7 @@ import {
   recordPaths,
 } from './declared-schema';
 import { fits, neverNull, takesNull, typeAt, typeText } from './fits';
+import { checkLeftOut } from './left-out';
 import { checkRequests } from './request-settings';
 import type { FeedMistake } from './topic-clashes';
 
@@ -42,6 +43,7 @@ export function checkFeed(feed: FeedDefinition): FeedMistake[] {
   // Without a record there is nothing that a path could be looked up in.
   const paths = 'problem' in record ? null : recordPaths(record.schema);
   if (paths !== null) checkPaths(feed, paths, add);
+  checkLeftOut(feed, paths, add);
   for (const [index, transition] of feed.transitions.entries()) {
     const at: Add = (path, what) => add(['transitions', index, ...path], what);
     if (feed.transitions.findIndex(({ type }) => type === transition.type) < index)

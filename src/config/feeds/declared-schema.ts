@@ -52,13 +52,16 @@ export interface RecordPaths {
   readonly avro: readonly string[];
   /** Dotted vendor path → Avro names of the fields of the same record. */
   readonly vendor: ReadonlyMap<string, readonly string[]>;
+  /** Dotted Avro path → dotted vendor path. */
+  readonly vendorOf: ReadonlyMap<string, string>;
 }
 
 export function recordPaths(schema: RecordSchema): RecordPaths {
   const avro: string[] = [];
   const vendor = new Map<string, readonly string[]>();
+  const vendorOf = new Map<string, string>();
   collect(recordShape(schema).fields, '', '');
-  return { avro, vendor };
+  return { avro, vendor, vendorOf };
 
   function collect(fields: readonly FieldShape[], avroPrefix: string, vendorPrefix: string): void {
     const siblings = fields.map(({ name }) => name);
@@ -67,6 +70,7 @@ export function recordPaths(schema: RecordSchema): RecordPaths {
       const vendorPath = vendorPrefix + vendorName;
       avro.push(avroPath);
       vendor.set(vendorPath, siblings);
+      vendorOf.set(avroPath, vendorPath);
       if (value.kind === 'record') collect(value.fields, `${avroPath}.`, `${vendorPath}.`);
     }
   }

@@ -26,6 +26,8 @@ import { auth, headers, paging } from './request-settings';
 
 const queryText = 'query parameters with their values, token not among them (see auth)';
 const keyPaths = 'the path of a member, or a list of paths';
+const memberPath = () => matching(/^[^[\]]+$/, 'a dotted path such as customer.email, without brackets');
+const memberPaths = () => z.array(memberPath(), { error: 'a list of dotted paths' });
 const topicName = () =>
   matching(/^[A-Za-z0-9._-]{1,200}$/, 'letters, digits, dots, dashes and underscores, at most 200');
 const texts = () => z.array(text(), { error: 'a list of texts' });
@@ -203,6 +205,12 @@ export const feedSettings = z
         .describe(
           'Values by which the vendor says "unknown": `emptyText`, `zero` (fields), `zeroWithout` (field: companion).',
         ),
+      omit: memberPaths().describe(
+        'Dotted paths of members, also through lists, that are [published and kept nowhere](adding-a-feed.md#members-that-are-left-out), such as personal data.',
+      ),
+      ignore: memberPaths().describe(
+        'Dotted paths of members, also through lists, whose change alone [publishes nothing](adding-a-feed.md#members-that-are-left-out), such as counts of views.',
+      ),
       transitions: transitions.describe(
         "Changes that are also published as events of their own. A list replaces the definition's list; `same-topic` keeps it and publishes these events onto the topic of the feed.",
       ),

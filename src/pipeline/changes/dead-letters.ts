@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import { jsonText } from '../../json/json-text';
-import type { WholeText } from '../../json/unreadable-row';
+import { wholeOf } from '../../json/unreadable-row';
 import type { PendingState } from '../../state/pending-state';
 import type { DeadLetter, Rejected, TooLarge, Unfit, VendorRecord } from '../../types';
 import type { Decoded } from '../records/decode';
@@ -35,10 +34,6 @@ export function newDeadLetters(
     letters.push({ ...row, raw, sha256, bytes });
   }
   return letters;
-}
-
-function wholeOf(text: string): WholeText {
-  return { sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text) };
 }
 
 function rejectedAsTooLarge({ change, bytes }: TooLarge, decoded: Decoded, maxBytes: number): Rejected {

@@ -3,7 +3,8 @@ import type { WireType } from '../../avro/codec/wire-type';
 import { merged, type RecordShape, recordShape } from '../../avro/record-shape';
 import type { RecordSchema } from '../../avro/schemas';
 import type { FeedDefinition } from '../../feeds/definition';
-import type { VendorRecord } from '../../types';
+import { removeMembers } from '../../json/remove-members';
+import type { RecordValues, VendorRecord } from '../../types';
 import { createDecoder } from '../records/decode';
 import { createRowOf } from '../records/row-of';
 import { type Comparison, createComparison } from './compare';
@@ -13,6 +14,8 @@ export interface Images {
   /** The record that an image stands for, as if its row were decoded today, by the feed's schema. */
   decode(image: Buffer): VendorRecord;
   compare(image: Buffer, record: VendorRecord): ImageComparison;
+  /** The image without what the feed's `omit` names. It is the image itself if that holds nothing of it. */
+  withoutOmitted(image: Buffer): Buffer;
 }
 
 export interface ImageComparison {
@@ -32,7 +35,9 @@ export function createImages(
   image: WireType<VendorRecord>,
 ): Images {
   const shape = recordShape(schema);
-  const compare = createComparison(shape, feed);
+  const compare = comparisonOf(feed, shape);
+  const rowOf = createRowOf(shape);
+  const decodeRow = decodeOne(feed, shape);
   const others = new Map<number, OtherSchema>();
 
   function otherSchema(wire: Buffer): OtherSchema | null {
@@ -61,13 +66,34 @@ export function createImages(
       if (other.isEqual(written, record)) return { beforeRecord, changedFields: [] };
       return { beforeRecord, changedFields: compare(published.values, record.values) };
     },
+    withoutOmitted(wire) {
+      if (feed.omit.length === 0) return wire;
+      const other = otherSchema(wire);
+      const row = other?.rowOf(image.decodeAsWritten(wire)) ?? rowOf(image.decode(wire).values);
+      return removeMembers(row, feed.omit).size === 0 ? wire : image.encode(decodeRow(row));
+    },
   };
+}
+
+/** A member that `ignore` names is taken out of both sides, as if the vendor had not sent it. */
+function comparisonOf(feed: FeedDefinition, shape: RecordShape): Comparison {
+  const compare = createComparison(shape, feed);
+  if (feed.ignore.length === 0) return compare;
+  const rowOf = createRowOf(shape);
+  const decode = decodeOne(feed, shape);
+  const compared = (values: RecordValues): RecordValues => {
+    const row = rowOf(values);
+    removeMembers(row, feed.ignore);
+    return decode(row).values;
+  };
+  return (before, after) => compare(compared(before), compared(after));
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
 /** Images of a schema that is not the feed's. */
 interface OtherSchema {
+  rowOf(image: Values): Record<string, unknown>;
   decode(image: Values): VendorRecord;
   isEqual(image: Values, record: VendorRecord): boolean;
 }
@@ -88,8 +114,9 @@ function otherSchemaOf(
   const both = merged(own, writer);
   const isOwn = both === own;
   const decodeBoth = isOwn ? decode : decodeOne(feed, both);
-  const compareBoth = isOwn ? compareOwn : createComparison(both, feed);
+  const compareBoth = isOwn ? compareOwn : comparisonOf(feed, both);
   return {
+    rowOf: rowOfImage,
     decode: (image) => decode(rowOfImage(image)),
     isEqual(image, record) {
       const inBoth = isOwn ? record : decodeBoth(rowOfRecord(record.values));

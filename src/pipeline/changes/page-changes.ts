@@ -108,8 +108,9 @@ export class PageChanges {
 
   /** The record is gone. */
   remove(id: string): void {
-    const before = this.pending.image(id)!;
-    const beforeRecord = this.deps.images.decode(before);
+    const { images } = this.deps;
+    const before = images.withoutOmitted(this.pending.image(id)!);
+    const beforeRecord = images.decode(before);
     this.publish({ op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: NONE });
   }
 
@@ -147,10 +148,11 @@ export class PageChanges {
     return pending.isUnshown(record.id) ? firstSight(record, 'r', image.keep(encoded)) : null;
   }
 
-  private changeFrom(before: Buffer, record: VendorRecord, isConfirmed: boolean): Change | null {
+  private changeFrom(published: Buffer, record: VendorRecord, isConfirmed: boolean): Change | null {
     const { pending } = this;
     const { images, codec, onTouch } = this.deps;
     const { id } = record;
+    const before = images.withoutOmitted(published);
     let comparison: ImageComparison;
     try {
       comparison = images.compare(before, record);
@@ -168,8 +170,9 @@ export class PageChanges {
       const after = codec.image.encode(record);
       return { op: 'u', id, before, after, beforeRecord, afterRecord: record, changedFields };
     }
-    // A later snapshot shows it again to readers who have begun since.
-    if (pending.isUnshown(id)) return firstSight(record, 'r', codec.image.encode(record));
+    // A later snapshot shows it again to readers who have begun since, and what `omit` names now must leave the image.
+    if (pending.isUnshown(id) || before !== published)
+      return firstSight(record, 'r', codec.image.encode(record));
     if (record.updated > beforeRecord.updated) onTouch?.();
     return null;
   }

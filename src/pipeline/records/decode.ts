@@ -9,7 +9,7 @@ import {
 import type { FeedDefinition } from '../../feeds/definition';
 import { idPaths, memberReader, rowKeys } from '../../feeds/row-keys';
 import { expectedTime } from '../../feeds/time-format';
-import { ExactNumber } from '../../json/exact-number';
+import { ExactNumber, isJsonObject } from '../../json/exact-number';
 import { jsonText, jsonTextAsSent } from '../../json/json-text';
 import { isTooDeep, TOO_DEEP } from '../../json/limits';
 import { UnreadableRow } from '../../json/unreadable-row';
@@ -112,7 +112,8 @@ function ownIdField(feed: FeedDefinition, shape: RecordShape): FieldShape | null
 function putAt(values: Record<string, unknown>, names: readonly string[], value: unknown): void {
   let within = values;
   for (const name of names.slice(0, -1)) {
-    if (!isObject(within[name])) throw new RangeError(`${names.join('.')} is not where the schema has it`);
+    if (!isJsonObject(within[name]))
+      throw new RangeError(`${names.join('.')} is not where the schema has it`);
     within = within[name];
   }
   within[names.at(-1)!] = value;
@@ -208,7 +209,7 @@ function decoderWithin(shape: Shape, path: string, feed: FeedDefinition): ValueD
 
 function recordDecoder(plan: MembersPlan): ValueDecoder {
   return (raw, path, extra) => {
-    if (!isObject(raw)) return DRIFTED;
+    if (!isJsonObject(raw)) return DRIFTED;
     const nested: Record<string, unknown> = { ...plan.blank };
     decodeMembers(plan, `${path}.`, NONE, raw, nested, extra);
     return nested;
@@ -234,7 +235,7 @@ function listDecoder(item: ValueDecoder): ValueDecoder {
 function mapDecoder(item: ValueDecoder): ValueDecoder {
   return (raw, path, extra) => {
     if (raw === '') return null;
-    if (!isObject(raw)) return DRIFTED;
+    if (!isJsonObject(raw)) return DRIFTED;
     const entries: Record<string, unknown> = Object.create(null);
     const drifted: Extra = {};
     for (const key of Object.keys(raw)) {
@@ -311,12 +312,6 @@ function failureOf(row: unknown, error: unknown): string {
 
 const NONE: ReadonlySet<string> = new Set();
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
-  );
-}
-
 /** The order of the vendor's members must make no difference. */
 function sorted<T>(entries: Record<string, T>): Record<string, T> {
   const names = Object.keys(entries);
@@ -336,7 +331,7 @@ function reasonFor(row: unknown, id: string | null, updated: number | null, feed
   if (id === FENCE_KEY)
     return `the id ${id} is reserved: highwater's own records in the compacted topics have it as their key`;
   if (isTooDeep(row)) return TOO_DEEP;
-  if (!isObject(row)) return `the row is not an object but ${kindOf(row)}`;
+  if (!isJsonObject(row)) return `the row is not an object but ${kindOf(row)}`;
   const { updatedField, updatedFormat } = feed;
   const lacking = idPaths(feed).filter((path) => rowKeys({ ...feed, idField: path }).id(row) === null);
   const missing = [

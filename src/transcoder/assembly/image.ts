@@ -1,5 +1,6 @@
 import {
   EMPTY_IS_UNKNOWN,
+  IS_OMITTED,
   IS_SYMBOL,
   MEMBER_BYTES,
   MEMBER_NEEDS,
@@ -92,8 +93,8 @@ function isUnknown(member: i32, slot: i32, members: i32, slots: i32): bool {
 
 function saysUnknown(member: i32, slot: i32): bool {
   const kind = load<i32>(slot, SLOT_KIND);
-  if (kind <= NULL) return true;
   const rules = load<i32>(member, MEMBER_RULES);
+  if (kind <= NULL || (rules & IS_OMITTED) !== 0) return true;
   if (kind === TEXT && load<i32>(slot, SLOT_START) === load<i32>(slot, SLOT_END)) {
     const type = load<i32>(member, MEMBER_TYPE);
     return type === TYPE_TEXT ? (rules & EMPTY_IS_UNKNOWN) !== 0 : type !== TYPE_RECORD;

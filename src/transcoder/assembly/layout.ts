@@ -46,6 +46,7 @@ export const TYPE_RECORD = 9;
 export const ZERO_IS_UNKNOWN = 1;
 export const EMPTY_IS_UNKNOWN = 2;
 export const IS_SYMBOL = 4;
+export const IS_OMITTED = 8;
 
 export const SLOT_BYTES = 32;
 export const SLOT_KIND = 0;

@@ -45,7 +45,13 @@ export const apiFeeds: readonly { readonly of: ApiFeed; readonly hostility: Part
   },
   {
     // In the order of making, and with a cap on pages that the settings do not know of.
-    of: { shape: brevo, feed: 'contacts', folder: example('brevo'), tokenEnv: 'BREVO_API_KEY' },
+    of: {
+      shape: brevo,
+      feed: 'contacts',
+      folder: example('brevo'),
+      tokenEnv: 'BREVO_API_KEY',
+      omit: ['attributes.SMS'],
+    },
     hostility: { ...hostile, pageCap: 25 },
   },
   {

@@ -133,7 +133,11 @@ export const brevo: ApiShape = {
     emailBlacklisted: random.chance(0.2),
     smsBlacklisted: random.chance(0.2),
     listIds: [random.int(1, 99)],
-    attributes: { FIRSTNAME: word(random), LASTNAME: word(random) },
+    attributes: {
+      FIRSTNAME: word(random),
+      LASTNAME: word(random),
+      SMS: `49170${random.int(1_000_000, 9_999_999)}`,
+    },
   }),
   row: (number, stampMs, content) => ({
     id: number,

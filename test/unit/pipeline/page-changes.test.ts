@@ -137,6 +137,7 @@ describe('a record that cannot be published', () => {
     const foreign = failing('x', new HighwaterError('VALUE_FOREIGN', 'not a value'));
     expect(() => compared(rows, { codec: foreign })).toThrow('not a value');
     const damaged: ChangeDeps['images'] = {
+      ...images,
       compare: () => {
         throw new RangeError('too odd');
       },

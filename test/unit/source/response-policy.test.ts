@@ -25,6 +25,7 @@ function interpret(
       responseKey: 'ipos',
       idField: 'id',
       updatedField: 'updated',
+      omit: [],
       paging: { style: 'page' },
       auth: usualAuth,
       url: 'https://api.example.com/ipos',
@@ -556,5 +557,55 @@ describe('the excerpt of a body', () => {
     const redact = (all: string) => all.replaceAll('SECRETTOKEN', '***');
     const result = await interpret(`${'x'.repeat(110)}SECRETTOKEN`, 500, {}, { redact });
     expect(result).toMatchObject({ what: expect.not.stringContaining('SEC') });
+  });
+});
+
+describe('of a feed with omit', () => {
+  const omit = ['phone', 'message'];
+  const whatOf = async (body: string, status: number, own: Partial<PolicyContext>) =>
+    ((await interpret(body, status, {}, own)) as { readonly what?: string }).what;
+
+  it.each<[string, string, number?]>([
+    ['is damaged beside a value', '{"ipos":[{"id":"a","phone":"PERSONAL"!}]}'],
+    ['breaks off within it', '{"ipos":[{"id":"a","phone":"PERSONAL'],
+    ['has it as a word', '{"ipos":[PERSONAL]}'],
+    ['has bytes that are not UTF-8 beside it', '{"ipos":[{"phone":"PERSONAL","name":"\xff"}]}'],
+    ['is no JSON', 'phone: PERSONAL'],
+    ['comes with status 206', '{"ipos":[{"id":"a","phone":"PERSONAL"}]}', 206],
+    ['reports an error beside it', '{"success":false,"ipos":[{"id":"a","phone":"PERSONAL"}]}'],
+    ['reports an error without a list', '{"success":false,"ipos":"PERSONAL","message":"PERSONAL"}'],
+    ['is a list of rows with status 500', '[{"id":"a","message":"PERSONAL"}]', 500],
+  ])('an answer that %s is not quoted', async (_, body, status = 200) => {
+    const bytes = Buffer.from(body, 'latin1') as unknown as string;
+    expect(await whatOf(bytes, status, {})).toContain('PERSONAL');
+    const what = await whatOf(bytes, status, { omit });
+    expect(what).toMatch(/^GET /);
+    expect(what).not.toContain('PERSONAL');
+  });
+
+  it('a message that is not beside rows is shown', async () => {
+    expect(await whatOf('{"message":"No such key"}', 401, { omit })).toContain('No such key');
+    expect(await whatOf('{"error":"slow down"}', 200, { omit })).toContain('slow down');
+  });
+
+  it('rows lack the members, and a row without members lacks its text', async () => {
+    const read = await interpret(
+      '{"ipos":[{"id":"a","phone":1,"lines":[{"message":2}]},"PERSONAL",[{"phone":3}],7,null]}',
+      200,
+      {},
+      {
+        omit: ['phone', 'lines.message', 'nowhere'],
+      },
+    );
+    expect(read).toMatchObject({ kind: 'page', omitted: new Set(['phone', 'lines.message']) });
+    const { rows } = read as { readonly rows: readonly unknown[] };
+    expect(rows[0]).toEqual({ id: 'a', lines: [{}] });
+    expect(rows.slice(1)).toMatchObject(
+      [10, 13, 1, 4].map((bytes) => ({
+        raw: '',
+        whole: { bytes },
+        reason: expect.stringContaining('omit') as string,
+      })),
+    );
   });
 });

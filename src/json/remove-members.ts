@@ -1,0 +1,27 @@
+import { isJsonObject } from './exact-number';
+
+/**
+ * Removes the members at dotted paths from parsed JSON, in place. A path leads through lists: `lines.note` is the `note` of each element.
+ * Names may have dots themselves (`@odata.note`): every member is removed whose names, joined by dots, are the path.
+ * @returns the paths that led to a member
+ */
+export function removeMembers(value: unknown, paths: readonly string[]): ReadonlySet<string> {
+  return new Set(paths.filter((path) => removeAt(value, path)));
+}
+
+/** Keeps the places that are left in a list and does not call itself: lists may be nested deeper than the stack. */
+function removeAt(value: unknown, path: string): boolean {
+  let isFound = false;
+  const left: (readonly [holder: unknown, path: string])[] = [[value, path]];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [holder, rest] = next;
+    if (Array.isArray(holder)) for (const item of holder) left.push([item, rest]);
+    if (!isJsonObject(holder)) continue;
+    if (Object.hasOwn(holder, rest)) isFound = delete holder[rest];
+    for (let dot = rest.indexOf('.'); dot >= 0; dot = rest.indexOf('.', dot + 1)) {
+      const name = rest.slice(0, dot);
+      if (Object.hasOwn(holder, name)) left.push([holder[name], rest.slice(dot + 1)]);
+    }
+  }
+  return isFound;
+}
