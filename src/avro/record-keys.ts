@@ -16,7 +16,7 @@ export interface RecordKeys {
 /** @param shape with a field for each member of the keys */
 export function recordKeys(feed: KeyFields, shape: RecordShape): RecordKeys {
   const ids = idPaths(feed).map((path) => reader(fieldsAt(shape, path)!));
-  const updated = reader(fieldsAt(shape, feed.updatedField)!);
+  const updated = feed.updatedField === null ? null : reader(fieldsAt(shape, feed.updatedField)!);
   const readTime = timeReader(feed.updatedFormat);
   const [only] = ids;
   const asText = (value: unknown) => (value === null || value === undefined ? null : String(value));
@@ -25,7 +25,7 @@ export function recordKeys(feed: KeyFields, shape: RecordShape): RecordKeys {
       ids.length === 1
         ? (values) => asText(only!(values))
         : (values) => joinedId(ids.map((read) => asText(read(values)))),
-    updated: (values) => readTime(updated(values)),
+    updated: updated === null ? () => 0 : (values) => readTime(updated(values)),
   };
 }
 

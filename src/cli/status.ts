@@ -6,9 +6,12 @@ import type { DeliveryStatus } from '../delivery/status';
 import { errorKinds, HighwaterError } from '../errors';
 import { type FeedProblem, type FeedStatus, feedStatus } from '../feed-status/feed-status';
 import { latestReasons, storedDeadLetters, storedOffsets } from '../feed-status/stored';
+import type { Feed } from '../feeds/feed';
+import { counted } from '../format/counted';
 import { agoText } from '../format/durations';
 import { harmless } from '../format/short-text';
 import { describeProgress } from '../pipeline/rounds/backfill';
+import type { SourceOffset } from '../state/source-offset';
 import { deliveryLines, readDeliveries } from './lines/delivery-lines';
 import { type OpenReader, readLog } from './log/open-log';
 import {
@@ -190,6 +193,8 @@ interface StatusLine extends FeedStatus {
   readonly log_bytes: number | null;
   /** Part of `log_bytes` that is free for new records. */
   readonly log_free_bytes: number | null;
+  /** The least number of requests of a poll that reads everything, because there is no filter by `updated`; else null. */
+  readonly requests_per_poll: number | null;
 }
 
 /**
@@ -229,8 +234,24 @@ export async function readStatus(
       backfillDone: offset === null ? null : (describeProgress(offset, now)?.done ?? null),
     };
     const api = feed.apiUrl ?? config.apiUrl;
-    return { ...feedStatus(knowledge, now), dead_letters, api, log_bytes: total, log_free_bytes: free };
+    const status = {
+      ...feedStatus(knowledge, now),
+      dead_letters,
+      api,
+      log_bytes: total,
+      log_free_bytes: free,
+    };
+    return { ...status, requests_per_poll: requestsForAll(feed, offset) };
   });
+}
+
+function requestsForAll({ parameters, paging, pageSize }: Feed, offset: SourceOffset | null): number | null {
+  if (parameters.updatedSince !== null) return null;
+  const length = offset?.longest_page ?? offset?.page_size ?? pageSize;
+  if (paging.style === 'none') return 1;
+  const pages = Math.max(1, Math.ceil((offset?.record_count ?? 0) / length));
+  // Numbered pages are read back and forth, since rows move while they are read.
+  return paging.style === 'page' || paging.style === 'offset' ? 2 * pages : pages;
 }
 
 const [LETTERS, API] = [5, 6];
@@ -261,6 +282,7 @@ export function statusLines(
     [],
     ...deliveryLines(deliveries, width),
     ...(problems.length === 0 ? [] : [...problems, []]),
+    ...all.flatMap((status) => costLines(status, width)),
     ...summaryLines(all, width),
   ];
 }
@@ -306,6 +328,12 @@ function problemLines({ mark, style, texts, remedy }: Problem, width: number): S
     span(line),
   ]);
   return [...said, ...advice];
+}
+
+function costLines({ feed, records, requests_per_poll: requests }: StatusLine, width: number): Span[][] {
+  if (requests === null) return [];
+  const text = `${harmless(feed)} has no filter by time: each poll reads all ${counted(records, 'record')}, in at least ${counted(requests, 'request')}.`;
+  return wrapped(text, width).map((part) => [span(part, 'dim')]);
 }
 
 function summaryLines(all: readonly StatusLine[], width: number): Span[][] {

@@ -24,8 +24,11 @@ export interface FeedDefinition {
    * values together (`joinedId`).
    */
   readonly idField: string | readonly string[];
-  /** The vendor's name of the member that is the time of the last update, or its dotted path. */
-  readonly updatedField: string;
+  /**
+   * The vendor's name of the member that is the time of the last update, or its dotted path. Null: rows have none, so each poll reads
+   * and compares everything.
+   */
+  readonly updatedField: string | null;
   readonly updatedFormat: TimeFormat;
   /** How `updatedSince` and `updatedUntil` write it. Default: as the records do. */
   readonly updatedSinceFormat?: FilterFormat | undefined;

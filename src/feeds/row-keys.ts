@@ -9,7 +9,10 @@ import { readSeconds, timeReader } from './time-format';
 export interface RowKeys {
   /** The record's id as text; null if it has no usable id. */
   id(row: unknown): string | null;
-  /** Unix seconds, with a fraction if the feed's time format has one; null if the row has no usable time stamp. */
+  /**
+   * Unix seconds, with a fraction if the feed's time format has one; null if the row has no usable time stamp. 0 for all rows of a feed
+   * without `updatedField`: they are ties.
+   */
   updated(row: unknown): number | null;
 }
 
@@ -19,19 +22,24 @@ export function rowKeys(feed: KeyFields): RowKeys {
   if (hasUsualKeys(feed)) return usualKeys;
   const [first, ...others] = idPaths(feed).map(memberReader);
   const readTime = timeReader(feed.updatedFormat);
-  const readUpdated = memberReader(feed.updatedField);
+  const readUpdated = feed.updatedField === null ? null : memberReader(feed.updatedField);
   return {
     id:
       others.length === 0
         ? (row) => asId(first!(row))
         : (row) => joinedId([first!, ...others].map((read) => asId(read(row)))),
-    updated: (row) => readTime(readUpdated(row)),
+    updated: readUpdated === null ? () => 0 : (row) => readTime(readUpdated(row)),
   };
 }
 
 /** The paths of the members that name a record. */
 export function idPaths({ idField }: Pick<FeedDefinition, 'idField'>): readonly string[] {
   return typeof idField === 'string' ? [idField] : idField;
+}
+
+/** The paths of the members that every record needs. */
+export function keyPaths(feed: Pick<FeedDefinition, 'idField' | 'updatedField'>): readonly string[] {
+  return feed.updatedField === null ? idPaths(feed) : [...idPaths(feed), feed.updatedField];
 }
 
 /** One id of several: `AAPL|2026-01-31`. A `|` and a backslash within a part have a backslash before them. Null if a part is missing. */

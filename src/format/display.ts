@@ -1,7 +1,7 @@
 import type { DecodedRecord } from '../avro/codec/record-decoder';
 import { valueAt } from '../avro/path';
 import type { Badge, FeedDefinition, TransitionDefinition } from '../feeds/definition';
-import { idPaths } from '../feeds/row-keys';
+import { keyPaths } from '../feeds/row-keys';
 import type { Op } from '../types';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -69,11 +69,11 @@ export function shownImage(
   record: Fields,
   key: string,
 ): Omit<ShownRecord, 'fields'> & { readonly facts: readonly string[] } {
-  const { display, symbolField, updatedField } = feed;
+  const { display, symbolField } = feed;
   const texts = Object.keys(record).filter((name) => textOf(record[name]) !== '');
   const title = display.title ?? titleAmong(texts);
   const symbol = display.symbol ?? symbolField ?? undefined;
-  const isNamed = (name: string) => [title, symbol, ...idPaths(feed), updatedField].includes(name);
+  const isNamed = (name: string) => [title, symbol, ...keyPaths(feed)].includes(name);
   const facts = display.facts ?? texts.filter((name) => !isNamed(name)).slice(0, MOST_DEFAULT_FACTS);
   return {
     title: textAt(record, title) || key,

@@ -111,9 +111,9 @@ class SnapshotCheck {
   /** @throws HighwaterError SNAPSHOT_UNREADABLE if the snapshot has ended and every row of it is a dead letter */
   end(): void {
     if (!this.isUnreadable) return;
-    const { name, updatedField, updatedFormat } = this.feed;
+    const { name, updatedField: field, updatedFormat } = this.feed;
     const what = `Feed ${name}: none of the ${this.rows} rows of the snapshot is a record. The first one: ${this.first!.reason}. `;
-    const needed = `A record needs ${idPaths(this.feed).join(' and ')} as text or a whole number, and ${updatedField} as ${expectedTime[updatedFormat]}.`;
+    const needed = `A record needs ${idPaths(this.feed).join(' and ')} as text or a whole number${field === null ? '' : `, and ${field} as ${expectedTime[updatedFormat]}`}.`;
     throw new HighwaterError('SNAPSHOT_UNREADABLE', what + needed);
   }
 }

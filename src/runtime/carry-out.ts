@@ -126,6 +126,8 @@ export async function carryOut(
       }
       case 'backfill': {
         refuseDuringSnapshot();
+        if (feed.updatedField === null)
+          throw refused(`feed ${feed.name} has no updatedField: each poll reads everything already`);
         return backfill(feed, owned, command, signal, turns, progress);
       }
       case 'retry-dead-letters': {

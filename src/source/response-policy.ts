@@ -34,7 +34,7 @@ export interface ReadRows extends Following, Pick<SourcePage, 'rows' | 'omitted'
 export interface PolicyContext extends NextPageContext {
   readonly responseKey: string;
   readonly idField: FeedDefinition['idField'];
-  readonly updatedField: string;
+  readonly updatedField: string | null;
   readonly omit: readonly string[];
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
@@ -100,7 +100,7 @@ async function scan(
   isSmall: boolean,
   { echoedToken, limits, responseKey: key, signal, omit, ...feed }: PolicyContext,
 ): Promise<ScannedAnswer> {
-  const keys = { idPaths: idPaths(feed), updatedPath: feed.updatedField };
+  const keys = { idPaths: idPaths(feed), updatedPath: feed.updatedField ?? '' };
   const hiding = { clean: echoedToken.remove, hidesText: omit.length > 0 };
   const steps = scanAnswer(bytes, { key, ...keys, limits, ...hiding });
   const breather = createBreather(1);

@@ -46,7 +46,9 @@ const shapes: fc.Arbitrary<VendorShape> = fc
   })
   .map((shape) =>
     // A filter that is later than its range never shows a row.
-    shape.filter && shape.since !== 'hours' ? shape : { ...shape, range: Number.POSITIVE_INFINITY },
+    shape.filter && shape.dated && shape.since !== 'hours'
+      ? shape
+      : { ...shape, range: Number.POSITIVE_INFINITY },
   );
 
 const world: fc.Arbitrary<World> = fc.record({

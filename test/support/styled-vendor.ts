@@ -13,6 +13,8 @@ export interface VendorRow {
 /** A vendor's paging style and its oddities. */
 export interface VendorShape {
   readonly style: 'page' | 'offset' | 'cursor' | 'link' | 'none';
+  /** The feed knows when a row was updated; else it has no filter either. */
+  readonly dated: boolean;
   /** There is an updatedSince parameter. */
   readonly filter: boolean;
   /** The page size can be asked for. */
@@ -61,6 +63,7 @@ export const filters = {
 
 export const plainShape: VendorShape = {
   style: 'cursor',
+  dated: true,
   filter: true,
   sized: true,
   cap: 1000,
@@ -97,6 +100,7 @@ export const anyShape = {
   isCut: fc.boolean(),
   first: fc.constantFrom('zero', 'zero', 'one, zero is refused', 'one, zero is empty'),
   pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
+  dated: fc.constantFrom(true, true, true, false),
   ties: fc.constantFrom('stable', 'by page'),
   since: fc.constantFrom('from', 'from', 'after', 'minute', 'hours', 'earlier'),
   range: fc.constant(Number.POSITIVE_INFINITY),
@@ -134,7 +138,10 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const { pageOffset, pageSize } = request;
     const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
     for (const { id, updated } of vendor.rows.values()) if (!created.has(id)) created.set(id, updated);
-    const since = shape.filter && request.updatedSince > 0 ? filters[shape.since](request.updatedSince) : 0;
+    const since =
+      shape.filter && shape.dated && request.updatedSince > 0
+        ? filters[shape.since](request.updatedSince)
+        : 0;
     const until = request.updatedSince + shape.range;
     const all = [...vendor.rows.values()]
       .filter(({ id, updated }) => {
@@ -235,7 +242,7 @@ export function namedErrors(shape: VendorShape): readonly string[] {
 
 /** A feed declared as the vendor pages. */
 export function styledFeed(
-  { style, filter, sized, range }: VendorShape,
+  { style, dated, filter, sized, range }: VendorShape,
   overrides: Partial<Feed> = {},
   name = 'ipos',
 ): Feed {
@@ -250,10 +257,11 @@ export function styledFeed(
   const parameters = {
     page: style === 'page' || style === 'offset' ? style : null,
     pageSize: sized ? 'limit' : null,
-    updatedSince: filter ? 'since' : null,
+    updatedSince: filter && dated ? 'since' : null,
   };
+  const updatedField = dated ? feed.updatedField : null;
   const windowSeconds = Number.isFinite(range) ? range : undefined;
-  return { ...feed, paging: paging[style], parameters, windowSeconds, ...overrides };
+  return { ...feed, updatedField, paging: paging[style], parameters, windowSeconds, ...overrides };
 }
 
 function keyOf({ id, updated }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {

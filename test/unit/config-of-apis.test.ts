@@ -12,6 +12,7 @@ let cwd: string;
 beforeEach(() => {
   cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
   writeFileSync(join(cwd, 'order.avsc'), avroRecord('Order', { total: ['null', 'long'] }));
+  writeFileSync(join(cwd, 'undated.avsc'), avroRecord('Order', { updated: ['null', 'long'] }));
 });
 afterEach(() => rmSync(cwd, { recursive: true }));
 
@@ -391,6 +392,16 @@ it.each<[string, Section, string, object?]>([
       parameters: { page: null, pageSize: null, updatedSince: null },
     },
     'feeds.orders.parameters.page: is not set, expected the query parameter that takes the offset, since the paging style is offset',
+  ],
+  [
+    'a filter by a time that records do not have',
+    { ...orders, ...since, updatedField: null, schema: 'undated.avsc' },
+    'feeds.orders.parameters.updatedSince: needs updatedField, by which the filter goes, expected null',
+  ],
+  [
+    'a beginning at the present without a time',
+    { ...orders, updatedField: null, snapshotMode: 'never', schema: 'undated.avsc' },
+    'feeds.orders.snapshotMode: is never, and without updatedField nothing shows which records are new',
   ],
   [
     'a cursor in the place of the token',

@@ -1,7 +1,7 @@
 import type { ApiConfig, Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
-import { idPaths, rowKeys } from '../../feeds/row-keys';
+import { keyPaths, rowKeys } from '../../feeds/row-keys';
 import { removeMembers } from '../../json/remove-members';
 import type { Logger } from '../../logging/logger';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
@@ -207,7 +207,6 @@ async function checkFeed(feed: Feed, first: SourcePage, source: Source, signal: 
   const subject = { check: 'feed', feed: feed.name };
   const size = Math.min(probeSize, feed.pageSize);
   const keys = rowKeys(feed);
-  const id = idPaths(feed).join(' and ');
   const begin = firstNumber(feed);
   const ask: Ask = async (updatedSince, page, pageSize = size) => {
     const request = { updatedSince, pageOffset: begin + page, pageSize };
@@ -220,12 +219,12 @@ async function checkFeed(feed: Feed, first: SourcePage, source: Source, signal: 
   }
   const unusable = whole.ids.filter((id, i) => id === null || (whole.updated[i] ?? null) === null).length;
   if (unusable === whole.length) {
-    const found = `none of ${whole.length} records has a usable ${id} and ${feed.updatedField}`;
+    const found = `none of ${whole.length} records has a usable ${keyPaths(feed).join(' and ')}`;
     return failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
   }
   const observed: Observed = { notes: [], warnings: [] };
   if (unusable > 0) {
-    const found = `${unusable} of ${whole.length} records have no usable ${id} or ${feed.updatedField}`;
+    const found = `${unusable} of ${whole.length} records have no usable ${keyPaths(feed).join(' or ')}`;
     observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
   }
   notePathsNowhere(feed, first, observed);

@@ -8,7 +8,8 @@ import {
 } from '../../avro/record-shape';
 import { envelopeOf } from '../../avro/schemas';
 import type { FeedDefinition, TransitionDefinition } from '../../feeds/definition';
-import { hasUsualKeys, idPaths } from '../../feeds/row-keys';
+import type { Feed } from '../../feeds/feed';
+import { hasUsualKeys, idPaths, keyPaths } from '../../feeds/row-keys';
 import { didYouMean } from '../did-you-mean';
 import { shown } from '../mistake';
 import {
@@ -29,12 +30,14 @@ type Add = (path: readonly PropertyKey[], problem: string) => void;
 const alwaysFilled = ['event_id', 'caused_by', 'origin', 'ts_ms'];
 
 /** Whether a definition holds together with its schemas, so that nothing of it fails in the middle of a poll. */
-export function checkFeed(feed: FeedDefinition): FeedMistake[] {
+export function checkFeed(feed: FeedDefinition & Partial<Pick<Feed, 'snapshotMode'>>): FeedMistake[] {
   const mistakes: FeedMistake[] = [];
   const add: Add = (path, problem) => mistakes.push({ feed: feed.name, path, problem });
   const { dateFrom, dateTo } = feed.parameters;
   if (!dateFrom !== !dateTo)
     add(['parameters'], `has ${dateFrom ? 'dateFrom' : 'dateTo'} alone; dateFrom and dateTo go together`);
+  if (feed.updatedField === null && feed.snapshotMode === 'never')
+    add(['snapshotMode'], 'is never, and without updatedField nothing shows which records are new');
   checkRange(feed, add);
   checkRequests(feed, add);
   const record = declaredSchema(feed.schema);
@@ -56,9 +59,11 @@ export function checkFeed(feed: FeedDefinition): FeedMistake[] {
 
 /** Settings about a range of `updated` that the feed cannot ask for. */
 function checkRange(
-  { parameters, windowSeconds, beginAt, updatedSinceFormat }: FeedDefinition,
+  { parameters, windowSeconds, beginAt, updatedSinceFormat, updatedField }: FeedDefinition,
   add: Add,
 ): void {
+  if (updatedField === null && parameters.updatedSince !== null)
+    add(['parameters', 'updatedSince'], 'needs updatedField, by which the filter goes, expected null');
   if (parameters.updatedSince !== null) return;
   const used: readonly [path: readonly PropertyKey[], isSet: boolean][] = [
     [['parameters', 'updatedUntil'], Boolean(parameters.updatedUntil)],
@@ -90,7 +95,9 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
     ...ids
       .filter((path) => !isKey(path, idTypes, ids.length > 1))
       .map((path) => `${path} (${idTypes.join(', ')})`),
-    ...(isKey(feed.updatedField, [timeType], false) ? [] : [`${feed.updatedField} (${timeType})`]),
+    ...(feed.updatedField === null || isKey(feed.updatedField, [timeType], false)
+      ? []
+      : [`${feed.updatedField} (${timeType})`]),
     ...(extra instanceof types.MapType && extra.valuesType.typeName === 'string'
       ? []
       : ['extra (map of string)']),
@@ -104,7 +111,7 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
       'a record, or an array or a map of these, each alone or in a union with null'
     );
   // A value that the vendor leaves out, or writes as another type (I8), is null.
-  const keyNames = [...ids, feed.updatedField].map((path) => avroPath(fieldsAt(shape, path)));
+  const keyNames = keyPaths(feed).map((path) => avroPath(fieldsAt(shape, path)));
   const needed = neverNull(type).filter((path) => path !== 'extra' && !keyNames.includes(path));
   if (needed.length > 0)
     return `${which} has no null among the types of ${needed.join(', ')}, and any value can be missing`;

@@ -140,9 +140,11 @@ export const feedSettings = z
         .describe(
           'The member that names a record (a text or an integer), or its dotted path. A list, such as `[symbol, date]`: these members name it together. Default: `id`.',
         ),
-      updatedField: text('the path of a member').describe(
-        'The member that says when a record was last updated, or its dotted path. Default: `updated`.',
-      ),
+      updatedField: text('the path of a member, or null')
+        .nullable()
+        .describe(
+          'The member that says when a record was last updated, or its dotted path. `null`: there is none, and [each poll reads everything](adding-a-feed.md#records-without-a-time). Default: `updated`.',
+        ),
       updatedFormat: oneOf(timeFormats).describe(
         'How the endpoint writes that time in records: Unix `seconds`, Unix `milliseconds` or `iso8601`. Default: `seconds`.',
       ),

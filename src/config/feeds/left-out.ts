@@ -18,7 +18,7 @@ export function checkLeftOut(
     transitions.map((one) => [`the transition ${one.type}`, pathsOf(one).map(vendorPath)] as const);
   const moving = [
     ['idField', idPaths(feed)] as const,
-    ['updatedField', [feed.updatedField]] as const,
+    ['updatedField', feed.updatedField === null ? [] : [feed.updatedField]] as const,
     ...ofTransitions(comparedPaths),
   ];
   const needed = [

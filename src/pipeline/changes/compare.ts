@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import Big from 'big.js';
 import { type FieldShape, fieldsAt, type RecordShape, type Shape } from '../../avro/record-shape';
 import { type FeedDefinition, usualShape } from '../../feeds/definition';
-import { idPaths } from '../../feeds/row-keys';
+import { keyPaths } from '../../feeds/row-keys';
 import { parseJson } from '../../json/parse-json';
 import type { RecordValues } from '../../types';
 import { NUMERIC } from '../records/coerce';
@@ -17,9 +17,9 @@ export type Comparison = (before: RecordValues, after: RecordValues) => string[]
  */
 export function createComparison(
   shape: RecordShape,
-  { idField, updatedField }: Pick<FeedDefinition, 'idField' | 'updatedField'> = usualShape,
+  feed: Pick<FeedDefinition, 'idField' | 'updatedField'> = usualShape,
 ): Comparison {
-  const keys = [...idPaths({ idField }), updatedField].map((path) => fieldsAt(shape, path)?.at(-1));
+  const keys = keyPaths(feed).map((path) => fieldsAt(shape, path)?.at(-1));
   const fields = fieldsOf(
     shape.fields.filter(({ name }) => name !== 'extra'),
     keys,

@@ -211,6 +211,7 @@ export class PageChanges {
     const { origin, observedAtMs, incarnation } = this;
     const { feed, appId } = this.deps;
     const record = (change.afterRecord ?? change.beforeRecord)!;
+    const updated = feed.updatedField === null ? observedAtMs / 1_000 : record.updated;
     const seq = this.seq + this.events.length + 1;
     const tail = {
       op: change.op,
@@ -221,8 +222,8 @@ export class PageChanges {
         name: appId,
         feed: feed.name,
         endpoint: feed.path,
-        updated: Math.floor(record.updated),
-        ts_ms: Math.round(record.updated * 1000),
+        updated: Math.floor(updated),
+        ts_ms: Math.round(updated * 1000),
         snapshot: origin === 'snapshot' ? ('true' as const) : ('false' as const),
         origin,
         incarnation,
@@ -283,17 +284,22 @@ export function publishedChanges(
     ops[change.op]++;
     for (const { index } of moved) transitions[index]!++;
     if (tail.source.origin === 'poll') polledUpdated.push(tail.source.updated);
-    if (tail.source.origin === 'reconcile' && isOrdinary(change, nextPollFrom)) ordinary[change.op]++;
+    if (tail.source.origin === 'reconcile' && isOrdinary(change, feed, nextPollFrom)) ordinary[change.op]++;
     if (change.afterRecord !== null && hasMembers(change.afterRecord.values.extra))
       extras.push(change.afterRecord.values.extra);
   }
   return { count: events.length, ops, transitions, polledUpdated, ordinary, extras };
 }
 
-/** A poll would have found it: `updated` has moved, and not to a time that polls have passed. */
-function isOrdinary(change: Change, nextPollFrom: number): change is Change & { readonly op: 'c' | 'u' } {
+/** A poll would have found it: `updated` has moved, and not to a time that polls have passed. Or a poll compares everything. */
+function isOrdinary(
+  change: Change,
+  { updatedField }: Feed,
+  nextPollFrom: number,
+): change is Change & { readonly op: 'c' | 'u' } {
   const { op, beforeRecord, afterRecord } = change;
   if ((op !== 'c' && op !== 'u') || afterRecord === null) return false;
+  if (updatedField === null) return true;
   return afterRecord.updated !== beforeRecord?.updated && afterRecord.updated >= nextPollFrom;
 }
 

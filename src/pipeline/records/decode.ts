@@ -34,7 +34,8 @@ type Row = Readonly<Record<string, unknown>>;
 /** Compiles a decoder from the shape of the feed's records and its declared unknowns. A bad row never affects the other rows. */
 export function createDecoder(feed: FeedDefinition, shape: RecordShape): Decoder {
   const keys = rowKeys(feed);
-  const updatedFields = fieldsAt(shape, feed.updatedField)!;
+  const { updatedField, updatedFormat: format } = feed;
+  const updatedFields = updatedField === null ? [] : fieldsAt(shape, updatedField)!;
   const ownId = ownIdField(feed, shape);
   const ownUpdated = updatedFields.length === 1 ? updatedFields[0]! : null;
   const plan = membersOf(
@@ -48,21 +49,22 @@ export function createDecoder(feed: FeedDefinition, shape: RecordShape): Decoder
   const asId = ownId === null ? null : idValueOf(ownId.value);
   const keysOfRecord = idName === null || ownUpdated === null ? recordKeys(feed, shape) : null;
   const updatedNames = updatedFields.map(({ name }) => name);
-  const readUpdated = memberReader(feed.updatedField);
-  const { updatedField, updatedFormat: format } = feed;
+  const readUpdated = updatedField === null ? null : memberReader(updatedField);
 
   const decodeRecord = (row: Row, id: string, updated: number): VendorRecord => {
     const extra: Record<string, string> = Object.create(null);
     const values: Record<string, unknown> = { ...plan.blank };
     if (idName !== null) values[idName] = asId === null ? id : asId(id);
     decodeMembers(plan, '', handled, row, values, extra);
-    const raw = readUpdated(row);
-    if (format === 'seconds' && !isMilliseconds(raw, updated)) extra[updatedField] = extraText(raw);
-    putAt(
-      values,
-      updatedNames,
-      format === 'seconds' ? updated : format === 'milliseconds' ? Number(raw) : raw,
-    );
+    if (readUpdated !== null) {
+      const raw = readUpdated(row);
+      if (format === 'seconds' && !isMilliseconds(raw, updated)) extra[updatedField!] = extraText(raw);
+      putAt(
+        values,
+        updatedNames,
+        format === 'seconds' ? updated : format === 'milliseconds' ? Number(raw) : raw,
+      );
+    }
     values.extra = sorted(extra);
     if (keysOfRecord !== null && keysOfRecord.id(values) !== id)
       throw new RangeError(`the id ${describe(id)} cannot be told from the fields of its record`);
@@ -337,7 +339,7 @@ function reasonFor(row: unknown, id: string | null, updated: number | null, feed
   const missing = [
     ...lacking.map((path) => `${path} (${describeFor(memberReader(path)(row), 'text or a whole number')})`),
     ...(updated === null
-      ? [`${updatedField} (${describeFor(memberReader(updatedField)(row), expectedTime[updatedFormat])})`]
+      ? [`${updatedField} (${describeFor(memberReader(updatedField!)(row), expectedTime[updatedFormat])})`]
       : []),
   ];
   return `the record has no usable ${missing.join(' and no usable ')}`;

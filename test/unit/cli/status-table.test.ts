@@ -37,7 +37,14 @@ function table(all: readonly Row[], width = Number.POSITIVE_INFINITY, color = fa
     const feed = { name: offset.feed, pollIntervalMs: 1 };
     const backfillDone = describeProgress(offset, nowMs)?.done ?? null;
     const status = feedStatus({ feed, offset, owner, live: null, deadLetters, backfillDone }, nowMs);
-    return { ...status, dead_letters: deadLetters, api, log_bytes: null, log_free_bytes: null };
+    return {
+      ...status,
+      dead_letters: deadLetters,
+      api,
+      log_bytes: null,
+      log_free_bytes: null,
+      requests_per_poll: null,
+    };
   });
   return statusLines({ all: rows }, { nowMs, width })
     .map((line) => `${painted(line, width, color)}\n`)

@@ -1,0 +1,140 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import { commandLineHere } from '../support/cli';
+import { type HttpServer, sendJson, startHttpServer } from '../support/http-server';
+import { tempFolder } from '../support/temp-folder';
+
+/** A feed whose rows do not say when they were updated. */
+
+const cli = commandLineHere();
+const folder = tempFolder();
+
+interface Price {
+  readonly symbol: string;
+  readonly date: string;
+  readonly close?: number | string;
+}
+
+let rows: readonly Price[];
+let requests: number;
+let server: HttpServer;
+beforeEach(async () => {
+  requests = 0;
+  server = await startHttpServer((request, response) => {
+    requests++;
+    const { searchParams } = new URL(request.url!, 'http://host');
+    const from = Number(searchParams.get('offset'));
+    sendJson(response, { prices: rows.slice(from, from + Number(searchParams.get('limit'))) });
+  });
+  const orNull = (name: string, type: string) => ({ name, type: ['null', type], default: null });
+  const fields = [
+    { name: 'symbol', type: 'string' },
+    { name: 'date', type: 'string' },
+    orNull('close', 'double'),
+    { name: 'extra', type: { type: 'map', values: 'string' }, default: {} },
+  ];
+  const schema = { type: 'record', name: 'Price', namespace: 'prices', fields };
+  writeFileSync(path.join(folder(), 'price.avsc'), JSON.stringify(schema));
+  const prices = {
+    apiUrl: server.url,
+    auth: { scheme: 'none' },
+    path: '/prices',
+    responseKey: 'prices',
+    idField: ['symbol', 'date'],
+    updatedField: null,
+    parameters: { page: 'offset', pageSize: 'limit', updatedSince: null },
+    paging: { style: 'offset' },
+    pageSize: 10,
+    deleteShare: 1,
+    schema: 'price.avsc',
+  };
+  writeFileSync(
+    path.join(folder(), 'highwater.yaml'),
+    stringify({ enabledFeeds: ['prices'], feeds: { prices } }),
+  );
+});
+afterEach(() => server.stop());
+
+async function highwater(...args: string[]) {
+  const command = cli(args, {
+    cwd: folder(),
+    env: { HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' },
+  });
+  const { code } = await command.ended();
+  return { code, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+const events = async () =>
+  (await highwater('tail', 'prices', '--from-beginning', '--no-follow', '--json')).stdout
+    .split('\n')
+    .filter((text) => text !== '')
+    // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
+    .map((text) => JSON.parse(text) as any);
+
+const price = (n: number, close: Price['close'] = n): Price => ({
+  symbol: `S${n}`,
+  date: '2026-01-31',
+  close,
+});
+const many = (count: number) => Array.from({ length: count }, (_, n) => price(n));
+
+it('each poll publishes what has changed, with the time of observation, and a reconcile what is gone', async () => {
+  const began = Math.floor(Date.now() / 1_000);
+  rows = many(35);
+  expect((await highwater('run', '--once')).code).toBe(0);
+  expect((await highwater('run', '--once')).code).toBe(0);
+  // In another order, and one place on for those behind the new row.
+  rows = [price(99), ...[...many(35)].reverse().filter(({ symbol }) => symbol !== 'S7')].map((row) =>
+    row.symbol === 'S3' ? { ...row, close: 3.5 } : row,
+  );
+  expect((await highwater('run', '--once')).code).toBe(0);
+  expect((await highwater('reconcile', 'prices')).code).toBe(0);
+
+  const all = await events();
+  expect(all.slice(0, 35).map(({ value }) => value.op)).toEqual(Array(35).fill('r'));
+  const later = all.slice(35).map(({ key, value: { op, before, after, source } }) => {
+    expect(source.updated).toBeGreaterThanOrEqual(began);
+    return [key, op, before?.close ?? null, after?.close ?? null];
+  });
+  expect(later.slice(0, 2).sort()).toEqual([
+    ['S3|2026-01-31', 'u', 3, 3.5],
+    ['S99|2026-01-31', 'c', null, 99],
+  ]);
+  expect(later.slice(2)).toEqual([['S7|2026-01-31', 'd', 7, null]]);
+
+  const { stdout } = await highwater('status');
+  expect(stdout).toContain(
+    'prices has no filter by time: each poll reads all 35 records, in at least 8 requests.',
+  );
+  const [status] = (await highwater('status', '--json')).stdout.trim().split('\n');
+  expect(JSON.parse(status!)).toMatchObject({ high_water_mark: 0, requests_per_poll: 8, records: 35 });
+});
+
+it('a row that cannot be read becomes a dead letter, and the others are published', async () => {
+  rows = [price(1), { symbol: 'S2' } as Price, price(3)];
+  expect((await highwater('run', '--once')).code).toBe(0);
+  expect(await events()).toHaveLength(2);
+  const letters = await highwater('dead-letters', 'list', 'prices', '--json');
+  expect(JSON.parse(letters.stdout).reason).toBe('the record has no usable date (missing)');
+});
+
+it('doctor names the cost, and a backfill is refused', async () => {
+  rows = many(5);
+  await highwater('run', '--once');
+  expect((await highwater('doctor')).stdout).toContain('every poll reads the whole feed');
+  const asked = requests;
+  const { code, stderr } = await highwater(
+    'backfill',
+    'prices',
+    '--from',
+    '2026-01-01',
+    '--to',
+    '2026-02-01',
+  );
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining('has no updatedField: each poll reads everything'),
+  ]);
+  expect(requests).toBe(asked);
+});
