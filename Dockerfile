@@ -1,6 +1,6 @@
 # Both are pinned by digest, so that a build repeats. Move them for fixes of Node.js and Debian; docs/deploy.md has the commands.
-# Node 20, 22 and 24 are tested (npm run test:nodes).
-ARG NODE_IMAGE=node:20.20.2-bookworm-slim@sha256:2cf067cfed83d5ea958367df9f966191a942351a2df77d6f0193e162b5febfc0
+# Node 20, 22 and 24 are tested (npm run test:nodes). Node 24 gets fixes until April 2028.
+ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e
 # The C library, certificates and time zones, without shell or package manager. Any image of Debian 12 that has libstdc++6 will do.
 ARG RUNTIME=gcr.io/distroless/cc-debian12:latest@sha256:e5d81ddde149641e2a9ba55be4545bc125c67de07508b03ba4c22e6eb0ded5aa
 

@@ -26,7 +26,7 @@ export type Buildah = (...args: string[]) => Promise<string>;
 
 /**
  * The images that the Dockerfile begins with, made of Debian's packages and of Node as npm has it, since no registry of
- * images is asked: near enough to `node:20-bookworm-slim` and `gcr.io/distroless/cc-debian12` to build on and to run in.
+ * images is asked: near enough to `node:24-bookworm-slim` and `gcr.io/distroless/cc-debian12` to build on and to run in.
  * @returns what the Dockerfile is told to begin with
  * @throws MissingToolError without debootstrap, or when it fails
  */
