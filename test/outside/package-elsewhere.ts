@@ -15,7 +15,7 @@ const INSTALL_MS = 180_000;
 
 /** The package as a stranger gets it: packed, installed in an empty folder, and used by what its page says. */
 export const packageElsewhere: Step = {
-  name: 'the package installs elsewhere: its command publishes, what docs/consumer.md shows compiles, and the first of it runs',
+  name: 'the package installs elsewhere without scripts: demo and run publish, what docs/consumer.md shows compiles, and the first of it runs',
   async run() {
     const folder = mkdtempSync(path.join(tmpdir(), 'highwater-package-'));
     const simulator = await startSimulator({ records: { insights: 5, analysts: 5, ipos: 5 } });
@@ -28,6 +28,7 @@ export const packageElsewhere: Step = {
       await command('npm', ['init', '--yes']);
       const installed = await command('npm', [
         'install',
+        '--ignore-scripts',
         '--no-audit',
         '--no-fund',
         `./${tarball}`,
@@ -36,6 +37,20 @@ export const packageElsewhere: Step = {
       ]);
       // npm leaves the overrides of a packed file aside.
       if (installed.includes('EBADENGINE')) throw new Error(`not for this Node:\n${installed}`);
+
+      const demo = spawn(
+        process.execPath,
+        [path.join('node_modules', 'highwater', 'dist', 'cli', 'main.js'), 'demo'],
+        {
+          cwd: folder,
+        },
+      );
+      started.push(demo);
+      const shown = lines(demo);
+      await until(() => /^ {2}\d\d:\d\d:\d\d {2}[+~⚠▲▼]/m.test(shown()), shown);
+      demo.kill('SIGINT');
+      const [code] = (await once(demo, 'exit')) as [number | null];
+      if (code !== 0) throw new Error(`demo ended with ${code}:\n${shown()}`);
 
       const blocks = codeBlocks('../consumer.md', 'ts');
       for (const [i, block] of blocks.entries()) writeFileSync(path.join(folder, `block${i}.mts`), block);
