@@ -149,6 +149,16 @@ it.each(['cursor', 'link'] as const)(
   },
 );
 
+it('a reconcile that moves the borders of pages counts no row twice if some rows have no id', async () => {
+  const seconds = Array.from({ length: 27 }, () => 0);
+  const { feed } = await start({ style: 'offset', filter: false }, seconds, 25, (rows) =>
+    (rows as readonly VendorRow[]).map((row) => (row.id < 'f' ? { ...row, id: null, name: row.id } : row)),
+  );
+  await publisher.poll();
+  await reconciled(publisher, feed);
+  expect(publisher.logger.warnings).toEqual([]);
+});
+
 it.each([{ style: 'offset' }, { style: 'page', first: 'one, zero is the same' }] as const)(
   'a row that was updated is found by a reconcile, and not deleted, if the filter goes by the time of creation: %j',
   async (shape) => {
