@@ -254,6 +254,7 @@ async function run(command: Command, p: Play): Promise<void> {
     case 'behave':
       p.strict = false;
       api.behave(command.change as never);
+      letRowsRest(p);
       return;
     case 'fault': {
       p.strict = false;
@@ -294,6 +295,15 @@ async function run(command: Command, p: Play): Promise<void> {
     default:
       mutate(command, p);
   }
+}
+
+/**
+ * A row without an id that moves is a new row on each page, so only the paging limit ends a poll if paging is ignored: 4,000 requests,
+ * which take minutes if rows are deep.
+ */
+function letRowsRest({ api, name }: Pick<Play, 'api' | 'name'>): void {
+  const { drift, ignorePaging } = api.behaviour(name);
+  if (drift.withoutId === 1 || (drift.withoutId > 0 && ignorePaging)) api.behave({ moveRowsPerRequest: 0 });
 }
 
 /** An operation may fail by name, and nothing of it may be half done. */
@@ -446,15 +456,11 @@ async function play(world: World): Promise<void> {
     records: { [name]: world.records },
     perSecond: world.perSecond,
     spreadDays: world.perSecond >= 30 ? 0.0001 : 1,
-    // Rows without ids that move are new rows on each page: if paging is ignored, only the paging limit ends that.
-    behaviour: {
-      ...world.vendor,
-      drift: world.drift,
-      ...((world.drift as { withoutId?: number }).withoutId === 1 && { moveRowsPerRequest: 0 }),
-    },
+    behaviour: { ...world.vendor, drift: world.drift },
     clock: () => clock.ms,
     compress: false,
   });
+  letRowsRest({ api, name });
   const client = testSource(api, quietLogger(), 2 ** 20, () => clock.ms);
   const requests: Play['requests'] = { count: 0, abortAt: 0, abort: () => {} };
   const source: Source = {

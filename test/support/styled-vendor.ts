@@ -38,8 +38,8 @@ export interface VendorShape {
   readonly linksNumbers: boolean;
   /** Without paging, an answer has no more rows than a page. */
   readonly isCut: boolean;
-  /** Number of the first page, for the style `page`. Without a page 0, page 0 is refused or empty. */
-  readonly first: 'zero' | 'one, zero is refused' | 'one, zero is empty';
+  /** Number of the first page, for the style `page`. Without a page 0, page 0 is refused, empty or the first page, too. */
+  readonly first: 'zero' | 'one, zero is refused' | 'one, zero is empty' | 'one, zero is the same';
   /** Positions behind the last row, for the styles `page` and `offset`: they are empty or refused, or begin again. */
   readonly pastEnd: 'empty' | 'not found' | 'refused' | 'first page' | 'last page';
   /** Rows of one second: in the order of ids, or turned round on every other page, in the same way at each request. */
@@ -98,7 +98,13 @@ export const anyShape = {
   overlaps: fc.boolean(),
   linksNumbers: fc.boolean(),
   isCut: fc.boolean(),
-  first: fc.constantFrom('zero', 'zero', 'one, zero is refused', 'one, zero is empty'),
+  first: fc.constantFrom(
+    'zero',
+    'zero',
+    'one, zero is refused',
+    'one, zero is empty',
+    'one, zero is the same',
+  ),
   pastEnd: fc.constantFrom('empty', 'empty', 'not found', 'refused', 'first page', 'last page'),
   dated: fc.constantFrom(true, true, true, false),
   ties: fc.constantFrom('stable', 'by page'),
@@ -157,7 +163,8 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
       return { rows: slice(0, shape.isCut ? size : Number.POSITIVE_INFINITY), next: null };
     if (shape.style === 'page' || shape.style === 'offset') {
       const page = pageOffset - (shape.style === 'page' && shape.first !== 'zero' ? 1 : 0);
-      const from = shape.style === 'page' ? Math.min(page * size, 1e9) || 0 : page;
+      const least = shape.first === 'one, zero is the same' ? 0 : -1;
+      const from = shape.style === 'page' ? Math.min(Math.max(page, least) * size, 1e9) || 0 : page;
       if (from < 0) return shape.first === 'one, zero is empty' ? { rows: [], next: null } : refuse();
       if (from === 0 || from < all.length) return { rows: slice(from, from + size), next: null };
       const last = Math.floor((all.length - 1) / size) * size;

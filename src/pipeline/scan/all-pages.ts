@@ -15,7 +15,8 @@ export async function* allPages(position: ScanPosition): AsyncGenerator<ScanPage
     const page = await reader.read(0, n, before).catch(refused);
     if (page === null || page === 'page-size-changed') return;
     const { keys, length } = page.facts;
-    if (keys.every((key) => seen.has(key))) return;
+    // Numbers that count from 1 show the first page twice.
+    if (n !== 1 && keys.every((key) => seen.has(key))) return;
     for (const key of keys) seen.add(key);
     before += length;
     yield position.page(page);

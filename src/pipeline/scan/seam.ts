@@ -96,8 +96,8 @@ async function look(
     if (before >= reader.reach) break;
     const next = await reader.read(from, n, before);
     if (next === 'page-size-changed') return look(reader, from, seam, anchor);
-    // Positions behind the last row may show the last page again.
-    if (haveSameKeys(next.facts, facts)) break;
+    // Positions behind the last row may show the last page again. Numbers that count from 1 show the first page twice.
+    if (n > 1 && haveSameKeys(next.facts, facts)) break;
     page = next;
   }
   return { first, isShown: false, isFar: false };

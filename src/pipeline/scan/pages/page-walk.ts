@@ -295,7 +295,7 @@ export class PageWalk {
         this.reader.paging().unit === 'record' ? this.begins[n + 1]! - begin : Number.POSITIVE_INFINITY;
       const { length } = page.facts;
       const isCut = length > 0 && length < due && due < Number.POSITIVE_INFINITY;
-      const { named, hasOlder } = this.take(page);
+      const { named, hasOlder } = this.take(page, due);
       yield page;
       if (hasOlder) return olderOn(n);
       if (isCut) {
@@ -303,14 +303,17 @@ export class PageWalk {
         n += 2;
         continue;
       }
-      this.rows += Math.min(named, due);
+      this.rows += named;
       this.shown.push(page);
     }
     return null;
   }
 
-  /** @returns how many rows of the page are in the window and how many of them have an id, and whether one is too old for it */
-  private take({ facts }: FetchedPage) {
+  /**
+   * @param due how many rows come before those of the next page
+   * @returns how many rows of the page are in the window, how many of those due have an id, and whether one is too old for it
+   */
+  private take({ facts }: FetchedPage, due = Number.POSITIVE_INFINITY) {
     const { second } = this.window;
     let inside = 0;
     let named = 0;
@@ -328,7 +331,7 @@ export class PageWalk {
       if (second !== null && updated !== null && (hasLater || updated < this.least(second))) hasOlder = true;
       const hasId = facts.ids[i] !== null;
       inside++;
-      if (hasId) named++;
+      if (hasId && i < due) named++;
       if (hasId && this.places.get(key) === updated) this.repeats++;
       if (hasId && !this.places.has(key)) this.names++;
       this.places.set(key, updated);
