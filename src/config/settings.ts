@@ -32,11 +32,8 @@ interface Row {
 
 const file = (doc: string) => ({ value: 'file', schema: text('the path of a file'), doc });
 const user = (doc: string) => ({ value: 'name', schema: text('the name of a user'), doc });
-const inHeader = (value: string, doc: string) => ({
-  value,
-  schema: matching(/^[\x21-\x7e]+$/, 'printable ASCII without blanks'),
-  doc,
-});
+const printable = matching(/^[\x21-\x7e]+$/, 'printable ASCII without blanks');
+const id = (doc: string, schema = printable) => ({ value: 'id', schema, doc });
 const secretText = (doc: string) => ({ schema: password(), doc, secret: true });
 
 const topicText = 'letters, digits, dots, dashes and underscores, at most 100';
@@ -148,11 +145,10 @@ const table = {
     schema: httpUrl(),
     doc: 'Token server (OAuth2) that gives the client the tokens for the registry; with id and secret of the client.',
   },
-  schemaRegistryBearerAuthClientId: {
-    value: 'id',
-    schema: text('the id of the client'),
-    doc: 'Id of the client at the token server.',
-  },
+  schemaRegistryBearerAuthClientId: id(
+    'Id of the client at the token server.',
+    matching(/./, 'the id of the client'),
+  ),
   schemaRegistryBearerAuthClientSecret: secretText('Secret of the client.'),
   schemaRegistryBearerAuthClientSecretFile: file('File that holds that secret and nothing else.'),
   schemaRegistryBearerAuthScope: {
@@ -160,14 +156,10 @@ const table = {
     schema: text('the scope of the token'),
     doc: 'Scope that the token is asked for.',
   },
-  schemaRegistryBearerAuthLogicalCluster: inHeader(
-    'id',
+  schemaRegistryBearerAuthLogicalCluster: id(
     'Registry that a token is for, as Confluent Cloud asks: `lsrc-…`.',
   ),
-  schemaRegistryBearerAuthIdentityPoolId: inHeader(
-    'id',
-    'Identity pool of a token, as Confluent Cloud asks: `pool-…`.',
-  ),
+  schemaRegistryBearerAuthIdentityPoolId: id('Identity pool of a token, as Confluent Cloud asks: `pool-…`.'),
   schemaRegistryCaFile: file(
     'Certificates (PEM) of authorities to trust at the registry and its token server, besides the authorities that Node.js comes with.',
   ),
